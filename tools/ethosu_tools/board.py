@@ -14,6 +14,7 @@ import contextlib
 import hashlib
 import io
 import os
+import re
 import subprocess
 import time
 from collections.abc import Iterator
@@ -38,8 +39,8 @@ from .ui import Update
 BOOT_TIMEOUT_S = 10.0
 # A board that boots is asked for its prompt so often.
 _PROMPT_TIMEOUT_S = 1.0
-# A board that sent so many reports of a fault has one at each start.
-_FAULT, _FAULTS = b"*** Fault", 3
+# A board that sent so many reports sends one at each start.
+_REPORT, _REPORTS = re.compile(rb"\*\*\* (?:Fault|Fatal): "), 3
 # A board that has sent nothing for so long has said what it had to say.
 _QUIET_S = 0.2
 _QUIET_TRIES = 10
@@ -355,7 +356,7 @@ class Board(Closeable):
                 return
             except BoardTimeoutError as error:
                 history = self._transport.serial.history
-                ended = self._deadline(None).expired() or history.count(_FAULT) >= _FAULTS
+                ended = self._deadline(None).expired() or len(_REPORT.findall(history)) >= _REPORTS
                 if attempt == tries or ended:
                     sent = last_lines(history) or "nothing"
                     raise BoardTimeoutError(f"{error}; it sent: {sent}") from None

@@ -310,6 +310,8 @@ CHECKS = (
             "the address and the place in the code. Forbidden access: the address is in no row of "
             "memories[] in board.c, or its row does not allow it (.cpu). Bus error: nothing is "
             "there, or its clock or power is off: board_init().",
+            r"\*\*\* Fatal": "The firmware starts, and ends before its prompt: memories[] in "
+            "board.c and the symbols in memory.ld do not agree. The sentence names the symbol.",
             "sent: nothing": "The image is not where the chip starts, the UART's pins, clock or "
             "baud rate are wrong, or it is another port.",
             "sent: ": "Unreadable characters: the UART's clock is not the one that the divisor was "

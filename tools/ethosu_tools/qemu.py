@@ -49,6 +49,7 @@ CONTROL_TIMEOUT_S = 10.0
 _POLL_S = 0.05
 _END_S = 2.0  # for a process that was killed to be gone
 _FIND_S = 0.01
+_TAIL_BYTES = 64 * 1024  # a board that resets again and again writes without end
 # How QEMU names the UART's host end, and the plugin its own console's.
 _CONSOLE_LINE = re.compile(r"(?:char device redirected to|ethosu: console) (\S+)")
 # What QEMU says, with these options, of an access to no device and no memory.
@@ -322,7 +323,7 @@ class Machine(Closeable):
 
     def log_tail(self, lines: int = 5) -> str:
         """Return the last lines of the log, in one."""
-        return last_words(self.log(), lines)
+        return last_words(read_log(self._log, most=_TAIL_BYTES), lines)
 
     def _deadline(self, seconds: float) -> Deadline:
         return Deadline(seconds, self.process)
@@ -372,7 +373,7 @@ def read_log(file: IO[bytes], most: int | None = None) -> str:
     start = 0 if most is None else max(0, size - most)
     # QEMU shares the file's position, which therefore must stay.
     text = os.pread(file.fileno(), size - start, start).decode(errors="replace")
-    text = _RESET.sub("", text, count=1)
+    text = text if start else _RESET.sub("", text, count=1)
     return _NOTHING_THERE.sub(r"\1 of \3 bytes at \2, where this board has nothing", text)
 
 

@@ -7,6 +7,7 @@
 #include "semihost.h"
 
 #define UART_DATA (*(volatile uint32_t *)0x49303000u)
+#define UART_STATE (*(volatile uint32_t *)0x49303004u)
 #define UART_CONTROL (*(volatile uint32_t *)0x49303008u)
 #define NPU_CONFIG (*(volatile uint32_t *)0x48102028u)
 
@@ -28,7 +29,6 @@ static int given(const char *word)
 
 static void uart(const char *text)
 {
-    UART_CONTROL = 1;
     while (*text != '\0') {
         UART_DATA = (uint32_t)*text++;
     }
@@ -50,6 +50,9 @@ void reset(void)
     if (given("silent")) {
         for (;;) {
         }
+    }
+    UART_CONTROL = 3;
+    while (given("await") && (UART_STATE & 2) == 0) {
     }
     uart("by UART\n");
     print("by semihosting: log2 of the MACs is", NPU_CONFIG & 15);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The emulated board as a process and as memory: it starts, answers, resets, and never stays."""
 
+import array
 import json
 import re
 import signal
@@ -12,6 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
+from elftools.elf.elffile import ELFFile
 from ethosu_tools import boards, paths, qemu, romfs
 from ethosu_tools.board import QemuBoard, open_board
 from ethosu_tools.boards import Span
@@ -29,6 +31,13 @@ def alive(pid):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+def with_words(board, changed):
+    """The board's firmware, with other words at all places of some."""
+    image = paths.firmware(board).read_bytes()
+    words = array.array("I", image[: len(image) & ~3])
+    return array.array("I", (changed.get(word, word) for word in words)).tobytes()
 
 
 def wait_for(condition):
@@ -110,12 +119,8 @@ def test_rom_files_appear_on_the_board():
 def test_firmware_that_looks_for_its_rom_elsewhere_is_told(ethosu, tmp_path):
     """As that of another board would: then /rom was missing without a word."""
     facts = boards.load(boards.DEFAULT)
-    image = bytearray(paths.firmware(facts.name).read_bytes())
-    here = facts.romfs.start.to_bytes(4, "little")
-    there = (facts.romfs.start + 0x04000000).to_bytes(4, "little")
-    for at in range(0, len(image) - 4, 4):
-        if image[at : at + 4] == here:
-            image[at : at + 4] = there
+    start, end = 0x62000000, 0x63000000
+    image = with_words(facts.name, {start: 0x66000000, end: 0x67000000})
     path, files = tmp_path / "moved.elf", tmp_path / "rom"
     path.write_bytes(image)
     files.mkdir()
@@ -187,39 +192,58 @@ def test_access_where_the_board_has_nothing_is_logged():
     assert "write of 4 bytes at 0x41000000, where this board has nothing" in log
 
 
-@pytest.fixture
-def faulty(tmp_path):
+def undefined_instruction(path):
+    """This project's firmware, which faults when it looks for a ROM file system."""
+    image = paths.firmware("MPS3_AN547")
+    with image.open("rb") as file:
+        elf = ELFFile(file)
+        (symbol,) = elf.get_section_by_name(".symtab").get_symbol_by_name("romfs_start")
+        (at,) = elf.address_offsets(symbol["st_value"] & ~1)
+    data = bytearray(image.read_bytes())
+    data[at : at + 2] = b"\x00\xde"
+    path.write_bytes(data)
+
+
+def heap_in_no_memory(path):
     """This project's firmware, whose table of memories lacks that of the heap."""
-    image = bytearray(paths.firmware("MPS3_AN547").read_bytes())
     row = struct.pack("<2I", 0x60000000, 0x70000000)  # where the DDR starts and ends
-    assert image.count(row) == 1
-    at = image.index(row)
-    image[at : at + 8] = struct.pack("<2I", 0x68000000, 0x70000000)
+    other = struct.pack("<2I", 0x68000000, 0x70000000)
+    path.write_bytes(paths.firmware("MPS3_AN547").read_bytes().replace(row, other))
+
+
+FAULTY = {
+    undefined_instruction: r"\*\*\* Fault: UsageFault.* cause: undefined instruction",
+    heap_in_no_memory: r"\*\*\* Fatal: Python's heap, 0x60000000 to 0x60800000 .* no memory",
+}
+
+
+@pytest.fixture(params=FAULTY, ids=lambda make: make.__name__)
+def faulty(request, tmp_path):
+    """Firmware that gives no prompt, and what it sends."""
     path = tmp_path / "faulty.elf"
-    path.write_bytes(image)
-    return path
-
-
-FAULT = r"it sent: .*\*\*\* Fault: MemManage.* cause: forbidden data access \| address: 0x60"
+    request.param(path)
+    return path, f"it sent: .*{FAULTY[request.param]}"
 
 
 @CONSOLES
 def test_firmware_that_faults_before_its_prompt_shows_its_report(faulty, console):
-    with pytest.raises(BoardTimeoutError, match=FAULT):
-        QemuBoard(qemu.Machine(firmware=faulty, console=console), boot_timeout=2)
+    path, report = faulty
+    with pytest.raises(BoardTimeoutError, match=report):
+        QemuBoard(qemu.Machine(firmware=path, console=console), boot_timeout=20)
 
 
 def test_ethosu_qemu_keeps_a_board_without_a_prompt_for_bringup(faulty, ethosu):
-    command = [sys.executable, "-m", "ethosu_tools.cli", "qemu", "--firmware", faulty]
+    path, report = faulty
+    command = [sys.executable, "-m", "ethosu_tools.cli", "qemu", "--firmware", path]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
         first, why, _, advice = (process.stdout.readline() for _ in range(4))
         port = first.split()[-1]
         try:
-            assert "It gives no prompt." in why and re.search(FAULT, why), why
+            assert "It gives no prompt." in why and re.search(report, why), why
             code, out, _ = ethosu("bringup", port)
-            assert code == 5 and re.search(FAULT, out), out
-            assert "faults before its prompt" in out and "baud" not in out
+            assert code == 5 and re.search(report, out), out
+            assert "before its prompt" in out and "baud" not in out
         finally:
             process.send_signal(signal.SIGINT)
         err = process.stderr.read()
