@@ -11,6 +11,10 @@
 
 #define CYCLES_PER_MS (BOARD_CLOCK_HZ / 1000u)
 #define CYCLES_PER_US (BOARD_CLOCK_HZ / 1000000u)
+/** What the counter can hold. */
+#define LONGEST_MS (SysTick_LOAD_RELOAD_Msk / CYCLES_PER_MS)
+/** With fewer cycles to its end a period is not changed any more. */
+#define SHORTEST 64u
 #define NS_PER_US 1000u
 #define US_PER_S 1000000u
 
@@ -36,6 +40,53 @@ void clock_tick(void)
     }
 }
 
+/** Has the counter wrapped, and its interrupt has not run yet? */
+static bool tick_pends(void)
+{
+    return (SCB->ICSR & SCB_ICSR_PENDSTSET_Msk) != 0;
+}
+
+/** Also for one that is masked. */
+static void wait_for_interrupt(void)
+{
+    __DSB();
+    __WFI();
+}
+
+/** Load the counter with `cycles`, and have it go on in milliseconds. */
+static void count_down(uint32_t cycles)
+{
+    SysTick->LOAD = cycles - 1u;
+    SysTick->VAL = 0; // loads it at its next cycle
+    while (SysTick->VAL == 0) {
+    }
+    SysTick->LOAD = CYCLES_PER_MS - 1u;
+}
+
+void clock_sleep(uint32_t at_most_ms)
+{
+    uint32_t ms = soft_timer_next - clock_ticks_ms; // large, or 0, when there is no timer
+    ms = ms == 0 || ms > at_most_ms ? at_most_ms : ms;
+    ms = ms > LONGEST_MS ? LONGEST_MS : ms;
+    uint32_t left = SysTick->VAL;
+    if (ms < 2 || left < SHORTEST || tick_pends()) {
+        wait_for_interrupt();
+        return;
+    }
+    uint32_t passed = ms - 1u; // when the tick comes, which counts the last one
+    count_down(left + passed * CYCLES_PER_MS);
+    wait_for_interrupt();
+    do { // until the next millisecond is far enough
+        left = SysTick->VAL;
+    } while (left % CYCLES_PER_MS < SHORTEST && !tick_pends());
+    if (!tick_pends()) {
+        passed -= left / CYCLES_PER_MS;
+        count_down(left % CYCLES_PER_MS);
+    }
+    ticks_high += clock_ticks_ms + passed < clock_ticks_ms;
+    clock_ticks_ms += passed;
+}
+
 uint64_t clock_ms(void)
 {
     uint32_t state = irq_mask();
@@ -50,8 +101,7 @@ static uint64_t now_fine(uint32_t *cycles)
     uint32_t state = irq_mask();
     uint64_t ms = (uint64_t)ticks_high << 32 | clock_ticks_ms;
     uint32_t left = SysTick->VAL;
-    if (SCB->ICSR & SCB_ICSR_PENDSTSET_Msk) {
-        // The counter wrapped and its interrupt has not run yet.
+    if (tick_pends()) {
         left = SysTick->VAL;
         ms++;
     }

@@ -11,6 +11,12 @@ void clock_start(void);
 /** One millisecond has passed (called by the interrupt). */
 void clock_tick(void);
 
+/**
+ * Sleep until an interrupt comes or about `at_most_ms` have passed, without the ticks up to then or
+ * to the next soft timer: the CPU sleeps through. Interrupts have to be masked.
+ */
+void clock_sleep(uint32_t at_most_ms);
+
 /** Milliseconds since start-up; the low word, which wraps after 49 days, may be used alone. */
 uint64_t clock_ms(void);
 

@@ -61,6 +61,16 @@ void irq_restore(uint32_t state)
     __set_PRIMASK(state);
 }
 
+static void wait_unless(const volatile uint32_t *flag, uint32_t ms)
+{
+    uint32_t state = irq_mask();
+    if (*flag == 0) {
+        clock_sleep(ms);
+    }
+    irq_restore(state);
+    __ISB(); // the interrupt that woke is served here
+}
+
 void irq_wait(void)
 {
     irq_wait_unless(&served);
@@ -69,14 +79,13 @@ void irq_wait(void)
 
 void irq_wait_unless(const volatile uint32_t *flag)
 {
-    uint32_t state = irq_mask();
-    if (*flag == 0) {
-        // WFI wakes for an interrupt that is pending but masked.
-        __DSB();
-        __WFI();
-    }
-    irq_restore(state);
-    __ISB(); // the interrupt that woke is served here
+    wait_unless(flag, 0);
+}
+
+void irq_wait_ms(uint32_t ms)
+{
+    wait_unless(&served, ms);
+    served = 0;
 }
 
 void startup_device_handler(void)

@@ -23,7 +23,7 @@ int mp_hal_stdin_rx_chr(void)
         if (console_waiting() != 0) {
             return console_read();
         }
-        irq_wait();
+        irq_wait_ms(UINT32_MAX);
     }
 }
 
@@ -57,8 +57,10 @@ void mp_hal_delay_ms(mp_uint_t ms)
 {
     uint64_t end = clock_us() + (uint64_t)ms * 1000u;
     mp_event_handle_nowait();
-    while (clock_us() < end) {
-        mp_event_wait_ms(1);
+    for (uint64_t now = clock_us(); now < end; now = clock_us()) {
+        uint64_t left_ms = (end - now) / 1000u;
+        irq_wait_ms(left_ms < UINT32_MAX ? (uint32_t)left_ms : UINT32_MAX);
+        mp_event_handle_nowait();
     }
 }
 

@@ -76,6 +76,7 @@ uint32_t SysTick_Config(uint32_t cycles);
 
 /** Registers as the core has them at the moment of asking. */
 struct core_systick {
+    uint32_t LOAD;
     uint32_t VAL;
 };
 struct core_scb {
@@ -83,6 +84,7 @@ struct core_scb {
     uint32_t CCR;
 };
 #define SysTick (&(struct core_systick){.VAL = core_systick_value()})
+#define SysTick_LOAD_RELOAD_Msk 0u /* a tick cannot be left out */
 #define SCB (&(struct core_scb){.ICSR = 0, .CCR = 0})
 #define SCB_ICSR_PENDSTSET_Msk (1u << 26)
 #define SCB_CCR_DC_Msk (1u << 16)

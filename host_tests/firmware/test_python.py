@@ -128,6 +128,23 @@ assert 50 <= time.ticks_diff(time.ticks_ms(), start) < 1000
 """)
 
 
+def test_ticks_that_a_sleep_leaves_out_are_counted(steady_board):
+    """The CPU sleeps through, but for soft timers; both clocks know how long it was."""
+    steady_board.exec("""
+import machine, time
+for ms in range(1, 60):
+    us, start = time.ticks_us(), time.ticks_ms()
+    time.sleep_ms(ms)
+    us, passed = time.ticks_diff(time.ticks_us(), us), time.ticks_diff(time.ticks_ms(), start)
+    assert 0 <= us - 1000 * ms < 1000 and abs(us - 1000 * passed) <= 1000, (ms, us, passed)
+fired = []
+timer = machine.Timer(-1, period=10, callback=lambda t: fired.append(time.ticks_ms()))
+time.sleep_ms(105)
+timer.deinit()
+assert [after - before for before, after in zip(fired, fired[1:])] == [10] * 9, fired
+""")
+
+
 def test_wall_clock_can_be_set(board):
     board.exec("""
 import machine, time
