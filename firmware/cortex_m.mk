@@ -12,25 +12,25 @@ endif
 BOARD_MEMORY ?= $(BOARD_DIR)/memory.ld
 
 CORE_SRC = collect.c fault.c mpu.c startup.c
-CORE_OUTPUT = $(BUILD)/firmware.size $(if $(filter yes,$(BOARD_BIN)),$(BUILD)/firmware.bin)
+CORE_OUTPUT = $(OUT)/firmware.size $(if $(filter yes,$(BOARD_BIN)),$(OUT)/firmware.bin)
 
 CPU_FLAGS = $(BOARD_CPU_FLAGS) -mthumb
 CORE_CFLAGS = $(CPU_FLAGS) -isystem $(MICROPYTHON)/lib/cmsis/inc -fpermitted-flt-eval-methods=c11 \
 	--specs=nano.specs
 
 LDFLAGS += -Wl,--wrap=nlr_jump $(CPU_FLAGS) --specs=nano.specs -nostartfiles -L$(ROOT)/firmware -T$(BOARD_MEMORY) \
-	-Wl,--gc-sections -Wl,-Map=$(BUILD)/firmware.map -Wl,--fatal-warnings
+	-Wl,--gc-sections -Wl,-Map=$(OUT)/firmware.map -Wl,--fatal-warnings
 
 .SECONDEXPANSION:
-$(BUILD)/firmware.elf: $$(OBJ) $(BOARD_MEMORY) sections.ld
+$(OUT)/firmware.elf: $$(OBJ) $(BOARD_MEMORY) sections.ld
 	$(ECHO) "LINK $@"
 	$(Q)$(CC) $(LDFLAGS) -o $@ $(OBJ) -lm
 
 # For tools that flash: the bytes from the address on at which VECTORS begins. A board's board.mk
 # says yes when VECTORS and CODE are in one memory; else this would be mostly the gap between them.
-$(BUILD)/firmware.bin: $(BUILD)/firmware.elf
+$(OUT)/firmware.bin: $(OUT)/firmware.elf
 	$(Q)$(OBJCOPY) -O binary $< $@
 
-$(BUILD)/firmware.size: $(BUILD)/firmware.elf
+$(OUT)/firmware.size: $(OUT)/firmware.elf
 	$(Q)$(SIZE) $< | tee $@
 

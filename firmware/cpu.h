@@ -37,6 +37,9 @@ typedef enum {
 #define __VTOR_PRESENT 1
 #define __SAUREGION_PRESENT 1
 
-#include BOARD_CORE_HEADER
+#ifndef CORE_HEADER
+#define CORE_HEADER "core_cm55.h"
+#endif
+#include CORE_HEADER
 
 #endif

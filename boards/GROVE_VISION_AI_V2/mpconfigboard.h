@@ -7,7 +7,6 @@
 #define BOARD_MCU_NAME "HX6538"
 #define BOARD_PLATFORM "grove-vision-ai-v2"
 
-#define BOARD_CORE_HEADER "core_cm55.h"
 #define BOARD_CLOCK_HZ 400000000u /**< CPU and SysTick, as the boot loader leaves them */
 #define BOARD_UART_BAUD 115200u   /**< what mpremote speaks; the boot loader has 921600 */
 

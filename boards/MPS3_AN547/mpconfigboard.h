@@ -7,7 +7,6 @@
 #define BOARD_MCU_NAME "Cortex-M55"
 #define BOARD_PLATFORM "mps3-an547"
 
-#define BOARD_CORE_HEADER "core_cm55.h"
 #define BOARD_CLOCK_HZ 32000000u      /**< CPU and SysTick */
 #define BOARD_PERIPHERAL_HZ 25000000u /**< UARTs */
 #define BOARD_UART_BAUD 115200u

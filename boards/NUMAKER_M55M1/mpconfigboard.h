@@ -7,7 +7,6 @@
 #define BOARD_MCU_NAME "M55M1H2LJAE"
 #define BOARD_PLATFORM "numaker-m55m1"
 
-#define BOARD_CORE_HEADER "core_cm55.h"
 #define BOARD_CLOCK_HZ 220000000u     /**< CPU and SysTick */
 #define BOARD_PERIPHERAL_HZ 12000000u /**< UART0: the oscillator HIRC */
 #define BOARD_UART_BAUD 115200u

@@ -7,9 +7,8 @@
 #define BOARD_MCU_NAME "Cortex-M55" /**< the same */
 #define BOARD_PLATFORM "template"   /**< sys.platform */
 
-#define BOARD_CORE_HEADER "core_cm55.h" /**< of CMSIS */
-#define BOARD_CLOCK_HZ 100000000u       /**< CPU and SysTick */
-#define BOARD_UART_BAUD 115200u         /**< of the prompt; what mpremote speaks */
+#define BOARD_CLOCK_HZ 100000000u /**< CPU and SysTick */
+#define BOARD_UART_BAUD 115200u   /**< of the prompt; what mpremote speaks */
 
 #define BOARD_IRQ_COUNT 480u       /**< inputs of the interrupt controller */
 #define BOARD_IRQ_PRIORITY_BITS 3u /**< that the controller implements */

@@ -16,16 +16,16 @@ WASM_OPT = $(NODE_MODULES)/binaryen/bin/wasm-opt
 export NODE_PATH = /usr/share/nodejs
 CC = emcc
 CORE_SRC =
-CORE_OUTPUT = $(BUILD)/ethosu.wasm
+CORE_OUTPUT = $(OUT)/ethosu.wasm
 
 # An exception of Python unwinds as one of WebAssembly: without a call into JavaScript.
 WASM_FLAGS = -msimd128 -s SUPPORT_LONGJMP=wasm
 # Clang warns where GCC does not: a float becomes a double as an argument.
-CORE_CFLAGS = $(WASM_FLAGS) -Wno-double-promotion -I$(ROOT)/tools/npu_sim \
+CORE_CFLAGS = $(WASM_FLAGS) '-DCORE_HEADER="core_web.h"' -Wno-double-promotion -I$(ROOT)/tools/npu_sim \
 	-DETHOSU_IO_HEADER='<npu_io.h>'
 
 CORE_LIB_SRC = $(patsubst $(ROOT)/%,%,$(wildcard $(ROOT)/tools/npu_sim/*.c))
-CORE_OBJ = $(BUILD)/boards/WEB/memory.o
+CORE_OBJ = $(OUT)/boards/WEB/memory.o
 
 WASM_OPT_FLAGS = $(addprefix --enable-,simd exception-handling bulk-memory sign-ext mutable-globals \
 	nontrapping-float-to-int) --spill-pointers -O2 --strip-debug --strip-producers
@@ -36,15 +36,15 @@ LDFLAGS = $(WASM_FLAGS) -O2 --profiling-funcs -s STANDALONE_WASM -s INITIAL_MEMO
 	-Wl,--export=ethosu_model_kernels
 
 .SECONDEXPANSION:
-$(BUILD)/linked.wasm: $$(OBJ) $$(CORE_OBJ)
+$(OUT)/linked.wasm: $$(OBJ) $$(CORE_OBJ)
 	$(ECHO) "LINK $@"
 	$(Q)$(CC) $(LDFLAGS) -o $@ $(OBJ) $(CORE_OBJ) $(LDFLAGS_USERMOD) -lm
 
 # The collector finds no pointer in a local variable of WebAssembly: each goes to the stack.
-$(BUILD)/ethosu.wasm: $(BUILD)/linked.wasm $(WASM_OPT)
+$(OUT)/ethosu.wasm: $(OUT)/linked.wasm $(WASM_OPT)
 	$(ECHO) "WASM-OPT $@"
 	$(Q)$(WASM_OPT) $(WASM_OPT_FLAGS) $< -o $@
 
-$(BUILD)/boards/WEB/memory.o: $(BOARD_DIR)/memory.S
+$(OUT)/boards/WEB/memory.o: $(BOARD_DIR)/memory.S
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -c -o $@ $<

@@ -7,7 +7,6 @@
 #define BOARD_MCU_NAME "WebAssembly"
 #define BOARD_PLATFORM "web"
 
-#define BOARD_CORE_HEADER "core_web.h"
 /** Nobody counts cycles here: a unit of time for clock_cycles(). */
 #define BOARD_CLOCK_HZ 1000000000u
 

@@ -24,7 +24,6 @@
 #error "which core? BOARD=...-M55_HP or BOARD=...-M55_HE"
 #endif
 
-#define BOARD_CORE_HEADER "core_cm55.h"
 #define BOARD_UART_BAUD 115200u
 
 #define BOARD_IRQ_COUNT 480u

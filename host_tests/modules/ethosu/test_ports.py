@@ -78,7 +78,7 @@ def binding_flags(repo, micropython, folder, option=FLOATS):
     config = folder / "config.h"
     config.write_text(CONFIG.format(firmware=firmware, option=option[0], value=option[1]))
     board = repo / "boards/MPS3_AN547"
-    paths = (repo / "build/firmware/MPS3_AN547", board, firmware, repo, micropython)
+    paths = (repo / "build/firmware/MPS3_AN547/common", board, firmware, repo, micropython)
     cmsis = micropython / "lib/cmsis/inc"
     return [
         f'-DMP_CONFIGFILE="{config}"',

@@ -17,7 +17,7 @@ PROMPT = (
 )
 STATUS = "document.getElementById('status').textContent"
 LINK_SAID = "document.getElementById('link-said').textContent"
-ALERT = "document.getElementById('alert').textContent"
+ALERT = "(document.getElementById('alert')?.textContent ?? '')"
 EQUAL = "It runs, and every bit equals the CPU kernels."
 RUNS = "It runs."
 FOLDER = paths.root() / "build/web"

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MIT
+"""What is the same on each board is compiled once."""
+
+import re
+import subprocess
+
+import pytest
+from ethosu_tools import boards
+
+from ..conftest import make
+
+NAMES = ("MPS3_AN547", "NUMAKER_M55M1")
+
+
+def test_a_second_board_compiles_its_own_files_only(build_dir):
+    for name in NAMES:
+        assert make(f"BOARD={name}").returncode == 0
+    one, other = (build_dir / f"firmware/{name}" for name in NAMES)
+    common = (one / "common").resolve()
+    assert common == (other / "common").resolve()
+    (other / "boards/NUMAKER_M55M1/board.o").unlink()
+    again = make(f"BOARD={NAMES[1]}").stdout
+    assert re.findall(r"^CC .*/(\S+)$", again, re.MULTILINE) == ["board.c"]
+
+
+def test_each_image_has_its_own_name(build_dir):
+    for name in NAMES:
+        image = (build_dir / f"firmware/{name}/firmware.elf").read_bytes()
+        mine = [each for each in NAMES if boards.load(each).name.encode() in image]
+        assert mine == [name]
+
+
+@pytest.mark.parametrize("constant", ["BOARD_NAME", "BOARD_CLOCK_HZ", "BOARD_UART_BAUD"])
+def test_common_code_knows_no_constant_of_a_board(repo, tmp_path, constant):
+    source = tmp_path / "source.c"
+    source.write_text(f'#include "mpconfigboard.h"\nconst void *p = (const void *)({constant});\n')
+    command = ["arm-none-eabi-gcc", "-fsyntax-only", source]
+    for folder, code in (("boards/MPS3_AN547", 0), ("firmware/common", 1)):
+        done = subprocess.run([*command, f"-I{repo / folder}"], capture_output=True, check=False)
+        assert done.returncode == code, done.stderr
