@@ -61,16 +61,6 @@ void irq_restore(uint32_t state)
     __set_PRIMASK(state);
 }
 
-static void wait_unless(const volatile uint32_t *flag, uint32_t ms)
-{
-    uint32_t state = irq_mask();
-    if (*flag == 0) {
-        clock_sleep(ms);
-    }
-    irq_restore(state);
-    __ISB(); // the interrupt that woke is served here
-}
-
 void irq_wait(void)
 {
     irq_wait_unless(&served);
@@ -79,12 +69,24 @@ void irq_wait(void)
 
 void irq_wait_unless(const volatile uint32_t *flag)
 {
-    wait_unless(flag, 0);
+    uint32_t state = irq_mask();
+    if (*flag == 0) {
+        // WFI wakes for an interrupt that is pending but masked.
+        __DSB();
+        __WFI();
+    }
+    irq_restore(state);
+    __ISB(); // the interrupt that woke is served here
 }
 
 void irq_wait_ms(uint32_t ms)
 {
-    wait_unless(&served, ms);
+    uint32_t state = irq_mask();
+    if (served == 0) {
+        clock_sleep(ms);
+    }
+    irq_restore(state);
+    __ISB();
     served = 0;
 }
 

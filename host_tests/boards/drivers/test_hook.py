@@ -25,8 +25,7 @@ def _run(*command: str | Path) -> str:
 
 def _object(image: Path, source: str) -> Path:
     """Where the build puts the object of a source."""
-    place = source.removeprefix("modules/").removesuffix(".c") + ".o"
-    return image.parent / place
+    return image.parent / "common" / Path(source).relative_to("modules").with_suffix(".o")
 
 
 def test_link_map_has_the_board_s_hook(image):
