@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import arrays, boards, models, vela, verification
-from ..errors import InputError, UsageError
+from ..errors import InputError, MismatchError, UsageError
 from ..plan.kernels import STATEFUL
 from ..ui import Ui
 
@@ -28,7 +28,8 @@ axes of size 1, or is a row of all its values. Other orders of the axes, such as
 refused with the transposition that is needed.
 
 --reference names the model as it was before compiling: an int8 one is compared bit by bit with
-TFLite's reference kernels, a float one by value, in steps of the output's scale.
+TFLite's reference kernels, a float one by value, in steps of the output's scale. If bits differ
+from those of an int8 one, the exit code is 6.
 
     ethosu validate kws_vela.tflite test.npz --reference kws.tflite
     ethosu validate kws_vela.tflite test.npz --on /dev/ttyACM0
@@ -118,7 +119,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
             }
             | {"index": np.array(result.failures), "labels": data.samples.labels[result.failures]},
         )
-    return {
+    found = {
         "model": str(args.model),
         "data": args.data,
         "on": args.on,
@@ -128,8 +129,15 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         "reference": str(args.reference) if args.reference else None,
         **result.as_dict(),
         "outputs": math.prod(description.outputs[0].shape),
-        "exact": result.exact if _same_types(reference, description) else None,
+        "exact": result.exact if _promises_bits(reference, description) else None,
     }
+    if reference and found["exact"] not in (None, result.samples):
+        ui.result(found, render(found))
+        raise MismatchError(
+            f"{result.samples - result.exact:,} of {result.samples:,} samples differ from the "
+            f"reference {args.reference}"
+        )
+    return found
 
 
 def _check_stateless(path: Path, compiled: models.Description) -> None:
@@ -150,10 +158,14 @@ def _check_reference(path: Path, reference: bytes | None, compiled: models.Descr
         raise InputError(f"{path} has inputs and outputs of other shapes than the compiled model")
 
 
-def _same_types(reference: bytes | None, compiled: models.Description) -> bool:
-    """Can outputs equal the reference's bit by bit? Not those of a float model."""
-    theirs = models.describe(reference).outputs if reference else compiled.outputs
-    return [each.dtype for each in theirs] == [each.dtype for each in compiled.outputs]
+def _promises_bits(reference: bytes | None, compiled: models.Description) -> bool:
+    """Do outputs equal the reference's bit by bit? Not those of a float model."""
+    if reference is None:
+        return True
+    same = [tensor.dtype for tensor in models.describe(reference).outputs] == [
+        tensor.dtype for tensor in compiled.outputs
+    ]
+    return same and models.is_quantised(reference)
 
 
 def _cache() -> Path:

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sharing
-from ethosu_tools import arrays, oracle, qemu
+from ethosu_tools import arrays, make_model, oracle, qemu
 from ethosu_tools.deadline import Deadline
 from ethosu_tools.tflite import Tensor
 from ethosu_tools.tflite.writer import Graph, write
@@ -203,6 +203,20 @@ def test_what_cannot_be_otherwise_is_not_said(ethosu, tmp_path, data_set, cnn):
     real.write_bytes(write([graph], "real"))
     code, shown, err = ethosu("validate", program, path, "--reference", real)
     assert (code, err) == (0, "") and "same class" in shown and "bit-exact" not in shown
+
+
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_differences_are_counted_and_end_with_code_6(ethosu, cnn, data_set, tmp_path, more):
+    other = tmp_path / "other.tflite"
+    other.write_bytes(make_model.small_cnn(2))
+    words = ["validate", cnn[1], data_set(8), "--workers", 1, "--reference", other]
+    code, out, err = ethosu(*words, *more)
+    assert code == 6 and f"of 8 samples differ from the reference {other}" in err
+    assert len(err.splitlines()) == 1
+    if more:
+        assert json.loads(out)["exact"] < 8
+    else:
+        assert "bit-exact " in out and "first failures" in out
 
 
 def test_a_damaged_model_has_its_own_name(ethosu, cnn, data_set, tmp_path):
