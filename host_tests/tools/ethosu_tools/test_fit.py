@@ -138,6 +138,7 @@ def test_deploy_refuses_what_the_board_would(
     code, _, err = ethosu("deploy", folder, "--on", machine.port)
     assert code == 3 and REFUSED[what].format(port=machine.port) in err and name in err
     assert "--force deploys it anyway" in err and rom_of(machine) == before
+    assert f"it fits {boards.DEFAULT}" not in err, "it is this board, or has another NPU"
     if what == "other NPU":
         code, out, _ = ethosu("deploy", folder, "--on", machine.port, "--force")
         assert code == 0 and "warning    m.tflite: it is compiled for ethos-u85-256" in out
