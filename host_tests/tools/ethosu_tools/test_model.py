@@ -98,6 +98,8 @@ def test_tasks_take_turns(model, inputs, expected):
             r"found \[1, 3, 16, 16\]; .* np\.transpose\(x, \(0, 2, 3, 1\)\)$",
         ),
         ([np.zeros((16, 16, 3), np.int16)], "input 0 is int8, found int16"),
+        ([np.full((16, 16, 3), np.nan)], r"input 0 has NaN at index \[0, 0, 0\], expected finite"),
+        ([np.full((16, 16, 3), -np.inf)], "input 0 has an infinite value at index"),
     ],
 )
 def test_wrong_inputs_are_told(model, inputs, expected, given, sentence):

@@ -55,13 +55,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--reference", type=Path, metavar="MODEL", help="see below")
     parser.add_argument(
         "--top",
-        type=int,
+        type=_positive,
         default=5,
         metavar="K",
         help="also count samples whose class is among the K most likely (default: 5)",
     )
     parser.add_argument(
-        "--workers", type=int, metavar="N", help="processes (default: all cores; of a port, 1)"
+        "--workers",
+        type=_positive,
+        metavar="N",
+        help="processes (default: all cores; of a port, 1)",
     )
     parser.add_argument("--scheduler", metavar="ADDRESS", help="a Dask cluster does the work")
     parser.add_argument(
@@ -80,6 +83,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     verification.add_option(parser)
 
 
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1 on, found {text!r}")
+    return int(text)
+
+
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Run all samples."""
     from ..validate import data as data_sets
@@ -87,14 +96,13 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 
     real = args.on not in ("sim", "qemu")
     workers = args.workers or (1 if real else os.cpu_count() or 1)
-    if workers < 1 or args.top < 1 or (real and (workers > 1 or args.scheduler)):
-        raise UsageError(
-            "--workers and --top must be 1 or more; a port has one worker, and no Dask"
-        )
+    if real and (workers > 1 or args.scheduler):
+        raise UsageError(f"{args.on} is a port, which has one worker, and no Dask")
     content = models.read(args.model)
     description = models.describe_compiled(args.model)
     _check_stateless(args.model, description)
-    data = data_sets.read(args.data, description.inputs)
+    classes = data_sets.classes_of(description.outputs[0])
+    data = data_sets.read(args.data, description.inputs, classes)
     reference = models.read(args.reference) if args.reference else None
     _check_reference(args.reference, reference, description)
     where = args.on, args.npu, args.board
