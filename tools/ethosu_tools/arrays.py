@@ -161,9 +161,11 @@ def in_order(arrays: Mapping[str, Array], tensors: Sequence[Tensor]) -> list[Arr
     keys = [{str(index), name} - {""} for index, name in enumerate(_unique(tensors))]
     given = [sorted(each & set(arrays)) for each in keys]
     if any(len(each) != 1 for each in given) or len(arrays) != len(tensors):
+        extra = sorted(set(arrays) - set().union(*keys))
+        more = f"; the model has no input {', '.join(extra)}" if extra else ""
         raise InputError(
             f"the inputs must have the keys {', '.join(names(tensors)) or '(none)'}, numbers or "
-            f"names, found {', '.join(sorted(arrays)) or 'none'}"
+            f"names, found {', '.join(sorted(arrays)) or 'none'}{more}"
         )
     return [arrays[key] for (key,) in given]
 

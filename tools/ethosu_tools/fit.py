@@ -181,8 +181,8 @@ def describe(data: dict[str, Any]) -> str:
         return f"no: {'; '.join(data['short'])}{data['advice']}"
     need, parts = data["need"], []
     for what, used, room, where in (
-        ("arena", need["heap"], data["heap"], "heap"),
-        ("file", need["rom"], data["rom"], "/rom"),
+        ("arena and the runtime's tables", need["heap"], data["heap"], "heap"),
+        ("file as an image", need["rom"], data["rom"], "/rom"),
     ):
         if room is not None:
             share = used / max(1, room)

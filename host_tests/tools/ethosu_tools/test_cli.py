@@ -174,6 +174,13 @@ def test_difference_from_the_reference_is_code_6(ethosu, small_models, compiled,
     one_sentence(err)
 
 
+def test_a_reference_with_other_inputs_is_told(ethosu, small_models, compiled):
+    other = small_models["small_streaming"]
+    code, _, err = ethosu("run", compiled(small_models["small_cnn"]), "--reference", other)
+    assert code == 3 and f"{other} is not this model before compiling" in one_sentence(err)
+    assert "the model's int8 [1, 16, 16, 3]" in err and "LiteRT" not in err
+
+
 def test_the_reference_shows_its_progress(small_models):
     model = small_models["small_cnn"]
     told = []

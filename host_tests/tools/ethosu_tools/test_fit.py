@@ -84,7 +84,11 @@ def test_estimate_and_report_say_so(ethosu, too_large, tmp_path):
 def test_a_model_that_fits_says_how_much_it_takes(ethosu, small_models, tmp_path):
     output = tmp_path / "out.tflite"
     code, out, _ = ethosu("compile", small_models["small_cnn"], "--board", HE, "-o", output)
-    assert code == 0 and f"fits       {HE}: arena " in out
+    assert (
+        code == 0
+        and f"fits       {HE}: arena and the runtime's tables " in out
+        and "file as an image " in out
+    )
     found = fit.check(fit.need_of(output), fit.room_of(boards.load(HE)))
     assert not found.short and output.stat().st_size < found.need.rom < output.stat().st_size + 100
 
