@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from . import native, paths
-from .errors import BoardError, InputError
+from .errors import BoardError, InputError, SetupError
 from .native import NativeModel
 
 FOLDER = Path("/dev/accel")
@@ -33,6 +33,14 @@ _FAULT_SIZE = 64
 def is_device(where: str) -> bool:
     """Does it name an NPU of Linux: "accel", or a device file?"""
     return where == "accel" or Path(where).parent == FOLDER
+
+
+def devices() -> list[Path]:
+    """Files of this Linux's NPUs; SetupError: there are none."""
+    found = sorted(FOLDER.glob("accel*"))
+    if not found:
+        raise SetupError(f"no {FOLDER}/accel*: this Linux has no NPU, or no driver for it")
+    return found
 
 
 class AccelModel(NativeModel):
@@ -71,7 +79,7 @@ class AccelModel(NativeModel):
     def _open_npu(self) -> int:
         files = [Path(self._where)]
         if self._where == "accel":
-            files = sorted(FOLDER.glob("accel*")) or [FOLDER / "accel0"]
+            files = [FOLDER / "accel0"] if self._calls else devices()
         fault = c.create_string_buffer(_FAULT_SIZE)
         for file in files:
             driver = self._library.ethosu_accel_open(str(file).encode(), self._calls, fault)

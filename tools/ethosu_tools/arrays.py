@@ -13,6 +13,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -160,9 +161,11 @@ def in_order(arrays: Mapping[str, Array], tensors: Sequence[Tensor]) -> list[Arr
     keys = [{str(index), name} - {""} for index, name in enumerate(_unique(tensors))]
     given = [sorted(each & set(arrays)) for each in keys]
     if any(len(each) != 1 for each in given) or len(arrays) != len(tensors):
+        extra = sorted(set(arrays) - set().union(*keys))
+        more = f"; the model has no input {', '.join(extra)}" if extra else ""
         raise InputError(
             f"the inputs must have the keys {', '.join(names(tensors)) or '(none)'}, numbers or "
-            f"names, found {', '.join(sorted(arrays)) or 'none'}"
+            f"names, found {', '.join(sorted(arrays)) or 'none'}{more}"
         )
     return [arrays[key] for (key,) in given]
 
@@ -207,6 +210,24 @@ def _check_one(key: str, array: Array, tensor: Tensor) -> None:
         )
     if is_timed and len(array) == 0:
         raise InputError(f"input {key} has a time axis of length 0")
+
+
+def check_finite(name: str, array: Array) -> None:
+    """Refuse real values that stand for no number."""
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        place = tuple(map(int, np.argwhere(~np.isfinite(array))[0]))
+        kind = "NaN" if np.isnan(array[place]) else "an infinite value"
+        raise InputError(f"{name} has {kind} at index {list(place)}, expected finite numbers")
+
+
+def quantise(name: str, array: Array, tensor: Tensor) -> Array:
+    """Raw values of real ones, the nearest that there are; other arrays as they are."""
+    if array.dtype.kind != "f" or not tensor.scale:
+        return array
+    check_finite(name, array)
+    limits = np.iinfo(tensor.dtype)
+    steps = np.rint(array.astype(np.float64) / tensor.scale) + tensor.zero_point
+    return cast(Array, np.clip(steps, limits.min, limits.max).astype(tensor.dtype))
 
 
 def is_same_layout(found: Sequence[int], wanted: Sequence[int]) -> bool:

@@ -128,6 +128,7 @@ class Bench:
     board: Board
     facts: BoardFacts | None
     npu: str = ""
+    machine: str = ""  # what the firmware calls its board
 
 
 @dataclass(frozen=True)
@@ -193,6 +194,7 @@ def _prompt(bench: Bench) -> str:
         *(str, str, bytes),
     )
     _expect(echo == sent, f"{_LINE_BYTES} bytes came back changed")
+    bench.machine = machine.partition(" with ")[0]
     return f"MicroPython {version.rstrip('.')} on {machine}"
 
 
@@ -206,7 +208,8 @@ def _npu(bench: Bench) -> str:
     if facts and not (facts.qemu and facts.qemu.any_npu):
         _expect(
             found[0] == facts.npus[0],
-            f"the NPU is {found[0]}, the folder of {facts.name} says {facts.npus[0]}",
+            f"this is the firmware of {bench.machine}: the NPU is {found[0]}, the folder of "
+            f"{facts.name} says {facts.npus[0]}",
         )
     return ", ".join(found)
 
@@ -262,7 +265,11 @@ def _rom(bench: Bench) -> str:
     _expect(count > 0, "the firmware has no ROM file system")
     if bench.facts and isinstance(address, int):
         expected = bench.facts.romfs.start
-        _expect(address == expected, f"it is at {address:#x}, the folder says {expected:#x}")
+        _expect(
+            address == expected,
+            f"this is the firmware of {bench.machine}: /rom is at {address:#x}, the folder of "
+            f"{bench.facts.name} says {expected:#x}",
+        )
     return "empty: deploy files to it" if names is None else f"{len(names)} files in /rom"
 
 
@@ -329,8 +336,8 @@ CHECKS = (
         {
             "is empty": "Its clock or power is off, its reset is held, or its address is wrong: "
             "board_init() and npus[] in board.c.",
-            "the NPU is": "It is another core's NPU, or another chip: npus[] in board.c, npus in "
-            "board.toml.",
+            "the NPU is": "If that is another board than --board names, name the right one. Else "
+            "it is another core's NPU, or another chip: npus[] in board.c, npus in board.toml.",
         },
         _npu,
         "prompt",

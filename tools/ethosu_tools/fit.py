@@ -7,7 +7,7 @@ board.toml, or is asked of a board that is connected. `check` compares the two f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -140,10 +140,12 @@ def advice(fit: Fit, source: Path | None = None) -> str:
         words += _largest(source) if source else []
         words.append("smaller inputs need a smaller arena, and so may --vela='--optimise Size'")
     if fit.short:
+        # By the NPU that a board has, not by those that its emulator can have.
         fitting = [
             board.name
             for board in boards.every()
-            if (room := room_of(board)) and not check(fit.need, room).short
+            if (room := room_of(board))
+            and not check(fit.need, replace(room, npus=board.npus)).short
         ]
         words += [f"it fits {', '.join(fitting)}"] if fitting else []
     return "".join(f"; {each}" for each in words)
@@ -179,8 +181,8 @@ def describe(data: dict[str, Any]) -> str:
         return f"no: {'; '.join(data['short'])}{data['advice']}"
     need, parts = data["need"], []
     for what, used, room, where in (
-        ("arena", need["heap"], data["heap"], "heap"),
-        ("file", need["rom"], data["rom"], "/rom"),
+        ("arena and the runtime's tables", need["heap"], data["heap"], "heap"),
+        ("file as an image", need["rom"], data["rom"], "/rom"),
     ):
         if room is not None:
             share = used / max(1, room)

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import arrays, verification
 from .accel import AccelModel, is_device
-from .arrays import Array, advice, is_same_layout
+from .arrays import Array, advice, is_same_layout, quantise
 from .closeable import Closeable
 from .errors import InputError
 from .native import NativeModel
@@ -245,10 +245,7 @@ def _raw(index: int, tensor: Tensor, given: ArrayLike) -> Array:
             f"input {index} must have shape {list(tensor.shape)}, found {list(array.shape)}"
             f"{advice(array.shape, tensor.shape)}"
         )
-    if array.dtype.kind == "f" and tensor.scale:
-        limits = np.iinfo(tensor.dtype)
-        steps = np.rint(array / tensor.scale) + tensor.zero_point
-        array = np.clip(steps, limits.min, limits.max).astype(tensor.dtype)
+    array = quantise(f"input {index}", array, tensor)
     if array.dtype != np.dtype(tensor.dtype):
         raise InputError(f"input {index} is {tensor.dtype}, found {array.dtype}")
     return array.reshape(tensor.shape)

@@ -26,6 +26,7 @@ __all__ = [
     "find_data",
     "is_model",
     "is_program",
+    "is_quantised",
     "name_of",
     "program_of",
     "read",
@@ -35,6 +36,7 @@ __all__ = [
 
 # Metadata that `ethosu compile` writes: the latency, the board, of what a quantised model was made.
 LATENCY, BOARD, SOURCE = "ethosu_latency", "ethosu_board", "ethosu_source"
+_QUANTISED = ("int8", "uint8", "int16")
 # On which NPU a model is loaded that has nothing for one.
 ANY_NPU = "ethos-u55-128"
 
@@ -91,6 +93,12 @@ def cases(model: Path | bytes) -> tuple[bundle.Case, ...]:
     data = read(model)
     with reading(model):
         return Bundle.parse(data).cases if data[4:8] == bundle.IDENTIFIER else ()
+
+
+def is_quantised(data: bytes) -> bool:
+    """Does a TensorFlow Lite model compute with quantised numbers, at least in a part of it?"""
+    tensors = (tensor for graph in tflite.parse(data) for tensor in graph.tensors)
+    return any(each.dtype in _QUANTISED and not each.constant for each in tensors)
 
 
 def suffix(data: bytes) -> str:

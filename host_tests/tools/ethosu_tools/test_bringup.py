@@ -119,9 +119,14 @@ def test_an_npu_that_is_not_there_fails_its_check_and_skips_those_that_need_it(e
 
 def test_another_board_than_the_one_named_is_seen(failing):
     other = Span(0x1000, 0x1000)
-    assert "the folder says 0x1000" in failing("rom", romfs=other).found
+    found = failing("rom", romfs=other).found
+    assert found.startswith("this is the firmware of MPS3-AN547: /rom is at ")
+    assert found.endswith("the folder of MPS3_AN547 says 0x1000")
     facts = {"qemu": None, "npus": ("ethos-u55-256",)}
-    assert "the folder of MPS3_AN547 says ethos-u55-256" in failing("npu", **facts).found
+    outcome = failing("npu", **facts)
+    assert outcome.found.startswith("this is the firmware of MPS3-AN547: the NPU is ethos-u55-128")
+    assert "the folder of MPS3_AN547 says ethos-u55-256" in outcome.found
+    assert "name the right one" in outcome.as_dict()["meaning"]
 
 
 def test_a_ctrl_c_that_gets_lost_is_seen(failing, monkeypatch):

@@ -174,6 +174,13 @@ def test_difference_from_the_reference_is_code_6(ethosu, small_models, compiled,
     one_sentence(err)
 
 
+def test_a_reference_with_other_inputs_is_told(ethosu, small_models, compiled):
+    other = small_models["small_streaming"]
+    code, _, err = ethosu("run", compiled(small_models["small_cnn"]), "--reference", other)
+    assert code == 3 and f"{other} is not this model before compiling" in one_sentence(err)
+    assert "the model's int8 [1, 16, 16, 3]" in err and "LiteRT" not in err
+
+
 def test_the_reference_shows_its_progress(small_models):
     model = small_models["small_cnn"]
     told = []
@@ -366,6 +373,8 @@ def test_missing_port_is_code_5(ethosu, small_models, compiled, inputs):
 def test_deploy_wants_a_place(ethosu, small_models):
     code, _, err = ethosu("deploy", small_models["small_cnn"])
     assert code == 2 and "--on PORT" in one_sentence(err)
+    code, _, err = ethosu("deploy", small_models["small_cnn"], "--on", "qemu")
+    assert code == 2 and "`ethosu qemu` starts an emulated board" in one_sentence(err)
 
 
 def test_deploy_refuses_two_files_of_one_name(ethosu, small_models, tmp_path):
@@ -382,6 +391,9 @@ def test_deploy_keeps_the_image(ethosu, small_models, compiled, tmp_path):
     assert code == 0
     assert json.loads(out)["bytes"] == image.stat().st_size
     assert model.read_bytes() in image.read_bytes()
+    out = ethosu("deploy", model, "-o", image)[1]
+    assert f"{model.name}: {model.stat().st_size:,} bytes\n" in out
+    assert f"image      {image.stat().st_size:,} bytes in {image}" in out
 
 
 def test_modules_in_the_working_folder_are_not_run(small_models, tmp_path, monkeypatch):

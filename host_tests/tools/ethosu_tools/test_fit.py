@@ -84,7 +84,11 @@ def test_estimate_and_report_say_so(ethosu, too_large, tmp_path):
 def test_a_model_that_fits_says_how_much_it_takes(ethosu, small_models, tmp_path):
     output = tmp_path / "out.tflite"
     code, out, _ = ethosu("compile", small_models["small_cnn"], "--board", HE, "-o", output)
-    assert code == 0 and f"fits       {HE}: arena " in out
+    assert (
+        code == 0
+        and f"fits       {HE}: arena and the runtime's tables " in out
+        and "file as an image " in out
+    )
     found = fit.check(fit.need_of(output), fit.room_of(boards.load(HE)))
     assert not found.short and output.stat().st_size < found.need.rom < output.stat().st_size + 100
 
@@ -138,6 +142,7 @@ def test_deploy_refuses_what_the_board_would(
     code, _, err = ethosu("deploy", folder, "--on", machine.port)
     assert code == 3 and REFUSED[what].format(port=machine.port) in err and name in err
     assert "--force deploys it anyway" in err and rom_of(machine) == before
+    assert f"it fits {boards.DEFAULT}" not in err, "it is this board, or has another NPU"
     if what == "other NPU":
         code, out, _ = ethosu("deploy", folder, "--on", machine.port, "--force")
         assert code == 0 and "warning    m.tflite: it is compiled for ethos-u85-256" in out

@@ -9,8 +9,8 @@ from pathlib import Path
 import ethosu_tools
 import numpy as np
 import pytest
-from ethosu_tools import Model, oracle
-from ethosu_tools.errors import BoardError, InputError
+from ethosu_tools import Model, accel, oracle
+from ethosu_tools.errors import BoardError, InputError, SetupError
 
 # Without the hooks that pip puts into an environment.
 SITE = f"""
@@ -98,6 +98,8 @@ def test_tasks_take_turns(model, inputs, expected):
             r"found \[1, 3, 16, 16\]; .* np\.transpose\(x, \(0, 2, 3, 1\)\)$",
         ),
         ([np.zeros((16, 16, 3), np.int16)], "input 0 is int8, found int16"),
+        ([np.full((16, 16, 3), np.nan)], r"input 0 has NaN at index \[0, 0, 0\], expected finite"),
+        ([np.full((16, 16, 3), -np.inf)], "input 0 has an infinite value at index"),
     ],
 )
 def test_wrong_inputs_are_told(model, inputs, expected, given, sentence):
@@ -121,10 +123,14 @@ def test_wrong_places_are_told(path, tmp_path):
         Model(tmp_path / "none.tflite")
 
 
-def test_without_a_device_the_sentence_names_it(path, monkeypatch, repo):
+def test_without_a_device_the_sentence_names_it(path, monkeypatch, repo, tmp_path):
     import sharing
 
     sharing.make("modules/ethosu/accel")
+    monkeypatch.setattr(accel, "FOLDER", tmp_path)
+    with pytest.raises(SetupError, match="this Linux has no NPU, or no driver for it"):
+        Model(path, on="accel")
+    monkeypatch.undo()
     with pytest.raises(BoardError, match=r"/dev/accel/accel77: Linux's driver of the NPU can't"):
         Model(path, on="/dev/accel/accel77")
 

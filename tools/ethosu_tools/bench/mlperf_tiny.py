@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import models, vela
+from ..arrays import quantise
 from ..errors import InputError
 from ..estimate import cpu, systems, text
 from ..estimate.systems import System
@@ -20,7 +21,6 @@ from ..report import subject
 from ..report.subject import Subject
 from ..ui import Ui
 from ..validate import data
-from ..validate.work import quantise
 
 EPILOG = """\
 The models are MLCommons' and no part of this project: they are in its repository mlcommons/tiny,
@@ -176,9 +176,13 @@ def _accuracy(task: Task, looked: Subject, folder: Path | None) -> dict[str, Any
     if path is None:
         what = f"{folder} has no {name}.npz" if folder else "no data set is at hand"
         return {"why": f"{what}; name one by --data"}
-    tensors = models.describe(looked.compiled).inputs
-    samples = data.read(str(path), tensors).samples
-    arrays = [quantise(each, tensor) for each, tensor in zip(samples.inputs, tensors, strict=True)]
+    description = models.describe(looked.compiled)
+    tensors = description.inputs
+    samples = data.read(str(path), tensors, data.classes_of(description.outputs[0])).samples
+    arrays = [
+        quantise(f"input {index}", array, tensor)
+        for index, (array, tensor) in enumerate(zip(samples.inputs, tensors, strict=True))
+    ]
     given = [[array[index] for array in arrays] for index in range(len(samples))]
     results, labels = subject.outputs(looked, given), samples.labels
     if not task.anomaly:

@@ -26,10 +26,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
     parser.add_argument("model", type=Path, help="the compiled model that ran")
-    parser.add_argument("text", type=Path, nargs="?", help="what was printed (default: stdin)")
+    parser.add_argument(
+        "text",
+        type=_file,
+        nargs="?",
+        metavar="FILE",
+        help="a file with what was printed (default: stdin)",
+    )
     parser.add_argument(
         "--firmware", type=Path, metavar="ELF", help="names the functions of a fault report"
     )
+
+
+def _file(text: str) -> Path:
+    if not Path(text).is_file():
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no file: expected a file with what was printed, or the text at stdin"
+        )
+    return Path(text)
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:

@@ -60,6 +60,11 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Build the image, keep it, send it."""
     if args.on is None and args.output is None:
         raise UsageError("deploy needs a board (--on PORT), a file for the image (-o), or both")
+    if args.on in ("sim", "qemu", "web", "accel"):
+        raise UsageError(
+            f"--on {args.on} names no port, which deploy needs: `ethosu qemu` starts an emulated "
+            "board and says its port"
+        )
     files, warnings = dict(romfs.files(_read(args.files))), list[str]()
     if args.strip:  # first: what is sent has to fit
         files = {name: _strip(files, name, warnings) for name in files}
@@ -84,6 +89,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
             )
     return {
         "files": sorted(tree),
+        "file_bytes": sum(map(len, files.values())),
         "bytes": found.size if found else len(image),
         "port": args.on,
         "image": str(args.output) if args.output else None,
@@ -166,7 +172,10 @@ def _strip(files: dict[str, bytes], name: str, warnings: list[str]) -> bytes:
 def render(data: dict[str, Any]) -> str:
     """Say what went where, and what became of what was there."""
     where = " and ".join(str(place) for place in (data["image"], data["port"]) if place)
-    lines = [f"{', '.join(data['files']) or 'no files'}: {data['bytes']:,} bytes in {where}"]
+    lines = [
+        f"{', '.join(data['files']) or 'no files'}: {data['file_bytes']:,} bytes",
+        f"image      {data['bytes']:,} bytes in {where}",
+    ]
     lines += [f"{key:<10} {', '.join(data[key])}" for key in ("kept", "removed") if data[key]]
     lines += [f"warning    {each}" for each in data["warnings"]]
     return "\n".join(lines)

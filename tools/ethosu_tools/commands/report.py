@@ -6,8 +6,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from .. import fit, verification
-from ..errors import UsageError
+from .. import fit, models, verification
+from ..errors import MismatchError, UsageError
 from ..estimate import systems
 from ..files import write_whole
 from ..report import page, subject
@@ -16,7 +16,8 @@ from ..ui import Ui
 EPILOG = """\
 The page is one file without scripts, which needs no network. A model that is not compiled is
 compiled for the board's NPU, or that of --npu, and its outputs are compared with TFLite's reference
-kernels. Of a compiled model, --reference names the model as it was before.
+kernels. Of a compiled model, --reference names the model as it was before. If values differ from
+those of a quantised model, the page is written all the same, and the exit code is 6.
 
     ethosu report model.tflite --npu ethos-u55-128 -o report.html
     ethosu report model_vela.tflite --reference model.tflite --board BOARD
@@ -51,7 +52,15 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         ui.note("comparing with the reference kernels")
         proof = subject.compare_with_reference(found, args.steps)
         write_whole(output, page.build(found, proof).encode())
-        return {**found.as_dict(), "reference": proof, "output": str(output)}
+        data = {**found.as_dict(), "reference": proof, "output": str(output)}
+        source = found.source and models.read(found.source)
+    if proof.get("differing") and source and models.is_quantised(source):
+        ui.result(data, render(data))
+        raise MismatchError(
+            f"{proof['differing']:,} of {proof['values']:,} values differ from the reference "
+            f"{found.source}"
+        )
+    return data
 
 
 def render(data: dict[str, Any]) -> str:

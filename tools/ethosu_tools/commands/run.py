@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import arrays, boards, coherence, models, qemu, vela, verification
 from ..arrays import Array, Feed
-from ..errors import MismatchError, UsageError
+from ..errors import InputError, MismatchError, UsageError
 from ..executorch import Program
 from ..executorch.bundle import Case, differing
 from ..runner import open_runner
@@ -176,6 +176,13 @@ def compare(rows: Sequence[Sequence[Array]], feed: Feed, reference: Path, ui: Ui
     from ..oracle import Oracle
 
     oracle = Oracle(reference)
+    given = [(list(each.shape), each.dtype.name) for each in feed.step(0)]
+    takes = [(list(each.shape), each.dtype) for each in oracle.inputs]
+    if given != takes:
+        raise InputError(
+            f"{reference} is not this model before compiling: its inputs are {_ends(takes)}, the "
+            f"model's {_ends(given)}"
+        )
     with ui.progress("running the reference kernels") as progress:
         for step, outputs in enumerate(rows):
             progress(step, feed.steps)
@@ -183,6 +190,10 @@ def compare(rows: Sequence[Sequence[Array]], feed: Feed, reference: Path, ui: Ui
                 zip(outputs, oracle.step(feed.step(step)), strict=True)
             ):
                 _compare_one(f"output {key} of step {step}", found, expected)
+
+
+def _ends(tensors: Sequence[tuple[list[int], str]]) -> str:
+    return ", ".join(f"{dtype} {shape}" for shape, dtype in tensors) or "none"
 
 
 def _compare_one(name: str, found: Array, expected: Array) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import arrays, boards, models, vela, verification
-from ..errors import InputError, UsageError
+from ..errors import InputError, MismatchError, UsageError
 from ..plan.kernels import STATEFUL
 from ..ui import Ui
 
@@ -28,7 +28,8 @@ axes of size 1, or is a row of all its values. Other orders of the axes, such as
 refused with the transposition that is needed.
 
 --reference names the model as it was before compiling: an int8 one is compared bit by bit with
-TFLite's reference kernels, a float one by value, in steps of the output's scale.
+TFLite's reference kernels, a float one by value, in steps of the output's scale. If bits differ
+from those of an int8 one, the exit code is 6.
 
     ethosu validate kws_vela.tflite test.npz --reference kws.tflite
     ethosu validate kws_vela.tflite test.npz --on /dev/ttyACM0
@@ -54,13 +55,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--reference", type=Path, metavar="MODEL", help="see below")
     parser.add_argument(
         "--top",
-        type=int,
+        type=_positive,
         default=5,
         metavar="K",
         help="also count samples whose class is among the K most likely (default: 5)",
     )
     parser.add_argument(
-        "--workers", type=int, metavar="N", help="processes (default: all cores; of a port, 1)"
+        "--workers",
+        type=_positive,
+        metavar="N",
+        help="processes (default: all cores; of a port, 1)",
     )
     parser.add_argument("--scheduler", metavar="ADDRESS", help="a Dask cluster does the work")
     parser.add_argument(
@@ -79,6 +83,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     verification.add_option(parser)
 
 
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1 on, found {text!r}")
+    return int(text)
+
+
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Run all samples."""
     from ..validate import data as data_sets
@@ -86,14 +96,13 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 
     real = args.on not in ("sim", "qemu")
     workers = args.workers or (1 if real else os.cpu_count() or 1)
-    if workers < 1 or args.top < 1 or (real and (workers > 1 or args.scheduler)):
-        raise UsageError(
-            "--workers and --top must be 1 or more; a port has one worker, and no Dask"
-        )
+    if real and (workers > 1 or args.scheduler):
+        raise UsageError(f"{args.on} is a port, which has one worker, and no Dask")
     content = models.read(args.model)
     description = models.describe_compiled(args.model)
     _check_stateless(args.model, description)
-    data = data_sets.read(args.data, description.inputs)
+    classes = data_sets.classes_of(description.outputs[0])
+    data = data_sets.read(args.data, description.inputs, classes)
     reference = models.read(args.reference) if args.reference else None
     _check_reference(args.reference, reference, description)
     where = args.on, args.npu, args.board
@@ -118,7 +127,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
             }
             | {"index": np.array(result.failures), "labels": data.samples.labels[result.failures]},
         )
-    return {
+    found = {
         "model": str(args.model),
         "data": args.data,
         "on": args.on,
@@ -128,8 +137,15 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         "reference": str(args.reference) if args.reference else None,
         **result.as_dict(),
         "outputs": math.prod(description.outputs[0].shape),
-        "exact": result.exact if _same_types(reference, description) else None,
+        "exact": result.exact if _promises_bits(reference, description) else None,
     }
+    if reference and found["exact"] not in (None, result.samples):
+        ui.result(found, render(found))
+        raise MismatchError(
+            f"{result.samples - result.exact:,} of {result.samples:,} samples differ from the "
+            f"reference {args.reference}"
+        )
+    return found
 
 
 def _check_stateless(path: Path, compiled: models.Description) -> None:
@@ -150,10 +166,14 @@ def _check_reference(path: Path, reference: bytes | None, compiled: models.Descr
         raise InputError(f"{path} has inputs and outputs of other shapes than the compiled model")
 
 
-def _same_types(reference: bytes | None, compiled: models.Description) -> bool:
-    """Can outputs equal the reference's bit by bit? Not those of a float model."""
-    theirs = models.describe(reference).outputs if reference else compiled.outputs
-    return [each.dtype for each in theirs] == [each.dtype for each in compiled.outputs]
+def _promises_bits(reference: bytes | None, compiled: models.Description) -> bool:
+    """Do outputs equal the reference's bit by bit? Not those of a float model."""
+    if reference is None:
+        return True
+    same = [tensor.dtype for tensor in models.describe(reference).outputs] == [
+        tensor.dtype for tensor in compiled.outputs
+    ]
+    return same and models.is_quantised(reference)
 
 
 def _cache() -> Path:

@@ -5,6 +5,7 @@ import csv
 import hashlib
 import importlib.util
 import io
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,8 +53,20 @@ class DataSet:
         )
 
 
-def read(source: str, tensors: Sequence[Tensor]) -> DataSet:
-    """Read FILE.npz, FILE.npy, FILE.csv, a folder with a folder for each class, or FILE.py:NAME."""
+def read(source: str, tensors: Sequence[Tensor], classes: int) -> DataSet:
+    """Read FILE.npz, FILE.npy, FILE.csv, a folder with a folder for each class, or FILE.py:NAME.
+
+    `classes`: how many the model tells apart.
+    """
+    data = _read(source, tensors)
+    labels = data.samples.labels
+    wrong = np.flatnonzero(np.greater_equal(labels, classes))
+    if len(wrong):
+        raise InputError(_bad_label(source, labels[wrong[0]], wrong[0], f" to {classes - 1}"))
+    return data
+
+
+def _read(source: str, tensors: Sequence[Tensor]) -> DataSet:
     path = Path(source)
     if path.is_dir():
         return _folder(path, tensors)
@@ -69,6 +82,32 @@ def read(source: str, tensors: Sequence[Tensor]) -> DataSet:
     )
 
 
+def classes_of(output: Tensor) -> int:
+    """How many classes an output tells apart; of a single value two: a half and more, or less."""
+    return max(2, math.prod(output.shape))
+
+
+def _bad_label(source: str | Path, label: object, index: int, end: str = " on") -> str:
+    return (
+        f"{source} has the class {label} at index {index}: expected whole numbers from 0{end}, "
+        "the model's classes"
+    )
+
+
+def _classes(path: Path, given: Array) -> Array:
+    """Classes as whole numbers; InputError names the first that is none."""
+    if given.dtype.kind not in "biuf" or given.ndim != 1:
+        raise InputError(
+            f"the classes of {path} must be one whole number for each sample, found {given.dtype} "
+            f"of shape {list(given.shape)}"
+        )
+    numbers = given.astype(np.float64)
+    wrong = np.flatnonzero(~((numbers >= 0) & (numbers < 2**31) & (numbers == np.rint(numbers))))
+    if len(wrong):
+        raise InputError(_bad_label(path, given[wrong[0]], wrong[0]))
+    return given.astype(np.int64)
+
+
 def _npz(path: Path, tensors: Sequence[Tensor]) -> DataSet:
     found = arrays.load(path)
     own = {each.name for index, each in enumerate(tensors) if str(index) not in found}
@@ -79,7 +118,7 @@ def _npz(path: Path, tensors: Sequence[Tensor]) -> DataSet:
         columns = arrays.in_order(found, tensors)
     except InputError as error:
         raise InputError(f"{path}: {error}; labels may be there, too") from error
-    return _made(path, columns, labels[0] if labels else None, tensors)
+    return _made(path, columns, _classes(path, labels[0]) if labels else None, tensors)
 
 
 def _csv(path: Path, tensors: Sequence[Tensor]) -> DataSet:
@@ -91,13 +130,13 @@ def _csv(path: Path, tensors: Sequence[Tensor]) -> DataSet:
         if len(tensors) != 1 or values.ndim != 2 or values.shape[1] != len(header):
             raise ValueError(f"{len(header)} columns are needed in each row, and one input")
         at = next((header.index(name) for name in LABELS if name in header), None)
-        labels = None if at is None else values[:, at].astype(np.int64)
+        labels = None if at is None else values[:, at].astype(np.float64)
         numbers = values if at is None else np.delete(values, at, axis=1)
         column = numbers.astype(np.float32)
         column = column.reshape(len(column), *tensors[0].shape)
     except (IndexError, OverflowError, ValueError, csv.Error) as error:
         raise InputError(f"{path} is no CSV file of such samples: {error}") from None
-    return _made(path, [column], labels, tensors)
+    return _made(path, [column], None if labels is None else _classes(path, labels), tensors)
 
 
 def _folder(path: Path, tensors: Sequence[Tensor]) -> DataSet:
@@ -152,16 +191,18 @@ def _program(path: Path, name: str, tensors: Sequence[Tensor]) -> DataSet:
     if found is None or not isinstance(rows, Iterable):
         raise InputError(f"{path} has no iterable {name}")
     columns: list[list[Array]] = [[] for _ in tensors]
-    labels = []
+    labels: list[Any] = []  # None: not known
     for row in rows:
-        sample, label = row if isinstance(row, tuple) else (row, -1)
+        sample, label = row if isinstance(row, tuple) else (row, None)
         for column, array in zip(
             columns, sample if isinstance(sample, list) else [sample], strict=True
         ):
             column.append(np.asarray(array))
-        labels.append(int(label))
+        labels.append(label)
     stacked = [np.stack(column) for column in columns if column]
-    return _made(path, stacked, np.array(labels), tensors)
+    numbers = _classes(path, np.array([0 if each is None else each for each in labels]))
+    numbers[[each is None for each in labels]] = -1
+    return _made(path, stacked, numbers, tensors)
 
 
 def _made(
@@ -174,6 +215,8 @@ def _made(
     checked = []
     for index, (array, tensor) in enumerate(zip(columns, tensors, strict=False)):
         shape = (len(array) if array.ndim else 0, *tensor.shape)
+        if array.ndim and not len(array):
+            raise InputError(f"input {index} of {path} has no samples")
         if not shape[0] or not arrays.is_same_layout(array.shape[1:], tensor.shape):
             raise InputError(
                 f"input {index} of {path} must have shape [samples, "
@@ -186,10 +229,11 @@ def _made(
                 f"input {index} of {path} must be {tensor.dtype} (raw values) or float32 (real "
                 f"values), found {array.dtype}"
             )
+        arrays.check_finite(f"input {index} of {path}", array)
         checked.append(array.astype(np.float32 if real else array.dtype).reshape(shape))
     count = len(checked[0]) if checked else 0
     if labels is None:
         labels = np.full(count, -1)
     if not checked or any(len(each) != count for each in (*checked, labels)):
         raise InputError(f"the arrays of {path} differ in length, or there are none")
-    return DataSet(Samples(tuple(checked), labels.astype(np.int64)))
+    return DataSet(Samples(tuple(checked), labels))

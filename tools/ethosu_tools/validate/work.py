@@ -15,12 +15,12 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from .. import other_python, qemu, verification
-from ..arrays import Array, Feed
+from ..arrays import Array, Feed, quantise
 from ..errors import InputError, SetupError, ToolError
 from ..oracle import Oracle
 from ..runner import Runner, open_runner
@@ -63,7 +63,10 @@ class _Worker:
 
     def run(self, start: int, samples: Samples) -> Result:
         tensors = self.runner.inputs
-        raw = tuple(map(quantise, samples.inputs, tensors))
+        raw = tuple(
+            quantise(f"input {index}", array, tensor)
+            for index, (array, tensor) in enumerate(zip(samples.inputs, tensors, strict=True))
+        )
         found = list(self.runner.run(Feed(raw, len(samples), has_time=True)))
         expected = None
         if self.oracle:
@@ -101,15 +104,6 @@ def close() -> None:
     """Release this process's model and board."""
     while _workers:
         _workers.pop().runner.close()
-
-
-def quantise(array: Array, tensor: Tensor) -> Array:
-    """Raw values of real ones; raw values as they are."""
-    if array.dtype == np.dtype(tensor.dtype):
-        return array
-    limits = np.iinfo(tensor.dtype)
-    steps = np.rint(array.astype(np.float64) / tensor.scale) + tensor.zero_point
-    return cast(Array, np.clip(steps, limits.min, limits.max).astype(tensor.dtype))
 
 
 def dequantise(array: Array, tensor: Tensor) -> Array:

@@ -72,6 +72,12 @@ def test_an_operator_that_the_model_does_not_have_is_told(model):
     assert found.layer is None and "is this the model that ran?" in found.advice
 
 
+@pytest.mark.parametrize("words", ["", "NPU stopped at byte 4"])
+def test_the_text_is_in_a_file(ethosu, model, words):
+    code, _, err = ethosu("decode", model, words)
+    assert code == 2 and f"{words!r} is no file: expected a file with what was printed" in err
+
+
 def test_unknown_words_are_one_sentence(ethosu, model, tmp_path):
     path = tmp_path / "log.txt"
     path.write_text("all is well\n")

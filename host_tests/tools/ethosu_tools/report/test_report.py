@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import needs
 import numpy as np
 import pytest
-from ethosu_tools import make_mixed, svg, tflite
+from ethosu_tools import make_mixed, make_model, svg, tflite
 from ethosu_tools.estimate import systems
 from ethosu_tools.plan import picture
 from ethosu_tools.report import charts, memory, subject
@@ -142,6 +142,22 @@ def test_a_compiled_model_says_that_it_lacks_the_reference(
     assert code == 0 and "bit-exact" not in out, "another model is no proof"
     code, _, err = ethosu("report", model, "--npu", "ethos-u85-256", "-o", path)
     assert code == 2 and "is compiled for ethos-u55-128, not for ethos-u85-256" in err
+
+
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_differences_are_written_and_end_with_code_6(
+    ethosu, small_models, compiled, tmp_path, more
+):
+    page, other = tmp_path / "page.html", tmp_path / "other.tflite"
+    other.write_bytes(make_model.small_cnn(2))
+    model = compiled(small_models["small_cnn"])
+    code, out, err = ethosu("report", model, "-o", page, "--reference", other, *more)
+    assert code == 6 and f"values differ from the reference {other}" in err
+    assert len(err.splitlines()) == 1 and "random inputs differ, by" in page.read_text()
+    if more:
+        assert json.loads(out)["reference"]["differing"] > 0
+    else:
+        assert f"report     {page}" in out
 
 
 def test_a_difference_is_said_with_its_size():

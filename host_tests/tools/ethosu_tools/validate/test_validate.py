@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sharing
-from ethosu_tools import arrays, oracle, qemu
+from ethosu_tools import arrays, make_model, oracle, qemu
 from ethosu_tools.deadline import Deadline
 from ethosu_tools.tflite import Tensor
 from ethosu_tools.tflite.writer import Graph, write
@@ -150,6 +150,9 @@ def test_other_forms_of_data(ethosu, cnn, data_set, tmp_path):
         ("swapped.npz", "found [4, 16, 3, 16]"),
         ("type.npz", "must be int8 (raw values) or float32 (real values), found uint8"),
         ("labels.npz", "differ in length"),
+        ("nan.npz", "nan.npz has NaN at index [1, 0, 2, 0, 0], expected finite numbers"),
+        ("endless.npz", "endless.npz has an infinite value at index [0, 0, 0, 0, 0]"),
+        ("empty.npz", "empty.npz has no samples"),
         ("ragged.csv", "is no CSV file of such samples"),
     ],
 )
@@ -163,9 +166,50 @@ def test_data_that_do_not_fit_are_one_sentence(ethosu, cnn, tmp_path, name, word
     np.save(tmp_path / "classes/a/0.npy", np.zeros((3, 16, 16), "int8"))
     np.savez(tmp_path / "type.npz", **{"0": fits.astype("uint8")})
     np.savez(tmp_path / "labels.npz", **{"0": fits, "labels": np.zeros(3, int)})
+    holed = fits.astype("float32")
+    holed[1, 0, 2, 0, 0] = np.nan
+    np.savez(tmp_path / "nan.npz", **{"0": holed})
+    np.savez(tmp_path / "endless.npz", **{"0": np.full(fits.shape, np.inf)})
+    np.savez(tmp_path / "empty.npz", **{"0": fits[:0]})
     (tmp_path / "ragged.csv").write_text("a,b\n1\n2,3\n")
     code, _, err = ethosu("validate", cnn[1], tmp_path / name)
     assert code in (2, 3) and words in err and len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        ([0, 10, 19], "has the class 10 at index 1: expected whole numbers from 0 to 9"),
+        ([0, 1, -1], "has the class -1 at index 2: expected whole numbers from 0"),
+        ([0.5, 1.0, 2.0], "has the class 0.5 at index 0: expected whole numbers"),
+        ([0, np.nan, 2], "has the class nan at index 1: expected whole numbers"),
+        ([[0], [1], [2]], "one whole number for each sample, found int64 of shape [3, 1]"),
+        (["a", "b", "c"], "one whole number for each sample, found <U1 of shape [3]"),
+    ],
+)
+def test_classes_that_the_model_does_not_have_are_refused(ethosu, cnn, tmp_path, labels, words):
+    fits = np.zeros((3, 1, 16, 16, 3), "int8")
+    np.savez(tmp_path / "d.npz", **{"0": fits, "labels": np.array(labels)})
+    code, _, err = ethosu("validate", cnn[1], tmp_path / "d.npz", "--workers", 1)
+    assert code == 3 and words in err and "d.npz" in err and len(err.splitlines()) == 1
+
+
+def test_samples_of_a_program_may_lack_a_class(ethosu, cnn, tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "import numpy as np\nx = np.zeros((1, 16, 16, 3), 'int8')\n"
+        "some, bad = [x, (x, 3)], [x, (x, -1)]\n"
+    )
+    code, out, _ = ethosu("validate", cnn[1], f"{path}:some", "--workers", 1, "--json")
+    assert code == 0 and (json.loads(out)["samples"], json.loads(out)["labelled"]) == (2, 1)
+    code, _, err = ethosu("validate", cnn[1], f"{path}:bad", "--workers", 1)
+    assert code == 3 and "has the class -1 at index 1" in err
+
+
+@pytest.mark.parametrize("option", ["--workers", "--top"])
+def test_numbers_below_1_are_refused(ethosu, cnn, tmp_path, option):
+    code, _, err = ethosu("validate", cnn[1], tmp_path / "d.npz", option, "0")
+    assert code == 2 and f"argument {option}: expected a whole number from 1 on, found '0'" in err
 
 
 @pytest.mark.parametrize("name", ["y", "label", "labels"])
@@ -176,11 +220,12 @@ def test_an_input_may_have_the_name_of_the_classes(tmp_path, name):
     np.savez(tmp_path / "own.npz", **samples, **{other: np.arange(3)})
     np.savez(tmp_path / "number.npz", **{"0": samples[name], "1": samples["x"]}, y=np.arange(3))
     for file in ("own.npz", "number.npz"):
-        found = data_sets.read(str(tmp_path / file), tensors).samples
+        found = data_sets.read(str(tmp_path / file), tensors, 3).samples
         assert [int(each.max()) for each in found.inputs] == [0, 1]
         assert found.labels.tolist() == [0, 1, 2]
     np.savez(tmp_path / "none.npz", **samples)
-    assert data_sets.read(str(tmp_path / "none.npz"), tensors).samples.labels.tolist() == [-1] * 3
+    none = data_sets.read(str(tmp_path / "none.npz"), tensors, 3)
+    assert none.samples.labels.tolist() == [-1] * 3
 
 
 def test_what_cannot_be_otherwise_is_not_said(ethosu, tmp_path, data_set, cnn):
@@ -203,6 +248,20 @@ def test_what_cannot_be_otherwise_is_not_said(ethosu, tmp_path, data_set, cnn):
     real.write_bytes(write([graph], "real"))
     code, shown, err = ethosu("validate", program, path, "--reference", real)
     assert (code, err) == (0, "") and "same class" in shown and "bit-exact" not in shown
+
+
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_differences_are_counted_and_end_with_code_6(ethosu, cnn, data_set, tmp_path, more):
+    other = tmp_path / "other.tflite"
+    other.write_bytes(make_model.small_cnn(2))
+    words = ["validate", cnn[1], data_set(8), "--workers", 1, "--reference", other]
+    code, out, err = ethosu(*words, *more)
+    assert code == 6 and f"of 8 samples differ from the reference {other}" in err
+    assert len(err.splitlines()) == 1
+    if more:
+        assert json.loads(out)["exact"] < 8
+    else:
+        assert "bit-exact " in out and "first failures" in out
 
 
 def test_a_damaged_model_has_its_own_name(ethosu, cnn, data_set, tmp_path):
