@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 from ethosu_tools import Model, other_python
 from ethosu_tools.convert import converter
+from ethosu_tools.models import SOURCE
 from ethosu_tools.tflite import describe
+from ethosu_tools.tflite.metadata import get
 
 CALIBRATE = "ethosu compile {path} --calibrate"
 
@@ -136,8 +138,8 @@ def stand_in(tmp_path, small_models, monkeypatch):
 def test_the_quantised_model_is_kept_and_is_a_reference(ethosu, stand_in, small_models, inputs):
     words = ["compile", "m.keras", "--calibrate", "samples.npz", "--python", "./python"]
     code, out, err = ethosu(*words, "-o", "made/out.tflite")
-    assert (code, err) == (0, "") and "quantised  made/m_int8.tflite" in out
-    kept = Path("made/m_int8.tflite")
+    assert (code, err) == (0, "") and "quantised  made/out_int8.tflite" in out
+    kept = Path("made/out_int8.tflite")
     assert describe(kept).inputs == describe(small_models["small_cnn"]).inputs
     code, out, _ = ethosu("run", "made/out.tflite", "--input", inputs(kept), "--reference", kept)
     assert code == 0 and "every value equals" in out
@@ -145,12 +147,44 @@ def test_the_quantised_model_is_kept_and_is_a_reference(ethosu, stand_in, small_
         "run", "made/out.tflite", "--input", inputs(kept), "--reference", "m.keras"
     )
     assert code == 3 and "keeps the quantised model as NAME_int8.tflite" in err
-    code, _, err = ethosu(*words, "-o", "m_int8.tflite")
-    assert code == 2 and "the compiled model would overwrite m_int8.tflite" in err
     assert ethosu(*words, "-o", "made/out.tflite")[0] == 0, "its own file may be replaced"
     Path("m_int8.tflite").write_bytes(small_models["small_cnn"].read_bytes())
     code, _, err = ethosu(*words)
     assert code == 2 and "would overwrite m_int8.tflite; move that" in err
+
+
+def test_the_quantised_model_is_written_with_what_was_compiled_of_it(ethosu, stand_in):
+    """A failure leaves the pair of the compilation before; -o makes a pair of its own."""
+    words = ["compile", "m.keras", "--calibrate", "samples.npz", "--python", "./python"]
+    assert ethosu(*words)[0] == 0
+    pair = [Path("m_vela.tflite"), Path("m_int8.tflite")]
+    before = [(path.read_bytes(), path.stat().st_ino) for path in pair]
+    assert get(before[1][0], SOURCE) == b"m.keras"
+    code, _, err = ethosu(*words, "--vela=--nonsense")
+    assert code and str(Path(err)).count("ethosu-") == 0, err
+    Path("folder").mkdir()
+    code, _, err = ethosu(*words, "-o", "folder")
+    assert code == 3 and "folder cannot be written: it is a folder" in err
+    assert not Path("folder_int8.tflite").exists() and not list(Path().glob(".*.part"))
+    assert ethosu(*words, "-o", "y.tflite")[0] == 0 and Path("y_int8.tflite").is_file()
+    assert [(path.read_bytes(), path.stat().st_ino) for path in pair] == before
+
+
+def test_a_model_that_is_missing_or_damaged_is_named(ethosu, stand_in):
+    Path("cut.keras").write_bytes(Path("m.keras").read_bytes()[:20])
+    Path("bad.onnx").write_bytes(b"garbage")
+    Path("empty").mkdir()
+    damaged = "it is damaged, or a file of another format"
+    for name, sentence in {
+        "nope.keras": "nope.keras cannot be read: No such file or directory",
+        "nope.onnx": "nope.onnx cannot be read: No such file or directory",
+        "cut.keras": f"cut.keras is no Keras model: {damaged}",
+        "bad.onnx": f"bad.onnx is no ONNX model: {damaged}",
+        "empty": "empty holds no SavedModel: saved_model.pb is missing",
+        "samples.npz": "samples.npz is neither a TensorFlow Lite model nor",
+    }.items():
+        code, _, err = ethosu("compile", name, "--calibrate", "samples.npz")
+        assert code == 3 and sentence in err, err
 
 
 def test_the_environment_of_setup_is_found_until_other_releases_are_needed(
