@@ -2,6 +2,7 @@
 """Models of other formats: each is told what to do; Keras, SavedModel and ONNX are converted."""
 
 import json
+import math
 import subprocess
 import sys
 import zipfile
@@ -17,6 +18,10 @@ from ethosu_tools.tflite import describe
 from ethosu_tools.tflite.metadata import get
 
 CALIBRATE = "ethosu compile {path} --calibrate"
+
+
+def ramp(shape):
+    return np.linspace(0, 1, math.prod(shape), dtype="f4").reshape(shape)
 
 
 def archive(*names):
@@ -69,7 +74,7 @@ def test_a_program_is_not_compiled_again(ethosu, tmp_path):
 def test_what_cannot_be_converted(ethosu, tmp_path):
     path, samples = tmp_path / "m.onnx", tmp_path / "samples.npz"
     FORMATS["m.onnx"][0](path)
-    np.savez(samples, **{"0": np.zeros((2, 4), "f4")})
+    np.savez(samples, **{"0": ramp((2, 4))})
     words = "compile", path, "--calibrate"
     code, _, err = ethosu(*words, tmp_path / "none.npz")
     assert code == 3 and "none.npz cannot be read" in err
@@ -87,7 +92,7 @@ def test_archives_are_looked_at_before_tensorflow_unpacks_them(ethosu, tmp_path)
     samples.write_bytes(b"PK\3\4")
     code, _, err = ethosu(*words)
     assert code == 3 and "samples.npz is not a sound .npz file" in err
-    np.savez(samples, **{"0": np.zeros((2, 4), "f4")})
+    np.savez(samples, **{"0": ramp((2, 4))})
     path.write_bytes(path.read_bytes().replace(b"{}", b"{?"))
     code, _, err = ethosu(*words)
     assert code == 3 and "m.keras is damaged: Bad CRC-32" in err
@@ -131,7 +136,7 @@ def stand_in(tmp_path, small_models, monkeypatch):
     python.write_text(f'#!/bin/sh\nPYTHONPATH={tmp_path}/fake exec {sys.executable} "$@"\n')
     python.chmod(0o755)
     FORMATS["m.keras"][0](Path("m.keras"))
-    np.savez("samples.npz", **{"0": np.zeros((3, 16, 16, 3), "f4"), "1": np.zeros((3, 2))})
+    np.savez("samples.npz", **{"0": ramp((3, 16, 16, 3)), "1": ramp((3, 2))})
     return python
 
 
@@ -187,6 +192,25 @@ def test_a_model_that_is_missing_or_damaged_is_named(ethosu, stand_in):
         assert code == 3 and sentence in err, err
 
 
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        (np.nan, "1 of samples.npz has 2 values that are NaN or infinite, of 6"),
+        (0.5, "all values of 1 of samples.npz are 0.5: quantisation takes the input's range"),
+        ("a", "1 of samples.npz must have numbers, and a first dimension"),
+    ],
+)
+def test_samples_without_a_range_are_refused(ethosu, stand_in, value, sentence):
+    added = np.full((3, 2), value) if value == value else ramp((3, 2))
+    if value != value:
+        added[1:, 0] = np.nan, np.inf
+    np.savez("samples.npz", **{"0": ramp((3, 16, 16, 3)), "1": added})
+    words = "compile", "m.keras", "--calibrate", "samples.npz", "--python", "./python"
+    code, _, err = ethosu(*words)
+    assert code == 3 and sentence in err, err
+    assert not Path("m_int8.tflite").exists()
+
+
 def test_the_environment_of_setup_is_found_until_other_releases_are_needed(
     ethosu, stand_in, tmp_path, monkeypatch
 ):
@@ -209,16 +233,16 @@ def test_samples_reach_the_converter_and_its_model_the_compiler(ethosu, tmp_path
     code, out, err = ethosu(*words, "-o", tmp_path / "out.tflite")
     assert (code, err) == (0, "") and "npu        ethos-u55-128" in out
     assert json.loads(log.read_text()) == [[[1, 16, 16, 3], [1, 2]]] * 3
-    np.savez(samples, added=np.zeros((3, 2)), zoom=np.zeros((3, 16, 16, 3), "f4"))
+    np.savez(samples, added=ramp((3, 2)), zoom=ramp((3, 16, 16, 3)))
     assert ethosu(*words, "-o", tmp_path / "out.tflite")[0] == 0
     assert json.loads(log.read_text()) == [{"zoom": [1, 16, 16, 3], "added": [1, 2]}] * 3
-    np.savez(samples, **{"0": np.zeros((1, 4))})
+    np.savez(samples, **{"0": ramp((1, 4))})
     code, _, err = ethosu(*words, "-o", tmp_path / "none.tflite")
     assert code == 3 and f"does not convert {path}: ValueError: one sample is too few" in err
-    np.savez(samples, **{"0": np.zeros((1, 4)), "1": np.zeros((2, 4))})
+    np.savez(samples, **{"0": ramp((1, 4)), "1": ramp((2, 4))})
     code, _, err = ethosu(*words)
     assert code == 3 and "holds no samples, or not as many for each input" in err
-    np.savez(samples, **{"0": np.zeros((2, 4)), "1": np.zeros((2, 4))})
+    np.savez(samples, **{"0": ramp((2, 4)), "1": ramp((2, 4))})
     code, _, err = ethosu(*words)
     assert code == 3 and "loops, of LSTM or GRU layers." in err and "batch_size=1" in err
 
