@@ -18,6 +18,10 @@ import numpy as np
 TRIAL = "calibration_image_sample_data_20x128x128x3_float32.npy"
 
 
+# The classes of samples, which a file may have next to the inputs: those of arrays.py.
+LABELS = ("labels", "label", "y")
+
+
 def load_samples(path: Path) -> dict[str, Any]:
     """One array for each input, with its key; the first dimension counts samples."""
     found = np.load(path, allow_pickle=False)
@@ -33,8 +37,17 @@ def load_samples(path: Path) -> dict[str, Any]:
 
 
 def in_order(samples: dict[str, Any], names: list[str]) -> list[Any]:
-    """The arrays in the order of the inputs if the keys are their names, else of the keys."""
-    return [samples[key] for key in (names if samples.keys() == set(names) else samples)]
+    """The array of each input, under its number or its name; classes may be there, too."""
+    if not names:  # of a SavedModel without a signature
+        return list(samples.values())
+    given = {key: each for key, each in samples.items() if key in names or key not in LABELS}
+    keys = [sorted({str(index), name} & given.keys()) for index, name in enumerate(names)]
+    if any(len(each) != 1 for each in keys) or len(given) != len(names):
+        wanted = ", ".join(f"{index} ({name})" for index, name in enumerate(names))
+        raise SystemExit(
+            f"the samples must have the keys {wanted}, numbers or names, found {', '.join(samples)}"
+        )
+    return [given[key] for (key,) in keys]
 
 
 def feed(arrays: list[Any], names: list[str]) -> Iterator[Any]:
@@ -178,7 +191,7 @@ def convert(options: dict[str, str]) -> None:
         found, known = converter(model)
         arrays = in_order(samples, known)
         # One input needs no name, and that of a Keras model may be another one in its signature.
-        names = known if len(known) > 1 and samples.keys() == set(known) else []
+        names = known if len(known) > 1 and samples.keys() >= set(known) else []
     found.optimizations = [tf.lite.Optimize.DEFAULT]
     found.representative_dataset = lambda: feed(arrays, names)
     found.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]

@@ -236,7 +236,12 @@ def test_samples_reach_the_converter_and_its_model_the_compiler(ethosu, tmp_path
     np.savez(samples, added=ramp((3, 2)), zoom=ramp((3, 16, 16, 3)))
     assert ethosu(*words, "-o", tmp_path / "out.tflite")[0] == 0
     assert json.loads(log.read_text()) == [{"zoom": [1, 16, 16, 3], "added": [1, 2]}] * 3
-    np.savez(samples, **{"0": ramp((1, 4))})
+    for key in ("2", "image"):
+        np.savez(samples, **{"0": ramp((3, 4)), key: ramp((3, 4))})
+        code, _, err = ethosu(*words)
+        assert code == 3 and "must have the keys 0 (zoom), 1 (added), numbers or names" in err
+        assert f"found 0, {key}" in err
+    np.savez(samples, **{"0": ramp((1, 4)), "added": ramp((1, 4)), "labels": np.zeros(1)})
     code, _, err = ethosu(*words, "-o", tmp_path / "none.tflite")
     assert code == 3 and f"does not convert {path}: ValueError: one sample is too few" in err
     np.savez(samples, **{"0": ramp((1, 4)), "1": ramp((2, 4))})
