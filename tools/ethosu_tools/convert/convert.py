@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Has TensorFlow, or onnx2tf, convert a model to int8 TFLite, in the Python that has it."""
 
+import json
 from collections import deque
 from pathlib import Path
 
@@ -46,6 +47,14 @@ def convert(
         "by": kind.by,
     }
     done = other_python.run(interpreter, _CONVERTER, asked, output.parent)
+    shapes = output.with_name("shapes.json")
+    if shapes.exists():
+        name, found, wanted = json.loads(shapes.read_text())
+        raise InputError(
+            f"samples of input {name} in {samples} must have shape [samples, "
+            f"{', '.join(str(size or 'any') for size in wanted)}], found {found}"
+            f"{arrays.advice(found, wanted, lead=1)}"
+        )
     if done.returncode or not output.is_file():
         loops = "_experimental_lower_tensor_list_ops" in done.stdout
         reason = _LOOPS if loops else other_python.reason(done)

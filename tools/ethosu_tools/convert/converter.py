@@ -18,6 +18,8 @@ import numpy as np
 TRIAL = "calibration_image_sample_data_20x128x128x3_float32.npy"
 
 
+# Input, shape of its samples, and shape of one: where they do not fit.
+SHAPES = "shapes.json"
 # The classes of samples, which a file may have next to the inputs: those of arrays.py.
 LABELS = ("labels", "label", "y")
 
@@ -73,7 +75,7 @@ def from_onnx(
     constants = {each.name for each in graph.initializer}
     inputs = [each for each in graph.input if each.name not in constants]
     arrays = in_order(samples, [each.name for each in inputs])
-    check_shapes(arrays, [_shape(each) for each in inputs])
+    check_shapes(arrays, [each.name for each in inputs], [_shape(each) for each in inputs])
     np.save(TRIAL, np.random.default_rng(0).random((20, 128, 128, 3), np.float32))
     onnx2tf.convert(
         input_onnx_file_path=str(model),
@@ -93,16 +95,17 @@ def from_onnx(
     return last, names, original
 
 
-def check_shapes(arrays: list[Any], shapes: list[list[int]]) -> None:
-    """End the program if samples do not fit inputs; the first dimension counts them, 0 is any."""
-    found = [[0, *array.shape[1:]] for array in arrays]
-    fit = len(found) == len(shapes) and all(
-        len(have) == len(want) and all(w in (0, h) for h, w in zip(have[1:], want[1:], strict=True))
-        for have, want in zip(found, shapes, strict=True)
-    )
-    if not fit:
-        samples = ", ".join(str(list(array.shape)) for array in arrays)
-        raise SystemExit(f"the samples are {samples}, the inputs of the ONNX model {shapes}")
+def check_shapes(arrays: list[Any], names: list[str], shapes: list[list[int]]) -> None:
+    """End the program if samples do not fit inputs; the first dimension counts them, 0 is any.
+
+    What differs goes to the file SHAPES: who started the program knows what to do about it.
+    """
+    for name, array, want in zip(names, arrays, shapes, strict=True):
+        have = array.shape
+        pairs = zip(have[1:], want[1:], strict=False)
+        if want and (len(have) != len(want) or any(w not in (0, h) for h, w in pairs)):
+            Path(SHAPES).write_text(json.dumps([name, have, want[1:]]))
+            raise SystemExit(f"samples of {name} are {list(have)}, the input is {want}")
 
 
 def _shape(tensor: Any) -> list[int]:
@@ -115,17 +118,23 @@ def _plain(name: str) -> str:
     return "".join(letter for letter in name if letter.isalnum())
 
 
-def converter(model: Path) -> tuple[Any, list[str]]:
-    """TensorFlow's converter for this model, and the names of the model's inputs."""
+def converter(model: Path) -> tuple[Any, dict[str, list[int]]]:
+    """TensorFlow's converter for this model, and the model's inputs: names and shapes."""
     import tensorflow as tf
 
     if model.is_dir():
         known = tf.saved_model.load(str(model)).signatures.get("serving_default")
-        names = [*known.structured_input_signature[1]] if known else []
-        return tf.lite.TFLiteConverter.from_saved_model(str(model)), names
+        specs = known.structured_input_signature[1] if known else {}
+        # An input may have any number of dimensions: [] then, as if it had none.
+        shapes = {
+            name: spec.shape.as_list() if spec.shape.rank else [] for name, spec in specs.items()
+        }
+        inputs = {name: [size or 0 for size in shape] for name, shape in shapes.items()}
+        return tf.lite.TFLiteConverter.from_saved_model(str(model)), inputs
     loaded = unrolled(tf.keras.models.load_model(model))
-    names = [each.name for each in getattr(loaded, "inputs", None) or ()]
-    return tf.lite.TFLiteConverter.from_keras_model(loaded), names
+    ends = getattr(loaded, "inputs", None) or ()
+    inputs = {each.name: [size or 0 for size in each.shape] for each in ends}
+    return tf.lite.TFLiteConverter.from_keras_model(loaded), inputs
 
 
 def unrolled(model: Any) -> Any:
@@ -188,8 +197,11 @@ def convert(options: dict[str, str]) -> None:
         arrays, names, original = from_onnx(model, samples, folder)
         found, _ = converter(folder)
     else:
-        found, known = converter(model)
+        found, inputs = converter(model)
+        known = list(inputs)
         arrays = in_order(samples, known)
+        if known:
+            check_shapes(arrays, known, list(inputs.values()))
         # One input needs no name, and that of a Keras model may be another one in its signature.
         names = known if len(known) > 1 and samples.keys() >= set(known) else []
     found.optimizations = [tf.lite.Optimize.DEFAULT]

@@ -118,7 +118,7 @@ class Converter:
         return pathlib.Path({result!r}).read_bytes()
 lite = Names(TFLiteConverter=Converter(), Optimize=Names(DEFAULT=1),
              OpsSet=Names(TFLITE_BUILTINS_INT8=1))
-inputs = [Names(name="zoom"), Names(name="added")]
+inputs = [Names(name="zoom", shape=(None, 16, 16, 3)), Names(name="added", shape=(None, 2))]
 keras = Names(models=Names(load_model=lambda path: Names(inputs=inputs, get_config=dict)))
 int8 = 1
 """
@@ -236,18 +236,22 @@ def test_samples_reach_the_converter_and_its_model_the_compiler(ethosu, tmp_path
     np.savez(samples, added=ramp((3, 2)), zoom=ramp((3, 16, 16, 3)))
     assert ethosu(*words, "-o", tmp_path / "out.tflite")[0] == 0
     assert json.loads(log.read_text()) == [{"zoom": [1, 16, 16, 3], "added": [1, 2]}] * 3
+    np.savez(samples, zoom=ramp((3, 3, 16, 16)), added=ramp((3, 2)))
+    code, _, err = ethosu(*words)
+    assert code == 3 and "must have shape [samples, 16, 16, 3], found [3, 3, 16, 16]" in err
+    assert "transpose it with np.transpose(x, (0, 2, 3, 1))" in err
     for key in ("2", "image"):
         np.savez(samples, **{"0": ramp((3, 4)), key: ramp((3, 4))})
         code, _, err = ethosu(*words)
         assert code == 3 and "must have the keys 0 (zoom), 1 (added), numbers or names" in err
         assert f"found 0, {key}" in err
-    np.savez(samples, **{"0": ramp((1, 4)), "added": ramp((1, 4)), "labels": np.zeros(1)})
+    np.savez(samples, **{"0": ramp((1, 16, 16, 3)), "added": ramp((1, 2)), "labels": np.zeros(1)})
     code, _, err = ethosu(*words, "-o", tmp_path / "none.tflite")
     assert code == 3 and f"does not convert {path}: ValueError: one sample is too few" in err
     np.savez(samples, **{"0": ramp((1, 4)), "1": ramp((2, 4))})
     code, _, err = ethosu(*words)
     assert code == 3 and "holds no samples, or not as many for each input" in err
-    np.savez(samples, **{"0": ramp((2, 4)), "1": ramp((2, 4))})
+    np.savez(samples, **{"0": ramp((2, 16, 16, 3)), "1": ramp((2, 2))})
     code, _, err = ethosu(*words)
     assert code == 3 and "loops, of LSTM or GRU layers." in err and "batch_size=1" in err
 
@@ -351,7 +355,8 @@ def test_with_onnx2tf(ethosu, tmp_path, tensorflow):
     subprocess.run([tensorflow, "-c", ONNX], cwd=tmp_path, check=True, capture_output=True)
     words = "compile", tmp_path / "m.onnx", "--python", tensorflow, "--calibrate"
     code, _, err = ethosu(*words, tmp_path / "last.npz")
-    assert code == 3 and "[20, 16, 12, 3], [20, 8], the inputs of the ONNX model [[0, 3, 16" in err
+    assert code == 3 and "[samples, 3, 16, 12], found [20, 16, 12, 3]" in err
+    assert "np.transpose(x, (0, 3, 1, 2))" in err
     output, named = tmp_path / "out.tflite", tmp_path / "named.tflite"
     for name, path in (("samples.npz", output), ("named.npz", named)):
         code, _, err = ethosu(*words, tmp_path / name, "-o", path)
