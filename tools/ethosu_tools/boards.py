@@ -101,6 +101,11 @@ class BoardFacts:
     estimate: Mapping[str, Any]
 
     @property
+    def has_rom(self) -> bool:
+        """Is there a /rom on the chip, too? Else the emulated board alone has it."""
+        return not any(each.startswith("/rom on the chip") for each in self.missing)
+
+    @property
     def proof(self) -> str:
         """Say where its image was seen to work."""
         if self.silicon:

@@ -7,7 +7,7 @@ import os
 import secrets
 import stat
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from .errors import InputError
@@ -81,21 +81,30 @@ def write_whole(path: Path, data: bytes) -> None:
 
     A symbolic link stays: the file that it names is written.
     """
+    write_all({path: data})
+
+
+def write_all(contents: Mapping[Path, bytes]) -> None:
+    """Write files as `write_whole` does: none before the contents of all are stored."""
+    parts: list[tuple[Path, Path]] = []
+    path = Path()
     try:
-        target = _target(path)
-        if target.exists() and not target.is_file():
-            raise InputError(f"{path} cannot be written: it is {_kind(target.stat().st_mode)}")
-        # Another command may write the same file at the same time.
-        part = target.with_name(f".{secrets.token_hex(8)}.part")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        try:
+        for path, data in contents.items():
+            target = _target(path)
+            if target.exists() and not target.is_file():
+                raise InputError(f"{path} cannot be written: it is {_kind(target.stat().st_mode)}")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            # Another command may write the same file at the same time.
+            part = target.with_name(f".{secrets.token_hex(8)}.part")
+            parts.append((part, target))
             part.write_bytes(data)
+        for part, target in parts:
             part.replace(target)
-        except BaseException:
-            part.unlink(missing_ok=True)
-            raise
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}") from error
+    finally:
+        for part, _ in parts:
+            part.unlink(missing_ok=True)
 
 
 def _target(path: Path) -> Path:

@@ -41,12 +41,16 @@ _answer = _npus, gc.mem_free(), _rom
 
 @dataclass(frozen=True)
 class Room:
-    """What a board has for one model, in bytes; rom: None if it has no /rom that can be written."""
+    """What a board has for one model, in bytes; rom: None if it has no /rom that can be written.
+
+    emulated_rom: only the emulated board has this /rom, the chip has none.
+    """
 
     board: str
     npus: tuple[str, ...]
     heap: int
     rom: int | None
+    emulated_rom: bool = False
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,7 @@ class Fit:
         return {"board": self.room.board, "need": vars(self.need), "short": list(self.short)} | {
             "heap": self.room.heap,
             "rom": self.room.rom,
+            "emulated_rom": self.room.emulated_rom,
             "advice": advice(self),
         }
 
@@ -80,7 +85,7 @@ def room_of(board: BoardFacts) -> Room | None:
     if board.heap is None:
         return None
     heap = board.heap.size * _BLOCK_BITS // _HEAP_BITS - _PROGRAM
-    return Room(board.name, vela.npus_of(board), heap, board.romfs.size)
+    return Room(board.name, vela.npus_of(board), heap, board.romfs.size, not board.has_rom)
 
 
 def ask(board: Board) -> Room | None:
@@ -187,4 +192,5 @@ def describe(data: dict[str, Any]) -> str:
         if room is not None:
             share = used / max(1, room)
             parts.append(f"{what} {used:,} of {room:,} bytes of {where} ({share:.0%})")
-    return f"{data['board']}: {', '.join(parts)}"
+    note = "; only the emulated board has this /rom, the chip has none"
+    return f"{data['board']}: {', '.join(parts)}{note if data['emulated_rom'] else ''}"

@@ -349,11 +349,15 @@ def main(arguments: list[str] | None = None) -> None:
     every = MODELS | LARGE_MODELS
     parser.add_argument("folder", type=Path)
     parser.add_argument(
-        "names", nargs="*", metavar="NAME", help=f"of {', '.join(every)}; default: the small ones"
+        "names",
+        nargs="*",
+        default=list(MODELS),  # without it, argparse calls NAME required
+        metavar="NAME",
+        help=f"of {', '.join(every)}; default: the small ones",
     )
     args = parser.parse_args(arguments)
     args.folder.mkdir(parents=True, exist_ok=True)
-    for name in args.names or MODELS:
+    for name in args.names:
         if name not in every:
             parser.error(f"no model {name!r}, but {', '.join(every)}")
         path = args.folder / f"{name}.tflite"

@@ -15,6 +15,8 @@ from .errors import InputError
 from .files import read_whole
 
 ALIGNMENT = 16
+# What Python on the PC leaves in folders of programs; no board can use it.
+CACHE = "__pycache__"
 
 _MAGIC = b"\xd2\xcd\x31"
 _PADDING = 1
@@ -63,7 +65,7 @@ def tree_of(content: Mapping[str, bytes]) -> Tree:
 
 
 def read_tree(path: Path) -> Tree:
-    """Files below a directory, or one file, as a tree."""
+    """Files below a directory but for Python's caches, or one file, as a tree."""
     return _read_tree(path, ())
 
 
@@ -78,6 +80,7 @@ def _read_tree(path: Path, above: tuple[Path, ...]) -> Tree:
                 if entry.is_dir()
                 else read_whole(entry)
                 for entry in sorted(path.iterdir())
+                if entry.name != CACHE
             }
     except OSError as error:
         raise InputError(f"{error.filename or path} cannot be read: {error.strerror}") from error

@@ -93,6 +93,13 @@ def test_a_model_that_fits_says_how_much_it_takes(ethosu, small_models, tmp_path
     assert not found.short and output.stat().st_size < found.need.rom < output.stat().st_size + 100
 
 
+@pytest.mark.parametrize("name", boards.names())
+def test_a_rom_that_no_chip_has_is_called_so(name):
+    found = fit.check(fit.Need(None, 1, 1), fit.room_of(boards.load(name)))
+    said = "only the emulated board has this /rom" in fit.describe(found.as_dict())
+    assert said == (name == "GROVE_VISION_AI_V2")
+
+
 def test_the_sizes_decide_to_the_byte():
     room = fit.Room("a board", ("ethos-u55-128",), 1000, 2000)
     assert not fit.check(fit.Need("ethos-u55-128", 1000, 2000), room).short

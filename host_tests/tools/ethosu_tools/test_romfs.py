@@ -98,6 +98,14 @@ def test_directory_becomes_an_image(tmp_path):
     }
 
 
+def test_caches_of_python_are_left_out(tmp_path):
+    for folder in ("__pycache__", "lib/__pycache__"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "a.cpython-311.pyc").touch()
+    (tmp_path / "lib/a.py").touch()
+    assert romfs.read_tree(tmp_path) == {"lib": {"a.py": b""}}
+
+
 def test_file_that_is_no_image_is_refused(tmp_path):
     (tmp_path / "x.img").write_bytes(b"hello")
     with pytest.raises(InputError, match=r"not a ROM file system.*found b'hel'"):

@@ -12,10 +12,10 @@ from typing import Any
 
 from .. import boards, convert, fit, models, selftest, tflite, vela, vela_defects, verdict
 from ..boards import BoardFacts
-from ..errors import BoardError, InputError, SetupError, UsageError
+from ..errors import BoardError, InputError, SetupError, ToolError, UsageError
 from ..estimate import latency, systems, text
 from ..executorch import export
-from ..files import read_whole, write_whole
+from ..files import read_whole, write_all, write_whole
 from ..plan.fold import fold_quantization
 from ..tflite import model_metadata
 from ..tflite.metadata import get, put
@@ -43,9 +43,10 @@ follow --vela:
 
 A Keras model (.keras, .h5), a SavedModel or an ONNX file is converted and quantised first, with the
 samples of --calibrate, by TensorFlow or onnx2tf. `ethosu setup convert` installs them once, or
---python names a Python that has them. The quantised model is kept as NAME_int8.tflite next to the
-compiled one: --reference of other commands, `ethosu report` and `ethosu compare` take it. Loops of
-LSTM and GRU layers of a Keras model are unrolled.
+--python names a Python that has them. The quantised model is kept next to the
+compiled one (NAME_vela.tflite or NAME.tflite) as NAME_int8.tflite: --reference of other commands,
+`ethosu report` and `ethosu compare` take it. Loops of LSTM and GRU layers of a Keras model are
+unrolled.
 
     ethosu compile kws.keras --calibrate samples.npz --npu ethos-u55-128
 
@@ -188,17 +189,21 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         return _compile(args, ui, args.model)
     if args.calibrate:
         ui.note(f"{kind.by} converts {args.model}; this takes some ten seconds")
-    kept = _output(args).with_name(f"{args.model.stem}_int8.tflite")
+    output = _output(args)
+    kept = output.with_name(f"{output.stem.removesuffix('_vela')}_int8.tflite")
     _check_options(args, kept)
     if kept.exists() and not _is_ours(kept):
         raise UsageError(
             f"the quantised model would overwrite {kept}; move that, or choose another -o"
         )
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
-        made = Path(work) / "model.tflite"
+        made = Path(work) / kept.name
         convert.convert(args.model, kind, args.calibrate, made, args.python)
-        write_whole(kept, put(made.read_bytes(), {models.SOURCE: args.model.name.encode()}))
-    return _compile(args, ui, kept) | {"quantised": str(kept)}
+        made.write_bytes(put(made.read_bytes(), {models.SOURCE: args.model.name.encode()}))
+        try:
+            return _compile(args, ui, made, kept) | {"quantised": str(kept)}
+        except ToolError as error:  # the quantised model is not kept: the user knows the other one
+            raise type(error)(str(error).replace(str(made), str(args.model))) from error
 
 
 def _is_ours(kept: Path) -> bool:
@@ -213,6 +218,8 @@ def _is_ours(kept: Path) -> bool:
 def _check_format(args: argparse.Namespace) -> None:
     """Refuse what is compiled by another tool, and options for other formats."""
     if args.python or args.calibrate:
+        convert.check(args.model)
+        models.read(args.model)
         raise UsageError("--python and --calibrate are for models that have to be converted")
     if models.is_program(models.read(args.model)):
         raise InputError(
@@ -231,8 +238,10 @@ def _check_options(args: argparse.Namespace, model: Path) -> tuple[BoardFacts | 
     return board, _npu(args.npu, board)
 
 
-def _compile(args: argparse.Namespace, ui: Ui, model: Path) -> dict[str, Any]:
-    """Compile a `.tflite`."""
+def _compile(
+    args: argparse.Namespace, ui: Ui, model: Path, kept: Path | None = None
+) -> dict[str, Any]:
+    """Compile a `.tflite`, and write it as `kept` next to what came out."""
     board, npu = _check_options(args, model)
     output = _output(args)
     told = _told(args, model)
@@ -273,7 +282,8 @@ def _compile(args: argparse.Namespace, ui: Ui, model: Path) -> dict[str, Any]:
             noted = {models.BOARD: board.name.encode()}
             write_whole(made, put(made.read_bytes(), noted))
         data = _check_fit(args, board, made, model) | data
-        write_whole(output, made.read_bytes())
+        copies = {kept: model.read_bytes()} if kept else {}
+        write_all({output: made.read_bytes()} | copies)
     return data | {"bytes": output.stat().st_size}
 
 

@@ -7,6 +7,6 @@ converter.py  is that process's program
 """
 
 from .convert import convert
-from .formats import Format, find
+from .formats import Format, check, find
 
-__all__ = ["Format", "convert", "find"]
+__all__ = ["Format", "check", "convert", "find"]

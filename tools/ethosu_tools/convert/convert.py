@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Has TensorFlow, or onnx2tf, convert a model to int8 TFLite, in the Python that has it."""
 
+import json
 from collections import deque
 from pathlib import Path
+
+import numpy as np
 
 from .. import arrays, other_python
 from ..errors import InputError, UsageError
@@ -44,17 +47,45 @@ def convert(
         "by": kind.by,
     }
     done = other_python.run(interpreter, _CONVERTER, asked, output.parent)
+    shapes = output.with_name("shapes.json")
+    if shapes.exists():
+        name, found, wanted = json.loads(shapes.read_text())
+        raise InputError(
+            f"samples of input {name} in {samples} must have shape [samples, "
+            f"{', '.join(str(size or 'any') for size in wanted)}], found {found}"
+            f"{arrays.advice(found, wanted, lead=1)}"
+        )
     if done.returncode or not output.is_file():
         loops = "_experimental_lower_tensor_list_ops" in done.stdout
         reason = _LOOPS if loops else other_python.reason(done)
         raise InputError(f"{kind.by} does not convert {model}: {reason}")
 
 
+def _check_values(samples: Path) -> None:
+    """Refuse values that give the quantiser no range."""
+    for key, array in arrays.load(samples).items():
+        if key in arrays.LABELS or array.size == 0:
+            continue
+        if array.ndim == 0 or not np.issubdtype(array.dtype, np.number):
+            raise InputError(
+                f"{key} of {samples} must have numbers, and a first dimension that counts samples, "
+                f"found {array.dtype} of shape {list(array.shape)}"
+            )
+        if wrong := int(np.count_nonzero(~np.isfinite(array))):
+            raise InputError(
+                f"{key} of {samples} has {wrong:,} values that are NaN or infinite, of "
+                f"{array.size:,}: samples must be finite"
+            )
+        if array.min() == array.max():
+            raise InputError(
+                f"all values of {key} of {samples} are {array.min()}: quantisation takes the "
+                "input's range from them, so samples must be like what the model will see"
+            )
+
+
 def _check(model: Path, samples: Path) -> None:
     """Refuse archives that are damaged, or that unpack to gigabytes, before others unpack them."""
-    if samples.suffix == ".npz":
-        arrays.load(samples)
-    read_whole(samples)
+    _check_values(samples)
     if model.is_dir():
         return
     data = read_whole(model)

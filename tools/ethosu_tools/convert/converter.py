@@ -18,6 +18,12 @@ import numpy as np
 TRIAL = "calibration_image_sample_data_20x128x128x3_float32.npy"
 
 
+# Input, shape of its samples, and shape of one: where they do not fit.
+SHAPES = "shapes.json"
+# The classes of samples, which a file may have next to the inputs: those of arrays.py.
+LABELS = ("labels", "label", "y")
+
+
 def load_samples(path: Path) -> dict[str, Any]:
     """One array for each input, with its key; the first dimension counts samples."""
     found = np.load(path, allow_pickle=False)
@@ -33,8 +39,17 @@ def load_samples(path: Path) -> dict[str, Any]:
 
 
 def in_order(samples: dict[str, Any], names: list[str]) -> list[Any]:
-    """The arrays in the order of the inputs if the keys are their names, else of the keys."""
-    return [samples[key] for key in (names if samples.keys() == set(names) else samples)]
+    """The array of each input, under its number or its name; classes may be there, too."""
+    if not names:  # of a SavedModel without a signature
+        return list(samples.values())
+    given = {key: each for key, each in samples.items() if key in names or key not in LABELS}
+    keys = [sorted({str(index), name} & given.keys()) for index, name in enumerate(names)]
+    if any(len(each) != 1 for each in keys) or len(given) != len(names):
+        wanted = ", ".join(f"{index} ({name})" for index, name in enumerate(names))
+        raise SystemExit(
+            f"the samples must have the keys {wanted}, numbers or names, found {', '.join(samples)}"
+        )
+    return [given[key] for (key,) in keys]
 
 
 def feed(arrays: list[Any], names: list[str]) -> Iterator[Any]:
@@ -60,7 +75,7 @@ def from_onnx(
     constants = {each.name for each in graph.initializer}
     inputs = [each for each in graph.input if each.name not in constants]
     arrays = in_order(samples, [each.name for each in inputs])
-    check_shapes(arrays, [_shape(each) for each in inputs])
+    check_shapes(arrays, [each.name for each in inputs], [_shape(each) for each in inputs])
     np.save(TRIAL, np.random.default_rng(0).random((20, 128, 128, 3), np.float32))
     onnx2tf.convert(
         input_onnx_file_path=str(model),
@@ -80,16 +95,17 @@ def from_onnx(
     return last, names, original
 
 
-def check_shapes(arrays: list[Any], shapes: list[list[int]]) -> None:
-    """End the program if samples do not fit inputs; the first dimension counts them, 0 is any."""
-    found = [[0, *array.shape[1:]] for array in arrays]
-    fit = len(found) == len(shapes) and all(
-        len(have) == len(want) and all(w in (0, h) for h, w in zip(have[1:], want[1:], strict=True))
-        for have, want in zip(found, shapes, strict=True)
-    )
-    if not fit:
-        samples = ", ".join(str(list(array.shape)) for array in arrays)
-        raise SystemExit(f"the samples are {samples}, the inputs of the ONNX model {shapes}")
+def check_shapes(arrays: list[Any], names: list[str], shapes: list[list[int]]) -> None:
+    """End the program if samples do not fit inputs; the first dimension counts them, 0 is any.
+
+    What differs goes to the file SHAPES: who started the program knows what to do about it.
+    """
+    for name, array, want in zip(names, arrays, shapes, strict=True):
+        have = array.shape
+        pairs = zip(have[1:], want[1:], strict=False)
+        if want and (len(have) != len(want) or any(w not in (0, h) for h, w in pairs)):
+            Path(SHAPES).write_text(json.dumps([name, have, want[1:]]))
+            raise SystemExit(f"samples of {name} are {list(have)}, the input is {want}")
 
 
 def _shape(tensor: Any) -> list[int]:
@@ -102,17 +118,23 @@ def _plain(name: str) -> str:
     return "".join(letter for letter in name if letter.isalnum())
 
 
-def converter(model: Path) -> tuple[Any, list[str]]:
-    """TensorFlow's converter for this model, and the names of the model's inputs."""
+def converter(model: Path) -> tuple[Any, dict[str, list[int]]]:
+    """TensorFlow's converter for this model, and the model's inputs: names and shapes."""
     import tensorflow as tf
 
     if model.is_dir():
         known = tf.saved_model.load(str(model)).signatures.get("serving_default")
-        names = [*known.structured_input_signature[1]] if known else []
-        return tf.lite.TFLiteConverter.from_saved_model(str(model)), names
+        specs = known.structured_input_signature[1] if known else {}
+        # An input may have any number of dimensions: [] then, as if it had none.
+        shapes = {
+            name: spec.shape.as_list() if spec.shape.rank else [] for name, spec in specs.items()
+        }
+        inputs = {name: [size or 0 for size in shape] for name, shape in shapes.items()}
+        return tf.lite.TFLiteConverter.from_saved_model(str(model)), inputs
     loaded = unrolled(tf.keras.models.load_model(model))
-    names = [each.name for each in getattr(loaded, "inputs", None) or ()]
-    return tf.lite.TFLiteConverter.from_keras_model(loaded), names
+    ends = getattr(loaded, "inputs", None) or ()
+    inputs = {each.name: [size or 0 for size in each.shape] for each in ends}
+    return tf.lite.TFLiteConverter.from_keras_model(loaded), inputs
 
 
 def unrolled(model: Any) -> Any:
@@ -175,10 +197,13 @@ def convert(options: dict[str, str]) -> None:
         arrays, names, original = from_onnx(model, samples, folder)
         found, _ = converter(folder)
     else:
-        found, known = converter(model)
+        found, inputs = converter(model)
+        known = list(inputs)
         arrays = in_order(samples, known)
+        if known:
+            check_shapes(arrays, known, list(inputs.values()))
         # One input needs no name, and that of a Keras model may be another one in its signature.
-        names = known if len(known) > 1 and samples.keys() == set(known) else []
+        names = known if len(known) > 1 and samples.keys() >= set(known) else []
     found.optimizations = [tf.lite.Optimize.DEFAULT]
     found.representative_dataset = lambda: feed(arrays, names)
     found.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]

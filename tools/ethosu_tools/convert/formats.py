@@ -4,6 +4,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..errors import InputError
 from ..files import read_whole
 
 _EXPORT = (
@@ -39,6 +40,7 @@ GRAPH = Format(
 )
 _HDF5_MARK = b"\x89HDF\r\n\x1a\n"
 _ZIP_MARK = b"PK\x03\x04"
+_NAMED = {".keras": "Keras model", ".h5": "Keras model (HDF5)", ".onnx": "ONNX model"}
 
 
 def find(path: Path) -> Format | None:
@@ -48,6 +50,15 @@ def find(path: Path) -> Format | None:
     if not path.is_file():
         return None
     return of(read_whole(path), path.suffix.lower())
+
+
+def check(path: Path) -> None:
+    """Say what is wrong with what is none of these formats by its contents, but one by its name."""
+    if path.is_dir():
+        raise InputError(f"{path} holds no SavedModel: saved_model.pb is missing")
+    read_whole(path)
+    if title := _NAMED.get(path.suffix.lower()):
+        raise InputError(f"{path} is no {title}: it is damaged, or a file of another format")
 
 
 def of(data: bytes, suffix: str) -> Format | None:

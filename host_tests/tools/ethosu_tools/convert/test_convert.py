@@ -2,6 +2,7 @@
 """Models of other formats: each is told what to do; Keras, SavedModel and ONNX are converted."""
 
 import json
+import math
 import subprocess
 import sys
 import zipfile
@@ -12,9 +13,15 @@ import numpy as np
 import pytest
 from ethosu_tools import Model, other_python
 from ethosu_tools.convert import converter
+from ethosu_tools.models import SOURCE
 from ethosu_tools.tflite import describe
+from ethosu_tools.tflite.metadata import get
 
 CALIBRATE = "ethosu compile {path} --calibrate"
+
+
+def ramp(shape):
+    return np.linspace(0, 1, math.prod(shape), dtype="f4").reshape(shape)
 
 
 def archive(*names):
@@ -67,7 +74,7 @@ def test_a_program_is_not_compiled_again(ethosu, tmp_path):
 def test_what_cannot_be_converted(ethosu, tmp_path):
     path, samples = tmp_path / "m.onnx", tmp_path / "samples.npz"
     FORMATS["m.onnx"][0](path)
-    np.savez(samples, **{"0": np.zeros((2, 4), "f4")})
+    np.savez(samples, **{"0": ramp((2, 4))})
     words = "compile", path, "--calibrate"
     code, _, err = ethosu(*words, tmp_path / "none.npz")
     assert code == 3 and "none.npz cannot be read" in err
@@ -85,7 +92,7 @@ def test_archives_are_looked_at_before_tensorflow_unpacks_them(ethosu, tmp_path)
     samples.write_bytes(b"PK\3\4")
     code, _, err = ethosu(*words)
     assert code == 3 and "samples.npz is not a sound .npz file" in err
-    np.savez(samples, **{"0": np.zeros((2, 4), "f4")})
+    np.savez(samples, **{"0": ramp((2, 4))})
     path.write_bytes(path.read_bytes().replace(b"{}", b"{?"))
     code, _, err = ethosu(*words)
     assert code == 3 and "m.keras is damaged: Bad CRC-32" in err
@@ -111,7 +118,7 @@ class Converter:
         return pathlib.Path({result!r}).read_bytes()
 lite = Names(TFLiteConverter=Converter(), Optimize=Names(DEFAULT=1),
              OpsSet=Names(TFLITE_BUILTINS_INT8=1))
-inputs = [Names(name="zoom"), Names(name="added")]
+inputs = [Names(name="zoom", shape=(None, 16, 16, 3)), Names(name="added", shape=(None, 2))]
 keras = Names(models=Names(load_model=lambda path: Names(inputs=inputs, get_config=dict)))
 int8 = 1
 """
@@ -129,15 +136,15 @@ def stand_in(tmp_path, small_models, monkeypatch):
     python.write_text(f'#!/bin/sh\nPYTHONPATH={tmp_path}/fake exec {sys.executable} "$@"\n')
     python.chmod(0o755)
     FORMATS["m.keras"][0](Path("m.keras"))
-    np.savez("samples.npz", **{"0": np.zeros((3, 16, 16, 3), "f4"), "1": np.zeros((3, 2))})
+    np.savez("samples.npz", **{"0": ramp((3, 16, 16, 3)), "1": ramp((3, 2))})
     return python
 
 
 def test_the_quantised_model_is_kept_and_is_a_reference(ethosu, stand_in, small_models, inputs):
     words = ["compile", "m.keras", "--calibrate", "samples.npz", "--python", "./python"]
     code, out, err = ethosu(*words, "-o", "made/out.tflite")
-    assert (code, err) == (0, "") and "quantised  made/m_int8.tflite" in out
-    kept = Path("made/m_int8.tflite")
+    assert (code, err) == (0, "") and "quantised  made/out_int8.tflite" in out
+    kept = Path("made/out_int8.tflite")
     assert describe(kept).inputs == describe(small_models["small_cnn"]).inputs
     code, out, _ = ethosu("run", "made/out.tflite", "--input", inputs(kept), "--reference", kept)
     assert code == 0 and "every value equals" in out
@@ -145,12 +152,63 @@ def test_the_quantised_model_is_kept_and_is_a_reference(ethosu, stand_in, small_
         "run", "made/out.tflite", "--input", inputs(kept), "--reference", "m.keras"
     )
     assert code == 3 and "keeps the quantised model as NAME_int8.tflite" in err
-    code, _, err = ethosu(*words, "-o", "m_int8.tflite")
-    assert code == 2 and "the compiled model would overwrite m_int8.tflite" in err
     assert ethosu(*words, "-o", "made/out.tflite")[0] == 0, "its own file may be replaced"
     Path("m_int8.tflite").write_bytes(small_models["small_cnn"].read_bytes())
     code, _, err = ethosu(*words)
     assert code == 2 and "would overwrite m_int8.tflite; move that" in err
+
+
+def test_the_quantised_model_is_written_with_what_was_compiled_of_it(ethosu, stand_in):
+    """A failure leaves the pair of the compilation before; -o makes a pair of its own."""
+    words = ["compile", "m.keras", "--calibrate", "samples.npz", "--python", "./python"]
+    assert ethosu(*words)[0] == 0
+    pair = [Path("m_vela.tflite"), Path("m_int8.tflite")]
+    before = [(path.read_bytes(), path.stat().st_ino) for path in pair]
+    assert get(before[1][0], SOURCE) == b"m.keras"
+    code, _, err = ethosu(*words, "--vela=--nonsense")
+    assert code and str(Path(err)).count("ethosu-") == 0, err
+    Path("folder").mkdir()
+    code, _, err = ethosu(*words, "-o", "folder")
+    assert code == 3 and "folder cannot be written: it is a folder" in err
+    assert not Path("folder_int8.tflite").exists() and not list(Path().glob(".*.part"))
+    assert ethosu(*words, "-o", "y.tflite")[0] == 0 and Path("y_int8.tflite").is_file()
+    assert [(path.read_bytes(), path.stat().st_ino) for path in pair] == before
+
+
+def test_a_model_that_is_missing_or_damaged_is_named(ethosu, stand_in):
+    Path("cut.keras").write_bytes(Path("m.keras").read_bytes()[:20])
+    Path("bad.onnx").write_bytes(b"garbage")
+    Path("empty").mkdir()
+    damaged = "it is damaged, or a file of another format"
+    for name, sentence in {
+        "nope.keras": "nope.keras cannot be read: No such file or directory",
+        "nope.onnx": "nope.onnx cannot be read: No such file or directory",
+        "cut.keras": f"cut.keras is no Keras model: {damaged}",
+        "bad.onnx": f"bad.onnx is no ONNX model: {damaged}",
+        "empty": "empty holds no SavedModel: saved_model.pb is missing",
+        "samples.npz": "samples.npz is neither a TensorFlow Lite model nor",
+    }.items():
+        code, _, err = ethosu("compile", name, "--calibrate", "samples.npz")
+        assert code == 3 and sentence in err, err
+
+
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        (np.nan, "1 of samples.npz has 2 values that are NaN or infinite, of 6"),
+        (0.5, "all values of 1 of samples.npz are 0.5: quantisation takes the input's range"),
+        ("a", "1 of samples.npz must have numbers, and a first dimension"),
+    ],
+)
+def test_samples_without_a_range_are_refused(ethosu, stand_in, value, sentence):
+    added = np.full((3, 2), value) if value == value else ramp((3, 2))
+    if value != value:
+        added[1:, 0] = np.nan, np.inf
+    np.savez("samples.npz", **{"0": ramp((3, 16, 16, 3)), "1": added})
+    words = "compile", "m.keras", "--calibrate", "samples.npz", "--python", "./python"
+    code, _, err = ethosu(*words)
+    assert code == 3 and sentence in err, err
+    assert not Path("m_int8.tflite").exists()
 
 
 def test_the_environment_of_setup_is_found_until_other_releases_are_needed(
@@ -175,16 +233,25 @@ def test_samples_reach_the_converter_and_its_model_the_compiler(ethosu, tmp_path
     code, out, err = ethosu(*words, "-o", tmp_path / "out.tflite")
     assert (code, err) == (0, "") and "npu        ethos-u55-128" in out
     assert json.loads(log.read_text()) == [[[1, 16, 16, 3], [1, 2]]] * 3
-    np.savez(samples, added=np.zeros((3, 2)), zoom=np.zeros((3, 16, 16, 3), "f4"))
+    np.savez(samples, added=ramp((3, 2)), zoom=ramp((3, 16, 16, 3)))
     assert ethosu(*words, "-o", tmp_path / "out.tflite")[0] == 0
     assert json.loads(log.read_text()) == [{"zoom": [1, 16, 16, 3], "added": [1, 2]}] * 3
-    np.savez(samples, **{"0": np.zeros((1, 4))})
+    np.savez(samples, zoom=ramp((3, 3, 16, 16)), added=ramp((3, 2)))
+    code, _, err = ethosu(*words)
+    assert code == 3 and "must have shape [samples, 16, 16, 3], found [3, 3, 16, 16]" in err
+    assert "transpose it with np.transpose(x, (0, 2, 3, 1))" in err
+    for key in ("2", "image"):
+        np.savez(samples, **{"0": ramp((3, 4)), key: ramp((3, 4))})
+        code, _, err = ethosu(*words)
+        assert code == 3 and "must have the keys 0 (zoom), 1 (added), numbers or names" in err
+        assert f"found 0, {key}" in err
+    np.savez(samples, **{"0": ramp((1, 16, 16, 3)), "added": ramp((1, 2)), "labels": np.zeros(1)})
     code, _, err = ethosu(*words, "-o", tmp_path / "none.tflite")
     assert code == 3 and f"does not convert {path}: ValueError: one sample is too few" in err
-    np.savez(samples, **{"0": np.zeros((1, 4)), "1": np.zeros((2, 4))})
+    np.savez(samples, **{"0": ramp((1, 4)), "1": ramp((2, 4))})
     code, _, err = ethosu(*words)
     assert code == 3 and "holds no samples, or not as many for each input" in err
-    np.savez(samples, **{"0": np.zeros((2, 4)), "1": np.zeros((2, 4))})
+    np.savez(samples, **{"0": ramp((2, 16, 16, 3)), "1": ramp((2, 2))})
     code, _, err = ethosu(*words)
     assert code == 3 and "loops, of LSTM or GRU layers." in err and "batch_size=1" in err
 
@@ -288,7 +355,8 @@ def test_with_onnx2tf(ethosu, tmp_path, tensorflow):
     subprocess.run([tensorflow, "-c", ONNX], cwd=tmp_path, check=True, capture_output=True)
     words = "compile", tmp_path / "m.onnx", "--python", tensorflow, "--calibrate"
     code, _, err = ethosu(*words, tmp_path / "last.npz")
-    assert code == 3 and "[20, 16, 12, 3], [20, 8], the inputs of the ONNX model [[0, 3, 16" in err
+    assert code == 3 and "[samples, 3, 16, 12], found [20, 16, 12, 3]" in err
+    assert "np.transpose(x, (0, 3, 1, 2))" in err
     output, named = tmp_path / "out.tflite", tmp_path / "named.tflite"
     for name, path in (("samples.npz", output), ("named.npz", named)):
         code, _, err = ethosu(*words, tmp_path / name, "-o", path)

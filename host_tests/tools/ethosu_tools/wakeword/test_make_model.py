@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from ethosu_tools import oracle, tflite
+from ethosu_tools import make_model, oracle, tflite
 from ethosu_tools.make_model import MODELS
 
 ALL_MODELS = pytest.mark.parametrize("name", MODELS)
@@ -33,6 +33,12 @@ def test_the_command_writes_every_model(tmp_path):
     assert {path.stem: path.read_bytes() for path in tmp_path.iterdir()} == {
         name: make() for name, make in MODELS.items()
     }
+
+
+def test_only_the_folder_is_required(capsys):
+    with pytest.raises(SystemExit):
+        make_model.main([])
+    assert capsys.readouterr().err.endswith("are required: folder\n")
 
 
 def test_vela_turns_each_into_one_npu_operator(compiled, small_models):
