@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * In the place of a board's file for the objects that are common to all boards: a board's constants are
- * missing, so what needs them does not compile.
+ * In the place of a board's file for the objects that are common to all boards: a board's constants
+ * are missing, so what needs them does not compile.
  */
 #ifndef MPCONFIGBOARD_H
 #define MPCONFIGBOARD_H
