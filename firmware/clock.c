@@ -58,6 +58,9 @@ static void count_down(uint32_t cycles)
 {
     SysTick->LOAD = cycles - 1u;
     SysTick->VAL = 0; // loads it at its next cycle
+    // An emulator may stop between reading the counter and this: the old period's end counts no
+    // more.
+    SCB->ICSR = SCB_ICSR_PENDSTCLR_Msk;
     while (SysTick->VAL == 0) {
     }
     SysTick->LOAD = CYCLES_PER_MS - 1u;

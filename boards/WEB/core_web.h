@@ -87,6 +87,7 @@ struct core_scb {
 #define SysTick_LOAD_RELOAD_Msk 0u /* a tick cannot be left out */
 #define SCB (&(struct core_scb){.ICSR = 0, .CCR = 0})
 #define SCB_ICSR_PENDSTSET_Msk (1u << 26)
+#define SCB_ICSR_PENDSTCLR_Msk (1u << 25)
 #define SCB_CCR_DC_Msk (1u << 16)
 
 /* There is no cache. */
