@@ -38,7 +38,7 @@ def opened(address, *options):
         made.wait_for(PROMPT)
         print(f"from open to prompt: {time.monotonic() - start:.2f} s")
         yield made
-        assert made.messages == []
+        assert not made.messages, made.messages
         assert all(request.startswith((address, "blob:", "data:")) for request in made.requests)
 
 

@@ -18,8 +18,6 @@ from array import array
 
 import machine
 
-# Bytes that hold a checked payload.
-_PROGRAM_SIZE = 384
 # A wait polls this long without a break, milliseconds, then once per machine.idle().
 _POLL_MS = 2
 # Bytes by which a buffer is larger, so that both ends can be on cache lines of their own.
@@ -203,7 +201,6 @@ class NPU(_Job):
     """A reserved NPU, driven payload by payload."""
 
     def __init__(self):
-        self._program = bytearray(_PROGRAM_SIZE)
         self._guard = _spare.pop() if _spare else _new_guard(False)
 
     def __getattr__(self, name):
@@ -228,7 +225,7 @@ class NPU(_Job):
 
     def _begin(self, ticket):
         ticket[0] = time.ticks_ms()
-        _invoke(self, ticket, self._program, self._guard, ticket[2], ticket[3])
+        _invoke(self, ticket, self._guard, ticket[2], ticket[3])
 
     def _end(self, npu, ticket):
         late = _wait(npu, ticket) if ticket else None
@@ -415,7 +412,7 @@ class Model(_Job):
     def _step(self):
         npu = self.npu
         ticket = _ticket(npu)
-        late = ticket and _late(npu, ticket)
+        late = _late(npu, ticket) if ticket and _is_running(npu) else None
         return _resume(self._memory, npu, None, late)
 
     def _results(self, real):

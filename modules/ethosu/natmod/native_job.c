@@ -11,6 +11,8 @@
 enum { TICKET_PAYLOAD = 2, TICKET_BASES = 3 };
 
 struct native_job native_jobs[PORT_NPUS];
+/** Of payloads: until its job has ended, the driver reads one, and the collector what it names. */
+struct ethosu_ext_program natmod_programs[PORT_NPUS];
 
 static struct native_job *job_of(mp_obj_t index)
 {
@@ -56,6 +58,7 @@ static void end(struct native_job *job)
     if (job->reserved) {
         ethosu_release_driver(npu_of(job));
     }
+    natmod_programs[job - native_jobs] = (struct ethosu_ext_program){.owner = NULL};
     *job = (struct native_job){.cancelled = job->cancelled};
 }
 
@@ -131,23 +134,19 @@ static void check_written(const struct ethosu_ext_program *program, mp_obj_t bas
 }
 
 /**
- * _invoke(handle, ticket, program, guard, payload, bases): check and start; program is memory for
- * the check, the ticket keeps handle, payload and bases.
+ * _invoke(handle, ticket, guard, payload, bases): check and start; the ticket keeps handle, payload
+ * and bases.
  */
 static mp_obj_t job_invoke(size_t n_args, const mp_obj_t *args)
 {
     (void)n_args;
-    struct native_job *job = &native_jobs[native_guard_npu(args[3])];
+    struct native_job *job = &native_jobs[native_guard_npu(args[2])];
     struct ethosu_driver *npu = npu_of(job);
-    mp_buffer_info_t memory = native_buffer_of(args[2], MP_BUFFER_WRITE, "program");
-    mp_buffer_info_t payload = native_buffer_of(args[4], MP_BUFFER_READ, "payload");
-    struct ethosu_ext_program *program = native_aligned(&memory);
+    mp_buffer_info_t payload = native_buffer_of(args[3], MP_BUFFER_READ, "payload");
+    struct ethosu_ext_program *program = &natmod_programs[job - native_jobs];
     uint64_t base[ETHOSU_EXT_MAX_BASES];
     size_t size[ETHOSU_EXT_MAX_BASES];
-    int bases = read_bases(args[5], base, size);
-    if (memory.len < sizeof *program + NATIVE_ALIGNMENT) {
-        native_raise_size("program", "bytes", memory.len, sizeof *program + NATIVE_ALIGNMENT);
-    }
+    int bases = read_bases(args[4], base, size);
     if (ethosu_ext_is_running(npu)) {
         raise_busy("an inference is under way: wait() for it first");
     }
@@ -155,14 +154,14 @@ static mp_obj_t job_invoke(size_t n_args, const mp_obj_t *args)
     if (ethosu_ext_prepare(npu, program, payload.buf, payload.len, base, size, bases, 0) != 0) {
         native_raise_fault(ethosu_ext_last_error(npu));
     }
-    check_written(program, args[5]);
+    check_written(program, args[4]);
     if (ethosu_ext_start(npu, program, NULL) != 0) {
         native_raise_fault(ethosu_ext_last_error(npu));
     }
     note(job, args, NULL, false);
     return mp_const_none;
 }
-static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(job_invoke_obj, 6, 6, job_invoke);
+static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(job_invoke_obj, 5, 5, job_invoke);
 
 /** _ticket(index): of the job under way, or None. */
 static mp_obj_t job_ticket(mp_obj_t index)

@@ -133,6 +133,16 @@ def test_an_arena_in_which_a_model_runs_is_refused(fresh):
     assert fresh.eval("[bytes(k.predict([x])[0]) == golden for k in (a, b)]") == [True] * 2
 
 
+def test_steps_alone_end_an_inference(fresh):
+    """Nothing else looks at the NPU meanwhile, and there is no interrupt."""
+    fresh.exec(
+        "import time\nbegun = time.ticks_ms()\nm._start([x])\nwhile not m._step(): pass\n"
+        "y, = m._fetch()\ntook = time.ticks_diff(time.ticks_ms(), begun)",
+        timeout=60,
+    )
+    assert fresh.eval("(bytes(y) == golden, took < 5000)") == (True, True)
+
+
 def test_an_arena_that_a_payload_uses_is_refused_until_wait_has_ended_it(fresh):
     """Or until it was lost: then its program may be another object's memory."""
     fresh.exec(
