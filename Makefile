@@ -370,7 +370,7 @@ graphs: setup ## Check generated graphs on the NPU simulator for SECONDS (defaul
 	$(call say,generated graphs)
 	@+$(MAKE) --no-print-directory -s -C tools/npu_sim shared
 	@+$(MAKE) --no-print-directory -s -C tools/sim_host
-	@cd host_tests && ../$(BIN)/python -m generator --seconds $(or $(SECONDS),3600)
+	@$(BIN)/python -m host_tests.generator --seconds $(or $(SECONDS),3600)
 
 fuzz: setup ## Fuzz the NPU simulator for RUNS of each target (default 10^7)
 	$(call say,fuzzing)
@@ -379,7 +379,7 @@ fuzz: setup ## Fuzz the NPU simulator for RUNS of each target (default 10^7)
 define campaign_rule
 campaign-$(call field,1,$(1)): setup
 	@$$(SUBMAKE) $(call field,2,$(1))
-	@cd host_tests && nice -n 19 ../$$(BIN)/python -m campaigns $(call field,1,$(1)) \
+	@nice -n 19 $$(BIN)/python -m host_tests.campaigns $(call field,1,$(1)) \
 	    --runs $$(or $$(RUNS),$(call field,3,$(1))) \
 	    $$(if $$(SEED),--seed $$(SEED)) $$(if $$(FIRST),--first $$(FIRST)) $$(if $$(JSON),--json)
 endef

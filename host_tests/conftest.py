@@ -7,16 +7,13 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
-import debian
-import firmware_image
-import needs
 import pytest
-import ram_disk
-import sharing
 from ethosu_tools.board import Board
 from ethosu_tools.errors import SetupError
 from ethosu_tools.qemu import find_qemu
-from sharing import REPO
+
+from host_tests.kit import debian, firmware_image, needs, ram_disk, sharing
+from host_tests.kit.sharing import REPO
 
 # A shell that starts pytest with `&` has it and its children ignore Ctrl-C, which tests send.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -35,7 +32,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture(scope="session", autouse=True)
 def _qemu(request: pytest.FixtureRequest, record_testsuite_property) -> Iterator[None]:
     """Run the QEMU that was asked for; reports say which it was."""
-    from tools.qemu_plugin import releases
+    from host_tests.tools.qemu_plugin import releases
 
     with pytest.MonkeyPatch.context() as patch:
         if request.config.getoption("--qemu") == "newer":
@@ -101,7 +98,7 @@ def shared_models() -> Path:
 @pytest.fixture(scope="session")
 def newer_qemu() -> Path:
     """qemu-system-arm of Debian's backports, in addition to the installed one."""
-    from tools.qemu_plugin import releases
+    from host_tests.tools.qemu_plugin import releases
 
     try:
         return releases.backports()
@@ -112,7 +109,7 @@ def newer_qemu() -> Path:
 @pytest.fixture(scope="module", params=["installed", "newer"])
 def each_qemu(request: pytest.FixtureRequest, record_testsuite_property) -> Iterator[None]:
     """Run each QEMU in turn, whatever `--qemu` says; reports say which it was."""
-    from tools.qemu_plugin import releases
+    from host_tests.tools.qemu_plugin import releases
 
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "newer":

@@ -7,7 +7,6 @@ The whole suite runs on one of them with `--board NAME`.
 import subprocess
 from pathlib import Path
 
-import firmware_image
 import pymicro_wakeword
 import pytest
 import serial
@@ -18,9 +17,11 @@ from ethosu_tools.deploy import deploy
 from ethosu_tools.errors import RemoteError
 from ethosu_tools.port import Port
 from ethosu_tools.qemu import Machine
-from firmware.emulator.test_emulated import wait_for_log
-from modules.ethosu.runtime.board_models import check, load, raised
-from modules.ethosu.runtime.reference_cases import make_case
+
+from host_tests.firmware.emulator.test_emulated import wait_for_log
+from host_tests.kit import firmware_image
+from host_tests.modules.ethosu.runtime.board_models import check, load, raised
+from host_tests.modules.ethosu.runtime.reference_cases import make_case
 
 EMULATED = [name for name in boards.names() if boards.load(name).qemu]
 ROM = {"a.txt": b"hello"}

@@ -5,8 +5,9 @@ import pytest
 from ethosu_tools import boards
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
-from firmware.conftest import build
-from firmware.emulator.test_without_emulator import _objects
+
+from host_tests.firmware.conftest import build
+from host_tests.firmware.emulator.test_without_emulator import _objects
 
 CHIPS = [name for name in boards.names() if boards.load(name).flash and boards.load(name).qemu]
 

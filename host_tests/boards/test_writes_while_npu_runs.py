@@ -3,13 +3,14 @@
 
 from collections.abc import Iterator
 
-import firmware_image
 import pytest
 from ethosu_tools import paths, romfs
 from ethosu_tools.board import Board, QemuBoard
 from ethosu_tools.errors import RemoteError
 from ethosu_tools.qemu import Machine
-from modules.ethosu.runtime.board_models import raised
+
+from host_tests.kit import firmware_image
+from host_tests.modules.ethosu.runtime.board_models import raised
 
 BOARDS = ["NUMAKER_M55M1", "ALIF_ENSEMBLE_E7-M55_HP"]
 # A COP1 file for any NPU: no configuration is asked for, the stream only stops.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs a campaign: python -m campaigns streams --runs 10000000 (`make campaign-streams`)
+"""Runs a campaign: python -m host_tests.campaigns streams --runs 10000000 (`make campaign-streams`)
 
 A campaign that was stopped goes on where it was when the same seed is asked for; without --seed it
 is that of the campaign under way, or a new one of the day.
@@ -55,7 +55,7 @@ CAMPAIGNS: dict[str, Callable[[], Campaign]] = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Exit status 1 when something was found."""
-    parser = argparse.ArgumentParser(prog="python -m campaigns", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m host_tests.campaigns", description=__doc__)
     parser.add_argument("campaign", choices=CAMPAIGNS)
     parser.add_argument(
         "--runs", type=int, required=True, help="how many in all: inputs, rounds or inferences"

@@ -7,7 +7,7 @@ import platform
 from pathlib import Path
 from typing import Protocol
 
-import sharing
+from host_tests.kit import sharing
 
 C = Path(__file__).parent / "c"
 BUILD = sharing.BUILD / "campaigns"
@@ -31,7 +31,7 @@ class FoundError(Exception):
 def repeat(campaign: str, seed: int, first: int, count: int = 1) -> str:
     """The command that repeats runs of a campaign that numbers its inputs."""
     return (
-        f"repeat: cd host_tests && ../.venv/bin/python -m campaigns {campaign} "
+        f"repeat: .venv/bin/python -m host_tests.campaigns {campaign} "
         f"--seed {seed} --first {first} --runs {count}"
     )
 

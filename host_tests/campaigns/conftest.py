@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The short forms start from a small corpus."""
 
-import needs
 import pytest
+
+from host_tests.kit import needs
 
 from .common import Unavailable32Error, bits32
 from .corpus import GRAPHS_SHORT, corpus

@@ -19,30 +19,30 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
-import sharing
 from ethosu_tools.make_mixed import MixedNet
 from ethosu_tools.make_model import MODELS
 from ethosu_tools.payload import read as read_payload
 from ethosu_tools.plan import plan_file
 from ethosu_tools.tflite import model_metadata
 from ethosu_tools.vela import TARGETS, compile_model, run_vela, vela_options
-from generator import case as cases
-from generator import isolated, vela
-from generator.builder import UnsuitableError
-from generator.families import FAMILIES
-from modules.ethosu.driver.streams import Call, npu_calls
-from modules.ethosu.runtime.kernels.maker import GENERATORS, make
 
-from modules.ethosu.runtime.kernels import (
+from host_tests.generator import case as cases
+from host_tests.generator import isolated, vela
+from host_tests.generator.builder import UnsuitableError
+from host_tests.generator.families import FAMILIES
+from host_tests.kit import sharing
+from host_tests.modules.ethosu.driver.streams import Call, npu_calls
+from host_tests.modules.ethosu.runtime.kernels import (
     cases as _fill_generators,  # noqa: F401
 )
-from modules.ethosu.runtime.kernels import (
+from host_tests.modules.ethosu.runtime.kernels import (
     cases_weighted as _fill_them_too,  # noqa: F401
 )
-from modules.ethosu.runtime.kernels import (
+from host_tests.modules.ethosu.runtime.kernels import (
     plan_writer,
 )
-from tools.npu_sim import hardware
+from host_tests.modules.ethosu.runtime.kernels.maker import GENERATORS, make
+from host_tests.tools.npu_sim import hardware
 
 REGIONS = 8
 # C sources that decide what is in it: commands and kernels.

@@ -16,9 +16,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import sharing
-
-from modules.ethosu.driver import cbuild
+from host_tests.kit import sharing
+from host_tests.modules.ethosu.driver import cbuild
 
 from .common import BUILD, C, Counts, FoundError, bits32
 

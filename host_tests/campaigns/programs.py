@@ -13,12 +13,18 @@ import sys
 import tempfile
 from pathlib import Path
 
-import sharing
 from ethosu_tools.executorch import VelaBinary
 from ethosu_tools.make_model import MODELS
-from modules.ethosu.runtime.executorch.conftest import OPTIONS
 
-from modules.ethosu.runtime.executorch import cortex_m, damaged, made, moves, program_writer
+from host_tests.kit import sharing
+from host_tests.modules.ethosu.runtime.executorch import (
+    cortex_m,
+    damaged,
+    made,
+    moves,
+    program_writer,
+)
+from host_tests.modules.ethosu.runtime.executorch.conftest import OPTIONS
 
 NAME = "programs"
 KEY = "0123456789abcdef" * 4

@@ -14,9 +14,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-import sharing
-
-from modules.ethosu.driver import cbuild
+from host_tests.kit import sharing
+from host_tests.modules.ethosu.driver import cbuild
 
 from .common import C, Counts, FoundError, bits32, repeat
 

@@ -5,7 +5,8 @@ import json
 import re
 
 import pytest
-import sharing
+
+from host_tests.kit import sharing
 
 from . import __main__ as campaigns
 from . import common

@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 import serial
-import sharing
 from ethosu_tools import boards, paths
 from ethosu_tools.board import Board, QemuBoard
 from ethosu_tools.deadline import Deadline
 from ethosu_tools.port import Port
 from ethosu_tools.qemu import Machine, find_qemu
+
+from host_tests.kit import sharing
 
 START_TIMEOUT_S = 10
 

@@ -3,9 +3,10 @@
 
 import subprocess
 
-import firmware_image
 import pytest
-from firmware_image import Cpu
+
+from host_tests.kit import firmware_image
+from host_tests.kit.firmware_image import Cpu
 
 # Each provokes one fault; `call` jumps to an address.
 PROGRAMS = {

@@ -5,12 +5,12 @@ import errno
 import hashlib
 import random
 
-import firmware_image
 import pytest
-import ram_disk
 from ethosu_tools.board import Board
 from ethosu_tools.errors import RemoteError
-from modules.ethosu.runtime.board_models import raised
+
+from host_tests.kit import firmware_image, ram_disk
+from host_tests.modules.ethosu.runtime.board_models import raised
 
 # The device of /.
 DISK = """

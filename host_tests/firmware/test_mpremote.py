@@ -9,10 +9,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import firmware_image
 import pytest
 from ethosu_tools import romfs
 from ethosu_tools.qemu import Machine
+
+from host_tests.kit import firmware_image
 
 MPREMOTE = [sys.executable, "-m", "mpremote"]
 SIZE = 300_000

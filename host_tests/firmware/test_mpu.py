@@ -5,7 +5,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from firmware_image import Image
+
+from host_tests.kit.firmware_image import Image
 
 from .conftest import start
 from .patch import patched

@@ -8,7 +8,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-import sharing
+
+from host_tests.kit import sharing
 
 VERSION = "1.25.0"
 HEADER = """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`pytest host_tests/generator -k one_seed --seed N` reruns one case."""
 
-from tools.npu_sim.conftest import npu_library  # noqa: F401  # the fixture
+from host_tests.tools.npu_sim.conftest import npu_library  # noqa: F401  # the fixture
 
 
 def pytest_addoption(parser):

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 
 from ethosu_tools.payload import read as read_payload
 from ethosu_tools.tflite.reader import NPU_CONSTANTS, NPU_STREAM, parse
-from tools.npu_sim.hardware import commands as command_table
+
+from host_tests.tools.npu_sim.hardware import commands as command_table
 
 PAYLOAD = 0x4000
 OPERATIONS = ("CONV", "DEPTHWISE", "POOL", "ELEMENTWISE", "RESIZE")  # on feature maps

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Runs generated graphs in this process, for the line coverage of the simulator.
 
-python -m generator.lines --count 1000
+python -m host_tests.generator.lines --count 1000
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Seeds for the fuzz targets of tools/npu_sim/fuzz, from what Vela compiles.
 
-python -m generator.seeds --count 400 FOLDER
+python -m host_tests.generator.seeds --count 400 FOLDER
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-from tools.npu_sim.hardware import configs as npu_configs
+from host_tests.tools.npu_sim.hardware import configs as npu_configs
 
 from . import case as cases
 from . import coverage, isolated, vela

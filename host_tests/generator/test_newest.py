@@ -3,7 +3,8 @@
 
 import numpy as np
 import pytest
-import sharing
+
+from host_tests.kit import sharing
 
 from . import case as cases
 from . import newest as second

@@ -7,9 +7,8 @@ import re
 import stat
 from pathlib import Path
 
-import debian
-import sharing
-from debian import PackageMissingError
+from host_tests.kit import debian, sharing
+from host_tests.kit.debian import PackageMissingError
 
 TARGET = "aarch64-linux-gnu"
 BUILD = sharing.BUILD / "cross"

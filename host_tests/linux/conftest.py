@@ -2,14 +2,14 @@
 """Fixtures: Debian's kernel and the client, or a sentence that says what is missing."""
 
 import pytest
-from debian import PackageMissingError
+
+from host_tests.kit.debian import PackageMissingError
+from host_tests.linux import kernel, machine
 
 # Fixtures of these names.
-from modules.ethosu.runtime.conftest import vela
-from modules.ethosu.runtime.executorch.conftest import raw
-from modules.ethosu.runtime.kernels.conftest import compile_mixed
-
-from linux import kernel, machine
+from host_tests.modules.ethosu.runtime.conftest import vela
+from host_tests.modules.ethosu.runtime.executorch.conftest import raw
+from host_tests.modules.ethosu.runtime.kernels.conftest import compile_mixed
 
 __all__ = ["compile_mixed", "raw", "vela"]
 

@@ -13,9 +13,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
-import debian
-import sharing
-from debian import PackageMissingError
+from host_tests.kit import debian, sharing
+from host_tests.kit.debian import PackageMissingError
 
 SUITE = "trixie-backports"
 META = "linux-image-arm64"

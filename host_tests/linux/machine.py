@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import sharing
 from ethosu_tools import deadline, virt
 from ethosu_tools.arrays import Array
 
-from linux import compiler
-from linux.kernel import Kernel
+from host_tests.kit import sharing
+from host_tests.linux import compiler
+from host_tests.linux.kernel import Kernel
 
 BOOT_S = 600  # of the emulator
 HERE = Path(__file__).parent

@@ -11,14 +11,14 @@ from dataclasses import replace
 
 import pytest
 from ethosu_tools.make_mixed import MODELS as MIXED
-from generator import case as graphs
-from generator.builder import UnsuitableError
-from generator.check import Verdict, check
-from generator.families import U55_U65, U85
-from modules.ethosu.runtime.reference_cases import make_case
 
-from linux.machine import model_file
-from modules.ethosu.runtime.executorch import made
+from host_tests.generator import case as graphs
+from host_tests.generator.builder import UnsuitableError
+from host_tests.generator.check import Verdict, check
+from host_tests.generator.families import U55_U65, U85
+from host_tests.linux.machine import model_file
+from host_tests.modules.ethosu.runtime.executorch import made
+from host_tests.modules.ethosu.runtime.reference_cases import make_case
 
 pytestmark = pytest.mark.slow
 

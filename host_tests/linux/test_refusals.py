@@ -5,9 +5,9 @@ import ctypes as c
 import errno
 
 import pytest
-import sharing
 
-from linux.machine import HERE
+from host_tests.kit import sharing
+from host_tests.linux.machine import HERE
 
 # What Linux 7.3 answers.
 EXPECTED = {

@@ -26,7 +26,7 @@ TESTED_IN = {
 }
 # Folders of tests without sources of their own: generated models, long
 # runs against the whole product, Linux's own driver, and checks of the whole tree.
-TESTS_ONLY = {".", "boards", "campaigns", "campaigns/board", "generator", "linux", "tree"}
+TESTS_ONLY = {".", "boards", "campaigns", "campaigns/board", "generator", "kit", "linux", "tree"}
 
 
 def tracked(repo: Path, *patterns: str) -> list[Path]:

@@ -15,7 +15,7 @@ export ETHOSU_SIM_LIBRARY := $(ROOT)/build/sim_host/coverage/libethosu_sim.so
 coverage: library
 	rm -f $(BUILD)/*.gcda
 	cd $(ROOT) && $(PYTHON) -m pytest -q -m "not slow" host_tests/tools/npu_sim
-	cd $(ROOT)/host_tests && $(PYTHON) -m generator.lines --count $(COUNT)
+	cd $(ROOT) && $(PYTHON) -m host_tests.generator.lines --count $(COUNT)
 	cd $(BUILD) && gcov --source-prefix $(ROOT) --relative-only *.gcda | \
 	    grep -A1 "^File 'tools/npu_sim" | grep -v '^--'
 	cd $(BUILD) && grep -H '#####' *.c.gcov || true

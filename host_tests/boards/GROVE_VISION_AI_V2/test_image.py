@@ -5,7 +5,8 @@ import struct
 from pathlib import Path
 
 import pytest
-from firmware.conftest import build
+
+from host_tests.firmware.conftest import build
 
 NAME = "GROVE_VISION_AI_V2"
 # sec_mem_layout_one_sonly_bin.json of the tool, but for the part of the SRAM in which the boot

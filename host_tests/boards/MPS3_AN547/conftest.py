@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
-from modules.ethosu.runtime.conftest import vela  # noqa: F401  # the fixture
 
-from modules.ethosu.runtime import reference_cases
-from tools.qemu_plugin import releases
+from host_tests.modules.ethosu.runtime import reference_cases
+from host_tests.modules.ethosu.runtime.conftest import vela  # noqa: F401  # the fixture
+from host_tests.tools.qemu_plugin import releases
 
 NPUS = ("ethos-u55-256", "ethos-u55-128")
 MODEL = "small_cnn"

@@ -10,8 +10,8 @@ from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 from ethosu_tools.vela import compile_model
 
-from modules.ethosu.runtime import board_models, reference_cases
-from tools.qemu_plugin import releases
+from host_tests.modules.ethosu.runtime import board_models, reference_cases
+from host_tests.tools.qemu_plugin import releases
 
 from .test_faults import EIO
 from .test_faults import FAULTS as OLD_FAULTS

@@ -12,7 +12,7 @@ from ethosu_tools.board import QemuBoard
 from ethosu_tools.deploy import deploy
 from ethosu_tools.qemu import Machine
 
-from boards.NUMAKER_M55M1.test_devices import HELPERS
+from host_tests.boards.NUMAKER_M55M1.test_devices import HELPERS
 
 BOARD = "NUMAKER_M55M1"
 # More than a page of flash, and no multiple of what is programmed at once.

@@ -8,7 +8,8 @@ from ethosu_tools import boards, qemu, romfs
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.errors import InputError
 from ethosu_tools.qemu import Machine
-from modules.ethosu.binding.conftest import example, raised  # noqa: F401
+
+from host_tests.modules.ethosu.binding.conftest import example, raised  # noqa: F401
 
 FACTS = boards.load("OPENMV_AE3-M55_HP")
 FILLED = os.urandom(3_000_000)

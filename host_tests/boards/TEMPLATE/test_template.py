@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from ethosu_tools import boards, flash, paths, vela
 from ethosu_tools.boards import Span
-from firmware.conftest import build
+
+from host_tests.firmware.conftest import build
 
 FILES = {
     *("README.md", "board.c", "board.mk", "board.toml", "dma.c"),

@@ -6,17 +6,17 @@ import re
 import struct
 from collections.abc import Iterator
 
-import firmware_image
 import pytest
 from ethosu_tools import coherence
 from ethosu_tools.board import Board, QemuBoard
 from ethosu_tools.make_model import Net
 from ethosu_tools.qemu import Machine
 from ethosu_tools.tflite.writer import write
-from firmware.conftest import start
-from modules.ethosu.runtime.reference_cases import make_case
 
-from modules.ethosu.runtime import board_models
+from host_tests.firmware.conftest import start
+from host_tests.kit import firmware_image
+from host_tests.modules.ethosu.runtime import board_models
+from host_tests.modules.ethosu.runtime.reference_cases import make_case
 
 from . import WITH_DMA, sources
 

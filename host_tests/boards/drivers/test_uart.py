@@ -7,7 +7,8 @@ import pytest
 from ethosu_tools import boards
 from ethosu_tools.board import Board, QemuBoard
 from ethosu_tools.qemu import Machine
-from firmware.test_uart import flood
+
+from host_tests.firmware.test_uart import flood
 
 from . import sources
 

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import sharing
 from ethosu_tools import make_mixed, make_model, plan, romfs
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.vela import compile_model
+
+from host_tests.kit import sharing
 
 HERE = Path(__file__).parent
 STEPS = 4

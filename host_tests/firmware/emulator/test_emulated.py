@@ -3,7 +3,6 @@
 
 import time
 
-import firmware_image
 import pytest
 import serial
 from ethosu_tools.board import QemuBoard
@@ -11,6 +10,8 @@ from ethosu_tools.deadline import Deadline
 from ethosu_tools.errors import RemoteError
 from ethosu_tools.port import Port
 from ethosu_tools.qemu import Machine
+
+from host_tests.kit import firmware_image
 
 
 def wait_for_log(machine: Machine, words: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 from ethosu_tools import paths
 from ethosu_tools.errors import RemoteError
 
-from firmware.conftest import build, start
+from host_tests.firmware.conftest import build, start
 
 # Global names of firmware/emulator/, and the folder itself in the linker's map.
 EMULATOR_SYMBOL = r"^\w+ \w ((?:emulator|bench_model)_\w+)$"

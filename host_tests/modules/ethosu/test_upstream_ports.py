@@ -9,9 +9,9 @@ import re
 import subprocess
 
 import pytest
-import sharing
 
-from modules.ethosu.binding.conftest import example  # noqa: F401  # a fixture
+from host_tests.kit import sharing
+from host_tests.modules.ethosu.binding.conftest import example  # noqa: F401  # a fixture
 
 pytestmark = pytest.mark.slow
 

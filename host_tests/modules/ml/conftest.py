@@ -4,10 +4,10 @@
 import os
 from pathlib import Path
 
-import needs
 import pytest
-import sharing
 from ethosu_tools import boards
+
+from host_tests.kit import needs, sharing
 
 
 @pytest.fixture(scope="session")

@@ -15,9 +15,9 @@ from ethosu_tools.board import QemuBoard
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.qemu import Machine
 
-from modules.ethosu.audio import references
-from modules.ethosu.binding.conftest import raised
-from modules.ethosu.binding.test_values import quantized
+from host_tests.modules.ethosu.audio import references
+from host_tests.modules.ethosu.binding.conftest import raised
+from host_tests.modules.ethosu.binding.test_values import quantized
 
 LABELS = ["Silence", "Unknown", "Yes", "No"]
 # What the example's own test expects of all of a recording.

@@ -6,10 +6,10 @@ import pytest
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 
-from modules.ethosu.binding.conftest import MODEL, example, raised  # noqa: F401
-from modules.ethosu.binding.test_values import quantized
-from modules.ethosu.image import definition
-from modules.ethosu.image.definition import CORNERS, RGB565, RGB888, Case
+from host_tests.modules.ethosu.binding.conftest import MODEL, example, raised  # noqa: F401
+from host_tests.modules.ethosu.binding.test_values import quantized
+from host_tests.modules.ethosu.image import definition
+from host_tests.modules.ethosu.image.definition import CORNERS, RGB565, RGB888, Case
 
 
 @pytest.fixture(scope="module")

@@ -12,10 +12,8 @@ import struct
 import wave
 from pathlib import Path
 
-import needs
 import numpy as np
 import pytest
-import sharing
 from ethosu_tools import openmv as stand_ins
 from ethosu_tools import romfs
 from ethosu_tools.board import QemuBoard
@@ -23,8 +21,9 @@ from ethosu_tools.errors import RemoteError
 from ethosu_tools.qemu import Machine
 from ethosu_tools.vela import compile_model
 
-from modules.ethosu.audio import references
-from modules.openmv.test_modules import bmp
+from host_tests.kit import needs, sharing
+from host_tests.modules.ethosu.audio import references
+from host_tests.modules.openmv.test_modules import bmp
 
 pytestmark = pytest.mark.slow
 EXAMPLES = "scripts/examples/03-Machine-Learning/00-TensorFlow"

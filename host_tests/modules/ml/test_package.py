@@ -7,7 +7,8 @@ import sys
 
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
-from tools.web.serve import serve
+
+from host_tests.tools.web.serve import serve
 
 
 def test_mip_gets_every_file(repo):

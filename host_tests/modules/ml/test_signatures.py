@@ -9,8 +9,9 @@ import ast
 import os
 from pathlib import Path
 
-import needs
 import pytest
+
+from host_tests.kit import needs
 
 DETECTOR = "threshold=0.6, nms_threshold=0.1, nms_sigma=0.1"
 WITH_ANCHORS = "threshold=0.6, anchors=None, nms_threshold=0.1, nms_sigma=0.1"

@@ -11,9 +11,9 @@ from ethosu_tools import openmv, romfs
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 
-from modules.ethosu.binding.conftest import MODEL, example, raised  # noqa: F401
-from modules.ethosu.image import definition
-from modules.ethosu.image.definition import CORNERS, GRAY, RGB565, Case
+from host_tests.modules.ethosu.binding.conftest import MODEL, example, raised  # noqa: F401
+from host_tests.modules.ethosu.image import definition
+from host_tests.modules.ethosu.image.definition import CORNERS, GRAY, RGB565, Case
 
 RNG = np.random.default_rng(27)
 COLOR = RNG.integers(0, 256, (21, 33, 2), np.uint8)

@@ -14,7 +14,7 @@ from ethosu_tools.deadline import Deadline
 from ethosu_tools.errors import BoardError, BoardLinkError, BoardTimeoutError, RemoteError
 from ethosu_tools.port import Port, StepError
 
-from tools.ethosu_tools.fake_board import FakeBoard
+from host_tests.tools.ethosu_tools.fake_board import FakeBoard
 
 
 @pytest.fixture

@@ -15,7 +15,8 @@ from ethosu_tools import deploy as deploying
 from ethosu_tools.board import Board
 from ethosu_tools.deploy import deploy
 from ethosu_tools.errors import BoardError, InputError, UsageError
-from firmware.patch import patched
+
+from host_tests.firmware.patch import patched
 
 OLD = {"a.txt": b"old a", "lib": {"m.py": b"x = 1\n", "deep": {"n": bytes(range(256)) * 40}}}
 NEW = {"a.txt": os.urandom(9000), "b": b"", "lib": {"k.py": b"y = 2\n"}}

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 import serial
-import sharing
 from ethosu_tools import firmware_run, paths
 from ethosu_tools.errors import BoardError
+
+from host_tests.kit import sharing
 
 HERE = Path(__file__).parent
 MACS = {"ethos-u55-128": 7, "ethos-u55-256": 8, "ethos-u65-512": 9}

@@ -5,7 +5,6 @@ tools know of boards is what their images and their interpreters say."""
 import json
 from dataclasses import replace
 
-import firmware_image
 import pytest
 from ethosu_tools import boards, fit, make_model, models, romfs
 from ethosu_tools.board import Board, QemuBoard
@@ -14,6 +13,8 @@ from ethosu_tools.errors import InputError, RemoteError
 from ethosu_tools.estimate import systems
 from ethosu_tools.qemu import Machine
 from ethosu_tools.tflite.writer import write
+
+from host_tests.kit import firmware_image
 
 HE = "ALIF_ENSEMBLE_E7-M55_HE"
 

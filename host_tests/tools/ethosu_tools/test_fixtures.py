@@ -12,6 +12,7 @@ import pytest
 # What conftest.py asks for.
 NEEDED = (
     "*.py",
+    "kit/*.py",
     "tools/__init__.py",
     "tools/qemu_plugin/__init__.py",
     "tools/qemu_plugin/releases.py",
@@ -31,7 +32,7 @@ def run_alone(repo, tmp_path):
 
     def run(ci):
         env = {key: value for key, value in os.environ.items() if key != "CI"}
-        env["PYTHONPATH"] = str(tests)
+        env["PYTHONPATH"] = str(tests.parent)
         command = [sys.executable, "-m", "pytest", "-ra", "-p", "no:cacheprovider"]
         done = subprocess.run(command, cwd=tests, env={**env, **ci}, capture_output=True, text=True)
         return done.stdout

@@ -124,7 +124,7 @@ def test_wrong_places_are_told(path, tmp_path):
 
 
 def test_without_a_device_the_sentence_names_it(path, monkeypatch, repo, tmp_path):
-    import sharing
+    from host_tests.kit import sharing
 
     sharing.make("modules/ethosu/accel")
     monkeypatch.setattr(accel, "FOLDER", tmp_path)

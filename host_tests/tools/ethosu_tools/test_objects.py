@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from ethosu_tools import objects
 from ethosu_tools.oracle import Oracle
-from modules.ethosu.image.definition import AREA, PAD, RGB565, Case
 
-from modules.ethosu.image import definition
+from host_tests.modules.ethosu.image import definition
+from host_tests.modules.ethosu.image.definition import AREA, PAD, RGB565, Case
 
 
 @pytest.fixture(scope="module")

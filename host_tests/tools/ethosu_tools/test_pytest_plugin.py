@@ -10,9 +10,10 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
-import sharing
 from ethosu_tools import pool, qemu
 from ethosu_tools.errors import InputError
+
+from host_tests.kit import sharing
 
 USERS_TESTS = """\
 def test_answer(board):

@@ -6,7 +6,6 @@ bit by bit."""
 from dataclasses import replace
 from pathlib import Path
 
-import needs
 import numpy as np
 import pymicro_wakeword
 import pytest
@@ -15,6 +14,8 @@ from ethosu_tools.errors import InputError
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.runner import open_runner
 from ethosu_tools.tflite.writer import write
+
+from host_tests.kit import needs
 
 BOARD = boards.chosen()
 NPU = BOARD.npus[0]

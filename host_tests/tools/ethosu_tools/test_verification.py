@@ -13,10 +13,11 @@ from ethosu_tools.errors import InputError
 from ethosu_tools.model import Model
 from ethosu_tools.tflite.metadata import put
 from ethosu_tools.validate import work
-from generator import isolated, test_velas, vela
-from generator.defects import Register
-from generator.operators.convolution import VALID
-from generator.test_defects import with_registers
+
+from host_tests.generator import isolated, test_velas, vela
+from host_tests.generator.defects import Register
+from host_tests.generator.operators.convolution import VALID
+from host_tests.generator.test_defects import with_registers
 
 REFUSAL = "command at word "
 WAY_OUT = "if you trust the file, run it with --no-verify (in Python verify=False)"

@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import struct
 
-from tools.npu_sim import hardware as npu
+from host_tests.tools.npu_sim import hardware as npu
 
 _PAYLOAD = 0x4000
 

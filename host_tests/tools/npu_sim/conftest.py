@@ -4,9 +4,10 @@
 from pathlib import Path
 
 import pytest
-import sharing
 from ethosu_tools.vela import NPUS
-from modules.ethosu.runtime.conftest import case_of, wake_words  # noqa: F401  # fixtures
+
+from host_tests.kit import sharing
+from host_tests.modules.ethosu.runtime.conftest import case_of, wake_words  # noqa: F401  # fixtures
 
 CONFIGS = tuple(npu for npu in NPUS if "u85" not in npu)
 U85_CONFIGS = tuple(npu for npu in NPUS if "u85" in npu)

@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
-from tools.npu_sim.assembler import Stream
-from tools.npu_sim.hardware import Hardware, Outcome
+from host_tests.tools.npu_sim.assembler import Stream
+from host_tests.tools.npu_sim.hardware import Hardware, Outcome
 
 _TAPS, _WIDTH, _DEPTH = 8192, 8192, 256
 # Each does 2^34 steps in one single row.

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from tools.npu_sim.assembler import Stream
-from tools.npu_sim.hardware import STATUS_BUS_ERROR, Hardware, Outcome, Register
+from host_tests.tools.npu_sim.assembler import Stream
+from host_tests.tools.npu_sim.hardware import STATUS_BUS_ERROR, Hardware, Outcome, Register
 
 NON_SECURE, PRIVILEGED = 2, 1
 M0, M1 = 0, 1  # of Ethos-U85: SRAM, EXT

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from modules.ethosu.driver import cbuild
+from host_tests.modules.ethosu.driver import cbuild
 
 SOURCE = Path(__file__).parent / "c/test_coherence.c"
 

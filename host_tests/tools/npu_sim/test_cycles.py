@@ -14,9 +14,9 @@ from ethosu.vela.operation import Kernel, Op
 from ethosu.vela.shape4d import Shape4D
 from ethosu_tools.trace import Operation
 
-from tools.npu_sim.assembler import Stream
-from tools.npu_sim.hardware import Hardware, Outcome
-from tools.npu_sim.test_traffic import PART_KERNEL, Layer, constants, registers, symbols
+from host_tests.tools.npu_sim.assembler import Stream
+from host_tests.tools.npu_sim.hardware import Hardware, Outcome
+from host_tests.tools.npu_sim.test_traffic import PART_KERNEL, Layer, constants, registers, symbols
 
 SMALLEST = ((1, 1, 64), (1, 1, 16))  # one micro block across and down: a step waits
 LINE = ((2, 32, 64), (2, 8, 16))

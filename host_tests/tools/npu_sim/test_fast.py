@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import sharing
 
-from tools.npu_sim import random_operations_u85 as u85
-from tools.npu_sim.assembler import execute
-from tools.npu_sim.hardware import Outcome, commands
-from tools.npu_sim.random_operations import CONFIG, KINDS, U85_KINDS, make
+from host_tests.kit import sharing
+from host_tests.tools.npu_sim import random_operations_u85 as u85
+from host_tests.tools.npu_sim.assembler import execute
+from host_tests.tools.npu_sim.hardware import Outcome, commands
+from host_tests.tools.npu_sim.random_operations import CONFIG, KINDS, U85_KINDS, make
 
 SEEDS = range(30)
 OPERATIONS = [(CONFIG, kind) for kind in KINDS] + [(u85.CONFIG, kind) for kind in U85_KINDS]

@@ -8,8 +8,8 @@ import ctypes as c
 
 import pytest
 
-from tools.npu_sim import hardware
-from tools.npu_sim.hardware import STATUS_END, STATUS_WEIGHT_FAULT, Register
+from host_tests.tools.npu_sim import hardware
+from host_tests.tools.npu_sim.hardware import STATUS_END, STATUS_WEIGHT_FAULT, Register
 
 NAMES = (
     *("irq-lost", "irq-late", "irq-spurious", "hang", "bus-error", "parse-error", "watchdog"),

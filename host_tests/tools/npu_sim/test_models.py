@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from ethosu_tools import tflite
 from ethosu_tools.sim import Simulation
-from modules.ethosu.runtime.reference_cases import SHARED, WAKE_WORDS, check_on_sim
 
-from tools.npu_sim.conftest import CONFIGS, U85_CONFIGS
+from host_tests.modules.ethosu.runtime.reference_cases import SHARED, WAKE_WORDS, check_on_sim
+from host_tests.tools.npu_sim.conftest import CONFIGS, U85_CONFIGS
 
 # Operators that only rename or copy bytes; another one would be computed by the CPU.
 NOT_COMPUTED = {"CALL_ONCE", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "RESHAPE"}

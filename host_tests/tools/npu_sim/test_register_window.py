@@ -3,8 +3,15 @@
 
 import pytest
 
-from tools.npu_sim.assembler import Stream
-from tools.npu_sim.hardware import STATUS_BUS_ERROR, STATUS_END, Hardware, Memory, Outcome, Register
+from host_tests.tools.npu_sim.assembler import Stream
+from host_tests.tools.npu_sim.hardware import (
+    STATUS_BUS_ERROR,
+    STATUS_END,
+    Hardware,
+    Memory,
+    Outcome,
+    Register,
+)
 
 WORD = 0xFFFFFFFF
 PMU_IRQ = 1 << 6

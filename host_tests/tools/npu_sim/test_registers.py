@@ -3,8 +3,8 @@
 
 import pytest
 
-from tools.npu_sim.assembler import Stream, execute
-from tools.npu_sim.hardware import (
+from host_tests.tools.npu_sim.assembler import Stream, execute
+from host_tests.tools.npu_sim.hardware import (
     STATUS_BUS_ERROR,
     STATUS_END,
     STATUS_IRQ,

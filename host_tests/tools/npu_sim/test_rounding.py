@@ -8,7 +8,7 @@ OFM_SCALE in the chosen mode, and a 32-bit OFM saturates but does not clamp.
 import numpy as np
 import pytest
 
-from tools.npu_sim.assembler import Stream, execute
+from host_tests.tools.npu_sim.assembler import Stream, execute
 
 DOUBLE, TRUNCATE, NATURAL = 0, 1, 2
 INT32 = np.iinfo(np.int32)

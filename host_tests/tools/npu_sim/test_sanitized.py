@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-import sharing
+
+from host_tests.kit import sharing
 
 HERE = Path(__file__).parent
 SUITES = (
@@ -61,4 +62,4 @@ def test_clean_under_sanitizers(environment, repo, suites):
 @pytest.mark.parametrize("family", ["u55-u65", "u85"])
 def test_graphs_of_each_operator_are_clean_under_sanitizers(environment, repo, family):
     options = ["--family", family, "--first", "0", "--count", str(GRAPHS), "--no-reduce"]
-    assert " exact\n" in run(environment, repo / "host_tests", "generator", *options)
+    assert " exact\n" in run(environment, repo, "host_tests.generator", *options)

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from ethosu.vela.ethos_u55_regs import ethos_u55_regs as vela_registers
 
-from tools.npu_sim import hardware as npu
-from tools.npu_sim.assembler import DEFAULTS, Stream, execute
-from tools.npu_sim.hardware import Outcome, Register
+from host_tests.tools.npu_sim import hardware as npu
+from host_tests.tools.npu_sim.assembler import DEFAULTS, Stream, execute
+from host_tests.tools.npu_sim.hardware import Outcome, Register
 
 ROOM = [bytes(4096) for _ in range(4)]
 

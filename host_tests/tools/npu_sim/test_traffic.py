@@ -12,8 +12,8 @@ import pytest
 from ethosu import mlw_codec
 from ethosu_tools.sim import MemoryStruct
 
-from tools.npu_sim.assembler import Stream
-from tools.npu_sim.hardware import Hardware, Outcome, Register
+from host_tests.tools.npu_sim.assembler import Stream
+from host_tests.tools.npu_sim.hardware import Hardware, Outcome, Register
 
 FAST_MODEL_READ, FAST_MODEL_WRITTEN, FAST_MODEL_CYCLES = 132_130, 48_252, 414_172
 # At port M1, without the 2,416 bytes of the published stream's commands.

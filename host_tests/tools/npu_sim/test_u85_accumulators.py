@@ -8,9 +8,9 @@ import struct
 import numpy as np
 import pytest
 
-from tools.npu_sim.assembler import Stream, execute
-from tools.npu_sim.hardware import Outcome
-from tools.npu_sim.test_u85_weights import CONFIG, INPUTS, OUTPUTS, encode
+from host_tests.tools.npu_sim.assembler import Stream, execute
+from host_tests.tools.npu_sim.hardware import Outcome
+from host_tests.tools.npu_sim.test_u85_weights import CONFIG, INPUTS, OUTPUTS, encode
 
 PIXELS = 3
 RESET, KEEP, FROM_IFM2, LEAVE = 0x300, 0x310, 0x320, 0x40

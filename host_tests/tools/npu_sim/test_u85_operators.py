@@ -12,8 +12,8 @@ import math
 import numpy as np
 import pytest
 
-from tools.npu_sim.assembler import Stream, execute
-from tools.npu_sim.hardware import Outcome
+from host_tests.tools.npu_sim.assembler import Stream, execute
+from host_tests.tools.npu_sim.hardware import Outcome
 
 CONFIG = "ethos-u85-256"
 COUNT = 16

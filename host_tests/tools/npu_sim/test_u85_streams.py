@@ -6,9 +6,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tools.npu_sim import hardware as npu
-from tools.npu_sim.assembler import U85_DEFAULTS, Stream, execute
-from tools.npu_sim.hardware import Outcome
+from host_tests.tools.npu_sim import hardware as npu
+from host_tests.tools.npu_sim.assembler import U85_DEFAULTS, Stream, execute
+from host_tests.tools.npu_sim.hardware import Outcome
 
 CONFIG = "ethos-u85-256"
 ROOM = [bytes(range(256)), bytes(1024), bytes(256), bytes(256)]

@@ -8,8 +8,8 @@ import struct
 import numpy as np
 import pytest
 
-from tools.npu_sim.assembler import Stream, execute
-from tools.npu_sim.hardware import Outcome
+from host_tests.tools.npu_sim.assembler import Stream, execute
+from host_tests.tools.npu_sim.hardware import Outcome
 
 CONFIG = "ethos-u85-256"
 OUTPUTS, INPUTS = 8, 64  # one micro block 2x2x8, one unit of inputs

@@ -5,7 +5,7 @@ import ctypes as c
 
 import pytest
 
-from tools.npu_sim import hardware
+from host_tests.tools.npu_sim import hardware
 
 CORES = 4
 ENTRIES = 512

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from ethosu import mlw_codec
 
-from tools.npu_sim.assembler import Stream, execute
-from tools.npu_sim.hardware import Outcome
+from host_tests.tools.npu_sim.assembler import Stream, execute
+from host_tests.tools.npu_sim.hardware import Outcome
 
 UBLOCK = 8
 TAPS = 4  # a depthwise sub-kernel is padded to this

@@ -4,10 +4,10 @@
 from pathlib import Path
 
 import pytest
-import sharing
 
-from tools.qemu_plugin import releases
-from tools.qemu_plugin.guest import Guest, build
+from host_tests.kit import sharing
+from host_tests.tools.qemu_plugin import releases
+from host_tests.tools.qemu_plugin.guest import Guest, build
 
 
 @pytest.fixture(scope="session", params=["installed", "backports"])

@@ -14,8 +14,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-import debian
-from debian import PackageMissingError
+from host_tests.kit import debian
+from host_tests.kit.debian import PackageMissingError
 
 PROGRAM = "qemu-system-arm"
 BUILD = Path(__file__).resolve().parents[3] / "build" / "qemu-10"

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from ethosu_tools import deadline
 
-from tools.qemu_plugin.guest import TIMEOUT_S, Guest, outcome
-from tools.qemu_plugin.releases import version
+from host_tests.tools.qemu_plugin.guest import TIMEOUT_S, Guest, outcome
+from host_tests.tools.qemu_plugin.releases import version
 
 WRONG = {
     "speed=3": 'unknown argument "speed"; known are npu, npu1, board, timing, coherence, console, '

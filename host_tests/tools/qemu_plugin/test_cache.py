@@ -3,7 +3,7 @@
 
 import pytest
 
-from tools.qemu_plugin.guest import Guest
+from host_tests.tools.qemu_plugin.guest import Guest
 
 REPEATABLE = ["-icount", "shift=3,sleep=off"]
 DATA_ON = 0x10000

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from ethosu_tools.deadline import STEP_S, Deadline
 
-from tools.qemu_plugin.guest import TIMEOUT_S, Guest, outcome
+from host_tests.tools.qemu_plugin.guest import TIMEOUT_S, Guest, outcome
 
 KIND = ["pty", "unix"]
 NO_PROGRESS_S = 0.5

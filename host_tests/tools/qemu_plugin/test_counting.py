@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from tools.qemu_plugin.guest import Guest
+from host_tests.tools.qemu_plugin.guest import Guest
 
 BOARD_MHZ = 32
 REPEATABLE = ["-icount", "shift=3,sleep=off"]

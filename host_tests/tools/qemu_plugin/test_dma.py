@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What no driver does with the PL081; the rest is in host_tests/boards/drivers/test_dma.py."""
 
-from tools.qemu_plugin.guest import Guest
+from host_tests.tools.qemu_plugin.guest import Guest
 
 TERMINAL_COUNT = 1
 ERROR = 2

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.qemu_plugin.guest import TOOLS, Guest
+from host_tests.tools.qemu_plugin.guest import TOOLS, Guest
 
 RUNNING = 0x1
 IRQ_RAISED = 0x2

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import pytest
 
-from tools.qemu_plugin import releases
+from host_tests.tools.qemu_plugin import releases
 
 
 def program(path, version):

@@ -5,7 +5,7 @@ import os
 import subprocess
 from pathlib import Path
 
-import sharing
+from host_tests.kit import sharing
 
 SANITIZE = "-O1 -g -fsanitize=thread"
 SOURCES = ["npu_device.c", "worker.c", "message.c"]

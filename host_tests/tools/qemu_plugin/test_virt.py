@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from ethosu_tools import deadline
 
-from tools.qemu_plugin.guest import TIMEOUT_S, outcome
+from host_tests.tools.qemu_plugin.guest import TIMEOUT_S, outcome
 
 GOOD = 0xFFFF0022  # history, end reached, interrupt raised
 SOURCE = Path(__file__).with_name("virt_guest.c")

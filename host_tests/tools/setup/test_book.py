@@ -6,10 +6,11 @@ import subprocess
 import sys
 
 import pytest
-import sharing
 from ethosu_tools import cli
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
+
+from host_tests.kit import sharing
 
 
 @pytest.fixture(scope="module")

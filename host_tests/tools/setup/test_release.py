@@ -4,8 +4,9 @@
 import subprocess
 
 import pytest
-import sharing
 from ethosu_tools import boards, paths
+
+from host_tests.kit import sharing
 
 BOARD = """\
 title = "a board"

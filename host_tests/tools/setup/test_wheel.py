@@ -15,11 +15,11 @@ import venv
 import zipfile
 from pathlib import Path
 
-import needs
 import pytest
-import sharing
 from ethosu_tools import arrays, boards, paths
 from ethosu_tools.board import Board
+
+from host_tests.kit import needs, sharing
 
 # What the environment has, but for the tools themselves: their packages are linked, not fetched.
 _OURS = (

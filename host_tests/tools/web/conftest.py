@@ -3,10 +3,11 @@
 
 from pathlib import Path
 
-import needs
 import pytest
 from ethosu_tools import make_mixed, make_model, objects
 from ethosu_tools.wakeword import words
+
+from host_tests.kit import needs
 
 from .chromium import find
 from .serve import serve

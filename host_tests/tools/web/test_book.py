@@ -5,12 +5,13 @@ import contextlib
 import subprocess
 import sys
 
-import needs
 import pytest
 from ethosu_tools import paths
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
-from modules.ethosu.examples.test_examples import PAGES, PYTORCH, blocks
+
+from host_tests.kit import needs
+from host_tests.modules.ethosu.examples.test_examples import PAGES, PYTORCH, blocks
 
 from .chromium import Page, find
 from .serve import serve

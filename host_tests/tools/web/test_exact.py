@@ -2,12 +2,13 @@
 """The board in node computes what TFLite's reference kernels compute, bit by bit: each model on
 four NPUs. test_runners.py has a few of them in `make test`."""
 
-import needs
 import numpy as np
 import pytest
 from ethosu_tools import arrays, cli, tflite
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.runner import open_runner
+
+from host_tests.kit import needs
 
 from .conftest import NAMES
 

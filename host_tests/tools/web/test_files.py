@@ -4,12 +4,13 @@
 import json
 import subprocess
 
-import needs
 import numpy as np
 import pytest
 from ethosu_tools import paths, romfs, tflite
 from ethosu_tools.tflite import model_metadata
 from ethosu_tools.tflite.metadata import get
+
+from host_tests.kit import needs
 
 PAGE = paths.root() / "tools/web/page"
 

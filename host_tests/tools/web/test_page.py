@@ -5,7 +5,6 @@ import contextlib
 import json
 import re
 
-import needs
 import pytest
 from ethosu_tools import paths, tflite
 from ethosu_tools.estimate import latency, systems
@@ -14,6 +13,8 @@ from ethosu_tools.plan import plan_file
 from ethosu_tools.plan.placement import align
 from ethosu_tools.tflite.reader import parse
 from ethosu_tools.tflite.writer import Graph, write
+
+from host_tests.kit import needs
 
 from .chromium import Page
 from .steps import (

@@ -4,10 +4,11 @@
 import json
 import subprocess
 
-import needs
 import pytest
 from ethosu_tools import boards, paths, vela
 from ethosu_tools.tflite.metadata import get, put
+
+from host_tests.kit import needs
 
 pytestmark = pytest.mark.slow
 BOARDS = {board.title: board.vela for board in boards.every()}

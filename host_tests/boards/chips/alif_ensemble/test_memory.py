@@ -10,8 +10,9 @@ import serial
 from ethosu_tools import boards, paths
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
-from firmware.conftest import START_TIMEOUT_S
-from modules.ethosu.runtime.board_models import load, raised
+
+from host_tests.firmware.conftest import START_TIMEOUT_S
+from host_tests.modules.ethosu.runtime.board_models import load, raised
 
 BOARDS = [name for name in boards.names() if name.startswith("ALIF_ENSEMBLE_E7-")]
 # A free part of the DTCM, and where bus masters see the DTCM.

@@ -4,14 +4,14 @@
 from collections.abc import Iterator
 
 import pytest
-import sharing
 
-from modules.ethosu.accel.kernel import Kernel
+from host_tests.kit import sharing
+from host_tests.modules.ethosu.accel.kernel import Kernel
 
 # Fixtures of these names.
-from modules.ethosu.runtime.conftest import vela
-from modules.ethosu.runtime.executorch.conftest import raw, shared_programs
-from modules.ethosu.runtime.kernels.conftest import compile_mixed
+from host_tests.modules.ethosu.runtime.conftest import vela
+from host_tests.modules.ethosu.runtime.executorch.conftest import raw, shared_programs
+from host_tests.modules.ethosu.runtime.kernels.conftest import compile_mixed
 
 __all__ = ["compile_mixed", "raw", "shared_programs", "vela"]
 

@@ -6,9 +6,9 @@ from ethosu_tools import tflite
 from ethosu_tools.accel import AccelModel
 from ethosu_tools.make_mixed import MODELS
 
-from modules.ethosu.runtime.executorch import made
-from modules.ethosu.runtime.executorch.test_programs import check, exported
-from modules.ethosu.runtime.reference_cases import SHARED, assert_exact, make_case
+from host_tests.modules.ethosu.runtime.executorch import made
+from host_tests.modules.ethosu.runtime.executorch.test_programs import check, exported
+from host_tests.modules.ethosu.runtime.reference_cases import SHARED, assert_exact, make_case
 
 NPUS = "ethos-u65-256", "ethos-u65-512", "ethos-u85-256"
 

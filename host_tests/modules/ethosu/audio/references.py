@@ -13,9 +13,10 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-import needs
 import numpy as np
 from pymicro_features import MicroFrontend
+
+from host_tests.kit import needs
 
 RATE = 16000
 # The most by which the front ends, in single precision, may differ from the definitions here and

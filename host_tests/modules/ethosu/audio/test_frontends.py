@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import sharing
 from ethosu_tools.wakeword import speech
+
+from host_tests.kit import sharing
 
 from . import references
 

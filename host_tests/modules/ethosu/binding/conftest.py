@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 """A board with a model of the project's own, for the tests of the Python face."""
 
-import firmware_image
 import pytest
 from ethosu_tools import boards
 from ethosu_tools.oracle import Oracle
 
-from modules.ethosu.runtime.conftest import vela  # noqa: F401
-from modules.ethosu.runtime.executorch.conftest import raw  # noqa: F401
+from host_tests.kit import firmware_image
+from host_tests.modules.ethosu.runtime.conftest import vela  # noqa: F401
+from host_tests.modules.ethosu.runtime.executorch.conftest import raw  # noqa: F401
 
 MODEL = "/model.tflite"
 

@@ -3,13 +3,13 @@
 
 import re
 
-import firmware_image
 import pytest
 from ethosu_tools import romfs
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 
-from modules.ethosu.runtime.executorch import made, program_writer
+from host_tests.kit import firmware_image
+from host_tests.modules.ethosu.runtime.executorch import made, program_writer
 
 from .conftest import raised
 

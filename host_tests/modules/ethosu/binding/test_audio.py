@@ -8,9 +8,9 @@ import pytest
 from ethosu_tools import oracle
 from ethosu_tools.wakeword import features, speech, words
 
-from modules.ethosu.audio import references
-from modules.ethosu.binding.conftest import raised
-from modules.ethosu.binding.contract import INTERNAL, classes, documented
+from host_tests.modules.ethosu.audio import references
+from host_tests.modules.ethosu.binding.conftest import raised
+from host_tests.modules.ethosu.binding.contract import INTERNAL, classes, documented
 
 SAMPLES = speech.say("okay nabu", "en-us")[12000:36000]
 

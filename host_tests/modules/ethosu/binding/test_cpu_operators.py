@@ -6,7 +6,7 @@ from ethosu_tools import romfs
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 
-from modules.ethosu.runtime import board_models, hostile, long_runs
+from host_tests.modules.ethosu.runtime import board_models, hostile, long_runs
 
 from .conftest import raised
 

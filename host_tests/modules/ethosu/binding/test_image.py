@@ -6,8 +6,8 @@ import ast
 import numpy as np
 import pytest
 
-from modules.ethosu.image import definition
-from modules.ethosu.image.definition import PAD, RGB565, Case
+from host_tests.modules.ethosu.image import definition
+from host_tests.modules.ethosu.image.definition import PAD, RGB565, Case
 
 from .conftest import raised
 from .contract import INTERNAL, SLOTS, classes, documented, functions

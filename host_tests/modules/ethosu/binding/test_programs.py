@@ -12,8 +12,8 @@ from ethosu_tools.board import QemuBoard
 from ethosu_tools.errors import RemoteError
 from ethosu_tools.qemu import Machine
 
-from modules.ethosu.runtime.executorch import made, program_writer
-from modules.ethosu.runtime.executorch.program_writer import Method
+from host_tests.modules.ethosu.runtime.executorch import made, program_writer
+from host_tests.modules.ethosu.runtime.executorch.program_writer import Method
 
 from .test_values import quantized
 

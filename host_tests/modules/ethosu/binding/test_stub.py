@@ -5,7 +5,8 @@ import ast
 import re
 
 import pytest
-from sharing import REPO
+
+from host_tests.kit.sharing import REPO
 
 from .contract import INTERNAL, SLOTS, broken, classes, documented, functions, parse
 

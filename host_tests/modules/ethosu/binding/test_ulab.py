@@ -4,10 +4,11 @@
 import os
 
 import pytest
-import sharing
 from ethosu_tools import boards
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
+
+from host_tests.kit import sharing
 
 from .conftest import MODEL, raised
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from ethosu_tools.tflite.writer import write
 
-from modules.ethosu.runtime.kernels import maker, plan_writer
+from host_tests.modules.ethosu.runtime.kernels import maker, plan_writer
 
 from . import values_table
 from .conftest import raised

@@ -5,7 +5,7 @@ import re
 import subprocess
 from pathlib import Path
 
-import sharing
+from host_tests.kit import sharing
 
 HERE = Path(__file__).resolve().parent
 REPO = HERE.parents[3]

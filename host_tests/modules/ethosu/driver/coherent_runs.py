@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Runs of compiled models behind the simulated data cache, one process for each library.
 
-    python -m modules.ethosu.driver.coherent_runs MODEL FEEDS MODE [MODE ...]
+    python -m host_tests.modules.ethosu.driver.coherent_runs MODEL FEEDS MODE [MODE ...]
 
 FEEDS: an .npz with the inputs of each step as "STEP.INPUT", and the expected outputs as
 "STEP=OUTPUT". Prints for each MODE how the runs went: "exact", "wrong" or the driver's

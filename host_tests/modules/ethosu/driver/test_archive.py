@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from modules.ethosu.driver import cbuild
+from host_tests.modules.ethosu.driver import cbuild
 
 SOURCES = sorted((cbuild.REPO / "modules/ethosu/driver").glob("*.c"))
 FAMILIES = {"U55": "ethos-u55-128", "U65": "ethos-u65-512", "U85": "ethos-u85-2048"}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from modules.ethosu.driver import cbuild
+from host_tests.modules.ethosu.driver import cbuild
 
 DRIVER = cbuild.REPO / "modules/ethosu/driver"
 SOURCES = sorted(DRIVER.glob("*.c"))
@@ -179,7 +179,7 @@ def test_opcodes_equal_velas() -> None:
 
 def test_u85_commands_equal_the_models() -> None:
     """Code and meaningful parameter bits of each; the model's were written from Arm's headers."""
-    from tools.npu_sim.hardware import commands
+    from host_tests.tools.npu_sim.hardware import commands
 
     row = r"^(REGISTER|PAYLOAD)\((0x\w+), (NPU_SET_\w+), \w*U8, \w+, (\w+)\)"
     table = read("ethosu_commands.def")

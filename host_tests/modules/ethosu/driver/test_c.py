@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from modules.ethosu.driver import cbuild
+from host_tests.modules.ethosu.driver import cbuild
 
 SOURCES = sorted(path.name for path in cbuild.C.glob("test_*.c"))
 

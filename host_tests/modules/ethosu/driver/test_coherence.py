@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import sharing
 from ethosu_tools.oracle import Oracle
 
-from modules.ethosu.driver import cbuild
+from host_tests.kit import sharing
+from host_tests.modules.ethosu.driver import cbuild
 
 DRIVER = Path("modules/ethosu/driver")
 # U65's and U85's fast scratch is memory of its own (Dedicated_Sram), which the CPU has zeroed.
@@ -126,10 +126,15 @@ def runs(request, small_models, compiled, tmp_path_factory):
 def outcomes(runs, modes, library: Path | None = None) -> dict[str, str]:
     """How the runs of a library went, by mode."""
     environment = dict(os.environ) | ({"ETHOSU_SIM_LIBRARY": str(library)} if library else {})
-    command = [sys.executable, "-m", "modules.ethosu.driver.coherent_runs", *map(str, runs)]
+    command = [
+        sys.executable,
+        "-m",
+        "host_tests.modules.ethosu.driver.coherent_runs",
+        *map(str, runs),
+    ]
     done = subprocess.run(
         [*command, *modes],
-        cwd=cbuild.REPO / "host_tests",
+        cwd=cbuild.REPO,
         env=environment,
         capture_output=True,
         text=True,

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from ethosu_tools.payload import read as read_payload
 
-from modules.ethosu.driver import cbuild
-from modules.ethosu.driver.streams import Call, npu_calls
+from host_tests.modules.ethosu.driver import cbuild
+from host_tests.modules.ethosu.driver.streams import Call, npu_calls
 
 TARGET = Path(__file__).parent / "target"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from modules.ethosu.driver import cbuild
+from host_tests.modules.ethosu.driver import cbuild
 
 LINES_LEAST = 97.0
 BRANCHES_LEAST = 90.0

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from modules.ethosu.driver import cbuild
-from modules.ethosu.driver.streams import Call, npu_calls
+from host_tests.modules.ethosu.driver import cbuild
+from host_tests.modules.ethosu.driver.streams import Call, npu_calls
 
 NPUS = ("ethos-u55-128", "ethos-u85-256")
 

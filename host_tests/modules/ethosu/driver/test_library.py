@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import sharing
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.tflite import reader
 
-from modules.ethosu.driver import cbuild
-from modules.ethosu.driver.streams import npu_calls
+from host_tests.kit import sharing
+from host_tests.modules.ethosu.driver import cbuild
+from host_tests.modules.ethosu.driver.streams import npu_calls
 
 DRIVER = cbuild.REPO / "modules/ethosu/driver"
 TARGET = Path(__file__).parent / "target"

@@ -3,7 +3,7 @@
 
 import pytest
 
-from modules.ethosu.driver import cbuild
+from host_tests.modules.ethosu.driver import cbuild
 
 SOURCES = sorted((cbuild.REPO / "modules/ethosu/driver").glob("*.c"))
 

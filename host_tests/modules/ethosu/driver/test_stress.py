@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from modules.ethosu.driver import cbuild
+from host_tests.modules.ethosu.driver import cbuild
 
 
 @pytest.fixture(scope="module", params=["thread", "address"])

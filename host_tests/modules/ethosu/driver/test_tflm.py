@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from modules.ethosu.driver import cbuild
+from host_tests.modules.ethosu.driver import cbuild
 
 KERNEL = "tensorflow/lite/micro/kernels/ethos_u/ethosu.cc"
 FLATBUFFERS = "tensorflow/lite/micro/tools/make/downloads/flatbuffers/include"

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from ethosu_tools.tflite import describe
 
-from modules.ethosu.driver import cbuild
-from modules.ethosu.driver.streams import Call, npu_calls
+from host_tests.modules.ethosu.driver import cbuild
+from host_tests.modules.ethosu.driver.streams import Call, npu_calls
 
 CONFIGS = {
     "ethos-u55-32": 0x00001005,

@@ -8,17 +8,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-import needs
 import numpy as np
 import pytest
 from ethosu_tools import arrays, cli, live_rom, make_model, models, objects, romfs
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 
-from modules.ethosu.audio import references
-from modules.ethosu.runtime.conftest import vela  # noqa: F401
-from modules.ethosu.runtime.executorch import made
-from modules.ethosu.runtime.executorch.conftest import raw  # noqa: F401
+from host_tests.kit import needs
+from host_tests.modules.ethosu.audio import references
+from host_tests.modules.ethosu.runtime.conftest import vela  # noqa: F401
+from host_tests.modules.ethosu.runtime.executorch import made
+from host_tests.modules.ethosu.runtime.executorch.conftest import raw  # noqa: F401
 
 REPO = Path(__file__).resolve().parents[4]
 MODULE = REPO / "modules/ethosu"

@@ -7,9 +7,10 @@ import subprocess
 
 import numpy as np
 import pytest
-import sharing
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.tflite.writer import Graph, write
+
+from host_tests.kit import sharing
 
 from . import definition
 from .definition import (

@@ -9,11 +9,12 @@ import sys
 from pathlib import Path
 
 import pytest
-import sharing
 from ethosu_tools import romfs
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.errors import RemoteError
 from ethosu_tools.qemu import Machine
+
+from host_tests.kit import sharing
 
 OPTIONS = (
     "ETHOSU_VERIFY=0",

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Fixtures: a board with the native module, and those of the built-in one to compare it with."""
 
-import firmware_image
 import pytest
-import sharing
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 
-from modules.ethosu.binding.conftest import example, face  # noqa: F401  # fixtures
+from host_tests.kit import firmware_image, sharing
+from host_tests.modules.ethosu.binding.conftest import example, face  # noqa: F401  # fixtures
 
 CALLBACK = """
 import emulator, machine, struct, time

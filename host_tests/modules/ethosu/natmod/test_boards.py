@@ -8,16 +8,15 @@ sees each model, arena and buffer elsewhere than the CPU.
 import re
 import subprocess
 
-import firmware_image
 import numpy as np
 import pytest
-import sharing
 from ethosu_tools import boards
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.qemu import Machine
 
-from modules.ethosu.binding.conftest import raised
+from host_tests.kit import firmware_image, sharing
+from host_tests.modules.ethosu.binding.conftest import raised
 
 CORE = "OPENMV_AE3-M55_HP"
 ADDRESS = 0x400E1000

@@ -7,8 +7,8 @@ import time
 import pytest
 from ethosu_tools.errors import RemoteError
 
-from modules.ethosu.binding.conftest import raised
-from modules.ethosu.natmod.conftest import address, imports, status
+from host_tests.modules.ethosu.binding.conftest import raised
+from host_tests.modules.ethosu.natmod.conftest import address, imports, status
 
 # Ctrl-C at the call number `left` of all calls and returns of the module's functions and methods.
 _HOOKS = """
@@ -207,3 +207,13 @@ def test_without_a_finaliser_there_is_no_npu(fresh):
         assert fresh.eval("bytes(m.predict([x])[0]) == golden")
     finally:
         fresh.exec("ethosu.os = ilistdir\nethosu._guards.append(guard)")
+
+
+def test_steps_alone_end_an_inference(fresh):
+    """Nothing else looks at the NPU meanwhile, and there is no interrupt."""
+    fresh.exec(
+        "import time\nbegun = time.ticks_ms()\nm._start([x])\nwhile not m._step(): pass\n"
+        "y, = m._fetch()\ntook = time.ticks_diff(time.ticks_ms(), begun)",
+        timeout=60,
+    )
+    assert fresh.eval("(bytes(y) == golden, took < 5000)") == (True, True)

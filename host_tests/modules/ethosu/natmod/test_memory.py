@@ -3,8 +3,8 @@
 
 import pytest
 
-from modules.ethosu.binding.conftest import raised
-from modules.ethosu.natmod.conftest import CALLBACK
+from host_tests.modules.ethosu.binding.conftest import raised
+from host_tests.modules.ethosu.natmod.conftest import CALLBACK
 
 
 @pytest.mark.parametrize(

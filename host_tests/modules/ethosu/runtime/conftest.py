@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-import sharing
+
+from host_tests.kit import sharing
 
 HERE = Path(__file__).parent
 

@@ -13,8 +13,8 @@ from ethosu_tools.sim import Simulation
 from ethosu_tools.tflite import OFFSETS_NAME, metadata
 from ethosu_tools.tflite.writer import Graph, write
 
-from modules.ethosu.runtime import hostile, long_runs
-from modules.ethosu.runtime.kernels import cases, cases_weighted, maker, plan_writer  # noqa: F401
+from host_tests.modules.ethosu.runtime import hostile, long_runs
+from host_tests.modules.ethosu.runtime.kernels import cases, cases_weighted, maker, plan_writer  # noqa: F401
 
 # From the mark of a COP1 payload to its stream: mark, config and id, padding, head of the stream.
 COP1_HEADER = 32

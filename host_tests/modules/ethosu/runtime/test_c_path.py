@@ -4,11 +4,12 @@
 import subprocess
 
 import pytest
-import sharing
 from ethosu_tools.make_mixed import MODELS, MixedNet
 from ethosu_tools.models import describe
 from ethosu_tools.plan import plan_file
 from ethosu_tools.vela import compile_model
+
+from host_tests.kit import sharing
 
 from . import reference_cases
 

@@ -4,7 +4,7 @@
 import subprocess
 from pathlib import Path
 
-import sharing
+from host_tests.kit import sharing
 
 
 def test_byte_sized_field_in_the_last_three_bytes_of_a_file(repo):

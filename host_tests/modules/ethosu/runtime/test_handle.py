@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Class `ethosu.NPU` on a board: payloads without a model file, and the life of a handle."""
 
-import firmware_image
 import numpy as np
 import pytest
 from ethosu_tools.oracle import Oracle
+
+from host_tests.kit import firmware_image
 
 from . import board_models
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Python module `ethosu` on a board: what it offers, and that it keeps its promises."""
 
-import firmware_image
 import numpy as np
 import pytest
+
+from host_tests.kit import firmware_image
 
 from . import board_models
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Bad input on a board: one clear error each, and the next call works."""
 
-import firmware_image
 import pytest
+
+from host_tests.kit import firmware_image
 
 from . import board_models
 

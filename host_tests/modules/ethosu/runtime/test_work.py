@@ -6,9 +6,9 @@ import struct
 import subprocess
 
 import pytest
-import sharing
 
-from modules.ethosu.driver import cbuild
+from host_tests.kit import sharing
+from host_tests.modules.ethosu.driver import cbuild
 
 from . import hostile, long_runs
 

@@ -8,7 +8,6 @@ import sys
 import zipfile
 from pathlib import Path
 
-import needs
 import numpy as np
 import pytest
 from ethosu_tools import Model, other_python
@@ -16,6 +15,8 @@ from ethosu_tools.convert import converter
 from ethosu_tools.models import SOURCE
 from ethosu_tools.tflite import describe
 from ethosu_tools.tflite.metadata import get
+
+from host_tests.kit import needs
 
 CALIBRATE = "ethosu compile {path} --calibrate"
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from ethosu_tools import executorch, fit, models, qemu, romfs
 from ethosu_tools.board import Board
-from modules.ethosu.runtime.executorch.made import LAST
 
-from modules.ethosu.runtime.executorch import made, program_writer
+from host_tests.modules.ethosu.runtime.executorch import made, program_writer
+from host_tests.modules.ethosu.runtime.executorch.made import LAST
 
 KEY = "86dd" * 16
 PATH = b"/home/developer/secret"

@@ -6,13 +6,13 @@ import re
 import subprocess
 import sys
 
-import needs
 import numpy as np
 import pytest
 from ethosu_tools.executorch import exporter
 from ethosu_tools.sim import Simulation
 
-from modules.ethosu.runtime.executorch import made
+from host_tests.kit import needs
+from host_tests.modules.ethosu.runtime.executorch import made
 
 # Runs the exporter, and writes what the quantised graph computes in PyTorch.
 REFERENCE = """

@@ -10,9 +10,9 @@ from ethosu_tools import executorch, models
 from ethosu_tools.commands import inspect
 from ethosu_tools.errors import InputError
 from ethosu_tools.executorch import Bundle, DataFile, Io, Program, VelaBinary
-from modules.ethosu.runtime.executorch.made import LAST
 
-from modules.ethosu.runtime.executorch import damaged, program_writer
+from host_tests.modules.ethosu.runtime.executorch import damaged, program_writer
+from host_tests.modules.ethosu.runtime.executorch.made import LAST
 
 # COP1: an action with the CONFIG of an Ethos-U55 with 128 MACs, one with a stream of one word.
 COMMANDS = b"COP1" + struct.pack("<3I", 1, 7, 0) + struct.pack("<2I", 2 | 1 << 16, 0xFFFF0000)

@@ -10,10 +10,11 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-import sharing
 from ethosu_tools import qemu
 from ethosu_tools.bench import samples
 from ethosu_tools.deadline import Deadline
+
+from host_tests.kit import sharing
 
 pytestmark = pytest.mark.slow
 

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import sharing
 from ethosu_tools import vela
 from ethosu_tools.make_mixed import MODELS
 from ethosu_tools.plan import plan_file
+
+from host_tests.kit import sharing
 
 NPU = "ethos-u55-128"
 

@@ -12,10 +12,11 @@ from ethosu_tools.oracle import Oracle
 from ethosu_tools.plan import plan_file
 from ethosu_tools.sim import Simulation
 from ethosu_tools.tflite import parse
-from generator import case as cases
-from generator import isolated, vela
-from generator.builder import UnsuitableError
-from generator.operators import BOUNDS, OPTIMISED_KERNELS
+
+from host_tests.generator import case as cases
+from host_tests.generator import isolated, vela
+from host_tests.generator.builder import UnsuitableError
+from host_tests.generator.operators import BOUNDS, OPTIMISED_KERNELS
 
 from . import c_runtime
 

@@ -10,7 +10,8 @@ from ethosu_tools.make_mixed import MODELS
 from ethosu_tools.make_model import LARGE_MODELS
 from ethosu_tools.plan import plan_file
 from ethosu_tools.sim import Simulation
-from modules.ethosu.runtime.reference_cases import SHARED
+
+from host_tests.modules.ethosu.runtime.reference_cases import SHARED
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -6,9 +6,9 @@ import re
 import pytest
 from ethosu.vela.tflite.BuiltinOperator import BuiltinOperator
 from ethosu_tools.plan import plan_file, record
-from modules.ethosu.runtime.kernels.maker import GENERATORS, make
 
-from modules.ethosu.runtime.kernels import runner  # noqa: F401  (its import registers the generators)
+from host_tests.modules.ethosu.runtime.kernels import runner  # noqa: F401  (its import registers the generators)
+from host_tests.modules.ethosu.runtime.kernels.maker import GENERATORS, make
 
 from . import c_runtime
 

@@ -5,7 +5,6 @@ import json
 import re
 from html.parser import HTMLParser
 
-import needs
 import numpy as np
 import pytest
 from ethosu_tools import make_mixed, make_model, svg, tflite
@@ -13,7 +12,8 @@ from ethosu_tools.estimate import systems
 from ethosu_tools.plan import picture
 from ethosu_tools.report import charts, memory, subject
 
-from tools.web import chromium
+from host_tests.kit import needs
+from host_tests.tools.web import chromium
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import sharing
 from ethosu_tools import arrays, make_model, oracle, qemu
 from ethosu_tools.deadline import Deadline
 from ethosu_tools.tflite import Tensor
@@ -19,7 +18,8 @@ from ethosu_tools.tflite.writer import Graph, write
 from ethosu_tools.validate import data as data_sets
 from ethosu_tools.validate.results import BINS, count_block
 
-from tools.ethosu_tools.test_qemu import alive
+from host_tests.kit import sharing
+from host_tests.tools.ethosu_tools.test_qemu import alive
 
 SAMPLES = 300
 

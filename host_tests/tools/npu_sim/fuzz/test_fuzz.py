@@ -5,7 +5,8 @@ import subprocess
 import sys
 
 import pytest
-import sharing
+
+from host_tests.kit import sharing
 
 SECONDS = 5
 TARGETS = {"streams": ("fuzz_stream", 12_000), "weights": ("fuzz_weights", 4_096)}
@@ -20,8 +21,8 @@ def fuzzers(repo):
 @pytest.fixture(scope="module")
 def corpus(repo, tmp_path_factory):
     folder = tmp_path_factory.mktemp("corpus")
-    command = [sys.executable, "-m", "generator.seeds", "--count", "60", str(folder)]
-    subprocess.run(command, check=True, cwd=repo / "host_tests")
+    command = [sys.executable, "-m", "host_tests.generator.seeds", "--count", "60", str(folder)]
+    subprocess.run(command, check=True, cwd=repo)
     return folder
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import sharing
 from ethosu_tools.oracle import Oracle
+
+from host_tests.kit import sharing
 
 EXAMPLE = sharing.BUILD.parent / "modules/ethosu/examples/c"
 NPU = "ethos-u55-128"

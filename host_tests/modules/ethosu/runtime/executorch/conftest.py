@@ -3,9 +3,9 @@
 
 from pathlib import Path
 
-import needs
 import pytest
-import sharing
+
+from host_tests.kit import needs, sharing
 
 from . import made
 

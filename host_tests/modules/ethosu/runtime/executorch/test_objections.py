@@ -6,12 +6,13 @@ The tests have the numbers of the objections.
 
 import numpy as np
 import pytest
-import sharing
 from ethosu_tools import romfs
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.errors import InputError
 from ethosu_tools.qemu import Machine
 from ethosu_tools.sim import Simulation
+
+from host_tests.kit import sharing
 
 from . import damaged, made
 from .test_programs import check

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from ethosu_tools.board import Board
 
-from modules.ethosu.runtime import board_models
-from modules.ethosu.runtime.reference_cases import make_case
+from host_tests.modules.ethosu.runtime import board_models
+from host_tests.modules.ethosu.runtime.reference_cases import make_case
 
 from . import plan_writer, runner
 

@@ -5,7 +5,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-import sharing
+
+from host_tests.kit import sharing
 
 HERE = Path(__file__).parent
 

@@ -7,7 +7,7 @@ from ethosu_tools.make_mixed import MODELS
 from ethosu_tools.make_model import MODELS as SMALL
 from ethosu_tools.sim import Simulation
 
-from modules.ethosu.runtime.reference_cases import check_on_sim, make_case
+from host_tests.modules.ethosu.runtime.reference_cases import check_on_sim, make_case
 
 STEPS = 10
 

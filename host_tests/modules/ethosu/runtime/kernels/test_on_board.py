@@ -4,7 +4,7 @@
 import pytest
 from ethosu_tools.make_mixed import MODELS
 
-from modules.ethosu.runtime import board_models
+from host_tests.modules.ethosu.runtime import board_models
 
 from . import board_cases, runner  # noqa: F401  (its import registers the generators)
 from .maker import GENERATORS

@@ -20,9 +20,9 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import FunctionType, ModuleType
 
-import needs
+from host_tests.kit import needs
 
-REPO = Path(__file__).resolve().parents[1]
+REPO = Path(__file__).resolve().parents[2]
 BUILD = REPO / "build"
 CACHE = BUILD / "cache"
 # A file of the cache that no run has used for so long is removed.

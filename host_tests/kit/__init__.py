@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""What the tests of all parts share: images, builds, packages, and what is missing."""
