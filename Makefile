@@ -28,7 +28,6 @@ AREAS := \
     sim:sim-variants+sim-host-variants:tools/npu_sim+tools/sim_host \
     tools:build+accel+board-images+examples:tools/ethosu_tools+tools/setup \
     tree:setup:tree \
-    web:web:tools/web
 
 # `make campaign-X` tries hostile inputs and faults, `make nightly` runs them all.
 # X : what make builds first : RUNS of a night. What is for 32 or 64 bits only, or has sanitizers,
@@ -93,7 +92,7 @@ progress = $(if $(V),,| tools/setup/progress.sh "$(1)")
 HANGS := -o faulthandler_timeout=1800 -o faulthandler_exit_on_timeout=true
 # A worker that has nothing left takes tests over from another.
 PYTEST = $(BIN)/pytest -n $(JOBS) --dist worksteal $(HANGS)
-QUICK := -m "not slow"
+QUICK := -m "not slow and not page"
 
 # $(call field,NUMBER,ROW) of a table.
 field = $(subst +, ,$(word $(1),$(subst :, ,$(2))))
@@ -121,7 +120,7 @@ or_say = || { echo "error: $(1)" >&2; exit 1; }
 .DEFAULT_GOAL := help
 .PHONY: help examples web page serve wheel wheel-aarch64 native kernel-sizes litert-newest setup build parts sim sim-host accel plugin firmware \
     sim-variants sim-host-variants fuzzers firmware-variants board-images chip-images release \
-    docs demo test test-all test-linux tutorial nightly graphs fuzz coverage lint format clean distclean lock $(AREA_NAMES:%=test-%) \
+    docs demo test test-all test-web test-linux tutorial nightly mutations graphs fuzz coverage lint format clean distclean lock $(AREA_NAMES:%=test-%) \
     boards-table $(EMULATED:%=suite-%) \
     $(CAMPAIGN_NAMES:%=campaign-%)
 
@@ -310,13 +309,16 @@ demo: build ## Speak a wake word to an emulated board
 	$(call say,demo)
 	@$(BIN)/ethosu demo wakeword
 
-# What tests take, but the page.
 TESTED := sim-variants sim-host-variants fuzzers firmware-variants board-images accel examples
 
-test: build ## Run the tests, but for the larger sweeps
-	@$(SUBMAKE) $(TESTED) page
+test: build ## Run the tests, but for the larger sweeps and those of the page
+	@$(SUBMAKE) $(TESTED)
 	$(call say,tests)
 	@$(PYTEST) $(QUICK) $(TESTS)
+
+test-web: build page ## Run the tests of the page, in a browser
+	$(call say,tests of the page)
+	@$(PYTEST) -m "page and not slow" $(TESTS)
 
 test-all: build ## Run all tests, larger sweeps too
 	@$(SUBMAKE) $(TESTED) web
@@ -357,6 +359,14 @@ nightly: setup ## Run graphs, fuzz, Linux, all campaigns, the tests of each boar
 	@+$(MAKE) --no-print-directory --silent --keep-going $(PARALLEL) SEED=$(NIGHT) \
 	    test-linux tutorial graphs fuzz $(CAMPAIGN_NAMES:%=campaign-%) $(EMULATED:%=suite-%) \
 	    $(call or_say,something was found; the lines above say what and how to repeat it.)
+
+# In a clone, since sources change; what is built here is copied, so that a mutant compiles only its own file.
+mutations: setup ## Seed COUNT faults (default 300) into a clone of the tree: which do the tests find?
+	@$(SUBMAKE) build $(TESTED)
+	@$(BIN)/pip install --quiet universalmutator==1.14.1
+	@tools/setup/clone.sh $(BUILD)/mutations
+	@$(BUILD)/mutations/$(BIN)/python -m host_tests.mutation run $(BUILD)/mutations.jsonl \
+	    --tree $(BUILD)/mutations --count $(or $(COUNT),300)
 
 tutorial: build accel examples ## Follow the tutorial with TensorFlow, and test with ExecuTorch: 4.4 GB
 	$(call say,TensorFlow and ExecuTorch)

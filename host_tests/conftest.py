@@ -44,8 +44,10 @@ def _qemu(request: pytest.FixtureRequest, record_testsuite_property) -> Iterator
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what runs on the board under test: `make suite-BOARD` selects it."""
+    """Mark what runs on the board under test, and what needs the page."""
     for item in items:
+        if "tools/web" in item.nodeid:
+            item.add_marker("page")
         if "board_npu" in getattr(item, "fixturenames", ()):
             item.add_marker("on_board")
 

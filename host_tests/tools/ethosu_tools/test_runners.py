@@ -24,9 +24,9 @@ PLACES = [
     ("sim", "ethos-u55-128"),
     ("sim", "ethos-u85-1024"),
     *(("qemu", npu) for npu in (NPU, *OTHERS)),
-    ("web", "ethos-u55-128"),
+    pytest.param(("web", "ethos-u55-128"), marks=pytest.mark.page),
     *(
-        pytest.param(("web", npu), marks=pytest.mark.slow)
+        pytest.param(("web", npu), marks=(pytest.mark.page, pytest.mark.slow))
         for npu in ("ethos-u65-512", "ethos-u85-256")
     ),
 ]

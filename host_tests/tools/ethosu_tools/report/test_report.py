@@ -99,6 +99,7 @@ def test_the_page_is_whole_and_alone(ethosu, small_models, tmp_path):
     assert "prefers-color-scheme: dark" in text
 
 
+@pytest.mark.page
 def test_a_browser_shows_the_page_on_any_screen(ethosu, small_models, tmp_path):
     if chromium.find() is None:
         needs.missing("chromium is missing: apt-get install chromium")
