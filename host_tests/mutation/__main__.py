@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: MIT
+"""Seeds mutants and tells which the tests find.
+
+    make mutations COUNT=300                    draw and run; goes on where it was stopped
+    python -m host_tests.mutation run RESULTS --of EARLIER   the same mutants in this tree
+    python -m host_tests.mutation compare EARLIER RESULTS    what one suite finds and the other not
+
+It changes sources and puts them back, so it runs in a copy of the tree, with what was built there.
+A mutant that does not compile does not count.
+"""
+
+import argparse
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+from host_tests.mutation import mutants
+from host_tests.mutation.mutants import Mutant
+from host_tests.mutation.rooms import ROOMS, tests
+
+REPO = Path(__file__).resolve().parents[2]
+LONGEST_S = 6000
+KILLED, SURVIVED, INVALID, GONE = "killed", "survived", "invalid", "gone"
+
+
+def run(tree: Path, command: list[str], seconds: float) -> tuple[int | None, str]:
+    """Exit code, None when it took longer, and what it printed."""
+    process = subprocess.Popen(
+        command, cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        errors="replace", start_new_session=True,
+    )  # fmt: skip
+    try:
+        printed, _ = process.communicate(timeout=seconds)
+        return process.returncode, printed
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        return None, process.communicate()[0]
+
+
+def judge(tree: Path, mutant: Mutant, workers: int) -> dict[str, object]:
+    """What becomes of a mutant."""
+    room = mutants.room_of(mutant)
+    begun = time.monotonic()
+    with mutants.seeded(tree, mutant) as file:
+        if file is None:
+            return {"result": GONE}
+        if room.targets:
+            code, _ = run(tree, ["make", "-s", *room.targets.split()], LONGEST_S)
+            if code != 0:
+                return {"result": INVALID}
+        if room.rules == "python":
+            code, _ = run(tree, [sys.executable, "-m", "py_compile", str(file)], LONGEST_S)
+            if code != 0:
+                return {"result": INVALID}
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-m", "not slow", "--tb=no"]
+        command += ["-p", "no:cacheprovider", "-n", str(workers), *tests(tree, room, file)]
+        code, printed = run(tree, command, LONGEST_S)
+    first = re.search(r"^(?:FAILED|ERROR) (\S+)", printed, re.MULTILINE)
+    return {
+        "result": SURVIVED if code == 0 else KILLED,
+        "by": "time-out" if code is None else first and first[1],
+        "seconds": round(time.monotonic() - begun),
+    }
+
+
+def wanted(tree: Path, count: int, seed: int, done: list[dict]) -> list[Mutant]:
+    """One mutant of each room that has too few yet, the most missing first."""
+    valid = Counter(row["room"] for row in done if row["result"] in (KILLED, SURVIVED))
+    seen = {(row["file"], row["line"]) for row in done}
+    missing = {room: count * room.share / 100 - valid[room.name] for room in ROOMS}
+    room = max(ROOMS, key=lambda each: missing[each] / each.share)
+    if missing[room] < 0.5:
+        return []
+    fresh = (each for each in mutants.drawn(tree, room, seed) if (each.file, each.line) not in seen)
+    return [mutant] if (mutant := next(fresh, None)) else []
+
+
+def table(rows: list[dict]) -> str:
+    """Killed and survived by room."""
+    lines = ["| room | killed | of |", "| --- | --- | --- |"]
+    for room in (*(each.name for each in ROOMS), "all"):
+        results = Counter(row["result"] for row in rows if room in ("all", row["room"]))
+        lines.append(f"| {room} | {results[KILLED]} | {results[KILLED] + results[SURVIVED]} |")
+    return "\n".join(lines)
+
+
+def as_mutant(row: dict) -> Mutant:
+    """The mutant of a row."""
+    return Mutant(**{name: row[name] for name in Mutant.__dataclass_fields__})
+
+
+def place(row: dict) -> tuple:
+    """What names a mutant in each tree."""
+    return row["room"], Path(row["file"]).name, row["before"], row["after"]
+
+
+def compare(earlier: list[dict], later: list[dict]) -> str:
+    """Tables of both for the mutants that both trees have, and what only one of them finds."""
+    now = {place(row): row for row in later if row["result"] in (KILLED, SURVIVED)}
+    pairs = [(row, now[place(row)]) for row in earlier if place(row) in now]
+    pairs = [pair for pair in pairs if pair[0]["result"] in (KILLED, SURVIVED)]
+    words = [table([old for old, _ in pairs]), table([new for _, new in pairs])]
+    for title, result in ("only the earlier suite kills", SURVIVED), ("only the later", KILLED):
+        words.append(f"{title}:")
+        words += [
+            f"  {new['file']}:{new['line']}: {new['before'].strip()} -> {new['after'].strip()}"
+            f" ({old.get('by') or new.get('by')})"
+            for old, new in pairs
+            if new["result"] == result != old["result"]
+        ]
+    return "\n".join(words)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m host_tests.mutation", description=__doc__.splitlines()[0]
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    runs = commands.add_parser("run", help="seed mutants, run the tests of each")
+    runs.add_argument("results", type=Path, help="file of rows; what it has is not run again")
+    runs.add_argument("--tree", type=Path, default=REPO, help="a copy of the tree, built")
+    runs.add_argument("--of", type=Path, help="file of rows: take its mutants, draw none")
+    runs.add_argument("--count", type=int, default=300)
+    runs.add_argument("--seed", type=int, default=1)
+    runs.add_argument("--workers", type=int, default=2, help="of pytest")
+    compares = commands.add_parser("compare", help="compare two files of rows")
+    compares.add_argument("earlier", type=Path)
+    compares.add_argument("later", type=Path)
+    options = parser.parse_args()
+    if options.command == "compare":
+        print(compare(mutants.read(options.earlier), mutants.read(options.later)))
+        return
+    while True:
+        done = mutants.read(options.results)
+        if options.of:
+            ran = {(row["file"], row["line"], row["after"]) for row in done}
+            todo = [
+                as_mutant(row)
+                for row in mutants.read(options.of)
+                if row["result"] in (KILLED, SURVIVED)
+                and (row["file"], row["line"], row["after"]) not in ran
+            ][:1]
+        else:
+            todo = wanted(options.tree, options.count, options.seed, done)
+        if not todo:
+            break
+        result = judge(options.tree, todo[0], options.workers)
+        mutants.write(options.results, todo[0], **result)
+        print(todo[0].room, f"{todo[0].file}:{todo[0].line}", *result.values(), flush=True)
+    print(table(done))
+
+
+if __name__ == "__main__":
+    main()
