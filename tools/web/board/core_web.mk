@@ -25,7 +25,7 @@ CORE_CFLAGS = $(WASM_FLAGS) '-DCORE_HEADER="core_web.h"' -Wno-double-promotion -
 	-DETHOSU_IO_HEADER='<npu_io.h>'
 
 CORE_LIB_SRC = $(patsubst $(ROOT)/%,%,$(wildcard $(ROOT)/tools/npu_sim/*.c))
-CORE_OBJ = $(OUT)/boards/WEB/memory.o
+CORE_OBJ = $(OUT)/memory.o
 
 WASM_OPT_FLAGS = $(addprefix --enable-,simd exception-handling bulk-memory sign-ext mutable-globals \
 	nontrapping-float-to-int) --spill-pointers -O2 --strip-debug --strip-producers
@@ -45,6 +45,6 @@ $(OUT)/ethosu.wasm: $(OUT)/linked.wasm $(WASM_OPT)
 	$(ECHO) "WASM-OPT $@"
 	$(Q)$(WASM_OPT) $(WASM_OPT_FLAGS) $< -o $@
 
-$(OUT)/boards/WEB/memory.o: $(BOARD_DIR)/memory.S
+$(OUT)/memory.o: $(BOARD_DIR)/memory.S
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -c -o $@ $<

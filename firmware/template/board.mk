@@ -3,7 +3,7 @@
 
 # Of the core: a Cortex-M55 here.
 BOARD_CPU_FLAGS = -mcpu=cortex-m55 -mfloat-abi=hard
-# Files of this folder, and those of boards/drivers. A board without a DMA controller has no dma.c
+# Files of this folder, and those of firmware/drivers. A board without a DMA controller has no dma.c
 # and no drivers; one with a controller that boards share has dma_copy.c dma_NAME.c moddma.c.
 BOARD_SRC = board.c dma.c uart.c
 BOARD_DRIVERS = dma_copy.c moddma.c

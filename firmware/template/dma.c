@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
  * The DMA controller that copies tensors while the CPU sleeps, under
- * boards/drivers/dma_copy.c. Replace the registers by your chip's; if boards
- * share the controller, its driver belongs to boards/drivers. A board without
+ * firmware/drivers/dma_copy.c. Replace the registers by your chip's; if boards
+ * share the controller, its driver belongs to firmware/drivers. A board without
  * one deletes this file, and BOARD_DRIVERS: the driver's memcpy() is linked.
  *
  * arm_ethos_io_memcpy() of dma_copy.c replaces the weak one. Check that it does:
@@ -45,7 +45,7 @@ bool dma_controller_prepare(void)
 
 /**
  * The addresses are the bus's already. A controller that reads a list of
- * transfers gets it in a DMA_SHARED variable: boards/drivers/dma_pl081.c.
+ * transfers gets it in a DMA_SHARED variable: firmware/drivers/dma_pl081.c.
  */
 bool dma_controller_start(struct dma_transfer *rest)
 {

@@ -9,7 +9,7 @@ BOARD_CPU_FLAGS = -mcpu=cortex-m55 -mfloat-abi=hard
 BOARD_DRIVERS = dma_copy.c dma_pl330.c moddma.c uart_16550.c
 BOARD_CHIP = alif_ensemble
 BOARD_CHIP_SRC = board.c mram.c
-BOARD_MEMORY = $(ROOT)/boards/chips/alif_ensemble/$(BUILD_VARIANT).ld
+BOARD_MEMORY = $(ROOT)/firmware/chips/alif_ensemble/$(BUILD_VARIANT).ld
 BOARD_FLAGS = -DBOARD_$(BUILD_VARIANT)
 # QEMU with tools/qemu_plugin runs this image too.
 BOARD_EMULATOR = yes

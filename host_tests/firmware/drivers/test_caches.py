@@ -72,18 +72,18 @@ SHORT = {
 
 def _build(repo: Path, driver: str, program: Path, changes: dict[str, tuple[str, str]]) -> Path:
     """Compile the test with a driver; in the files that `changes` names, a text is replaced."""
-    here = repo / "host_tests/boards/drivers/c"
+    here = repo / "host_tests/firmware/drivers/c"
     names = {"FRAME": FRAME, "DRIVER": f"dma_{driver}.c"}
     sources = {"FAKE": here / f"fake_{driver}.h"}
     for macro, name in names.items():
-        sources[macro] = repo / "boards/drivers" / name
+        sources[macro] = repo / "firmware/drivers" / name
         if name in changes:
             text = sources[macro].read_text()
             assert text.count(changes[name][0]) == 1
             sources[macro] = program.with_name(name)
             sources[macro].write_text(text.replace(*changes[name]))
     module = repo / "modules/ethosu"
-    folders = (here, repo / "boards/drivers", module / "driver", module / "driver/include")
+    folders = (here, repo / "firmware/drivers", module / "driver", module / "driver/include")
     folders += (repo / "firmware",)
     subprocess.run(
         ["gcc", "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Wno-unused-parameter"]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /**
- * The board: an instance of ethosu.wasm, and the imports of it that boards/WEB/host.h declares.
+ * The board: an instance of ethosu.wasm, and the imports of it that tools/web/board/host.h declares.
  * It blocks its thread: run it in a worker of a page, or in node.
  */
 

@@ -83,7 +83,7 @@ const struct ethosu_board ethosu_board = {
     .npu_count = sizeof(npus) / sizeof(npus[0]),
 };
 
-/** The DMA controller; boards/drivers/dma_controller.h explains the fields. */
+/** The DMA controller; firmware/drivers/dma_controller.h explains the fields. */
 const struct dma_board dma_board = {
     .base = 0x40004000u,
     .irq = 30,
