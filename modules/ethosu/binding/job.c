@@ -1,11 +1,41 @@
 // SPDX-License-Identifier: MIT
-/** The job of an NPU: its states, the objects that it pins, its callback; see job.h. */
+/** Jobs: time-outs, states, pinned objects, callbacks; see job.h. */
 #include "job.h"
 
-#include "npus.h"
+#include "ethosu_board.h"
 #include "py/gc.h"
 #include "py/mperrno.h"
+#include "py/stream.h"
 #include "raise.h"
+
+/* ---- time-outs ---- */
+
+uint64_t deadline_left(const struct deadline *deadline)
+{
+    uint32_t elapsed = ethosu_ext_board_ticks_ms() - deadline->begun;
+    if (deadline->timeout == ETHOSU_SEMAPHORE_WAIT_FOREVER) {
+        return deadline->timeout;
+    }
+    return elapsed < deadline->timeout ? deadline->timeout - elapsed : 1;
+}
+
+bool deadline_is_over(const struct deadline *deadline)
+{
+    return ethosu_ext_board_ticks_ms() - deadline->begun >= deadline->timeout;
+}
+
+mp_uint_t deadline_poll(const struct deadline *deadline, const struct ethosu_driver *npu,
+                        mp_uint_t request, uintptr_t flags, int *error)
+{
+    if (request != MP_STREAM_POLL) {
+        *error = MP_EINVAL;
+        return MP_STREAM_ERROR;
+    }
+    bool ready = npu == NULL || !ethosu_ext_is_running(npu) || deadline_is_over(deadline);
+    return ready ? flags & MP_STREAM_POLL_RD : 0;
+}
+
+/* ---- jobs ---- */
 
 /** What each NPU works with: roots of the collector. */
 MP_REGISTER_ROOT_POINTER(mp_obj_t ethosu_pinned[4]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * The job of an NPU: the inference of a model, or a payload of a handle. One state machine, job.c,
- * stops it and tells the parties: the owner, and the code that waits for it.
+ * The NPUs of the board, and the job of each: the inference of a model, or a payload of a handle.
+ * One state machine, job.c, stops a job and tells its owner, and the code that waits for it.
  *
  *               job_wait()            job_stop(), by a callback
  *     NO_WAIT ------------> WAITING ---------------------------> STOPPED
@@ -16,9 +16,34 @@
 #ifndef JOB_H
 #define JOB_H
 
-#include "deadline.h"
+#include <stdbool.h>
 #include "ethosu_ext.h"
+#include "py/obj.h"
 #include "py/runtime.h"
+
+/* ---- time-outs ---- */
+
+/** How long an inference may take. */
+struct deadline {
+    uint32_t begun;   /**< ethosu_ext_board_ticks_ms() at the start */
+    uint64_t timeout; /**< milliseconds, or ETHOSU_SEMAPHORE_WAIT_FOREVER */
+};
+
+/** Milliseconds that are left, at least 1, since a wait of 0 does not wait. */
+uint64_t deadline_left(const struct deadline *deadline);
+
+/** Is the time up? */
+bool deadline_is_over(const struct deadline *deadline);
+
+/**
+ * Result for select.poll(): readable when the NPU has finished, or its time is up.
+ *
+ * @param npu  NULL: no inference is under way
+ */
+mp_uint_t deadline_poll(const struct deadline *deadline, const struct ethosu_driver *npu,
+                        mp_uint_t request, uintptr_t flags, int *error);
+
+/* ---- jobs ---- */
 
 enum job_wait {
     JOB_NO_WAIT, /**< no C code waits for this NPU */
@@ -112,5 +137,36 @@ void job_drop(struct ethosu_driver *npu);
 
 /** Clear the job of an NPU after ethosu_deinit(). */
 void job_deinit(struct ethosu_driver *npu);
+
+/* ---- the NPUs of the board ---- */
+
+/** NPUs that the module serves; a board may have fewer. */
+#define BINDING_MAX_NPUS 4
+
+/** Initialise the board's NPUs; those that are ready already stay as they are. */
+void npus_init(void);
+
+/** For soft reset, and before the machine is reset: no NPU works in memory after this. */
+void ethosu_deinit_all(void);
+
+/** The NPU that an argument names: None (the first), an index, or a config's name. Raises. */
+struct ethosu_driver *npus_choose(mp_obj_t which);
+
+/** Position of an NPU in npus(). */
+size_t npus_index(const struct ethosu_driver *npu);
+
+/** Is a job under way on one of them? */
+bool npus_are_busy(void);
+
+/** Reserve this NPU, waiting for up to `timeout` milliseconds. Raises. */
+void npus_reserve(struct ethosu_driver *npu, uint64_t timeout);
+
+/** npus(): the configs of the board's NPUs. */
+MP_DECLARE_CONST_FUN_OBJ_0(npus_obj);
+
+/* ---- callbacks while C code works or waits ---- */
+
+/** Run what is pending; false when it raised an exception: binding_raise_pending() raises it. */
+bool semaphore_run_events(void);
 
 #endif

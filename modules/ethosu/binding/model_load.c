@@ -4,10 +4,8 @@
 
 #include <string.h>
 
-#include "arguments.h"
-#include "block.h"
-#include "model_run.h"
-#include "npus.h"
+#include "buffers.h"
+#include "job.h"
 #include "py/builtin.h"
 #include "py/gc.h"
 #include "py/mperrno.h"

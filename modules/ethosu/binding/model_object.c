@@ -4,19 +4,15 @@
 
 #include <string.h>
 
-#include "info.h"
-#include "doc.h"
-#include "frozen.h"
+#include "job.h"
 #include "metadata.h"
-#include "model_describe.h"
-#include "model_program.h"
-#include "model_run.h"
-#include "npus.h"
+#include "methods.h"
 #include "py/mperrno.h"
 #include "py/objstr.h"
 #include "py/runtime.h"
 #include "py/stream.h"
 #include "raise.h"
+#include "values.h"
 
 model_obj_t *model_open(mp_obj_t self_in)
 {
@@ -241,8 +237,8 @@ static void model_attribute(mp_obj_t self_in, qstr name, mp_obj_t *destination)
         struct ethosu_model_info info;
         ethosu_model_get_info(model_open(self_in)->model, &info);
         destination[0] = mp_obj_new_int_from_uint(info.arena_size + info.object_size);
-    } else if (!model_load_description(model_open(self_in), name, &destination[0])) {
-        model_load_program(self, name, &destination[0]);
+    } else {
+        destination[0] = model_describe(model_open(self_in), name);
     }
 }
 

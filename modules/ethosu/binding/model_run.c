@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: MIT
-/** Inferences of an `ethosu.Model`: inputs written, run, outputs read; see model_run.h. */
-#include "model_run.h"
+/** Inferences of an `ethosu.Model`: inputs written, run, outputs read; see model_object.h. */
+#include "model_object.h"
 
-#include "arguments.h"
 #include "arm_ethos_io_memcpy.h"
-#include "info.h"
 #include "ethosu_board.h"
-#include "npus.h"
+#include "job.h"
 #include "py/binary.h"
 #include "py/mperrno.h"
 #include "py/objarray.h"
 #include "py/runtime.h"
 #include "raise.h"
-#include "semaphore.h"
-#include "tensor_object.h"
 #include "values.h"
 
 /* ---- tensors in and out ---- */

@@ -4,19 +4,16 @@
 
 #include <string.h>
 
-#include "arguments.h"
-#include "info.h"
-#include "doc.h"
+#include "buffers.h"
 #include "ethosu_board.h"
-#include "frozen.h"
-#include "npus.h"
-#include "pmu_object.h"
+#include "job.h"
+#include "methods.h"
 #include "py/mperrno.h"
 #include "py/objstr.h"
 #include "py/runtime.h"
 #include "py/stream.h"
 #include "raise.h"
-#include "source.h"
+#include "values.h"
 
 /**
  * reserve(*, timeout_ms=-1, npu=None, powered=False): an NPU for this caller

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-/** The NPUs of the board: init at import, deinit at soft reset, choice, reservation; see npus.h. */
-#include "npus.h"
+/** The NPUs of the board: init at import, deinit at soft reset, choice, reservation; see job.h. */
+#include "job.h"
 
 #include <string.h>
 
+#include "buffers.h"
 #include "ethosu_memory.h"
-#include "pin.h"
 #include "py/gc.h"
 #include "py/mperrno.h"
 #include "py/objstr.h"
@@ -68,13 +68,6 @@ void ethosu_deinit_all(void)
 size_t npus_index(const struct ethosu_driver *npu)
 {
     return (size_t)((const struct npu *)npu - npus);
-}
-
-mp_obj_t npus_config(const struct ethosu_driver *npu)
-{
-    char name[ETHOSU_EXT_CONFIG_NAME_SIZE];
-    ethosu_ext_config_name(ethosu_ext_config(npu), name);
-    return mp_obj_new_str(name, strlen(name));
 }
 
 /** Room for ": " or ", " and a name, for each NPU that a message lists. */
@@ -199,7 +192,9 @@ static mp_obj_t list_npus(void)
     mp_obj_t list = mp_obj_new_list(0, NULL);
     for (size_t i = 0; i < npu_count(); i++) {
         if (npus[i].ready) {
-            mp_obj_list_append(list, npus_config(&npus[i].driver));
+            char name[ETHOSU_EXT_CONFIG_NAME_SIZE];
+            ethosu_ext_config_name(ethosu_ext_config(&npus[i].driver), name);
+            mp_obj_list_append(list, mp_obj_new_str(name, strlen(name)));
         }
     }
     return list;

@@ -5,11 +5,11 @@
  * driver's frames: it is kept, and the wait ends as if timed out. The driver
  * stops the NPU and cleans up, then binding_raise_pending() raises it.
  */
+#include "job.h"
+
 #include "ethosu_board.h"
-#include "npus.h"
 #include "py/runtime.h"
 #include "raise.h"
-#include "semaphore.h"
 
 /** One for each NPU, one for a caller that waits for an NPU. */
 #define SEMAPHORE_COUNT (BINDING_MAX_NPUS + 1)
