@@ -124,9 +124,10 @@ void *pin_block_of(const void *data, size_t size, const char *what, size_t *room
     return area->gc_pool_start + head * UNIT;
 }
 
-void pin_add(struct pins *pins, void *const *block, size_t count, void (*lose)(struct pins *pins))
+void pin_add(struct pins *pins, void *const *block, size_t count,
+             void (*invalidate)(struct pins *pins))
 {
-    *pins = (struct pins){all, block, count, lose};
+    *pins = (struct pins){all, block, count, invalidate};
     all = pins;
 }
 
@@ -145,12 +146,12 @@ void pin_remove(struct pins *pins)
     }
 }
 
-void pin_lose(const void *start, size_t size)
+void pin_invalidate(const void *start, size_t size)
 {
     for (struct pins *pins = all; pins != NULL; pins = pins->next) {
-        for (size_t i = 0; pins->lose != NULL && i < pins->count; i++) {
+        for (size_t i = 0; pins->invalidate != NULL && i < pins->count; i++) {
             if ((uintptr_t)pins->block[i] - (uintptr_t)start < size) {
-                pins->lose(pins);
+                pins->invalidate(pins);
             }
         }
     }
@@ -216,7 +217,7 @@ static void end_models(mp_obj_t segment)
     mp_obj_t memory = __real_mp_vfs_rom_ioctl(MP_ARRAY_SIZE(args), args);
     mp_buffer_info_t buffer;
     if (mp_get_buffer(memory, &buffer, MP_BUFFER_READ)) {
-        pin_lose(buffer.buf, buffer.len);
+        pin_invalidate(buffer.buf, buffer.len);
     }
 }
 

@@ -19,7 +19,7 @@ struct pins {
     struct pins *next; /**< no block begins there, so the collector does not follow it */
     void *const *block;
     size_t count;
-    void (*lose)(struct pins *pins); /**< a ROM below a block is written; NULL for a job */
+    void (*invalidate)(struct pins *pins); /**< a ROM below a block is written; NULL for a job */
 };
 
 /**
@@ -32,7 +32,8 @@ struct pins {
 void *pin_block_of(const void *data, size_t size, const char *what, size_t *room);
 
 /** Pin these blocks until pin_remove(). `pins` must not be in use. */
-void pin_add(struct pins *pins, void *const *block, size_t count, void (*lose)(struct pins *pins));
+void pin_add(struct pins *pins, void *const *block, size_t count,
+             void (*invalidate)(struct pins *pins));
 
 /** What is pinned, one after the other: the first for NULL, and NULL after the last. */
 struct pins *pin_next(const struct pins *pins);
@@ -40,8 +41,9 @@ struct pins *pin_next(const struct pins *pins);
 /** A second call does nothing. */
 void pin_remove(struct pins *pins);
 
-/** These bytes, outside of the heap, are about to be overwritten: call `lose` of pins there. */
-void pin_lose(const void *start, size_t size);
+/** These bytes, outside of the heap, are about to be overwritten: call `invalidate` of pins there.
+ */
+void pin_invalidate(const void *start, size_t size);
 
 /** For soft reset: nothing is pinned. */
 void pin_remove_all(void);

@@ -53,10 +53,11 @@ enum job_wait {
 
 struct job {
     mp_sched_node_t node; /**< first: the scheduler passes it to job.c */
-    void *owner;          /**< the model at work; weak, no root of the collector; NULL: none */
+    void *owner;          /**< the model that runs; weak, no root of the collector; or NULL */
     void (*on_stop)(void *owner); /**< tells the owner that its job was stopped */
     enum job_wait wait;
-    const struct deadline *deadline; /**< of the pinned object's inference */
+    const struct deadline
+        *volatile deadline; /**< of the pinned object's inference; NULL: none is pinned */
 };
 
 /** An NPU that the module serves. */
@@ -95,27 +96,36 @@ static inline void job_waited(struct ethosu_driver *npu)
     job_of(npu)->wait = JOB_NO_WAIT;
 }
 
-/**
- * Stop the job of an asyncio task when no event loop runs: nothing else would end it.
- *
- * @return  false: there is no such job
- */
-bool job_drop_abandoned(struct ethosu_driver *npu);
-
-/** Raise OSError(EBUSY) when a model runs on this NPU, or C code waits for it. */
-void job_check_idle(struct ethosu_driver *npu);
-
-/** Stop what runs on this NPU, and tell the parties; an enum ethosu_ext_error. */
+/** Stop the job of this NPU, and tell its owner and the waiting code; an enum ethosu_ext_error. */
 int job_stop(struct ethosu_driver *npu);
 
 /**
- * Stop what runs on this NPU if its time is up and no C code waits for it: the
- * program may have lost model or handle, and nobody else would ever stop it.
+ * Stop the job of an asyncio task if no event loop runs: nothing else would end it.
+ *
+ * @return  false: it has no such job
  */
-void job_stop_late(struct ethosu_driver *npu);
+bool job_reap_abandoned(struct ethosu_driver *npu);
 
-/** Before an inference: end what nobody else will end, late or lost. May run the collector. */
-void job_end_lost(struct ethosu_driver *npu);
+/**
+ * Stop the job of this NPU if its time is up and no C code waits for it: the program may have lost
+ * the model or handle, and nothing else would end it.
+ */
+void job_reap_late(struct ethosu_driver *npu);
+
+/**
+ * End the job of a model if nothing else would: it is late, its model is lost, or its event loop
+ * has ended. Raises OSError(EBUSY) if it still runs. May run the collector.
+ */
+void job_reap(struct ethosu_driver *npu);
+
+/** Raise OSError(EBUSY) if a model runs on this NPU, or C code waits for it. */
+static inline void job_check_idle(struct ethosu_driver *npu)
+{
+    const struct job *job = job_of(npu);
+    if (job->owner != NULL || job->wait != JOB_NO_WAIT) {
+        job_reap(npu);
+    }
+}
 
 /**
  * Keep an object alive until the NPU has finished, or its time is up.

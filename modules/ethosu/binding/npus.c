@@ -131,7 +131,7 @@ bool npus_are_busy(void)
     for (size_t i = 0; i < npu_count(); i++) {
         struct ethosu_driver *npu = &npus[i].driver;
         bool works = npus[i].ready && (job_of(npu)->owner != NULL || ethosu_ext_is_running(npu));
-        busy |= works && !job_drop_abandoned(npu);
+        busy |= works && !job_reap_abandoned(npu);
     }
     return busy;
 }
@@ -141,9 +141,9 @@ static int reserve_or_wait(struct ethosu_driver *npu, uint64_t timeout)
 {
     uint64_t waited = 0;
     int error;
-    job_drop_abandoned(npu);
+    job_reap_abandoned(npu);
     do {
-        job_stop_late(npu);
+        job_reap_late(npu);
         gc_collect(); // the finaliser of a lost handle or model releases its NPU
         uint64_t slice = MIN(timeout - waited, RESERVE_SLICE_MS);
         error = ethosu_ext_reserve_this(npu, slice);
@@ -154,11 +154,6 @@ static int reserve_or_wait(struct ethosu_driver *npu, uint64_t timeout)
 
 void npus_reserve(struct ethosu_driver *npu, uint64_t timeout)
 {
-    if (job_of(npu)->wait != JOB_NO_WAIT) {
-        // That code is below this callback on the stack: it leaves when the callback has returned.
-        binding_raise_os_error(MP_EBUSY, "other code waits for this NPU: reserve it after the "
-                                         "callback has returned");
-    }
     int error = ethosu_ext_reserve_this(npu, 0);
     if (error == 0) {
         return;

@@ -43,13 +43,6 @@ int ethosu_semaphore_give(void *sem)
     return 0;
 }
 
-/** Cheap check before each WFI, so that nlr_push() is needed only when there is work. */
-static bool events_pending(void)
-{
-    return MP_STATE_VM(sched_state) == MP_SCHED_PENDING ||
-           MP_STATE_THREAD(mp_pending_exception) != MP_OBJ_NULL;
-}
-
 /** Run callbacks; false when one raised an exception, which is kept. */
 static MP_NOINLINE bool run_pending(void)
 {
@@ -65,7 +58,10 @@ static MP_NOINLINE bool run_pending(void)
 
 bool semaphore_run_events(void)
 {
-    return !events_pending() || run_pending();
+    // A cheap check before each WFI: nlr_push() is needed only when there is work.
+    bool pending = MP_STATE_VM(sched_state) == MP_SCHED_PENDING ||
+                   MP_STATE_THREAD(mp_pending_exception) != MP_OBJ_NULL;
+    return !pending || run_pending();
 }
 
 int ethosu_semaphore_take(void *sem, uint64_t timeout)
