@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""CPU seconds of tests with all the processes that they start: which files and which tests are slow.
+"""CPU seconds of tests and of all processes that they start: which files, which tests are slow.
 
 Seconds of the clock would depend on what else the machine does; these depend on it much less.
 `--cpu` prints the slowest files, and the tests that need more than LIMIT_S without the mark `slow`.
@@ -83,7 +83,7 @@ class Table:
         for name, seconds in _most(self.files)[:FILES]:
             terminalreporter.line(f"{seconds:7.1f}  {name}")
         for name, seconds in _most(self.slow):
-            terminalreporter.line(f"more than {LIMIT_S:.0f} s without mark slow: {seconds:.1f} {name}")
+            terminalreporter.line(f"{seconds:7.1f}  of one test, which lacks the mark slow: {name}")
 
 
 def _most(seconds: dict[str, float]) -> list[tuple[str, float]]:
