@@ -11,7 +11,7 @@ import numpy as np
 from .. import arrays, models, verification
 from ..estimate import text
 from ..files import write_whole
-from ..report.layers import Names, streams
+from ..report.layers import Names
 from ..sim import Simulation
 from ..trace import Operation, traffic
 from ..ui import Ui
@@ -92,8 +92,7 @@ def _layers(model: Path, operations: list[Operation]) -> list[dict[str, Any]]:
         return []
     total = max(1, sum(operation.cycles for operation in operations))
     rows: dict[str, dict[str, Any]] = {}
-    for number, stream, operation in streams(operations):
-        name = names.of(stream, operation)
+    for number, (operation, name) in enumerate(zip(operations, names.of(operations), strict=True)):
         row = rows.setdefault(
             name, {"name": name, "operations": [], "macs": 0, "cycles": 0, "share": 0.0}
         )

@@ -19,6 +19,7 @@ from ..trace import Operation
 
 # Region of the commands' stream, as the simulator counts its time: that of constants.
 _COMMANDS = 0
+_COPY = "NPU_OP_DMA_START"
 
 
 @dataclass
@@ -94,18 +95,34 @@ class Names:
         at = bisect_left(entries, offset, key=lambda entry: entry.end)
         return entries[at].name if at < len(entries) else None
 
-    def of(self, stream: int, operation: Operation) -> str:
-        """A name in any case: without a table, what the NPU does, and its command's place."""
-        found = self.find(stream, operation.offset)
-        return found or f"{operation.kind} at byte {operation.offset:,} of stream {stream}"
+    def of(self, operations: Sequence[Operation]) -> list[str]:
+        """A name for each: without a table, what the NPU computes, and its command's place.
+
+        What it copies meanwhile, such as weights, counts for the operation behind it.
+        """
+        named: list[str] = []
+        behind, behind_in = "", -1
+        for _, stream, operation in reversed(list(streams(operations))):
+            name = self.find(stream, operation.offset)
+            if name is None and operation.name == _COPY and behind_in == stream:
+                name = behind
+            behind, behind_in = name or _place(stream, operation), stream
+            named.append(behind)
+        return named[::-1]
+
+
+def _place(stream: int, operation: Operation) -> str:
+    shape = "x".join(map(str, operation.ofm.shape)) if operation.ofm else ""
+    what = f"{operation.kind} {shape}".strip()
+    return f"{what} at byte {operation.offset:,} of stream {stream}"
 
 
 def collect(compiled: Path, found: Estimate) -> list[Layer]:
     """All layers in the order of the inference, with those of the CPU between."""
-    names = Names(compiled)
+    names = Names(compiled).of(found.operations)
     calls: dict[int, dict[str, Layer]] = {}
     for number, stream, operation in streams(found.operations):
-        name = names.of(stream, operation)
+        name = names[number]
         layer = calls.setdefault(stream, {}).setdefault(name, Layer(name))
         _add(layer, operation, found.layers[number].bound, found.system)
     layers: list[Layer] = []

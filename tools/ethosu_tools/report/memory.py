@@ -95,10 +95,10 @@ def scratch(program: Path, operations: Sequence[Operation], size: int) -> dict[s
 
 def _calls(names: Names, operations: Sequence[Operation]) -> list[_Call]:
     calls: list[_Call] = []
-    for _, stream, operation in streams(operations):
+    for (_, stream, operation), name in zip(streams(operations), names.of(operations), strict=True):
         if stream == len(calls):
             calls.append(_Call())
-        call, name = calls[stream], names.of(stream, operation)
+        call = calls[stream]
         if not call.columns or call.columns[-1] != name:
             call.columns.append(name)
         for map_ in (operation.ifm, operation.ifm2):
