@@ -148,7 +148,9 @@ def chosen(
     """
     own = models.describe(model, named=models.find_data(model)).npu
     if own and npu not in (None, own):
-        raise UsageError(f"{model} is compiled for {own}, not for {npu}")
+        raise UsageError(
+            f"{model} is compiled for {own}, not for {npu}; name the model as it was before Vela"
+        )
     name = board or models.board_of(model) or boards.chosen().name
     npus = _known(name)[1]
     if own and own not in npus:

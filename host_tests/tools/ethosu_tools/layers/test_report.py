@@ -142,7 +142,7 @@ def test_a_compiled_model_says_that_it_lacks_the_reference(
     code, out, _ = ethosu("report", model, "-o", path, "--reference", other)
     assert code == 0 and "bit-exact" not in out, "another model is no proof"
     code, _, err = ethosu("report", model, "--npu", "ethos-u85-256", "-o", path)
-    assert code == 2 and "is compiled for ethos-u55-128, not for ethos-u85-256" in err
+    assert code == 2 and "is compiled for ethos-u55-128, not for ethos-u85-256; name the" in err
 
 
 @pytest.mark.parametrize("more", [[], ["--json"]])
