@@ -166,18 +166,19 @@ def every() -> list[System]:
 def example(npu: str) -> System:
     """The system around an NPU that Vela assumes when it is told nothing."""
     target = vela.TARGETS[npu]
-    facts = {
-        "config": vela.CONFIG_FILE,
-        "memory_mode": target.memory_mode,
-        "tensors": "",
-        "weights": {"": target.system_config},
-        "checked": False,
-    }
-    return replace(_build(target.system_config, "an example of Vela", npu, facts, None), places=())
+    names = target.system_config, target.memory_mode
+    return _of_a_file(npu, vela.CONFIG_FILE, *names, title="an example of Vela")
 
 
 def custom(npu: str, config: Path, system_config: str, memory_mode: str) -> System:
     """A system in a user's own file for Vela."""
+    return _of_a_file(npu, config, system_config, memory_mode, title=str(config))
+
+
+def _of_a_file(
+    npu: str, config: str | Path, system_config: str, memory_mode: str, title: str
+) -> System:
+    """What a section says, without a board around it: its memories have no other names."""
     facts = {
         "config": config,
         "memory_mode": memory_mode,
@@ -185,7 +186,7 @@ def custom(npu: str, config: Path, system_config: str, memory_mode: str) -> Syst
         "weights": {"": system_config},
         "checked": False,
     }
-    return replace(_build(system_config, str(config), npu, facts, None), places=())
+    return replace(_build(system_config, title, npu, facts, None), places=())
 
 
 def _chips() -> dict[str, dict[str, Any]]:
