@@ -117,11 +117,8 @@ def verdict(proof: dict[str, Any]) -> tuple[str, str, str]:
     label = "compared with TFLite's reference kernels"
     if "why" in proof:
         return "", label, f"no: {proof['why']}"
-    values = f"{proof['values']:,} values of {proof['steps']} random inputs"
-    if proof["differing"]:
-        much = f"{proof['differing']:,} of {values} differ, by {proof['largest']:g} at most"
-        return "bad", label, f"{much}, {proof['mean']:.3g} in the mean"
-    return "good", label, f"bit-exact: {values}"
+    kind = "bad" if proof["differing"] else "good"
+    return kind, label, views.difference(proof, equal="bit-exact")
 
 
 def _table(subject: Subject) -> str:

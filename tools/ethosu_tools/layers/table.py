@@ -178,14 +178,9 @@ def by_operator(
 ) -> list[Layer]:
     """A row for each operator of the model, in the order of the inference, with the CPU's."""
     names = Names(compiled)
-    calls: dict[int, dict[str, Layer]] = {}
-    for row, (stream, _), name in zip(
-        rows(operations, memories),
-        with_streams(operations),
-        names.of(operations),
-        strict=True,
-    ):
-        calls.setdefault(stream, {}).setdefault(name, Layer(name, stream)).add(row)
+    calls: dict[int | None, dict[str, Layer]] = {}
+    for row, name in zip(rows(operations, memories), names.of(operations), strict=True):
+        calls.setdefault(row.stream, {}).setdefault(name, Layer(name, row.stream)).add(row)
     layers: list[Layer] = []
     for name, call in _operators(compiled, names):
         layers += [Layer(name)] if call is None else calls.get(call, {}).values()

@@ -77,6 +77,17 @@ def cells(rows: Sequence[Row], columns: Sequence[str]) -> list[tuple[str, ...]]:
     return [tuple(cell(row, column) for column in columns) for row in rows]
 
 
+def difference(found: Row, equal: str = "equal") -> str:
+    """How far outputs differ, as subject.py measures it."""
+    values = f"{found['values']:,} values of {found['steps']} random inputs"
+    if not found["differing"]:
+        return f"{equal}: {values}"
+    return (
+        f"{found['differing']:,} of {values} differ, by at most {found['largest']:g}, "
+        f"on average {found['mean']:.3g}"
+    )
+
+
 def text(head: Sequence[str], rows: Sequence[Sequence[str]], *numbers: str) -> str:
     """A table for a terminal; columns of numbers are aligned to the right."""
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
