@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from .. import boards, models, vela
+from .. import boards
 from ..errors import InputError
 from . import latency, systems
 
@@ -112,11 +112,7 @@ def compare(point: Point, model: bytes, work: Path) -> Result:
     system = systems.find(point.system, point.npu, point.weights)
     source = work / point.model
     source.write_bytes(model)
-    if models.describe(source).npu is None:
-        compiled = work / f"{point.id}.tflite"
-        vela.compile_model(source, point.npu, compiled, board=system.facts, debug=False)
-        source = compiled
-    found = latency.estimate(source, system)
+    found = latency.estimate(systems.compile_for(source, system, work), system)
     return Result(point, found.milliseconds, found.low_ms, found.high_ms or math.inf)
 
 

@@ -11,6 +11,7 @@ import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -187,6 +188,19 @@ def _of_a_file(
         "checked": False,
     }
     return replace(_build(system_config, title, npu, facts, None), places=())
+
+
+def compile_for(model: Path, system: System, folder: Path) -> Path:
+    """The model compiled for a system, once; one that is compiled already stays as it is."""
+    data = models.read(model)
+    if models.is_program(data) or models.describe(model).npu:
+        return model
+    facts = system.facts
+    names = (sha256(data).hexdigest(), system.npu, facts.system_config, facts.memory_mode)
+    output = folder / f"{'-'.join(names)}.tflite"
+    if not output.exists():
+        vela.compile_model(model, system.npu, output, board=facts)
+    return output
 
 
 def _chips() -> dict[str, dict[str, Any]]:

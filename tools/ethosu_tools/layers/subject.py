@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import arrays, fit, models, vela, verdict
 from ..arrays import Array
-from ..errors import InputError, SetupError
+from ..errors import InputError, SetupError, named_as
 from ..estimate import latency
 from ..estimate.latency import Estimate
 from ..estimate.systems import System
@@ -73,13 +73,11 @@ def look(model: Path, system: System, folder: Path, reference: Path | None = Non
         vela.compile_model(model, system.npu, compiled, board=system.facts)
         verdict.prepare(model, compiled)
     named = models.find_data(compiled)
-    try:
+    with named_as(model, compiled):
         with Simulation(compiled, data=named) as simulation:
             info = simulation.info()
         on_npu = models.describe(compiled, named=named).npu is not None
         found = latency.estimate(compiled, system) if on_npu else None
-    except InputError as error:  # the user knows the model by its own name
-        raise InputError(str(error).replace(str(compiled), str(model))) from error
     operations, memories = (found.operations, system.memories) if found else ([], ())
     rows = table.by_operator(compiled, operations, memories)
     fits = fit.on_board(fit.need_of(compiled, named), system.name)

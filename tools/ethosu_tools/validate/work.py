@@ -21,7 +21,7 @@ import numpy as np
 
 from .. import other_python, qemu, verification
 from ..arrays import Array, Feed, quantise
-from ..errors import InputError, SetupError, ToolError
+from ..errors import InputError, SetupError, ToolError, named_as
 from ..oracle import Oracle
 from ..runner import Runner, open_runner
 from ..tflite import Tensor
@@ -54,11 +54,8 @@ class _Worker:
         with tempfile.TemporaryDirectory(prefix="ethosu-") as folder:
             path = Path(folder) / Path(job.name).name
             path.write_bytes(job.model)
-            try:
-                with verification.applied(job.verify):
-                    self.runner: Runner = open_runner(path, job.on, npu=job.npu, board=job.board)
-            except InputError as error:  # the user knows the model by its own name
-                raise InputError(str(error).replace(str(path), job.name)) from error
+            with named_as(job.name, path), verification.applied(job.verify):
+                self.runner: Runner = open_runner(path, job.on, npu=job.npu, board=job.board)
         self.oracle = None if job.reference is None else Oracle(job.reference)
 
     def run(self, start: int, samples: Samples) -> Result:
