@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a pasted error or fault report means: which layer of the model, which operator, what cause.
+"""Explains a pasted error or fault report: the layer of the model, the operator, the cause.
 
 Each row of _KINDS is a form of message, with the function that reads it. Sentences of the driver
 come from modules/ethosu/driver/include/ethosu_errors.def, those of the runtime from
@@ -35,7 +35,7 @@ _CHANNELS = {
     8: "an output feature map",
     9: "what a DMA writes",
 }
-RUNNING = "the NPU was still at work: is its clock slow, or timeout_ms short?"
+RUNNING = "the NPU was still running: is its clock slow, or timeout_ms short?"
 _VECTORS = 0x400  # no code is below: lr holds another number then
 _LINKER = "arm-none-eabi-addr2line"
 
@@ -153,7 +153,7 @@ def _memory(match: re.Match[str], context: Context) -> Iterator[Finding]:
 
 
 def _fault(match: re.Match[str], context: Context) -> Iterator[Finding]:
-    """A fault of the CPU: code, not the model, was at work."""
+    """A fault of the CPU, in code rather than in the model."""
     report = match[0]
     causes = re.findall(r"^ +cause: (.+?)$", report, re.MULTILINE)
     address = re.search(r"^ +address: (0x[0-9a-f]+)", report, re.MULTILINE)

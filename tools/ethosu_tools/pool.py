@@ -35,7 +35,7 @@ from .locks import Lock, LockedError, waiting
 
 QEMU = "qemu"
 _LOOK_S = 0.05
-# What a board says of itself; a stock firmware has no module `ethosu`.
+# Identifies a board; stock firmware has no module `ethosu`.
 _ASK = """\
 import os
 try:
@@ -57,7 +57,7 @@ class NoSuchBoardError(InputError):
 
 @dataclass(frozen=True)
 class Needs:
-    """What a test asks of a board; None, and no tag: any."""
+    """Requirements of a test; None, and no tags: any board."""
 
     npu: str | None = None
     board: str | None = None
@@ -91,7 +91,7 @@ class Place:
 
     @property
     def locked(self) -> str:
-        """What is locked by whoever has it; "": there is one for each."""
+        """Name of the lock that its user holds; "" if each worker has a board of its own."""
         return self.port if self.is_real else self.lock
 
     @property
@@ -191,7 +191,7 @@ class Pool:
         self.aside[place.title] = reason
 
     def _alive(self, taken: Taken) -> bool:
-        """Bring a board back from what the last test did to it; an emulated one may start anew."""
+        """Recover a board after a test; an emulated one may be restarted."""
         try:
             taken.revive()
         except BoardError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the NPU does in an inference: its operations, their feature maps and memory traffic.
+"""Operations of the NPU in an inference, their feature maps and memory traffic.
 
 `Simulation.observe` (sim.py) gives one Operation after another.
 """

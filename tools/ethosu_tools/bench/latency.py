@@ -143,7 +143,7 @@ def _work(looked: Subject) -> dict[str, Any]:
 
 
 def _measure(args: argparse.Namespace, looked: Subject, ui: Ui) -> dict[str, Any]:
-    """What the board says: times, counters, instructions."""
+    """Times, counters and instructions, measured on the board."""
     named = models.find_data(looked.compiled)
     emulated = args.on == "qemu"
     runner = (
@@ -205,7 +205,7 @@ def _prepared(runner: EmulatedRunner | SerialRunner) -> Iterator[None]:
         )
         yield
     finally:
-        with contextlib.suppress(BoardError):  # a board that failed starts anew, without it
+        with contextlib.suppress(BoardError):  # a failed board restarts without the model
             board.ask(_END)
 
 

@@ -169,7 +169,7 @@ def _instructions(looked: Subject, counts: dict[str, int]) -> int:
 
 
 def _accuracy(task: Task, looked: Subject, folder: Path | None) -> dict[str, Any]:
-    """Of the compiled model on the simulator; "why": the reason if there is none."""
+    """Accuracy of the compiled model on the simulator; "why": the reason if it is unknown."""
     name = Path(task.file).stem
     known = [folder / f"{name}{end}" for end in (".npz", ".csv", "")] if folder else []
     path = next((each for each in known if each.exists()), None)

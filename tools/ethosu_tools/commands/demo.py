@@ -257,7 +257,7 @@ def _on_board(
 
 
 def command(chosen: Sequence[WakeWord], file: str) -> str:
-    """What is typed at a board's prompt, after IMPORTS, to hear one sound."""
+    """The line to enter at a board's prompt, after IMPORTS, to process one sound."""
     listed = ", ".join(
         f'Word("{word.name}", ethosu.Model("/rom/{word.name}.tflite"), {word.cutoff}, '
         f"{word.window})"

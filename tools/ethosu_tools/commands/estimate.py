@@ -17,7 +17,7 @@ from ..ui import Ui
 
 EPILOG = """\
 The estimate has the rules of Vela's performance model, per operation, with what that leaves out:
-blocks at the edges, memory that is read anew for each block, copies during kernels, and the speeds
+blocks at the edges, memory that is read again for each block, copies during kernels, and the speeds
 of the chip's memories. `ethosu bench silicon` compares it with measured chips. BOUND says what an
 operation waits for: the MAC array, the output unit, the issue of blocks, its start, a copy (DMA), a
 memory, or a port.

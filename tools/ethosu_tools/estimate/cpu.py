@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the CPU does in an inference: instructions, counted on an emulated board."""
+"""Instructions of the CPU in an inference, counted on an emulated board."""
 
 from pathlib import Path
 

@@ -29,7 +29,7 @@ EXTERNAL = "a lower bound: no measured point checks weights or tensors in {memor
 
 @dataclass(frozen=True)
 class Estimate:
-    """What is said of a model in a system; `high_ms` is None where nobody knows it."""
+    """Latency of a model in a system; `high_ms` is None if only the lower end is known."""
 
     system: System
     cycles: int

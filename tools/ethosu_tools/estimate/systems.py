@@ -110,7 +110,7 @@ def find(name: str, npu: str | None = None, weights: str | None = None) -> Syste
 
 
 def _known(name: str) -> tuple[dict[str, Any], list[str]]:
-    """What is known of a board or chip, and the NPUs that it can have, its own first."""
+    """Facts of a board or chip, and the NPUs that it can have, its own first."""
     chips = _chips()
     if name in chips:
         return chips[name], [chips[name]["npu"]]
@@ -179,7 +179,7 @@ def custom(npu: str, config: Path, system_config: str, memory_mode: str) -> Syst
 def _of_a_file(
     npu: str, config: str | Path, system_config: str, memory_mode: str, title: str
 ) -> System:
-    """What a section says, without a board around it: its memories have no other names."""
+    """A system from a section alone, without a board that names its memories."""
     facts = {
         "config": config,
         "memory_mode": memory_mode,

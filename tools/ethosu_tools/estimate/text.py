@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a person reads of an estimate, from its plain data."""
+"""Text of an estimate, from its plain data."""
 
 from typing import Any
 

@@ -29,7 +29,7 @@ _REFUSED = "FAIL.TXT"
 # A probe that has written an image may unmount its disk and show it again.
 _BACK_S = 10.0
 _LOOK_S = 0.2
-# What a probe's disk has, as Linux calls it: others, such as those of a network, are not looked at.
+# File systems of a probe's disk, in Linux's terms; others, such as network mounts, are skipped.
 _FILE_SYSTEMS = {"vfat", "msdos", "exfat"}
 # A disk whose cable was pulled may not answer, and never will.
 _ANSWER_S = 5.0
@@ -44,7 +44,7 @@ class _SilentError(Exception):
 
 
 def _answer(question: Callable[[], T], seconds: float | None = None) -> T:
-    """What a disk answers; _SilentError after so long (None: _ANSWER_S). OSError as it comes."""
+    """Ask a disk; _SilentError after `seconds` (None: _ANSWER_S). OSError passes through."""
     answers: list[T | BaseException] = []
 
     def ask() -> None:

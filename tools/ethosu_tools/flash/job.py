@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What all ways to flash a board share: the job, its steps, and how a vendor's tool is run."""
+"""Shared by all ways to flash a board: the job, its steps, running a vendor's tool."""
 
 import os
 import subprocess
@@ -95,7 +95,7 @@ def read_image(path: Path, largest: int | None = None) -> bytes:
 def tool_folder(job: Job, variable: str, file: str, missing: str) -> Path:
     """Folder of a vendor's tool: that of --tools, else of an environment variable.
 
-    SetupError with the sentence `missing` when there is none, or it has not the file.
+    SetupError with the sentence `missing` if there is no such folder, or the file is not in it.
     """
     named = job.tools or (os.environ.get(variable) and Path(os.environ[variable]))
     if not named:

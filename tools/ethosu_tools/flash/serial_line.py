@@ -32,7 +32,7 @@ MISSING = (
 )
 _TOOLS = {"Darwin": "we2_local_image_gen_macOS_arm64", "Windows": "we2_local_image_gen.exe"}
 
-# What the boot loader says, and what is typed then. The key also chooses XMODEM in its menu.
+# Prompts of the boot loader and the replies. The key also selects XMODEM in its menu.
 READY = b"Send data using the xmodem protocol"
 END = b"end file transmission and reboot system"
 _START = b"C\x15"  # a receiver says these until the first block comes

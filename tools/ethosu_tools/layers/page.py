@@ -113,7 +113,7 @@ def _facts(subject: Subject, proof: dict[str, Any]) -> str:
 
 
 def verdict(proof: dict[str, Any]) -> tuple[str, str, str]:
-    """What the comparison with the reference says: class, label, text."""
+    """Result of the comparison with the reference: CSS class, label, text."""
     label = "compared with TFLite's reference kernels"
     if "why" in proof:
         return "", label, f"no: {proof['why']}"

@@ -85,14 +85,14 @@ def look(model: Path, system: System, folder: Path, reference: Path | None = Non
 
 
 def inputs(subject: Subject, steps: int) -> list[list[Array]]:
-    """Random inputs of so many steps."""
+    """Random inputs for `steps` inferences."""
     random = np.random.default_rng(SEED)
     tensors = models.describe(subject.compiled, named=models.find_data(subject.compiled)).inputs
     return [arrays.random_inputs(tensors, random) for _ in range(steps)]
 
 
 def outputs(subject: Subject, given: list[list[Array]]) -> list[list[Array]]:
-    """What the simulator makes of inputs, step by step."""
+    """The simulator's outputs for these inputs, step by step."""
     with Simulation(subject.compiled, data=models.find_data(subject.compiled)) as simulation:
         return [simulation.step(each) for each in given]
 

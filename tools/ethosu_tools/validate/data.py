@@ -95,7 +95,7 @@ def _bad_label(source: str | Path, label: object, index: int, end: str = " on") 
 
 
 def _classes(path: Path, given: Array) -> Array:
-    """Classes as whole numbers; InputError names the first that is none."""
+    """Classes as whole numbers; InputError names the first that is not one."""
     if given.dtype.kind not in "biuf" or given.ndim != 1:
         raise InputError(
             f"the classes of {path} must be one whole number for each sample, found {given.dtype} "

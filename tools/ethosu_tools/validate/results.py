@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a block of samples came to; those of all blocks add up to the result."""
+"""Result of one block of samples; the sum over all blocks is the result of the run."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from ..tflite import Tensor
 
 # Errors of an output by size, in steps of its scale: none, up to 1, 2, 4, ..., and more.
 BINS = (0, 1, 2, 4, 8, 16, 32, 64, 128)
-# So many failures are kept, the first ones.
+# Number of failures that are kept, the first ones.
 FAILURES = 10
 
 

@@ -34,7 +34,7 @@ BLOCK = 64
 
 @dataclass(frozen=True)
 class Job:
-    """What is done with each block: models as their contents, so that a cluster has them too."""
+    """Settings of a run; models as bytes, so that a cluster has them too."""
 
     model: bytes
     name: str  # of its file
@@ -111,7 +111,7 @@ def dequantise(array: Array, tensor: Tensor) -> Array:
 
 
 class Notes:
-    """What is done, a line for each block; a line that is cut off is done again."""
+    """Finished blocks, one line each; a truncated line is computed again."""
 
     def __init__(self, path: Path, key: str) -> None:
         """Read the notes of the run that `key` stands for; others are dropped."""

@@ -106,7 +106,7 @@ def steps(rows: Array, tensor: Tensor) -> Array:
 
 
 def result(word: WakeWord, raw: Sequence[int], model: Oracle | Simulation) -> Result:
-    """What the word's rule makes of a model's raw outputs."""
+    """Apply the word's rule to a model's raw outputs."""
     output = model.outputs[0]
     seconds = model.inputs[0].shape[1] * SECONDS_PER_ROW  # of one inference
     probabilities = [(each - output.zero_point) * output.scale for each in raw]
