@@ -95,8 +95,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--on",
         default="qemu",
         metavar="WHERE",
-        help="qemu (an emulated board), sim (the simulated NPU alone, in this process) or the serial "
-        "port of a board (default: %(default)s)",
+        help="qemu (an emulated board), sim (the simulated NPU alone, in this process) or the "
+        "serial port of a board (default: %(default)s)",
     )
     boards.add_option(parser, "the board of qemu, and whose NPU it is")
     vela.add_npu_option(parser, "another NPU than the board's", default=None)
