@@ -74,9 +74,7 @@ class Layer:
         self.macs += other.macs
         self.commands += other.commands
         for counter in ("read", "written", "busy", "bounds"):
-            mine, theirs = getattr(self, counter), getattr(other, counter)
-            for key, count in theirs.items():  # update() would not keep the order of new keys
-                mine[key] += count
+            getattr(self, counter).update(getattr(other, counter))
 
 
 class Names:
