@@ -213,12 +213,12 @@ class Operation:
 
     @property
     def mode(self) -> str | None:
-        """Name of the operation's mode, None when it has none."""
+        """Name of the operation's mode; None if it has no modes."""
         return MODES.get(self.name, {}).get(self.param)
 
     @property
     def kind(self) -> str:
-        """What it does, in the words of commands: "CONV", "ELEMENTWISE ADD"."""
+        """Name and mode of the command: "CONV", "ELEMENTWISE ADD"."""
         return f"{self.name.removeprefix('NPU_OP_')} {self.mode or ''}".strip()
 
     def as_dict(self) -> dict[str, Any]:

@@ -50,12 +50,12 @@ class Result:
 
     @property
     def error(self) -> float:
-        """How far the estimate is off: +0.1 is 10 % too slow."""
+        """Relative error of the estimate: +0.1 is 10 % too slow."""
         return self.estimated_ms / self.point.measured_ms - 1
 
     @property
     def inside(self) -> bool:
-        """Is the measured latency in the interval that is promised?"""
+        """Is the measured latency within the promised interval?"""
         return self.low_ms <= self.point.measured_ms <= self.high_ms
 
 
@@ -108,7 +108,7 @@ def _array(path: Path) -> bytes:
 
 
 def compare(point: Point, model: bytes, work: Path) -> Result:
-    """Estimate a point's latency, compiling its model for the point's NPU if that is to do."""
+    """Estimate a point's latency; its model is compiled for the point's NPU if necessary."""
     system = systems.find(point.system, point.npu, point.weights)
     source = work / point.model
     source.write_bytes(model)
@@ -117,12 +117,12 @@ def compare(point: Point, model: bytes, work: Path) -> Result:
 
 
 def mean_error(results: Sequence[Result]) -> float:
-    """Mean of the errors without their signs."""
+    """Mean absolute error."""
     return sum(abs(each.error) for each in results) / len(results)
 
 
 def left_out(result: Result, results: Sequence[Result]) -> float | None:
-    """The error if all estimates were scaled by what points of other chips and models say.
+    """The error if estimates were scaled by the mean error of other chips and models.
 
     A scale that others agree on would show that the rules have a bias; None without others.
     """

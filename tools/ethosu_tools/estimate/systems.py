@@ -94,12 +94,12 @@ class System:
 
 
 def names() -> list[str]:
-    """All systems that can be asked about by name."""
+    """Names of all systems."""
     return [board.name for board in boards.every() if board.estimate] + list(_chips())
 
 
 def find(name: str, npu: str | None = None, weights: str | None = None) -> System:
-    """A board or chip, with another of its NPUs and with the weights elsewhere, if asked so."""
+    """A board or chip, optionally with another of its NPUs or with the weights elsewhere."""
     facts, own = _known(name)
     if npu and npu not in own:
         raise UsageError(f"{name} has {' and '.join(own)}, not {npu}")
@@ -191,7 +191,7 @@ def _of_a_file(
 
 
 def compile_for(model: Path, system: System, folder: Path) -> Path:
-    """The model compiled for a system, once; one that is compiled already stays as it is."""
+    """Compile a model for a system, once per folder; a compiled model is returned unchanged."""
     data = models.read(model)
     if models.is_program(data) or models.describe(model).npu:
         return model
@@ -236,7 +236,7 @@ def _section(parser: configparser.ConfigParser, name: str, *heirs: str) -> dict[
 
 
 def _number(section: Mapping[str, str], key: str, least: float, default: float | None) -> float:
-    """A number of a section, at least as large as said; a default of None: it has to be there."""
+    """A number of a section, at least `least`; required if `default` is None."""
     text = section.get(key.lower(), default)
     if text is None:
         raise InputError(f"{key} is missing")

@@ -20,7 +20,7 @@ __all__ = ["WAYS", "Job", "Step", "Way", "choose"]
 
 
 def choose(job: Job, asked: str | None) -> Way:
-    """Return the way asked for, else the usual one of the board."""
+    """Return the requested way, or the usual one of the board."""
     if not job.board.flash:
         raise InputError(
             f"{job.board.name} is not flashed by this tool: its board.toml has no [flash]; "

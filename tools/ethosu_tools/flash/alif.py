@@ -53,7 +53,7 @@ def contents(settings: Mapping[str, Any], binary: str, device_config: str) -> di
 
 
 def find(job: Job) -> tuple[Path, bool] | None:
-    """Folder of the toolkit, and whether it is MicroPython's edition (Python files); None: none."""
+    """Folder of the toolkit, and whether it is MicroPython's edition; None if not found."""
     on_path = (shutil.which(f"{_WRITE}{suffix}") for suffix in (".py", ""))
     named = job.tools or os.environ.get(VARIABLE) or next(filter(None, on_path), None)
     if not named:
@@ -67,7 +67,7 @@ def find(job: Job) -> tuple[Path, bool] | None:
 
 
 def steps(job: Job, settings: Mapping[str, Any]) -> list[Step]:
-    """Write the table of contents, have both packed, have both written."""
+    """Write the table of contents, pack it with the image, write both to the board."""
     found = find(job)
     folder, of_micropython = found or (Path("TOOLKIT"), True)
     image, work = job.image(".bin"), job.work if of_micropython else folder

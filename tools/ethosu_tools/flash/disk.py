@@ -64,7 +64,7 @@ def _answer(question: Callable[[], T], seconds: float | None = None) -> T:
 
 
 def mounted() -> list[Path]:
-    """Folders at which this computer has disks."""
+    """Mount points of disks."""
     if platform.system() == "Darwin":
         return sorted(_VOLUMES.iterdir())
     if platform.system() != "Linux":
@@ -117,7 +117,7 @@ def _is(kind: Callable[[], bool]) -> bool:
 
 
 def copy(image: Path, data: bytes, disk: Path) -> dict[str, Any]:
-    """Copy the image, then look what became of it; BoardError when it is not what was sent."""
+    """Copy the image and check the copy; BoardError if it differs."""
     target = disk / image.name
     refused = disk / _REFUSED
 
@@ -141,7 +141,7 @@ def copy(image: Path, data: bytes, disk: Path) -> dict[str, Any]:
 
 
 def _check(target: Path, data: bytes, refused: Path) -> str:
-    """Say what is seen of the image on the disk."""
+    """Describe the state of the image on the disk."""
     deadline = time.monotonic() + _BACK_S
     while not _is(target.parent.is_dir) and time.monotonic() < deadline:
         time.sleep(_LOOK_S)

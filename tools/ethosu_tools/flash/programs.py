@@ -43,7 +43,7 @@ def _call(command: Sequence[str | Path], missing: str, image: Path, largest: int
 
 
 def dfu_steps(job: Job, settings: Mapping[str, Any]) -> list[Step]:
-    """Have the user start the boot loader, dfu-util wait for it and write."""
+    """The user starts the boot loader; dfu-util waits for it and writes."""
     image = job.image(".bin")
     # In front of the comma would be the device as the running firmware shows it.
     command = ["dfu-util", "-w", "-d", f",{settings['device']}", "-a", str(settings["partition"])]
@@ -55,7 +55,7 @@ def dfu_steps(job: Job, settings: Mapping[str, Any]) -> list[Step]:
 
 
 def jlink_steps(job: Job, settings: Mapping[str, Any]) -> list[Step]:
-    """Write a script of commands, have J-Link follow it."""
+    """Write a script and run it with J-Link."""
     image, script = job.image(".bin"), job.work / "flash.jlink"
     lines = (
         "ExitOnError 1",
@@ -80,7 +80,7 @@ def jlink_steps(job: Job, settings: Mapping[str, Any]) -> list[Step]:
 
 
 def pyocd_steps(job: Job, settings: Mapping[str, Any]) -> list[Step]:
-    """Have pyOCD write the ELF file, which says itself what goes where."""
+    """Write the ELF file with pyOCD; it contains the addresses."""
     target = settings["target"]
     command: list[str | Path] = ["pyocd", "load", "--target", target, job.firmware]
     return [_call(command, _PYOCD_MISSING.replace("TARGET", target), job.firmware, None)]

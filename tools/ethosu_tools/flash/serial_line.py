@@ -52,7 +52,7 @@ _SHOWN_BYTES = 80
 
 
 class _Line:
-    """The open port, with waits that end."""
+    """The open port; all waits are bounded."""
 
     def __init__(self, port: str, baudrate: int) -> None:
         self._name = port
@@ -140,7 +140,7 @@ _SILENT.addHandler(logging.NullHandler())
 
 
 def send_image(job: Job, settings: Mapping[str, Any], data: bytes) -> dict[str, Any]:
-    """Have the boot loader take an image: menu, XMODEM, reboot."""
+    """Send an image to the boot loader: menu, XMODEM, reboot."""
     line = _Line(job.needs_port(), settings["baud"])
     try:
         job.ui.note("press the board's reset button")

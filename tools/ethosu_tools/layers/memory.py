@@ -33,7 +33,7 @@ class _Written:
     last: int
 
     def overlaps(self, region: int, low: int, high: int) -> bool:
-        """Has it some of these bytes?"""
+        """Does it overlap these bytes?"""
         return self.region == region and self.low < high and low < self.high
 
 
@@ -149,7 +149,7 @@ def _arena(subject: Subject, calls: list[_Call], *, shared: bool) -> dict[str, A
 
 
 def _ends(call: _Call, block: dict[str, Any], time: int, start: int, begin: int) -> dict[str, int]:
-    """Within a call: when an input of it is read last, when an output is written first."""
+    """When a call reads an input last, and writes an output first."""
     place = _SCRATCH, block["offset"] - start, block["offset"] - start + block["size"]
     found = {}
     reads = [each.last for each in call.given if each.overlaps(*place)]

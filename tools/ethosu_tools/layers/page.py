@@ -45,7 +45,7 @@ _NAMED = 3
 
 
 def build(subject: Subject, proof: dict[str, Any]) -> str:
-    """The whole page; `proof` is what subject.py says of the reference."""
+    """The whole page; `proof` is the comparison with the reference of subject.py."""
     title = f"{subject.model.name} on {subject.system.npu if subject.found else 'the CPU'}"
     npu = [layer for layer in subject.layers if layer.on_npu]
     parts = [

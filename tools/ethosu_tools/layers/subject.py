@@ -39,7 +39,7 @@ class Subject:
 
     @property
     def cycles(self) -> int:
-        """Of the NPU, in one inference."""
+        """Cycles of the NPU in one inference."""
         return self.found.cycles if self.found else 0
 
     def as_dict(self) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def outputs(subject: Subject, given: list[list[Array]]) -> list[list[Array]]:
 
 
 def difference(found: list[list[Array]], expected: list[list[Array]]) -> dict[str, Any]:
-    """How far outputs are from others: values in all, those that differ, largest, mean.
+    """Compare outputs with others: number of values, how many differ, largest and mean difference.
 
     InputError: they have not the same shapes.
     """
@@ -121,7 +121,7 @@ def difference(found: list[list[Array]], expected: list[list[Array]]) -> dict[st
 
 
 def compare_with_reference(subject: Subject, steps: int) -> dict[str, Any]:
-    """Compare outputs with TFLite's reference kernels; "why": the reason if that can't be done."""
+    """Compare outputs with TFLite's reference kernels; "why": the reason if they can't be."""
     if models.is_program(models.read(subject.compiled)):
         return {"why": "an ExecuTorch program is compared by its cases: ethosu run MODEL.bpte"}
     if subject.source is None:

@@ -54,7 +54,7 @@ class Layer:
 
     @property
     def on_npu(self) -> bool:
-        """Does the NPU compute it?"""
+        """Does it run on the NPU?"""
         return self.stream is not None
 
     @property
@@ -78,7 +78,7 @@ class Layer:
 
 
 class Names:
-    """Which operator of the model an operation of the NPU belongs to."""
+    """Maps operations of the NPU to operators of the model."""
 
     def __init__(self, compiled: Path) -> None:
         """Read a compiled model; a program, or a model without a debug table, has no names.

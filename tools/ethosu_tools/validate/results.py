@@ -29,7 +29,7 @@ class OutputError:
     histogram: list[int] = field(default_factory=lambda: [0] * (len(BINS) + 1))
 
     def add(self, other: "OutputError") -> None:
-        """Take in those of another block."""
+        """Add those of another block."""
         self.values += other.values
         self.differing += other.differing
         self.largest = max(self.largest, other.largest)
@@ -53,7 +53,7 @@ class Result:
     failures: list[int] = field(default_factory=list)
 
     def add(self, other: "Result") -> None:
-        """Take in a later block."""
+        """Add a later block."""
         for name in ("samples", "labelled", "top1", "topk", "exact", "agree", "reference_top1"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         counts = Counter[tuple[int, int]]()
@@ -115,7 +115,7 @@ def count_block(
 
 
 def _ranking(outputs: Array, tensor: Tensor) -> Array:
-    """For each sample its classes from the likeliest on; of one value, whether it is a half."""
+    """Classes of each sample, most likely first; for a single value, 1 if it is at least a half."""
     values = outputs.reshape(len(outputs), -1)
     if values.shape[1] == 1:
         ones = _real(values, tensor) >= 0.5

@@ -90,7 +90,7 @@ _workers: list[_Worker] = []
 
 
 def run_block(job: Job, start: int, samples: Samples) -> Result:
-    """Run a block, in whatever process this is; its model stays loaded for the next one."""
+    """Run a block in this process; the model stays loaded for the next one."""
     if not _workers or _workers[0].job != job:
         close()
         _workers.append(_Worker(job))
@@ -114,7 +114,7 @@ class Notes:
     """Finished blocks, one line each; a truncated line is computed again."""
 
     def __init__(self, path: Path, key: str) -> None:
-        """Read the notes of the run that `key` stands for; others are dropped."""
+        """Read the notes of the run with this `key`; discard others."""
         self._path = path
         self.done: dict[int, Result] = {}
         lines = path.read_text().splitlines() if path.is_file() else []
@@ -135,7 +135,7 @@ class Notes:
         self._write(start, result)
 
     def close(self, *, remove: bool) -> None:
-        """End; notes of a run that is complete are of no more use."""
+        """Close the file; `remove` it after a complete run."""
         self._file.close()
         if remove:
             self._path.unlink(missing_ok=True)
@@ -156,7 +156,7 @@ def run(
     scheduler: str | None,
     progress: Update,
 ) -> Result:
-    """Run all blocks that are not done; the sum of all, in their order."""
+    """Run all missing blocks; returns the sum of all, in order."""
     count = len(data.samples)
     missing = [start for start in range(0, count, BLOCK) if start not in notes.done]
     for start, result in _results(job, data, missing, workers, scheduler):
@@ -201,7 +201,7 @@ def _in_processes(
 
 
 def _begin_process() -> None:
-    """End with the process that started this one, however that ends; Ctrl-C is for that one."""
+    """Exit when the parent process exits; ignore Ctrl-C, which the parent handles."""
     qemu.die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 

@@ -120,7 +120,7 @@ def result(word: WakeWord, raw: Sequence[int], model: Oracle | Simulation) -> Re
 
 
 def reference(word: WakeWord, samples: Array) -> Result:
-    """What pymicro-features, TFLite's reference kernels and the word's rule make of a sound."""
+    """Result of pymicro-features, TFLite's reference kernels and the word's rule for a sound."""
     model = Oracle(word.model)
     inputs = steps(features(samples), model.inputs[0])
     raw = oracle.run(word.model, [inputs])["0"].astype(int).ravel()
