@@ -174,3 +174,22 @@ def test_models_with_cpu_operators_have_pages(ethosu, tmp_path, name):
     code, out, err = ethosu("report", source, "-o", tmp_path / "page.html", "--json")
     assert code == 0, err
     assert any(layer["on"] == "cpu" for layer in json.loads(out)["layers"])
+
+
+def test_commands_show_the_same_layers(ethosu, small_models, compiled, tmp_path):
+    model = compiled(small_models["small_cnn"])
+
+    def layers(key, *words):
+        code, out, err = ethosu(*words, "--json")
+        assert code == 0, err
+        return json.loads(out)[key]
+
+    reported = layers("layers", "report", model, "-o", tmp_path / "page.html")
+    assert layers("operators", "estimate", model) == reported
+    compared = layers("layers", "compare", model, model)
+    assert [row["a"] for row in compared] == [row["b"] for row in compared] == reported
+    traced = layers("layers", "trace", model)
+    names = [row["name"] for row in reported]
+    assert [row["name"] for row in traced] == names
+    assert [row["macs"] for row in traced] == [row["macs"] for row in reported]
+    assert {row["name"] for row in layers("debug_table", "inspect", model)} == set(names)
