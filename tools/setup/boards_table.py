@@ -7,22 +7,21 @@ a file is listed as not tested.
 """
 
 import json
-import re
 import subprocess
 import sys
+import tomllib
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from pathlib import Path
 
-from ethosu_tools import boards, paths
+from ethosu_tools import board_files, boards, paths
 
 _HEAD = """\
 | board | tests on QEMU 7.2 | on QEMU 10 | 64 KB by DMA, cache off; on | text, bytes | lines |
 | --- | --- | --- | --- | --- | --- |"""
 _QEMUS = ("installed", "newer")
 _ENDS = {"error": "errors", "failure": "failed", "skipped": "skipped"}
-_SOURCES = {".c", ".h", ".ld", ".mk", ".toml", ".ini"}
-_CHIP = re.compile(r"^include .*/(firmware/chips/\w+)/", re.M)
+_SOURCES = {".c", ".h", ".toml"}
 
 
 def tests(junit: Path) -> str:
@@ -55,9 +54,9 @@ def text_bytes(name: str) -> str:
 
 def lines(name: str) -> str:
     """Lines of the board's own folder, and of the chip's, which its boards share: "120 + 300"."""
-    folder = paths.root() / "boards" / name.partition("-")[0]
-    chip = _CHIP.search((folder / "board.mk").read_text())
-    folders = [folder, paths.root() / chip[1]] if chip else [folder]
+    folders = [paths.root() / "boards" / name.partition("-")[0]]
+    chip = tomllib.loads((folders[0] / board_files.FILE).read_text()).get("chip")
+    folders += [paths.root() / board_files.CHIPS / chip] if chip else []
     return " + ".join(
         str(
             sum(
