@@ -82,8 +82,8 @@ static const char *read_npu_memory(struct options *options, const char *value)
 
 static const char *read_console(struct options *options, const char *value)
 {
-    options->console = value;
-    return *value ? NULL : "pty or unix:PATH"; // the console itself judges the rest
+    options->console = strcmp(value, "pty") == 0;
+    return options->console ? NULL : "pty";
 }
 
 /** The devices, which do not exist yet, judge the name. */
