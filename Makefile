@@ -91,7 +91,7 @@ progress = $(if $(V),,| tools/setup/progress.sh "$(1)")
 # waits for a board has a time-out of its own, which counts what the board did.
 HANGS := -o faulthandler_timeout=1800 -o faulthandler_exit_on_timeout=true
 # A worker that has nothing left takes tests over from another.
-PYTEST = $(BIN)/pytest -n $(JOBS) --dist worksteal $(HANGS)
+PYTEST = $(BIN)/pytest -n $(JOBS) --dist worksteal --cpu $(HANGS)
 QUICK := -m "not slow and not page"
 
 # $(call field,NUMBER,ROW) of a table.
@@ -190,7 +190,7 @@ firmware: setup ## Build the firmware for BOARD (default: an emulated MPS3)
 	    $(call or_say,the firmware for $(BOARD) did not build; the lines above say where.)
 
 # What only tests use: the simulator with sanitizers and with fewer fast ways, driver and runtime
-# with sanitizers, fuzzers, the firmware with the newest MicroPython.
+# with sanitizers, fuzzers, firmware with the newest MicroPython and without the emulator.
 sim-variants: sim
 	@$(SUBMAKE) -C tools/npu_sim sanitize avx2 plain
 
@@ -207,6 +207,8 @@ fuzzers: $(STAMPS)/debian
 firmware-variants: firmware
 	@$(SUBMAKE) -C firmware MICROPYTHON_VERSION=$(NEWEST_MICROPYTHON) \
 	    $(call progress,firmware with MicroPython $(NEWEST_MICROPYTHON))
+	@$(SUBMAKE) -C firmware BOARD_EMULATOR=no $(call progress,firmware without the emulator)
+	@$(SUBMAKE) -C firmware BOARD=TEMPLATE BOARD_DIR=template BOARD_EMULATOR=no $(call progress,firmware for TEMPLATE)
 
 # The second opinion of host_tests/generator; its fixture asks for it.
 litert-newest: $(BUILD)/litert_newest/ready

@@ -18,8 +18,8 @@ from ..estimate.systems import System
 from ..fit import Fit
 from ..oracle import Oracle
 from ..sim import Simulation
-from . import layers
-from .layers import Layer
+from . import table, views
+from .table import Layer
 
 SEED = 0
 
@@ -44,7 +44,7 @@ class Subject:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
-        peak = layers.peak(self.system.npu)
+        peak = views.peak(self.system.npu)
         estimate = self.found.as_dict() if self.found else None
         if estimate:
             del estimate["layers"]
@@ -57,7 +57,7 @@ class Subject:
             "cycles": self.cycles,
             "estimate": estimate,
             "fit": self.fits and self.fits.as_dict(),
-            "layers": [layer.as_dict(self.cycles, peak) for layer in self.layers],
+            "layers": [views.as_dict(each, self.cycles, peak) for each in self.layers],
         }
 
 
@@ -80,7 +80,8 @@ def look(model: Path, system: System, folder: Path, reference: Path | None = Non
         found = latency.estimate(compiled, system) if on_npu else None
     except InputError as error:  # the user knows the model by its own name
         raise InputError(str(error).replace(str(compiled), str(model))) from error
-    rows = layers.collect(compiled, found) if found else list(layers.of_the_cpu(compiled))
+    operations, memories = (found.operations, system.memories) if found else ([], ())
+    rows = table.by_operator(compiled, operations, memories)
     fits = fit.on_board(fit.need_of(compiled, named), system.name)
     return Subject(model, source, compiled, system, found, rows, info, fits)
 

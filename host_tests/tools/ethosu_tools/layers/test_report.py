@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from ethosu_tools import make_mixed, make_model, svg, tflite
 from ethosu_tools.estimate import systems
+from ethosu_tools.layers import memory, subject, views
 from ethosu_tools.plan import picture
-from ethosu_tools.report import charts, memory, subject
 
 from host_tests.kit import needs
 from host_tests.tools.web import chromium
@@ -36,7 +36,7 @@ def test_layers_have_the_names_of_the_model_and_sum_up(looked_at, small_models, 
         sum(each.read) + sum(each.written) + each.commands for each in found.found.operations
     )
     assert sum(layer.bytes for layer in found.layers) == moved
-    first = found.layers[0].as_dict(found.cycles, 128)
+    first = views.as_dict(found.layers[0], found.cycles, 128)
     assert first["macs"] == 8 * 8 * 16 * 27 and 0 < first["mac_use"] < 1
 
 
@@ -58,7 +58,7 @@ def test_the_picture_shows_what_layers_on_the_npu_write(looked_at, npu):
 
 
 def test_a_colour_means_one_thing():
-    assert not set(charts.UNITS) & set(charts.MEMORIES)
+    assert not set(svg.UNITS) & set(svg.MEMORIES)
 
 
 def test_names_keep_both_ends():

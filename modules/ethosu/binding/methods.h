@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-/** What help() shows of the module, of its classes and methods; a terse build has no such texts. */
-#ifndef DOC_H
-#define DOC_H
+/** Texts for help(), which a terse build leaves out, and methods that are written in Python. */
+#ifndef METHODS_H
+#define METHODS_H
 
 #include "py/objstr.h"
 
@@ -28,5 +28,16 @@ extern const mp_obj_type_t binding_method_type;
     const struct binding_method object = {{&binding_method_type}, function, text}
 #define BINDING_DECLARE_METHOD(object) extern const struct binding_method object
 #endif
+
+/** Call a function of `_ethosu`. Raises. */
+mp_obj_t binding_call_frozen(qstr name, size_t n_args, const mp_obj_t *args, mp_map_t *kw_args);
+
+/** A method that is a function of `_ethosu`, with the text that help() shows. */
+#define BINDING_FROZEN_METHOD(object, name, text)                                         \
+    static mp_obj_t object##_call(size_t n_args, const mp_obj_t *args, mp_map_t *kw_args) \
+    {                                                                                     \
+        return binding_call_frozen(name, n_args, args, kw_args);                          \
+    }                                                                                     \
+    static BINDING_METHOD(object, object##_call, text)
 
 #endif

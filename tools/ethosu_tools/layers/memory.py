@@ -15,8 +15,8 @@ from typing import Any
 from .. import models, plan, tflite
 from ..tflite.reader import NPU_SCRATCH
 from ..trace import FeatureMap, Operation
-from .layers import Names, streams
 from .subject import Subject
+from .table import Names, with_streams
 
 _SCRATCH, _FAST = 1, 2  # regions of a command stream
 
@@ -95,10 +95,12 @@ def scratch(program: Path, operations: Sequence[Operation], size: int) -> dict[s
 
 def _calls(names: Names, operations: Sequence[Operation]) -> list[_Call]:
     calls: list[_Call] = []
-    for _, stream, operation in streams(operations):
+    for (stream, operation), name in zip(
+        with_streams(operations), names.of(operations), strict=True
+    ):
         if stream == len(calls):
             calls.append(_Call())
-        call, name = calls[stream], names.of(stream, operation)
+        call = calls[stream]
         if not call.columns or call.columns[-1] != name:
             call.columns.append(name)
         for map_ in (operation.ifm, operation.ifm2):

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from .. import fit
+from .. import fit, svg
 from ..estimate import roofline, text
 from ..plan import picture
-from ..svg import STYLE
-from . import charts, layers, memory
-from .layers import Layer
+from . import memory, views
 from .subject import Subject
+from .table import Layer
 
 PAGE = """\
 :root { color-scheme: light dark }
@@ -40,7 +39,7 @@ td:first-child { white-space: normal; overflow-wrap: anywhere; min-width: 16em; 
   .facts div, th, td { border-color: #3a424c }
   .good b { color: #62c583 } .bad b { color: #ef7a6c }
 }"""
-_HEAD = ("layer", "bound by", "share", "cycles", "MACs", "MAC use", "read", "written")
+_HEAD = ("layer", "bound", "share", "cycles", "MACs", "MAC use", "read", "written")
 # Layers that a summary names.
 _NAMED = 3
 
@@ -48,12 +47,12 @@ _NAMED = 3
 def build(subject: Subject, proof: dict[str, Any]) -> str:
     """The whole page; `proof` is what subject.py says of the reference."""
     title = f"{subject.model.name} on {subject.system.npu if subject.found else 'the CPU'}"
-    npu = [layer for layer in subject.layers if layer.cycles is not None]
+    npu = [layer for layer in subject.layers if layer.on_npu]
     parts = [
         "<!DOCTYPE html>",
         '<html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{escape(title)}</title><style>{STYLE}\n{PAGE}</style></head><body>",
+        f"<title>{escape(title)}</title><style>{svg.STYLE}\n{PAGE}</style></head><body>",
         f"<h1>{escape(title)}</h1>",
         _facts(subject, proof),
         "<h2>Layers</h2>",
@@ -63,10 +62,10 @@ def build(subject: Subject, proof: dict[str, Any]) -> str:
     if subject.found:
         parts += [
             "<h2>Cycles of each layer, by limiting unit</h2>",
-            _wide(charts.bars([(each.name, each.bounds) for each in npu], "cycles", charts.UNITS)),
+            _wide(svg.bars([(each.name, each.bounds) for each in npu], "cycles", svg.UNITS)),
             "<h2>Traffic of each layer, by memory</h2>",
             _wide(
-                charts.bars([(e.name, _traffic(e)) for e in npu], "bytes", charts.MEMORIES),
+                svg.bars([(e.name, _traffic(e)) for e in npu], "bytes", svg.MEMORIES),
             ),
             "<h2>Roofline</h2>",
             _wide(roofline.draw(subject.found, _points(npu)), "plot"),
@@ -87,7 +86,7 @@ def _facts(subject: Subject, proof: dict[str, Any]) -> str:
     cells = [("", "NPU", subject.system.npu if subject.found else "none: the CPU computes it all")]
     if subject.found:
         row = subject.found.as_dict()
-        peak = layers.peak(subject.system.npu)
+        peak = views.peak(subject.system.npu)
         macs = sum(layer.macs for layer in subject.layers)
         cells += [
             ("", f"estimate, {subject.system.name}, {row['clock_mhz']:g} MHz", text.figure(row)),
@@ -126,19 +125,9 @@ def verdict(proof: dict[str, Any]) -> tuple[str, str, str]:
 
 
 def _table(subject: Subject) -> str:
-    peak = layers.peak(subject.system.npu)
-    rows = [layer.as_dict(subject.cycles, peak) for layer in subject.layers]
-    return table(_HEAD, [_cells(row) for row in rows])
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table of HTML."""
-    lines = [_line("th", head), *(_line("td", row) for row in rows)]
-    return f"<table>{''.join(lines)}</table>"
-
-
-def _line(tag: str, cells: Sequence[str]) -> str:
-    return "<tr>" + "".join(f"<{tag}>{escape(each)}</{tag}>" for each in cells) + "</tr>"
+    peak = views.peak(subject.system.npu)
+    rows = [views.as_dict(layer, subject.cycles, peak) for layer in subject.layers]
+    return views.html(_HEAD, views.cells(rows, _HEAD))
 
 
 def _summary(subject: Subject) -> str:
@@ -146,9 +135,9 @@ def _summary(subject: Subject) -> str:
     rows = [row for row in subject.layers if row.cycles]
     if not rows:
         return "The CPU computes every layer; the estimate covers the NPU only."
-    rows.sort(key=lambda row: row.cycles or 0, reverse=True)
+    rows.sort(key=lambda row: row.cycles, reverse=True)
     named = [
-        f"{row.name} ({(row.cycles or 0) / max(1, subject.cycles):.0%}, limited by {row.bound})"
+        f"{row.name} ({row.cycles / max(1, subject.cycles):.0%}, limited by {row.bound})"
         for row in rows[:_NAMED]
     ]
     return f"Most of the time goes to {'; '.join(named)}."
@@ -169,25 +158,6 @@ def _not_in_roofline(rows: Sequence[Layer]) -> str:
     without = sum(1 for row in rows if not row.macs)
     left_out = f"; {without} layers without MACs are not shown" if without else ""
     return f"The numbers are those of the layers, the areas their shares of the time{left_out}."
-
-
-def _cells(row: dict[str, Any]) -> tuple[str, ...]:
-    if row["on"] == "cpu":
-        return (row["name"], "CPU: not in the estimate", "", "", "", "", "", "")
-    return (
-        row["name"],
-        row["bound"],
-        f"{row['share']:.1%}",
-        f"{row['cycles']:,}",
-        f"{row['macs']:,}",
-        "" if row["mac_use"] is None else f"{row['mac_use']:.0%}",
-        _amounts(row["read"]),
-        _amounts(row["written"]),
-    )
-
-
-def _amounts(amounts: dict[str, int]) -> str:
-    return ", ".join(f"{name} {count:,}" for name, count in amounts.items() if count)
 
 
 def _traffic(layer: Layer) -> dict[str, float]:
