@@ -7,7 +7,6 @@ a file is listed as not tested.
 """
 
 import contextlib
-import re
 import sys
 import tomllib
 import xml.etree.ElementTree as ElementTree
