@@ -10,6 +10,8 @@ from typing import Protocol
 from host_tests.kit import sharing
 
 C = Path(__file__).parent / "c"
+# Of the simulator's fuzz targets: the mutator of command streams.
+FUZZ = sharing.REPO / "tools/npu_sim/fuzz"
 BUILD = sharing.BUILD / "campaigns"
 
 Counts = dict[str, int]

@@ -19,7 +19,7 @@ from pathlib import Path
 from host_tests.kit import sharing
 from host_tests.modules.ethosu.driver import cbuild
 
-from .common import BUILD, C, Counts, FoundError, bits32
+from .common import BUILD, FUZZ, C, Counts, FoundError, bits32
 
 _RUNTIME = sharing.REPO / "modules/ethosu/runtime"
 _TESTS = sharing.REPO / "host_tests/modules/ethosu/runtime"
@@ -71,7 +71,9 @@ def _load(mutator: str, *options: str) -> Callable[[int], list[object]]:
 
 def _payloads(bits: int) -> list[object]:
     """What the program of c/payload.c is made from."""
-    return [C / "payload.c", *(path for path in _objects(bits) if _PAYLOADS.match(path.name))]
+    sources = [C / "payload.c", C / "change_payload.c", FUZZ / "mutate_stream.c"]
+    sources = [f"-I{FUZZ}", f"-I{FUZZ.parent}", *sources]
+    return [*sources, *(path for path in _objects(bits) if _PAYLOADS.match(path.name))]
 
 
 _TARGETS = {

@@ -17,16 +17,15 @@ from pathlib import Path
 from host_tests.kit import sharing
 from host_tests.modules.ethosu.driver import cbuild
 
-from .common import C, Counts, FoundError, bits32, repeat
+from .common import FUZZ, C, Counts, FoundError, bits32, repeat
 
 _DRIVER = cbuild.REPO / "modules/ethosu/driver"
 _VERIFIER = ("device_u*", *(f"ethosu_{part}" for part in ("fault", "products", "verify*")))
-_FUZZ = cbuild.REPO / "tools/npu_sim/fuzz"
 _SOURCES = [
     *(C / name for name in ("verdict.c", "change.c", "corpus.c")),
-    _FUZZ / "mutate_stream.c",
+    FUZZ / "mutate_stream.c",
 ]
-_FLAGS = [*cbuild.STRICT, "-Wshadow", *cbuild.INCLUDES, f"-I{C}", f"-I{_FUZZ}"]
+_FLAGS = [*cbuild.STRICT, "-Wshadow", *cbuild.INCLUDES, f"-I{C}", f"-I{FUZZ}"]
 
 
 def _runner() -> Path:

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+/**
+ * libFuzzer's mutator for payloads: most changes are those of mutate_stream.h, and the lengths
+ * before the stream follow. Random bytes seldom leave a stream that the verifier walks to its end.
+ */
+#include "ethosu_ext.h"
+#include "mutate_stream.h"
+
+#include <string.h>
+
+enum { WORD = 4, MOST_WORDS = 1 << 14, MOST_COMMANDS = 1024, MOST_CHANGES = 3, FAMILIES = 3 };
+
+/** Words of a COP2 payload that count bytes up to the end of the stream. */
+enum { COP2_TOTAL = 8, COP2_ENTRY_BYTES = 20 };
+
+/** In commands.def: a family does not have this command. */
+enum { NONE = -1 };
+
+size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
+
+/** The commands of a family, for a struct stream. */
+static uint32_t find_commands(uint32_t family, uint32_t *commands)
+{
+    static const struct {
+        uint32_t code;
+        int32_t masks[FAMILIES];
+    } rows[] = {
+#define OPERATION(code, name, u55, u65, u85, operator) {code, {u55, u65, u85}},
+#define CONTROL OPERATION
+#define REGISTER(code, name, u55, u65, u85) {code, {u55, u65, u85}},
+#define PAYLOAD REGISTER
+#include "commands.def"
+    };
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < sizeof rows / sizeof rows[0] && count < MOST_COMMANDS; i++) {
+        if (rows[i].masks[family] != NONE) {
+            commands[count++] = (uint32_t)rows[i].masks[family] << 16 | rows[i].code;
+        }
+    }
+    return count;
+}
+
+static uint32_t load(const uint8_t *at)
+{
+    uint32_t word;
+    memcpy(&word, at, WORD);
+    return word;
+}
+
+static void store(uint8_t *at, uint32_t word)
+{
+    memcpy(at, &word, WORD);
+}
+
+/** Write the stream's new length where the payload's form, COP1 or COP2, has it. */
+static void set_length(uint8_t *data, uint32_t offset, uint32_t old, uint32_t words)
+{
+    if (data[3] == '1') {
+        uint8_t *action = data + offset - WORD;
+        store(action, words << 16 | (words >> 16) << 8 | action[0]);
+        return;
+    }
+    store(data + COP2_TOTAL, load(data + COP2_TOTAL) + WORD * (words - old));
+    store(data + COP2_ENTRY_BYTES, load(data + COP2_ENTRY_BYTES) + WORD * (words - old));
+}
+
+static size_t change_stream(uint8_t *data, size_t size, size_t max_size,
+                            const struct ethosu_ext_payload *payload)
+{
+    static uint32_t words[MOST_WORDS], commands[MOST_COMMANDS];
+    uint32_t sizes[STREAM_REGIONS] = {65536, 262144, 4096};
+    uint32_t offset = (uint32_t)(payload->stream - data);
+    uint32_t old = (uint32_t)payload->stream_bytes / WORD;
+    size_t room = old + (max_size - size) / WORD;
+    struct stream stream = {
+        .commands = commands,
+        .command_count = find_commands(draw(FAMILIES), commands),
+        .words = words,
+        .count = old,
+        .most = (uint32_t)(room < MOST_WORDS ? room : MOST_WORDS),
+        .sizes = sizes,
+    };
+    memcpy(words, payload->stream, payload->stream_bytes);
+    for (uint32_t changes = 1 + draw(MOST_CHANGES); changes > 0; changes--) {
+        stream_mutate(&stream);
+    }
+    size_t behind = size - offset - WORD * (size_t)old;
+    uint8_t *end = data + offset + WORD * (size_t)stream.count;
+    memmove(end, data + size - behind, behind);
+    memcpy(data + offset, words, WORD * (size_t)stream.count);
+    set_length(data, offset, old, stream.count);
+    return (size_t)(end - data) + behind;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
+{
+    struct ethosu_ext_payload payload;
+    draw_from(seed);
+    if (draw(4) == 0 || ethosu_ext_parse_payload(data, size, &payload, NULL) != 0 ||
+        payload.stream_bytes > WORD * MOST_WORDS) {
+        return LLVMFuzzerMutate(data, size, max_size);
+    }
+    if (draw(8) == 0) {
+        size_t head = (size_t)(payload.stream - data);
+        LLVMFuzzerMutate(data, head, head);
+        return size;
+    }
+    return change_stream(data, size, max_size, &payload);
+}
