@@ -8,7 +8,6 @@ ToolError is a finding, and so are more calls of functions than CALLS_PER_BYTE a
 from __future__ import annotations
 
 import random
-import struct
 import sys
 import tempfile
 import traceback
@@ -25,11 +24,12 @@ from ethosu_tools.plan import plan_file, record
 from ethosu_tools.romfs import load_image
 from ethosu_tools.tflite import model_metadata
 
+from host_tests.kit.damage import damaged
+
 from .common import Counts, FoundError, repeat
 
 CALLS = 200_000
 CALLS_PER_BYTE = 500
-_WORDS = (0, 1, 2, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x10000, 2**31 - 1, 2**31, 2**32 - 1)
 
 _TABLES = {debug_table.NAME: debug_table.parse, record.RECORD_NAME: record.decode}
 
@@ -85,23 +85,6 @@ READERS: dict[str, tuple[Callable[[Path, bytes], None], ...]] = {
     "sources": (_describe, _labels),
     "tables": (_debug_database,),
 }
-
-
-def damaged(data: bytes, draw: random.Random) -> bytes:
-    """One to four changes: of a word, of a byte, a cut, a repeated piece."""
-    out = bytearray(data)
-    for _ in range(draw.randint(1, 4)):
-        at = draw.randrange(len(out)) & ~3
-        match draw.randrange(8):
-            case 0:
-                del out[draw.randrange(8, len(out) + 1) :]
-            case 1:
-                out[at:at] = out[at : at + draw.randrange(64)]
-            case 2 | 3:
-                out[draw.randrange(len(out))] = draw.randrange(256)
-            case _:
-                out[at : at + 4] = struct.pack("<I", draw.choice(_WORDS))
-    return bytes(out)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,8 @@ from ethosu_tools import arrays
 from ethosu_tools.errors import InputError, UsageError
 from ethosu_tools.tflite import Tensor
 
+from host_tests.kit.damage import damaged
+
 X = Tensor("x", (1, 3), "int8", 0.5, 0)
 Y = Tensor("y", (2,), "int16", 0.5, 0)
 
@@ -253,10 +255,7 @@ def test_damaged_archive_is_read_or_one_sentence(tmp_path):
     np.savez_compressed(file, **{"0": np.arange(100, dtype=np.int8), "1": np.zeros((3, 4))})
     dice, whole = random.Random(1), file.getvalue()
     for _ in range(400):
-        data = bytearray(whole)
-        for _ in range(dice.choice((1, 1, 2, 5))):
-            data[dice.randrange(4, len(data))] = dice.randrange(256)
-        path.write_bytes(data)
+        path.write_bytes(damaged(whole, dice))
         try:
             arrays.load(path)
         except InputError:
