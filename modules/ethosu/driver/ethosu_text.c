@@ -45,8 +45,8 @@ static const char *put_argument(struct ethosu_text *text, const char *directive,
         const bool limited = *directive == '.';
         const int limit = limited ? va_arg(*arguments, int) : 0;
         const char *bytes = va_arg(*arguments, const char *);
-        const char *end = bytes + (limited ? (size_t)limit : strlen(bytes));
-        while (bytes != end) {
+        // Of no bytes the pointer may be NULL, to which not even 0 may be added.
+        for (size_t left = limited ? (size_t)limit : strlen(bytes); left > 0; left--) {
             ethosu_ext_text_char(text, *bytes++);
         }
         return directive + (limited ? strlen(".*s") : 1);
