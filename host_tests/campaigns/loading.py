@@ -30,7 +30,9 @@ _WRAPPED_NPU += [f"ethosu_ext_{name}" for name in ("prepare", "start", "wait_pro
 _FLAGS = [*cbuild.STRICT, "-O2", "-fsanitize=fuzzer,address,undefined"]
 _FLAGS += ["-fno-sanitize-recover=all", f"-I{_RUNTIME}", f"-I{_TESTS}", *cbuild.INCLUDES]
 _BOARD = _TESTS / "board_none.c"
-_LOAD = [*(C / name for name in ("load.c", "steps.c", "change_table.c")), _TESTS / "exercise.c"]
+_PAYLOAD = [f"-I{FUZZ}", f"-I{FUZZ.parent}", C / "change_payload.c", FUZZ / "mutate_stream.c"]
+_LOAD = [C / name for name in ("load.c", "steps.c", "change_table.c")]
+_LOAD += [_TESTS / "exercise.c", *_PAYLOAD]
 # Of the driver, what reads a payload and verifies its stream.
 _PAYLOADS = re.compile(r"device_u|ethosu_(payload|verify|fault|sentences|text|products)")
 
@@ -71,9 +73,8 @@ def _load(mutator: str, *options: str) -> Callable[[int], list[object]]:
 
 def _payloads(bits: int) -> list[object]:
     """What the program of c/payload.c is made from."""
-    sources = [C / "payload.c", C / "change_payload.c", FUZZ / "mutate_stream.c"]
-    sources = [f"-I{FUZZ}", f"-I{FUZZ.parent}", *sources]
-    return [*sources, *(path for path in _objects(bits) if _PAYLOADS.match(path.name))]
+    objects = [path for path in _objects(bits) if _PAYLOADS.match(path.name)]
+    return [C / "payload.c", *_PAYLOAD, *objects]
 
 
 _TARGETS = {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-/**
- * libFuzzer's mutator for payloads: most changes are those of mutate_stream.h, and the lengths
- * before the stream follow. Random bytes seldom leave a stream that the verifier walks to its end.
- */
+/** See change_payload.h. */
+#include "change_payload.h"
+
 #include "ethosu_ext.h"
+#include "libfuzzer.h"
 #include "mutate_stream.h"
 
 #include <string.h>
@@ -15,9 +15,6 @@ enum { COP2_TOTAL = 8, COP2_ENTRY_BYTES = 20 };
 
 /** In commands.def: a family does not have this command. */
 enum { NONE = -1 };
-
-size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
 
 /** The commands of a family, for a struct stream. */
 static uint32_t find_commands(uint32_t family, uint32_t *commands)
@@ -93,10 +90,9 @@ static size_t change_stream(uint8_t *data, size_t size, size_t max_size,
     return (size_t)(end - data) + behind;
 }
 
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
+size_t change_payload(uint8_t *data, size_t size, size_t max_size)
 {
     struct ethosu_ext_payload payload;
-    draw_from(seed);
     if (draw(4) == 0 || ethosu_ext_parse_payload(data, size, &payload, NULL) != 0 ||
         payload.stream_bytes > WORD * MOST_WORDS) {
         return LLVMFuzzerMutate(data, size, max_size);

@@ -6,19 +6,6 @@
 
 #define MOST_RANK 8u
 
-static uint32_t state;
-
-void draw_from(unsigned seed)
-{
-    state = seed;
-}
-
-uint32_t draw(uint32_t below)
-{
-    state = state * 1664525u + 1013904223u;
-    return (state >> 8) % below;
-}
-
 uint32_t boundary(uint32_t old)
 {
     static const uint32_t fixed[] = {

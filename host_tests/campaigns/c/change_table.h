@@ -5,21 +5,13 @@
 #define CHANGE_TABLE_H
 
 #include "flatbuffer.h"
+#include "libfuzzer.h"
+#include "mutate_stream.h"
 
 #include <stddef.h>
 
 /** A mutator makes one to so many changes. */
 #define MOST_CHANGES 2u
-
-/** Of libFuzzer: change bytes, knowing nothing of them. */
-size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
-
-/** A mutator, which libFuzzer calls. */
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
-
-/** A number below `below`, from the sequence that draw_from() begins. */
-uint32_t draw(uint32_t below);
-void draw_from(unsigned seed);
 
 /** A value at a boundary, or next to the old one. */
 uint32_t boundary(uint32_t old);

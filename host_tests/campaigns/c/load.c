@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #include "builder.h"
 #include "exercise.h"
+#include "libfuzzer.h"
 #include "load_npu.h"
 #include "steps.h"
 
@@ -40,8 +41,6 @@
 #ifndef RUN_EVERY
 #define RUN_EVERY 1u
 #endif
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct {
     uint64_t inputs, loaded, run, run_on_npu, cut_short, most_load_steps;

@@ -14,6 +14,7 @@
 #include <sys/time.h>
 
 #include "fuzz.h"
+#include "libfuzzer.h"
 
 enum { MEMORY_BYTES = 1 << 13, BASE = 0x10000000, HEADER = 3, OPERATIONS = 64, LIMIT = 20000 };
 enum {
@@ -31,8 +32,6 @@ struct world {
     uint8_t *stream;
     size_t stream_bytes;
 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static uint8_t *map(void *context, const struct npu_access *access)
 {

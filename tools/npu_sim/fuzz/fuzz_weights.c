@@ -14,10 +14,9 @@
 #include "../product.h"
 #include "../weight_order.h"
 #include "fuzz.h"
+#include "libfuzzer.h"
 
 enum { CAPACITY = 1 << 12, SYMBOLS = 1 << 14, CHOICES = 16 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void decode_mlw(const uint8_t *stream, size_t size)
 {

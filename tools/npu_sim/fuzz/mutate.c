@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "fuzz.h"
+#include "libfuzzer.h"
 #include "mutate_stream.h"
 
 enum {
@@ -12,9 +13,6 @@ enum {
     MOST_COMMANDS = 1024,
     MOST_CHANGES = 2
 };
-
-size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
 
 /** The commands of a config, for a struct stream. */
 static uint32_t find_commands(const char *config, uint32_t *commands)

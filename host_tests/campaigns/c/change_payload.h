@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+/** The mutator of payloads, for libFuzzer's targets: alone, or in a program's delegate. */
+#ifndef CHANGE_PAYLOAD_H
+#define CHANGE_PAYLOAD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/**
+ * Change a payload: mostly its stream, by mutate_stream.h, and then the lengths before it;
+ * sometimes what is before the stream, or any bytes. Random bytes seldom leave a stream that the
+ * verifier walks to its end.
+ *
+ * @return  its new size, at most `max_size`
+ */
+size_t change_payload(uint8_t *data, size_t size, size_t max_size);
+
+#endif
