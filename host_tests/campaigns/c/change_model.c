@@ -3,7 +3,10 @@
  * libFuzzer's mutator for models: most changes know the format, and give shapes, counts,
  * indices and options values at a boundary. Random bytes seldom get past the first check.
  */
+#include "change_payload.h"
 #include "change_table.h"
+
+#include <string.h>
 
 /** Fields of TensorFlow Lite's schema, by number. */
 enum {
@@ -82,11 +85,17 @@ static void change_operator(struct flatbuffer *fb, uint32_t graph)
     change_vector(fb, &vector);
 }
 
-/** A word of a constant: of a plan, of offsets, of sizes that an operator takes as data. */
+/** A constant: a payload, or a word of a plan, of offsets, of sizes that an operator takes as data.
+ */
 static void change_constant(struct flatbuffer *fb, uint32_t model)
 {
     uint32_t buffer = any_of(fb, model, MODEL_BUFFERS);
     struct fb_vector bytes = get_vector(fb, buffer, BUFFER_DATA, 1);
+    uint8_t *content = (uint8_t *)(uintptr_t)fb->data + bytes.position;
+    if (bytes.count >= 8 && memcmp(content, "COP", 3) == 0 && draw(4) != 0) {
+        change_payload_in_place(content, bytes.count);
+        return;
+    }
     struct fb_vector words = {bytes.position, bytes.count / 4};
     change_vector(fb, &words);
 }

@@ -13,6 +13,9 @@ enum { WORD = 4, MOST_WORDS = 1 << 14, MOST_COMMANDS = 1024, MOST_CHANGES = 3, F
 /** Words of a COP2 payload that count bytes up to the end of the stream. */
 enum { COP2_TOTAL = 8, COP2_ENTRY_BYTES = 20 };
 
+/** Action of a COP1 payload that does nothing. */
+enum { COP1_NOP = 5 };
+
 /** In commands.def: a family does not have this command. */
 enum { NONE = -1 };
 
@@ -103,4 +106,11 @@ size_t change_payload(uint8_t *data, size_t size, size_t max_size)
         return size;
     }
     return change_stream(data, size, max_size, &payload);
+}
+
+void change_payload_in_place(uint8_t *data, size_t size)
+{
+    for (size_t at = change_payload(data, size, size); size - at >= WORD; at += WORD) {
+        store(data + at, COP1_NOP);
+    }
 }

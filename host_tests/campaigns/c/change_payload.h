@@ -15,4 +15,7 @@
  */
 size_t change_payload(uint8_t *data, size_t size, size_t max_size);
 
+/** The same for a payload inside of a file; a shorter stream leaves actions that do nothing. */
+void change_payload_in_place(uint8_t *data, size_t size);
+
 #endif

@@ -154,15 +154,6 @@ static void change_memory(struct program *program)
     change_vector(fb, &words);
 }
 
-/** A shorter stream leaves actions of COP1 that do nothing. */
-static void change_payload_in_place(uint8_t *data, uint32_t size)
-{
-    static const uint32_t nop = 5;
-    for (size_t at = change_payload(data, size, size); size - at >= sizeof nop; at += sizeof nop) {
-        memcpy(data + at, &nop, sizeof nop);
-    }
-}
-
 /** A block's name or size, a word of its contents, or (its command stream, too) any of its bytes.
  */
 static void change_block(uint8_t *block, uint32_t size)
