@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /** Builds short texts without the C library's printf; the driver and the runtime use it. */
-#ifndef ETHOSU_FORMAT_H
-#define ETHOSU_FORMAT_H
+#ifndef ETHOSU_TEXT_H
+#define ETHOSU_TEXT_H
 
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,19 +14,21 @@ struct ethosu_text {
     size_t length;
 };
 
-/** Append a character; '?' replaces all but printable ASCII, since names come from files. */
+/** Append a character; '?' replaces anything but printable ASCII, since names come from files. */
 void ethosu_ext_text_char(struct ethosu_text *text, char c);
 
-void ethosu_ext_text_bytes(struct ethosu_text *text, const char *bytes, size_t count);
-void ethosu_ext_text_string(struct ethosu_text *text, const char *string);
-
-/** Append a number in decimal. */
-void ethosu_ext_text_decimal(struct ethosu_text *text, uint32_t number);
+/** Append what printf() would write; understands %s, %.*s, %d, %u and %x (int, unsigned int). */
+void ethosu_ext_text_print(struct ethosu_text *text, const char *format, ...)
+#ifdef __GNUC__
+    __attribute__((format(printf, 2, 3)))
+#endif
+    ;
+void ethosu_ext_text_vprint(struct ethosu_text *text, const char *format, va_list *arguments);
 
 /** Append a number in hexadecimal, without a prefix. */
 void ethosu_ext_text_hex(struct ethosu_text *text, uint64_t number);
 
-/** End the text with a NUL, as long as size is not 0; returns `length`. */
+/** End the text with a NUL unless size is 0; returns `length`. */
 size_t ethosu_ext_text_end(const struct ethosu_text *text);
 
 #endif
