@@ -346,7 +346,7 @@ endef
 $(foreach board,$(EMULATED),$(eval $(call suite_rule,$(board))))
 
 boards-table: setup ## Print what the tests of each board came to, its image's size and its lines
-	@$(BIN)/python tools/setup/boards_table.py $(BUILD)/suites
+	@PYTHONPATH=. $(BIN)/python tools/setup/boards_table.py $(BUILD)/suites
 
 test-linux: plugin ## Boot Debian's kernel, whose own driver runs models on the emulated NPU
 	$(call say,Linux)

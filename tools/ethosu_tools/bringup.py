@@ -118,7 +118,7 @@ _answer = (_same, _stat[0] * _stat[3])
 
 
 class CheckError(Exception):
-    """A check found what is wrong; its text says what was found and what was expected."""
+    """A check failed; the text says what was found and what was expected."""
 
 
 @dataclass
@@ -133,7 +133,7 @@ class Bench:
 
 @dataclass(frozen=True)
 class Check:
-    """One check; `run` returns what it saw. It needs another one to have passed, or none.
+    """One check; `run` returns its finding. It may need another check to have passed.
 
     `advice` has what a failure means, by a pattern in the text of that failure.
     """
@@ -147,7 +147,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a check."""
+    """Result of a check."""
 
     check: Check
     state: str
@@ -437,7 +437,7 @@ CHECKS = (
 
 
 def run(connect: Callable[[], Board], facts: BoardFacts | None = None) -> Iterator[Outcome]:
-    """Yield what becomes of each check, as soon as it is known; the board is closed at the end."""
+    """Yield the outcome of each check as soon as it is known; closes the board at the end."""
     passed: set[str] = set()
     bench = None
     gone = ""
@@ -461,7 +461,7 @@ def run(connect: Callable[[], Board], facts: BoardFacts | None = None) -> Iterat
 
 
 def _settle(bench: Bench | None, error: Exception) -> str:
-    """Find the prompt again after a failure; else say why nothing more can be run."""
+    """Return to the prompt after a failure; otherwise, the reason why no more checks can run."""
     if bench is None:
         return "it needs prompt"
     if not isinstance(error, BoardTimeoutError | BoardLinkError):

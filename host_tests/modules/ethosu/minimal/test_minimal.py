@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: MIT
 """A build that leaves out all it may: it works, it is small, it refuses in numbers."""
 
-import json
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +13,7 @@ from ethosu_tools.errors import RemoteError
 from ethosu_tools.qemu import Machine
 
 from host_tests.kit import sharing
+from host_tests.modules.ethosu import overhead
 
 OPTIONS = (
     "ETHOSU_VERIFY=0",
@@ -100,17 +99,14 @@ def minimal(repo, tmp_path_factory):
 
 @pytest.mark.slow
 def test_it_is_small_and_fast(minimal, small_models):
-    command = [sys.executable, "-m", "ethosu_tools.cli", "bench", "overhead", "--json"]
-    command += ["--firmware", minimal, small_models["small_cnn"]]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-    figures = json.loads(done.stdout)
+    figures = overhead.measure([small_models["small_cnn"]], firmware=minimal)
     text = figures["text_bytes"]
     assert "runtime/kernels" not in text and figures["u85_text_bytes"] == 0
     assert figures["text_bytes_without_kernels"] == sum(text.values()) <= TEXT_MOST
     assert sum(text.values()) - text["binding"] <= C_TEXT_MOST
     row = figures["models"]["small_cnn"]
     assert row["verifier_instructions_per_word"] < 1
-    assert row["instructions_per_invoke_in_c"] <= figures["aims"]["instructions_per_invoke_in_c"]
+    assert row["instructions_per_invoke_in_c"] <= overhead.AIMS["instructions_per_invoke_in_c"]
 
 
 @pytest.mark.slow

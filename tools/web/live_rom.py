@@ -5,10 +5,9 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-
-from . import make_model, selftest
-from .vela import compile_model
-from .wakeword import speech, words
+from ethosu_tools import make_model, selftest
+from ethosu_tools.vela import compile_model
+from ethosu_tools.wakeword import speech, words
 
 NPU = "ethos-u55-128"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs on the board for `ethosu bench overhead`: counts instructions and bytes of a model."""
+"""Runs on the board for overhead.py: counts instructions and bytes of a model."""
 
 import gc
 

@@ -5,25 +5,25 @@ import zlib
 
 import numpy as np
 import pytest
-from ethosu_tools import objects
 from ethosu_tools.oracle import Oracle
 
 from host_tests.modules.ethosu.image import definition
 from host_tests.modules.ethosu.image.definition import AREA, PAD, RGB565, Case
+from tools.web import discs
 
 
 @pytest.fixture(scope="module")
 def found(repo, board_npu):
-    return objects.find(repo / "modules/ethosu/examples/objects.py", board_npu)
+    return discs.find(repo / "modules/ethosu/examples/objects.py", board_npu)
 
 
 @pytest.fixture(scope="module")
 def scores(tmp_path_factory):
     """What TFLite's reference kernels say of the picture, resized by the definition."""
     path = tmp_path_factory.mktemp("discs") / "discs.tflite"
-    path.write_bytes(objects.discs_model())
-    width, height = objects.SIZE
-    pixels = np.frombuffer(objects.to_565(objects.discs_picture())[4:], np.uint8)
+    path.write_bytes(discs.make_model())
+    width, height = discs.SIZE
+    pixels = np.frombuffer(discs.to_565(discs.make_picture())[4:], np.uint8)
     case = Case(pixels.reshape(height, width, 2), RGB565, (96, 96, 3), fit=PAD, filter=AREA)
     seen = (definition.write(case) ^ 128).view(np.int8)
     (raw,) = Oracle(path).step([seen[None]])
@@ -31,9 +31,9 @@ def scores(tmp_path_factory):
 
 
 def test_each_disc_is_found_once_where_it_is(found):
-    assert len(found) == len(objects.DISCS)
+    assert len(found) == len(discs.DISCS)
     cell = 320 / 12
-    for label, (x, y), radius in objects.DISCS:
+    for label, (x, y), radius in discs.DISCS:
         near = [
             each
             for each in found
@@ -47,7 +47,7 @@ def test_each_disc_is_found_once_where_it_is(found):
 
 
 def test_scores_are_the_references(found, scores):
-    best = {label: scores[..., index].max() for index, label in enumerate(objects.LABELS)}
+    best = {label: scores[..., index].max() for index, label in enumerate(discs.LABELS)}
     for label in ("red", "green"):
         assert max(each.score for each in found if each.label == label) == best[label]
     every = set(scores.flat)
@@ -55,11 +55,11 @@ def test_scores_are_the_references(found, scores):
 
 
 def test_boxes_are_drawn_into_a_png():
-    picture = objects.discs_picture()
-    drawn = objects.draw(picture, [objects.Found("red", 1.0, (10, 20, 40, 30))])
+    picture = discs.make_picture()
+    drawn = discs.draw(picture, [discs.Found("red", 1.0, (10, 20, 40, 30))])
     changed = (drawn != picture).any(axis=2)
     assert changed[20:50, 10:50].sum() == changed.sum() == 40 * 30 - 34 * 24
-    data = objects.png(drawn)
+    data = discs.png(drawn)
     start = data.index(b"IDAT") + 4
     size = int.from_bytes(data[start - 8 : start - 4], "big")
     rows = np.frombuffer(zlib.decompress(data[start : start + size]), np.uint8).reshape(240, -1)

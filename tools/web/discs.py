@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""An emulated board finds discs in a picture: `python -m ethosu_tools.objects found.png`.
+"""An emulated board finds discs in a picture: `python tools/web/discs.py found.png`.
 
 The model has the shape of a FOMO detector: the mean of 8 x 8 pixels, then a convolution that tells
 red and green from the rest. Its few weights are written here, so nothing has to be downloaded.
@@ -15,15 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-
-from . import paths, romfs, tflite
-from .arrays import Array
-from .board import QemuBoard
-from .files import write_whole
-from .qemu import Machine
-from .tflite import model_metadata
-from .tflite.writer import Graph, write
-from .vela import compile_model
+from ethosu_tools import paths, romfs, tflite
+from ethosu_tools.arrays import Array
+from ethosu_tools.board import QemuBoard
+from ethosu_tools.files import write_whole
+from ethosu_tools.qemu import Machine
+from ethosu_tools.tflite import model_metadata
+from ethosu_tools.tflite.writer import Graph, write
+from ethosu_tools.vela import compile_model
 
 NPU = "ethos-u55-128"
 LABELS = ("nothing", "red", "green")
@@ -46,7 +45,7 @@ class Found:
     box: tuple[int, int, int, int]
 
 
-def discs_model() -> bytes:
+def make_model() -> bytes:
     """The model, int8, for pictures of 96 x 96 with 3 channels from 0 to 1."""
     graph = Graph("discs")
     step, cells = 1 / 255, _SIDE // _STRIDE
@@ -78,7 +77,7 @@ def discs_model() -> bytes:
     return write([graph], "discs")
 
 
-def discs_picture() -> Array:
+def make_picture() -> Array:
     """A picture of discs on a grey ramp: uint8, height x width x 3."""
     width, height = SIZE
     y, x = np.mgrid[:height, :width]
@@ -100,12 +99,12 @@ def rom_files(npu: str = NPU) -> dict[str, bytes]:
     """What the example of modules/ethosu/examples loads."""
     with tempfile.TemporaryDirectory(prefix="ethosu-") as folder:
         source, out = Path(folder) / "discs.tflite", Path(folder) / "out.tflite"
-        source.write_bytes(discs_model())
+        source.write_bytes(make_model())
         compile_model(source, npu, out)
         ends = tflite.describe(out)
         told = model_metadata.Told(LABELS)
         model = model_metadata.write(out.read_bytes(), told, len(ends.inputs), len(ends.outputs))
-    return {"discs.tflite": model, "discs.565": to_565(discs_picture())}
+    return {"discs.tflite": model, "discs.565": to_565(make_picture())}
 
 
 def find(script: Path, npu: str = NPU) -> list[Found]:
@@ -151,13 +150,13 @@ def png(picture: Array) -> bytes:
 
 def main(arguments: list[str] | None = None) -> None:
     """Find, tell, draw."""
-    parser = argparse.ArgumentParser(prog="objects", description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("output", type=Path, metavar="FILE.png", help="the picture with boxes")
     args = parser.parse_args(arguments)
     found = find(paths.root() / "modules/ethosu/examples/objects.py")
     for each in found:
         print(f"{each.label:<6} {each.score:.2f} at {each.box}")
-    write_whole(args.output, png(draw(discs_picture(), found)))
+    write_whole(args.output, png(draw(make_picture(), found)))
     print(f"{len(found)} objects; the boxes are drawn in {args.output}")
 
 
