@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`ethosu bench audio`: instructions that the front ends take for 10 ms of sound.
 
-A firmware that was built with ETHOSU_AUDIO_MVE=0 shows what MVE (Helium) saves.
+A firmware that was built with CFLAGS_EXTRA=-DETHOSU_AUDIO_MVE=0 shows what MVE (Helium) saves.
 """
 
 import argparse

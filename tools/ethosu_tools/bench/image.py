@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`ethosu bench image`: instructions that ethosu_image takes for a pixel of a tensor.
 
-A firmware that was built with ETHOSU_IMAGE_MVE=0 shows what MVE (Helium) saves.
+A firmware that was built with CFLAGS_EXTRA=-DETHOSU_IMAGE_MVE=0 shows what MVE (Helium) saves.
 """
 
 import argparse
