@@ -47,10 +47,11 @@ EVENTS = (
     ("AXI0_RD_DATA_BEAT_RECEIVED", "AXI0_WR_DATA_BEAT_WRITTEN", "AXI1_RD_DATA_BEAT_RECEIVED"),
 )
 _TIMEOUT_S = 300
-# The NPU stays on, so that the counters see all of it; the first inference warms caches up.
+# The runner's model, {name}, makes room for this one, whose NPU stays on, so that the counters see
+# all of it; the first inference warms caches up.
 _PREPARE = """\
 import ethosu, gc, time
-_model = _npu = None
+{name} = _npu = None
 gc.collect()
 _npu = ethosu.reserve(powered=True)
 _bench = ethosu.Model({path!r}{data}, npu=_npu{verify})
@@ -142,7 +143,7 @@ def _work(looked: Subject) -> dict[str, Any]:
 
 
 def _measure(args: argparse.Namespace, looked: Subject, ui: Ui) -> dict[str, Any]:
-    """What the board says: times, counters, instructions."""
+    """Times, counters and instructions, measured on the board."""
     named = models.find_data(looked.compiled)
     emulated = args.on == "qemu"
     runner = (
@@ -152,7 +153,7 @@ def _measure(args: argparse.Namespace, looked: Subject, ui: Ui) -> dict[str, Any
     )
     with runner:
         board = runner.board
-        with _prepared(board, runner.path, runner.data_path), ui.progress("inferences") as update:
+        with _prepared(runner), ui.progress("inferences") as update:
             measure = _emulated if emulated else _timed
             rows = []
             for done in range(args.count):
@@ -180,7 +181,7 @@ def _timed(board: Board, _: System) -> tuple[float, None]:
 
 
 def _emulated(board: Board, system: System) -> tuple[float, int]:
-    """Milliseconds of an inference by what was executed, and the instructions in it."""
+    """Milliseconds of an inference from its instructions and cycles, and the instructions."""
     answer = board.ask("_answer = _emulated()", timeout=_TIMEOUT_S)
     if not isinstance(answer, tuple) or len(answer) != 2:
         raise BoardError(f"the board answered {answer!r:.100}, expected two numbers")
@@ -189,22 +190,27 @@ def _emulated(board: Board, system: System) -> tuple[float, int]:
 
 
 @contextlib.contextmanager
-def _prepared(board: Board, path: str, data: str | None) -> Iterator[None]:
-    """The model on an NPU that is reserved meanwhile."""
-    more = f", data={data!r}" if data else ""
+def _prepared(runner: EmulatedRunner | SerialRunner) -> Iterator[None]:
+    """Load the model on an NPU, which stays reserved."""
+    board = runner.board
     try:
         board.ask(
-            _PREPARE.format(path=path, data=more, verify=verification.board_argument()),
+            _PREPARE.format(
+                name=runner.name,
+                path=runner.path,
+                data=f", data={runner.data_path!r}" if runner.data_path else "",
+                verify=verification.board_argument(),
+            ),
             timeout=_TIMEOUT_S,
         )
         yield
     finally:
-        with contextlib.suppress(BoardError):  # a board that failed starts anew, without it
+        with contextlib.suppress(BoardError):  # a failed board restarts without the model
             board.ask(_END)
 
 
 def _pmu(board: Board) -> dict[str, Any]:
-    """Each group of events in an inference of its own."""
+    """Counters of each group of events, one inference per group."""
     pmu: dict[str, int] = {}
     cycles = 0
     for events in EVENTS:

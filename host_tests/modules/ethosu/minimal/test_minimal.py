@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: MIT
 """A build that leaves out all it may: it works, it is small, it refuses in numbers."""
 
-import json
 import os
 import re
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +14,7 @@ from ethosu_tools.errors import RemoteError
 from ethosu_tools.qemu import Machine
 
 from host_tests.kit import sharing
+from host_tests.modules.ethosu import overhead
 
 FEATURES = "verify", "messages", "pte", "pmu", "variables", "audio", "image"
 OPTIONS = "ETHOSU_NPUS=u55 u65", "ETHOSU_KERNELS=none", f"ETHOSU_WITHOUT={' '.join(FEATURES)}"
@@ -126,17 +125,14 @@ def minimal(repo, tmp_path_factory):
 
 @pytest.mark.slow
 def test_it_is_small_and_fast(minimal, small_models):
-    command = [sys.executable, "-m", "ethosu_tools.cli", "bench", "overhead", "--json"]
-    command += ["--firmware", minimal, small_models["small_cnn"]]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-    figures = json.loads(done.stdout)
+    figures = overhead.measure([small_models["small_cnn"]], firmware=minimal)
     text = figures["text_bytes"]
     assert "runtime/kernels" not in text and figures["u85_text_bytes"] == 0
     assert figures["text_bytes_without_kernels"] == sum(text.values()) <= TEXT_MOST
     assert sum(text.values()) - text["binding"] <= C_TEXT_MOST
     row = figures["models"]["small_cnn"]
     assert row["verifier_instructions_per_word"] < 1
-    assert row["instructions_per_invoke_in_c"] <= figures["aims"]["instructions_per_invoke_in_c"]
+    assert row["instructions_per_invoke_in_c"] <= overhead.AIMS["instructions_per_invoke_in_c"]
 
 
 @pytest.mark.slow
