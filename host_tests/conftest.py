@@ -2,7 +2,6 @@
 """Fixtures for the tests of all parts; `board` comes from ethosu_tools.pytest_plugin."""
 
 import contextlib
-import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +14,7 @@ from ethosu_tools.qemu import find_qemu
 from host_tests.kit import debian, firmware_image, needs, ram_disk, sharing
 from host_tests.kit.sharing import REPO
 
-pytest_plugins = ["host_tests.kit.cpu_seconds"]
+pytest_plugins = ["host_tests.kit.cpu_seconds", "host_tests.kit.vela_once"]
 
 # A shell that starts pytest with `&` has it and its children ignore Ctrl-C, which tests send.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -146,14 +145,8 @@ def compiled(tmp_path_factory):
     def compile_once(source: Path, npu: str = "ethos-u55-128", *options: str) -> Path:
         key = source, npu, *options
         if key not in done:
-            shared = sharing.compiled(
-                source.stem,
-                source.read_bytes(),
-                [npu, *options],
-                lambda model, out: compile_model(model, npu, out / "compiled.tflite", more=options),
-            )
-            output = folder / f"{source.stem}_{npu}_{len(done)}.tflite"
-            done[key] = shutil.copy(shared / "compiled.tflite", output)
+            done[key] = folder / f"{source.stem}_{npu}_{len(done)}.tflite"
+            compile_model(source, npu, done[key], more=options)
         return done[key]
 
     return compile_once
