@@ -98,9 +98,8 @@ QUICK := -m "not slow and not page"
 field = $(subst +, ,$(word $(1),$(subst :, ,$(2))))
 # The newest MicroPython that is pinned; firmware/Makefile takes the default one.
 NEWEST_MICROPYTHON = $(shell sed -n 's/^\[release\."\(.*\)"\]/\1/p' firmware/micropython.toml | sort -V | tail -1)
-# A board is a folder with a board.toml; its variants, if it has some, are tables in there. TEMPLATE
-# is the folder to copy.
-BOARD_FILES := $(filter-out boards/TEMPLATE/%,$(wildcard boards/*/board.toml))
+# A board is a folder with a board.toml; its variants, if it has some, are tables in there.
+BOARD_FILES := $(wildcard boards/*/board.toml)
 names_in = $(foreach toml,$(1),$(or \
     $(addprefix $(patsubst boards/%/board.toml,%,$(toml))-,\
         $(shell sed -n 's/^\[variants\.\([A-Z0-9_]*\)\]$$/\1/p' $(toml))),\

@@ -21,9 +21,9 @@ from ..errors import BoardError, UsageError
 from ..estimate import points, systems, text
 from ..estimate.points import Point
 from ..estimate.systems import System
+from ..layers import subject, table
+from ..layers.subject import Subject
 from ..remote import EmulatedRunner, SerialRunner
-from ..report import subject
-from ..report.subject import Subject
 from ..ui import Ui
 
 EPILOG = """\
@@ -47,10 +47,11 @@ EVENTS = (
     ("AXI0_RD_DATA_BEAT_RECEIVED", "AXI0_WR_DATA_BEAT_WRITTEN", "AXI1_RD_DATA_BEAT_RECEIVED"),
 )
 _TIMEOUT_S = 300
-# The NPU stays on, so that the counters see all of it; the first inference warms caches up.
+# The runner's model, {name}, makes room for this one, whose NPU stays on, so that the counters see
+# all of it; the first inference warms caches up.
 _PREPARE = """\
 import ethosu, gc, time
-_model = _npu = None
+{name} = _npu = None
 gc.collect()
 _npu = ethosu.reserve(powered=True)
 _bench = ethosu.Model({path!r}{data}, npu=_npu{verify})
@@ -132,13 +133,12 @@ def _work(looked: Subject) -> dict[str, Any]:
     """Busy cycles of each unit, MACs, and bytes of each memory."""
     if looked.found is None:
         return {"busy": {}, "macs": 0, "read": {}, "written": {}}
-    on_npu = [layer for layer in looked.layers if layer.cycles is not None]
-    names = [memory.name for memory, _ in looked.system.memories]
+    work = table.total(looked.layers)
     return {
-        "busy": looked.found.busy,
-        "macs": sum(layer.macs for layer in on_npu),
-        "read": {name: sum(layer.read[name] for layer in on_npu) for name in names},
-        "written": {name: sum(layer.written[name] for layer in on_npu) for name in names},
+        "busy": dict(work.busy),
+        "macs": work.macs,
+        "read": dict(work.read),
+        "written": dict(work.written),
     }
 
 
@@ -153,7 +153,7 @@ def _measure(args: argparse.Namespace, looked: Subject, ui: Ui) -> dict[str, Any
     )
     with runner:
         board = runner.board
-        with _prepared(board, runner.path, runner.data_path), ui.progress("inferences") as update:
+        with _prepared(runner), ui.progress("inferences") as update:
             measure = _emulated if emulated else _timed
             rows = []
             for done in range(args.count):
@@ -190,12 +190,17 @@ def _emulated(board: Board, system: System) -> tuple[float, int]:
 
 
 @contextlib.contextmanager
-def _prepared(board: Board, path: str, data: str | None) -> Iterator[None]:
+def _prepared(runner: EmulatedRunner | SerialRunner) -> Iterator[None]:
     """The model on an NPU that is reserved meanwhile."""
-    more = f", data={data!r}" if data else ""
+    board = runner.board
     try:
         board.ask(
-            _PREPARE.format(path=path, data=more, verify=verification.board_argument()),
+            _PREPARE.format(
+                name=runner.name,
+                path=runner.path,
+                data=f", data={runner.data_path!r}" if runner.data_path else "",
+                verify=verification.board_argument(),
+            ),
             timeout=_TIMEOUT_S,
         )
         yield

@@ -5,14 +5,11 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from .. import arrays, executorch, models, plan, verification
+from .. import executorch, models, plan, verification
 from ..errors import UsageError
+from ..layers import memory, table
 from ..plan import picture
-from ..report import memory
 from ..sim import Simulation
-from ..trace import Operation
 from ..ui import Ui
 from .inspect import add_data_option
 
@@ -97,11 +94,9 @@ def _plan_programs(args: argparse.Namespace) -> dict[str, Any]:
         description = models.describe(model, named=named)
         if not isinstance(description, executorch.Description):
             raise UsageError(f"{model} is no ExecuTorch program: plan it by itself")
-        operations: list[Operation] = []
         with Simulation(model, data=named) as simulation:
             info = simulation.info()
-            simulation.observe(operations.append)
-            simulation.step(arrays.random_inputs(simulation.inputs, np.random.default_rng(0)))
+        operations = table.record(model, data=named)
         copies = info["cpu_steps"] - sum(description.cpu_operators.values())
         rows.append(
             {
@@ -157,16 +152,13 @@ def render(data: dict[str, Any]) -> str:
 
 def render_sizes(row: dict[str, Any]) -> str:
     """Sizes and gain in a line."""
-    text = f"{row['arena']:,} bytes, the largest scratch {row['largest_scratch']:,}"
+    text = f"{row['arena']:,} bytes, up to {row['largest_scratch']:,} for a CPU operator's scratch"
     if row["fast_scratch"]:
         text += f", and {row['fast_scratch']:,} of fast scratch elsewhere or behind it"
     if row["arena_before"] is None:
         return text
-    change = "gained" if row["gain"] >= 0 else "more, for the CPU to work while the NPU runs"
-    return (
-        f"{text}; Vela's arena with scratch behind it {row['arena_before']:,}: "
-        f"{abs(row['gain']):,} bytes {change}"
-    )
+    change = "saved" if row["gain"] >= 0 else "more, so that the CPU can work while the NPU runs"
+    return f"{text}; {row['arena_before']:,} without a plan: {abs(row['gain']):,} bytes {change}"
 
 
 def _table(rows: list[dict[str, Any]], gain: int) -> str:
