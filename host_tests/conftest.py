@@ -11,7 +11,7 @@ from ethosu_tools.board import Board
 from ethosu_tools.errors import SetupError
 from ethosu_tools.qemu import find_qemu
 
-from host_tests.kit import debian, firmware_image, needs, ram_disk, sharing
+from host_tests.kit import debian, firmware_image, matrix, needs, ram_disk, sharing
 from host_tests.kit.sharing import REPO
 
 pytest_plugins = ["host_tests.kit.cpu_seconds", "host_tests.kit.vela_once"]
@@ -109,17 +109,10 @@ def newer_qemu() -> Path:
         needs.missing(f"NOT TESTED WITH A NEWER QEMU: {error}")
 
 
-@pytest.fixture(scope="module", params=["installed", "newer"])
+@pytest.fixture(scope="module", params=["installed", pytest.param("newer", marks=pytest.mark.slow)])
 def each_qemu(request: pytest.FixtureRequest, record_testsuite_property) -> Iterator[None]:
     """Run each QEMU in turn, whatever `--qemu` says; reports say which it was."""
-    from host_tests.tools.qemu_plugin import releases
-
-    with pytest.MonkeyPatch.context() as patch:
-        if request.param == "newer":
-            patch.setenv("ETHOSU_QEMU", str(request.getfixturevalue("newer_qemu")))
-        version = ".".join(map(str, releases.version(Path(find_qemu()))))
-        record_testsuite_property(f"qemu {request.param}", f"QEMU {version}")
-        yield
+    yield from matrix.use_qemu(request, record_testsuite_property)
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,8 @@ import re
 
 from ethosu_tools import boards, paths
 
+from host_tests.kit import matrix
+
 
 def sources(board: str) -> str:
     """The sources of a board: its folder's, and those of its chip, which board.mk includes."""
@@ -18,3 +20,8 @@ def sources(board: str) -> str:
 WITH_DMA = [
     name for name in boards.names() if boards.load(name).qemu and "dma_copy.c" in sources(name)
 ]
+# One board with each controller, in `make test`.
+EACH_DMA = matrix.cases(
+    WITH_DMA,
+    matrix.one_of_each(WITH_DMA, lambda name: re.search(r"dma_(?!copy)\w+\.c", sources(name))[0]),
+)

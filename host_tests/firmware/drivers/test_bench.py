@@ -9,7 +9,7 @@ import pytest
 from ethosu_tools import cli
 from ethosu_tools.commands import bench
 
-from . import WITH_DMA
+from . import EACH_DMA
 
 
 def _run(board: str, *options: str) -> dict:
@@ -19,7 +19,7 @@ def _run(board: str, *options: str) -> dict:
     return json.loads(output.getvalue())
 
 
-@pytest.fixture(scope="module", params=WITH_DMA)
+@pytest.fixture(scope="module", params=EACH_DMA)
 def board(request) -> str:
     return request.param
 
