@@ -197,6 +197,7 @@ sim-variants: sim
 sim-host-variants: sim-host
 	@$(SUBMAKE) -C tools/sim_host driver $(call progress,driver)
 	@$(SUBMAKE) -C tools/sim_host SANITIZE=address all archives $(call progress,with ASan)
+	@$(SUBMAKE) -C tools/sim_host SANITIZE=address32 objects $(call progress,with ASan for 32 bits)
 	@$(SUBMAKE) -C tools/sim_host SANITIZE=thread all archives $(call progress,with TSan)
 	@$(SUBMAKE) -C tools/sim_host SANITIZE=fuzz objects $(call progress,for libFuzzer)
 
