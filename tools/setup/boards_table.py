@@ -7,13 +7,13 @@ a file is listed as not tested.
 """
 
 import contextlib
-import re
 import sys
+import tomllib
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from pathlib import Path
 
-from ethosu_tools import boards, paths
+from ethosu_tools import board_files, boards, paths
 
 from host_tests.firmware.drivers import copy_cost
 
@@ -22,8 +22,7 @@ _HEAD = """\
 | --- | --- | --- | --- | --- | --- |"""
 _QEMUS = ("installed", "newer")
 _ENDS = {"error": "errors", "failure": "failed", "skipped": "skipped"}
-_SOURCES = {".c", ".h", ".ld", ".mk", ".toml", ".ini"}
-_CHIP = re.compile(r"^include .*/(firmware/chips/\w+)/", re.M)
+_SOURCES = {".c", ".h", ".toml"}
 
 
 def tests(junit: Path) -> str:
@@ -52,9 +51,9 @@ def text_bytes(name: str) -> str:
 
 def lines(name: str) -> str:
     """Lines of the board's own folder, and of the chip's, which its boards share: "120 + 300"."""
-    folder = paths.root() / "boards" / name.partition("-")[0]
-    chip = _CHIP.search((folder / "board.mk").read_text())
-    folders = [folder, paths.root() / chip[1]] if chip else [folder]
+    folders = [paths.root() / "boards" / name.partition("-")[0]]
+    chip = tomllib.loads((folders[0] / board_files.FILE).read_text()).get("chip")
+    folders += [paths.root() / board_files.CHIPS / chip] if chip else []
     return " + ".join(
         str(
             sum(

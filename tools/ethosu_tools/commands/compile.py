@@ -25,7 +25,7 @@ from .plan import render_sizes
 
 DEFAULT_NPU = "ethos-u55-128"
 EPILOG = f"""\
-With --board all is the board's: its NPU, and clocks and memories in boards/BOARD/vela.ini, which
+With --board all is the board's: its NPU, and clocks and memories in its board.toml, which
 says what was read where and what is a guess. A model that the board can't hold, because its arena
 is larger than the heap or its file larger than /rom, is refused. The file notes the board: other
 commands start from it.
