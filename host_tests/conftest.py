@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ethosu_tools.board import Board
+from ethosu_tools.board import Board, QemuBoard
 from ethosu_tools.errors import SetupError
-from ethosu_tools.qemu import find_qemu
+from ethosu_tools.qemu import Machine, find_qemu
 
 from host_tests.kit import debian, firmware_image, matrix, needs, ram_disk, sharing
 from host_tests.kit.sharing import REPO
@@ -27,6 +27,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         choices=["installed", "newer"],
         default="installed",
         help="QEMU that emulates: the installed one, or that of Debian's backports",
+    )
+    parser.addoption(
+        "--firmware",
+        type=Path,
+        metavar="ELF",
+        help="image of tests that count instructions (default: the board's)",
     )
 
 
@@ -68,6 +74,16 @@ def repo() -> Path:
 def build_dir() -> Path:
     """Where the parts' builds go."""
     return sharing.BUILD
+
+
+@pytest.fixture
+def counting(request: pytest.FixtureRequest) -> Iterator[Board]:
+    """An emulated board whose counts repeat."""
+    if request.config.getoption("--ethosu-port"):
+        pytest.skip("counts instructions of an emulated board")
+    firmware = request.config.getoption("--firmware")
+    with QemuBoard(Machine(None, firmware=firmware, repeatable=True)) as board:
+        yield board
 
 
 @pytest.fixture

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the NPU does in an inference: its operations, their feature maps and memory traffic.
+"""Operations of the NPU in an inference, their feature maps and memory traffic.
 
 `Simulation.observe` (sim.py) gives one Operation after another.
 """
@@ -92,6 +92,12 @@ class _Operation(c.Structure):
     )
 
 
+def _values(raw: c.Structure) -> dict[str, Any]:
+    """Fields of a structure by name; arrays as tuples."""
+    values = ((field[0], getattr(raw, field[0])) for field in raw._fields_)
+    return {name: tuple(each) if isinstance(each, c.Array) else each for name, each in values}
+
+
 # npu_observer_t of npu_sim.h.
 ObserverFunction = c.CFUNCTYPE(None, c.c_void_p, c.POINTER(_Operation))
 
@@ -169,15 +175,7 @@ class Costs:
     @classmethod
     def from_c(cls, raw: _Costs) -> Costs:
         """Translate the C structure."""
-        return cls(
-            mac=raw.mac,
-            output=raw.output,
-            issue=raw.issue,
-            start=raw.start,
-            copy=raw.copy,
-            port=tuple(raw.port),
-            memory=tuple(raw.memory),
-        )
+        return cls(**_values(raw))
 
 
 @dataclass(frozen=True)
@@ -207,32 +205,20 @@ class Operation:
     @classmethod
     def from_c(cls, raw: _Operation) -> Operation:
         """Translate the C structure."""
-        return cls(
-            index=raw.index,
-            command=raw.command,
-            offset=raw.offset,
-            name=raw.name.decode(),
-            param=raw.param,
-            ifm=FeatureMap.from_c(raw.ifm),
-            ifm2=FeatureMap.from_c(raw.ifm2),
-            ofm=FeatureMap.from_c(raw.ofm),
-            kernel=(raw.kernel_height, raw.kernel_width),
-            macs=raw.macs,
-            cycles=raw.cycles,
-            costs=Costs.from_c(raw.costs),
-            commands=raw.commands,
-            read=tuple(raw.read),
-            written=tuple(raw.written),
-        )
+        fields = _values(raw)
+        kernel = fields.pop("kernel_height"), fields.pop("kernel_width")
+        maps = {name: FeatureMap.from_c(fields[name]) for name in ("ifm", "ifm2", "ofm")}
+        name, costs = raw.name.decode(), Costs.from_c(raw.costs)
+        return cls(**fields | maps | {"name": name, "costs": costs, "kernel": kernel})
 
     @property
     def mode(self) -> str | None:
-        """Name of the operation's mode, None when it has none."""
+        """Name of the operation's mode; None if it has no modes."""
         return MODES.get(self.name, {}).get(self.param)
 
     @property
     def kind(self) -> str:
-        """What it does, in the words of commands: "CONV", "ELEMENTWISE ADD"."""
+        """Name and mode of the command: "CONV", "ELEMENTWISE ADD"."""
         return f"{self.name.removeprefix('NPU_OP_')} {self.mode or ''}".strip()
 
     def as_dict(self) -> dict[str, Any]:

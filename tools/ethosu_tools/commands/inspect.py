@@ -54,7 +54,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 
 
 def load_program(model: Path, named: bytes | None) -> dict[str, Any]:
-    """What the runtime says of a program, here, where it runs on a simulated NPU."""
+    """Facts of a program from the runtime, which loads it on a simulated NPU."""
     found: dict[str, Any] = {"cases": len(models.cases(model)), "runtime": None, "refused": None}
     try:
         with Simulation(model, data=named) as simulation:
