@@ -7,7 +7,7 @@ from pathlib import Path
 from . import tflite
 from .errors import InputError
 
-# tools/npu_sim/README.md lists the models. host_tests/generator/test_velas.py repeats the comparison.
+# tools/npu_sim/README.md lists the models; host_tests/generator/test_velas.py compares them again.
 EXACT = ("5.2.0", "5.1.0", "5.0.0")
 # Of these, pools are exact, but a few other operators were seen to differ.
 TRIED = (
