@@ -21,8 +21,12 @@ from .common import C, Counts, FoundError, bits32, repeat
 
 _DRIVER = cbuild.REPO / "modules/ethosu/driver"
 _VERIFIER = ("device_u*", *(f"ethosu_{part}" for part in ("fault", "products", "verify*")))
-_SOURCES = [C / name for name in ("verdict.c", "change.c", "corpus.c")]
-_FLAGS = [*cbuild.STRICT, "-Wshadow", *cbuild.INCLUDES, f"-I{C}"]
+_FUZZ = cbuild.REPO / "tools/npu_sim/fuzz"
+_SOURCES = [
+    *(C / name for name in ("verdict.c", "change.c", "corpus.c")),
+    _FUZZ / "mutate_stream.c",
+]
+_FLAGS = [*cbuild.STRICT, "-Wshadow", *cbuild.INCLUDES, f"-I{C}", f"-I{_FUZZ}"]
 
 
 def _runner() -> Path:

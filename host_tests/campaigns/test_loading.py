@@ -15,8 +15,8 @@ from .loading import Loading
 pytestmark = pytest.mark.usefixtures("builds_for_32_bits")
 RUNS = {"models": 4_000, "kernels": 4_000, "payloads": 20_000}
 LONGEST = 16_384
-# For 32 bits a target is compiled again, whole. What only their pointers show, damage.c loads with
-# both widths: host_tests/modules/ethosu/runtime/test_bad_files.py, executorch/test_refusals.py.
+# For 32 bits all is compiled again. The emulated boards have such pointers too, and
+# executorch/test_refusals.py loads damaged programs with sanitizers for both.
 BITS = (64, pytest.param(32, marks=pytest.mark.slow))
 
 

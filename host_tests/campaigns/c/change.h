@@ -19,8 +19,7 @@ struct changed {
 uint32_t change_most_words(const struct corpus *corpus);
 
 /**
- * One to five changes: registers get boundary values, registers and operations of every kind that
- * the NPU has come in, go or move, regions get other sizes, words other bits.
+ * One to five changes of mutate_stream.h.
  *
  * @param changed  its `words` has room for change_most_words()
  */

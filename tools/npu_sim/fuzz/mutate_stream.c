@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT
+/** See mutate_stream.h. The same seed gives the same changes in a 32-bit and a 64-bit build. */
+#include "mutate_stream.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#define PAYLOAD 0x4000u
+#define CODE(word) ((word) & 0xFFFFu)
+#define PARAM(word) ((word) >> 16)
+
+/** Codes below are operations; those above, and all with a payload but a branch, set registers. */
+#define OPERATIONS 0x100u
+#define BRANCH 0x4100u
+
+static uint64_t state;
+
+void draw_from(uint64_t seed)
+{
+    state = seed;
+}
+
+uint32_t draw(uint32_t below)
+{
+    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    uint64_t high = state >> 32;
+    return (uint32_t)(high * below >> 32);
+}
+
+static uint32_t any_word(void)
+{
+    uint32_t high = draw(0x10000);
+    return high << 16 | draw(0x10000);
+}
+
+/** Any number, of any length; its two draws are in the same order in every build. */
+static uint32_t any_number(void)
+{
+    uint32_t word = any_word();
+    return word >> draw(32);
+}
+
+static bool is_operation(uint32_t word)
+{
+    return CODE(word) < OPERATIONS || CODE(word) == BRANCH;
+}
+
+static uint32_t length_of(uint32_t word)
+{
+    return word & PAYLOAD ? 2 : 1;
+}
+
+/** Index of the first word of some command, of an operation or a register if one is asked for. */
+static uint32_t some_command(const struct stream *s, int operation)
+{
+    uint32_t wanted = draw(s->count);
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < s->count; i += length_of(s->words[i])) {
+        if (operation < 0 || is_operation(s->words[i]) == (operation != 0)) {
+            found = i;
+            if (i >= wanted) {
+                break;
+            }
+        }
+    }
+    return found;
+}
+
+static void insert(struct stream *s, uint32_t at, const uint32_t *words, uint32_t count)
+{
+    if (s->count + count > s->most) {
+        return;
+    }
+    memmove(s->words + at + count, s->words + at, 4 * (s->count - at));
+    memcpy(s->words + at, words, 4 * count);
+    s->count += count;
+}
+
+static uint32_t erase(struct stream *s, uint32_t at, uint32_t words[2])
+{
+    uint32_t count = length_of(s->words[at]);
+    if (at + count >= s->count) {
+        return 0;
+    }
+    memcpy(words, s->words + at, 4 * count);
+    memmove(s->words + at, s->words + at + count, 4 * (s->count - at - count));
+    s->count -= count;
+    return count;
+}
+
+/** A value at a boundary: of what was there, of a region, of a number of bits; or any. */
+static uint32_t boundary(const struct stream *s, uint32_t old)
+{
+    static const uint32_t fixed[] = {0,      1,      2,       3,          15,         16,
+                                     17,     0x7F,   0x80,    0xFF,       0x100,      0x7FFF,
+                                     0x8000, 0xFFFF, 0x10000, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF};
+    static const uint32_t steps[] = {1, 2, 4, 8, 16, 32, 128};
+    uint32_t step = steps[draw(7)];
+    uint32_t size = s->sizes[draw(STREAM_REGIONS)];
+    switch (draw(12)) {
+    case 0:
+    case 1:
+        return fixed[draw(sizeof fixed / sizeof fixed[0])];
+    case 2:
+        return old + step;
+    case 3:
+        return old - step;
+    case 4:
+        return 0 - old;
+    case 5:
+        return draw(2) ? old * 2 : old / 2;
+    case 6:
+        return size;
+    case 7:
+        return draw(2) ? size - step : size + step;
+    case 8:
+        return draw(2) ? size - old : size - old + step;
+    case 9:
+        step = 1u << draw(32);
+        return step - draw(2);
+    case 10:
+        return old ^ 1u << draw(32);
+    default:
+        return any_number();
+    }
+}
+
+/** Give a command that sets a register another value. */
+static void set_value(const struct stream *s, uint32_t *words, uint32_t mask)
+{
+    bool has_payload = (words[0] & PAYLOAD) != 0;
+    if (has_payload && draw(8) != 0) {
+        words[1] = boundary(s, words[1]);
+        return;
+    }
+    uint32_t param = boundary(s, PARAM(words[0]));
+    words[0] = (draw(8) ? param & mask : param) << 16 | CODE(words[0]);
+}
+
+static uint32_t mask_of(const struct stream *s, uint32_t word)
+{
+    for (uint32_t i = 0; i < s->command_count; i++) {
+        if (CODE(s->commands[i]) == CODE(word)) {
+            return PARAM(s->commands[i]);
+        }
+    }
+    return 0xFFFF;
+}
+
+static void change_register(struct stream *s)
+{
+    uint32_t at = some_command(s, 0);
+    if (at + length_of(s->words[at]) <= s->count) {
+        set_value(s, s->words + at, mask_of(s, s->words[at]));
+    }
+}
+
+static void change_operation(struct stream *s)
+{
+    uint32_t at = some_command(s, 1);
+    uint32_t param = boundary(s, PARAM(s->words[at])) & mask_of(s, s->words[at]);
+    s->words[at] = param << 16 | CODE(s->words[at]);
+}
+
+/** A command of the NPU's table: of operations or of registers. */
+static void insert_command(struct stream *s, bool operation)
+{
+    uint32_t row = draw(s->command_count);
+    for (uint32_t i = 0; i < s->command_count; i++) {
+        if (is_operation(s->commands[row]) == operation) {
+            break;
+        }
+        row = (row + 1) % s->command_count;
+    }
+    uint32_t words[2] = {CODE(s->commands[row]), draw(2) ? 0 : any_number()};
+    set_value(s, words, PARAM(s->commands[row]));
+    insert(s, some_command(s, (int)draw(2)), words, length_of(words[0]));
+}
+
+static void insert_register(struct stream *s)
+{
+    insert_command(s, false);
+}
+
+static void insert_operation(struct stream *s)
+{
+    insert_command(s, true);
+}
+
+static void remove_command(struct stream *s)
+{
+    uint32_t words[2];
+    erase(s, some_command(s, draw(3) == 0), words);
+}
+
+static void move_command(struct stream *s)
+{
+    uint32_t words[2];
+    uint32_t count = erase(s, some_command(s, draw(2) != 0), words);
+    insert(s, some_command(s, -1), words, count);
+}
+
+static void repeat_command(struct stream *s)
+{
+    uint32_t at = some_command(s, -1);
+    uint32_t words[2] = {s->words[at], at + 1 < s->count ? s->words[at + 1] : 0};
+    insert(s, some_command(s, -1), words, length_of(words[0]));
+}
+
+static void change_size(struct stream *s)
+{
+    if (s->regions == 0) {
+        return;
+    }
+    uint32_t region = draw(s->regions);
+    uint32_t size = boundary(s, s->sizes[region]);
+    s->sizes[region] = size < s->most_sizes[region] ? size : s->most_sizes[region];
+}
+
+static void change_bits(struct stream *s)
+{
+    uint32_t at = draw(s->count);
+    s->words[at] = draw(4) ? s->words[at] ^ 1u << draw(32) : any_word();
+}
+
+void stream_mutate(struct stream *s)
+{
+    static void (*const kinds[])(struct stream *) = {
+        change_register, change_register, change_register,  change_register,  change_register,
+        insert_register, insert_register, change_operation, insert_operation, remove_command,
+        move_command,    repeat_command,  change_size,      change_bits};
+    kinds[draw(sizeof kinds / sizeof kinds[0])](s);
+}
