@@ -47,8 +47,7 @@ static int refuse_damage(struct program_builder *program)
                      (unsigned)program->program.file_size);
 }
 
-static int refuse_tensor(struct program_builder *program, uint32_t value,
-                         enum program_tensor_fault fault)
+const char *program_tensor_problem(enum program_tensor_fault fault)
 {
     static const char *const sentences[] = {
         [PROGRAM_TENSOR_NONE] = "is no tensor",
@@ -61,6 +60,12 @@ static int refuse_tensor(struct program_builder *program, uint32_t value,
         [PROGRAM_TENSOR_ALIGNMENT] = "is not aligned in memory: a program is read from an address "
                                      "that is a multiple of 16",
     };
+    return sentences[fault];
+}
+
+static int refuse_tensor(struct program_builder *program, uint32_t value,
+                         enum program_tensor_fault fault)
+{
     bool lacks = fault == PROGRAM_TENSOR_TYPE || fault == PROGRAM_TENSOR_DYNAMIC;
     if (program->program.fb.bad) {
         return refuse_damage(program);
@@ -68,7 +73,7 @@ static int refuse_tensor(struct program_builder *program, uint32_t value,
     return error_set(program->builder->error,
                      lacks ? ETHOSU_MODEL_UNSUPPORTED : ETHOSU_MODEL_BAD_FILE,
                      "value %u, of instruction %u, %s", (unsigned)value,
-                     (unsigned)program->instruction, sentences[fault]);
+                     (unsigned)program->instruction, program_tensor_problem(fault));
 }
 
 /* ---- memory ---- */

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+/**
+ * The table of operators that `ethosu compile` adds to a file: which of the source model a command
+ * belongs to. tools/ethosu_tools/debug_table.py has its layout.
+ */
+#ifndef DEBUG_TABLE_H
+#define DEBUG_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+/** One operator: the commands of a call up to `end` that no row before it has. */
+struct debug_row {
+    uint32_t call; /**< number of the NPU call */
+    uint32_t end;  /**< byte offset of its last command in the command stream */
+    const char *name;
+    uint32_t name_length; /**< bytes */
+};
+
+enum { DEBUG_MARK = 0x47424445, DEBUG_VERSION = 1 }; // "EDBG"
+enum { DEBUG_WORD_MARK, DEBUG_WORD_VERSION, DEBUG_WORD_COUNT, DEBUG_HEADER_WORDS };
+enum { DEBUG_ENTRY_CALL, DEBUG_ENTRY_END, DEBUG_ENTRY_NAME, DEBUG_ENTRY_WORDS };
+
+static inline uint32_t debug_word(const char *table, uint32_t index)
+{
+    uint32_t value;
+    memcpy(&value, table + 4 * index, sizeof value); // the file may have any alignment
+    return value;
+}
+
+/** Rows of a table that are complete; UINT32_MAX: it is not a table of this version. */
+static inline uint32_t debug_table_rows(const char *table, uint32_t size)
+{
+    if (size < 4 * DEBUG_HEADER_WORDS || debug_word(table, DEBUG_WORD_MARK) != DEBUG_MARK ||
+        debug_word(table, DEBUG_WORD_VERSION) != DEBUG_VERSION) {
+        return UINT32_MAX;
+    }
+    uint32_t room = (size / 4 - DEBUG_HEADER_WORDS) / DEBUG_ENTRY_WORDS;
+    uint32_t count = debug_word(table, DEBUG_WORD_COUNT);
+    return count < room ? count : room;
+}
+
+/** Read a row, whose index is below their number; false: its name lies behind the table. */
+static inline bool debug_table_row(const char *table, uint32_t size, uint32_t index,
+                                   struct debug_row *row)
+{
+    uint32_t at = DEBUG_HEADER_WORDS + DEBUG_ENTRY_WORDS * index;
+    uint32_t name = debug_word(table, at + DEBUG_ENTRY_NAME);
+    row->call = debug_word(table, at + DEBUG_ENTRY_CALL);
+    row->end = debug_word(table, at + DEBUG_ENTRY_END);
+    if (name >= size) {
+        return false;
+    }
+    const char *end = memchr(table + name, '\0', size - name);
+    row->name = table + name;
+    row->name_length = end == NULL ? size - name : (uint32_t)(end - row->name);
+    return true;
+}
+
+#endif
