@@ -13,7 +13,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-from ethosu_tools.executorch import VelaBinary
 from ethosu_tools.make_model import MODELS
 
 from host_tests.kit import sharing
@@ -25,6 +24,7 @@ from host_tests.modules.ethosu.runtime.executorch import (
     program_writer,
 )
 from host_tests.modules.ethosu.runtime.executorch.conftest import OPTIONS
+from host_tests.modules.ethosu.runtime.executorch.vela_binary import VelaBinary
 
 NAME = "programs"
 KEY = "0123456789abcdef" * 4

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import ctypes as c
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .errors import InputError
+from .library import ffi
 
 _POOL = ("MAX", "AVERAGE", "REDUCE_SUM", "SUM", "NONE", "MIN", "ARGMAX_X", "ARGMAX_Y")
 _SIMPLE = ("MUL", "ADD", "SUB", "MIN", "MAX", "LRELU", "ABS", "CLZ", "SHR", "SHL", "LSR", "DIV")
@@ -31,71 +31,6 @@ MODES: dict[str, dict[int, str]] = {
 }
 
 
-class _FeatureMap(c.Structure):
-    """struct npu_feature_map of npu_sim.h."""
-
-    _fields_ = (
-        ("used", c.c_bool),
-        ("is_signed", c.c_bool),
-        ("nhcwb16", c.c_bool),
-        ("chained", c.c_bool),
-        ("bits", c.c_uint8),
-        ("region", c.c_uint8),
-        ("height", c.c_uint32),
-        ("width", c.c_uint32),
-        ("depth", c.c_uint32),
-        ("zero_point", c.c_int32),
-        ("base", c.c_int64 * 4),
-        ("width0", c.c_uint32),
-        ("height0", c.c_uint32),
-        ("height1", c.c_uint32),
-        ("stride_y", c.c_int64),
-        ("stride_x", c.c_int64),
-        ("stride_c", c.c_int64),
-    )
-
-
-class _Costs(c.Structure):
-    """struct npu_costs of npu_sim.h."""
-
-    _fields_ = (
-        ("mac", c.c_uint64),
-        ("output", c.c_uint64),
-        ("issue", c.c_uint64),
-        ("start", c.c_uint64),
-        ("copy", c.c_uint64),
-        ("port", c.c_uint64 * 2),
-        ("memory", c.c_uint64 * MEMORIES),
-    )
-
-
-class _Operation(c.Structure):
-    """struct npu_operation of npu_sim.h."""
-
-    _fields_ = (
-        ("index", c.c_uint),
-        ("command", c.c_uint),
-        ("offset", c.c_uint32),
-        ("name", c.c_char_p),
-        ("param", c.c_uint32),
-        ("ifm", _FeatureMap),
-        ("ifm2", _FeatureMap),
-        ("ofm", _FeatureMap),
-        ("kernel_height", c.c_uint32),
-        ("kernel_width", c.c_uint32),
-        ("macs", c.c_uint64),
-        ("cycles", c.c_uint64),
-        ("costs", _Costs),
-        ("commands", c.c_uint32),
-        ("read", c.c_uint64 * 8),
-        ("written", c.c_uint64 * 8),
-    )
-
-
-# npu_observer_t of npu_sim.h.
-ObserverFunction = c.CFUNCTYPE(None, c.c_void_p, c.POINTER(_Operation))
-
-
 @dataclass(frozen=True)
 class FeatureMap:
     """One feature map of an operation; chained: in chaining buffer `region` inside the NPU."""
@@ -111,7 +46,7 @@ class FeatureMap:
     strides: tuple[int, int, int]
 
     @classmethod
-    def from_c(cls, map_: _FeatureMap) -> FeatureMap | None:
+    def from_c(cls, map_: Any) -> FeatureMap | None:
         """Translate the C structure; None when the operation has no such map."""
         if not map_.used:
             return None
@@ -167,7 +102,7 @@ class Costs:
     memory: tuple[int, ...]
 
     @classmethod
-    def from_c(cls, raw: _Costs) -> Costs:
+    def from_c(cls, raw: Any) -> Costs:
         """Translate the C structure."""
         return cls(
             mac=raw.mac,
@@ -205,13 +140,13 @@ class Operation:
     written: tuple[int, ...]
 
     @classmethod
-    def from_c(cls, raw: _Operation) -> Operation:
+    def from_c(cls, raw: Any) -> Operation:
         """Translate the C structure."""
         return cls(
             index=raw.index,
             command=raw.command,
             offset=raw.offset,
-            name=raw.name.decode(),
+            name=ffi().string(raw.name).decode(),
             param=raw.param,
             ifm=FeatureMap.from_c(raw.ifm),
             ifm2=FeatureMap.from_c(raw.ifm2),

@@ -31,7 +31,7 @@ SOURCES = (
     "boards/*/vela.ini",
     "boards/chips/*/vela.ini",
     "build/examples/*",
-    "modules/ethosu/runtime/executorch/operators.def",
+    "build/library/*.py",
     "modules/openmv/*.py",
 )
 # Stubs of the firmware's modules, which have the modules' names.

@@ -8,7 +8,7 @@ import numpy as np
 from .. import other_python
 from ..arrays import Array
 from ..errors import InputError, SetupError
-from ..tflite import Tensor
+from ..model.graph import Tensor
 from .speech import RATE
 
 BANDS = 40

@@ -18,9 +18,9 @@ from .. import audio, qemu, romfs
 from ..arrays import Array
 from ..board import Board, QemuBoard
 from ..deploy import deploy
+from ..model.graph import Tensor
 from ..port import OnOutput
 from ..sim import Simulation
-from ..tflite import Tensor
 from ..ui import visible
 from . import features, listen
 from .words import WakeWord
