@@ -91,16 +91,15 @@ progress = $(if $(V),,| tools/setup/progress.sh "$(1)")
 # waits for a board has a time-out of its own, which counts what the board did.
 HANGS := -o faulthandler_timeout=1800 -o faulthandler_exit_on_timeout=true
 # A worker that has nothing left takes tests over from another.
-PYTEST = $(BIN)/pytest -n $(JOBS) --dist worksteal $(HANGS)
+PYTEST = $(BIN)/pytest -n $(JOBS) --dist worksteal --cpu $(HANGS)
 QUICK := -m "not slow and not page"
 
 # $(call field,NUMBER,ROW) of a table.
 field = $(subst +, ,$(word $(1),$(subst :, ,$(2))))
 # The newest MicroPython that is pinned; firmware/Makefile takes the default one.
 NEWEST_MICROPYTHON = $(shell sed -n 's/^\[release\."\(.*\)"\]/\1/p' firmware/micropython.toml | sort -V | tail -1)
-# A board is a folder with a board.toml; its variants, if it has some, are tables in there. TEMPLATE
-# is the folder to copy.
-BOARD_FILES := $(filter-out boards/TEMPLATE/%,$(wildcard boards/*/board.toml))
+# A board is a folder with a board.toml; its variants, if it has some, are tables in there.
+BOARD_FILES := $(wildcard boards/*/board.toml)
 names_in = $(foreach toml,$(1),$(or \
     $(addprefix $(patsubst boards/%/board.toml,%,$(toml))-,\
         $(shell sed -n 's/^\[variants\.\([A-Z0-9_]*\)\]$$/\1/p' $(toml))),\
@@ -204,7 +203,7 @@ firmware: setup ## Build the firmware for BOARD (default MPS3_AN547)
 	    $(call or_say,the firmware for $(BOARD) did not build; the lines above say where.)
 
 # What only tests use: the simulator with sanitizers and with fewer fast ways, driver and runtime
-# with sanitizers, fuzzers, the firmware with the newest MicroPython.
+# with sanitizers, fuzzers, firmware with the newest MicroPython and without the emulator.
 sim-variants: sim
 	@$(SUBMAKE) -C tools/npu_sim sanitize avx2 plain
 
@@ -221,6 +220,8 @@ fuzzers: $(STAMPS)/debian
 firmware-variants: firmware
 	@$(SUBMAKE) -C firmware MICROPYTHON_VERSION=$(NEWEST_MICROPYTHON) \
 	    $(call progress,firmware with MicroPython $(NEWEST_MICROPYTHON))
+	@$(SUBMAKE) -C firmware BOARD_EMULATOR=no $(call progress,firmware without the emulator)
+	@$(SUBMAKE) -C firmware BOARD=TEMPLATE $(call progress,firmware for TEMPLATE)
 
 # The second opinion of host_tests/generator; its fixture asks for it.
 litert-newest: $(BUILD)/litert_newest/ready

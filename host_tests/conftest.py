@@ -15,6 +15,8 @@ from ethosu_tools.qemu import find_qemu
 from host_tests.kit import debian, firmware_image, needs, ram_disk, sharing
 from host_tests.kit.sharing import REPO
 
+pytest_plugins = ["host_tests.kit.cpu_seconds"]
+
 # A shell that starts pytest with `&` has it and its children ignore Ctrl-C, which tests send.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: MIT
 # How to build for ALIF_ENSEMBLE_E7-M55_HP and -M55_HE.
 
-include $(ROOT)/boards/chips/alif_ensemble/chip.mk
+include $(ROOT)/firmware/chips/alif_ensemble/chip.mk

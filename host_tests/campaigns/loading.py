@@ -25,8 +25,8 @@ _RUNTIME = sharing.REPO / "modules/ethosu/runtime"
 _TESTS = sharing.REPO / "host_tests/modules/ethosu/runtime"
 _COMPARED = [f"{kind}{size}" for kind in ("cmp", "const_cmp") for size in (1, 2, 4, 8)]
 _WRAPPED = [f"__sanitizer_cov_trace_{name}" for name in _COMPARED]
-_WRAPPED_NPU = ["sim_host_map", "npu_execute", "ethosu_wait"]
-_WRAPPED_NPU += [f"ethosu_ext_{name}" for name in ("prepare", "start", "wait", "cancel")]
+_WRAPPED_NPU = ["sim_host_map", "npu_execute"]
+_WRAPPED_NPU += [f"ethosu_ext_{name}" for name in ("prepare", "start", "wait_program", "cancel")]
 _FLAGS = [*cbuild.STRICT, "-O2", "-fsanitize=fuzzer,address,undefined"]
 _FLAGS += ["-fno-sanitize-recover=all", f"-I{_RUNTIME}", f"-I{_TESTS}", *cbuild.INCLUDES]
 _BOARD = _TESTS / "board_none.c"

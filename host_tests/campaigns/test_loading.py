@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from host_tests.modules.ethosu.runtime import hostile
+
 from . import loading, programs
 from .common import FoundError
 from .loading import Loading
@@ -66,6 +68,23 @@ def test_a_load_that_takes_too_many_steps_is_found(campaign, small_corpus):
     with pytest.raises(FoundError, match="more than 1000 steps"):
         campaign.fuzz([model], LOAD_STEPS="1000")
     assert counts["most_load_steps"] > 1000
+
+
+@pytest.mark.parametrize("bits", [64, 32])
+def test_the_most_work_that_a_file_may_ask_for_is_allowed(campaign, tmp_path, bits):
+    """The loader refuses more than that itself: host_tests/modules/ethosu/runtime/test_work.py."""
+    files = [tmp_path / f"{number}" for number in range(len(hostile.MUCH_WORK))]
+    for file, make in zip(files, hostile.MUCH_WORK.values(), strict=True):
+        file.write_bytes(make())
+    counts = dataclasses.replace(campaign, bits=bits).fuzz(files)
+    assert counts["inputs"] >= len(files)
+
+
+def test_a_run_that_is_cut_short_leaves_the_driver_idle(campaign, small_corpus):
+    """Wherever it is cut short; a busy driver would refuse every later run."""
+    model = small_corpus / "models/small_cnn"
+    ends = [campaign.fuzz([model], RUN_STEPS=str(most)) for most in range(10, 130, 10)]
+    assert ends[0]["cut_short"] > 0 and ends[-1]["run_on_npu"] > 0
 
 
 @pytest.mark.parametrize("bits", [64, 32])

@@ -16,7 +16,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import FunctionType, ModuleType
 
@@ -76,15 +77,11 @@ def cached(name: str, made_from: Iterable[object], maker: Callable[[Path], objec
         key.update(b"%d:" % len(data) + data)
     place = CACHE / f"{key.hexdigest()[:32]}-{name}"
     if not place.exists():
-        CACHE.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix="new-", dir=CACHE) as folder:
-            new = Path(folder) / name
-            maker(new)
-            try:
+        with _one_maker(place), tempfile.TemporaryDirectory(prefix="new-", dir=CACHE) as folder:
+            if not place.exists():
+                new = Path(folder) / name
+                maker(new)
                 new.replace(place)
-            except OSError:  # a folder that another worker has made meanwhile
-                if not place.is_dir():
-                    raise
     with contextlib.suppress(FileNotFoundError):
         os.utime(place)
     return place
@@ -106,14 +103,42 @@ def compiled(name: str, model: bytes, options: Iterable[object], maker: Function
 
 
 def program(name: str, command: Iterable[object], *, folder: Path | None = None) -> Path:
-    """Return the C program that a compiler's command makes, which must end with `-o`."""
+    """Return the C program that a compiler's command makes, which must end with `-o`.
+
+    After a change of any source it is linked again, but of its objects only those are compiled
+    again whose source, or a header that it includes, has changed.
+    """
     words = [str(word) for word in command]
+    linked = [Path(folder or "", word) for word in words if word.endswith((".a", ".o"))]
 
-    def compile_it(output: Path) -> None:
-        done = subprocess.run([*words, str(output)], capture_output=True, text=True, cwd=folder)
-        assert done.returncode == 0, f"{' '.join(words)}: {done.stderr}"
+    def build(output: Path) -> None:
+        sources = [word for word in words if word.endswith(".c")]
+        flags = [word for word in words[:-1] if word not in sources and not _is_for_linker(word)]
+        with ThreadPoolExecutor(os.cpu_count()) as threads:
+            made = threads.map(lambda source: _object(flags, source, folder), sources)
+            objects = dict(zip(sources, made, strict=True))
+        _run([*(objects.get(word, word) for word in words), output], folder)
 
-    return cached(name, ("program", c_sources(), *words), compile_it)
+    return cached(name, ("program", c_sources(), *words, *linked), build)
+
+
+def _is_for_linker(word: str) -> bool:
+    return word.startswith(("-T", "-Wl,", "-l", "-shared")) or word.endswith((".a", ".ld", ".o"))
+
+
+def _object(flags: list[str], source: str, folder: Path | None) -> Path:
+    """Compile one source, once for all programs that take it with the same flags."""
+    text = _run([*flags, "-E", source], folder)
+    command = [*flags, "-c", source, "-o"]
+    name = f"{Path(source).stem}.o"
+    return cached(name, ("object", *command, text), lambda output: _run([*command, output], folder))
+
+
+def _run(words: Sequence[object], folder: Path | None) -> str:
+    command = [str(word) for word in words]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
+    assert done.returncode == 0, f"{' '.join(command)}: {done.stderr}"
+    return done.stdout
 
 
 def python_with(folder: Path, *packages: str) -> Path:
@@ -168,6 +193,16 @@ def _digest(suffixes: frozenset[str], folders: Iterable[str]) -> bytes:
                 key.update(str(path.relative_to(REPO)).encode() + b"\0")
                 key.update(hashlib.sha256(path.read_bytes()).digest())
     return key.digest()
+
+
+@contextlib.contextmanager
+def _one_maker(place: Path) -> Iterator[None]:
+    """Wait until no other process makes this file."""
+    locks = CACHE / "locks"
+    locks.mkdir(parents=True, exist_ok=True)
+    with (locks / place.name).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 @contextlib.contextmanager

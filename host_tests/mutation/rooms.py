@@ -56,7 +56,7 @@ ROOMS = (
     ),
     Room(
         "qemu_plugin", 6, ("tools/qemu_plugin/*.c",), "plugin firmware",
-        ("host_tests/tools/qemu_plugin", "host_tests/boards/drivers"),
+        ("host_tests/tools/qemu_plugin", "host_tests/firmware/drivers"),
     ),
     Room(
         "firmware", 4, ("firmware/*.c", "*/drivers/*.c"), "firmware",

@@ -93,13 +93,6 @@ def test_a_reason_for_an_error_is_one_row():
     assert [name for name in names if naming(rf"ETHOSU_EXT_E_{name}\b", tables)] == []
 
 
-# Only the page and the command that runs its board know that board.
-OF_WEB = {
-    *("tools/web/Makefile", "tools/web/lay_out.py", "tools/web/page/ring.mjs"),
-    *(f"tools/ethosu_tools/{name}.py" for name in ("commands/web", "paths", "web", "remote")),
-}
-
-
 def boards() -> list[str]:
     return sorted(path.name for path in BOARDS.iterdir() if (path / "board.mk").exists())
 
@@ -113,4 +106,4 @@ def test_a_board_is_one_folder(board):
     )  # fmt: skip
     folders = f"boards/{board}/", "tools/qemu_plugin/boards"
     named = {name for name in listed.stdout.splitlines() if not name.startswith(folders)}
-    assert named - DEFAULT_BOARD - (OF_WEB if board == "WEB" else set()) == set()
+    assert named - DEFAULT_BOARD == set()

@@ -9,7 +9,7 @@ import pytest
 SOURCES = {".c", ".h", ".py", ".sh"}
 # Folders of sources that have no folder of tests of their own, and whose tests are theirs as well.
 TESTED_IN = {
-    "boards/WEB": "tools/web",
+    "tools/web/board": "tools/web",
     "firmware/modules": "firmware",
     "modules/ethosu/binding/python": "modules/ethosu/binding",
     "modules/ethosu/driver/defaults": "modules/ethosu/driver",

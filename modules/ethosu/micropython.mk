@@ -7,7 +7,7 @@ ETHOSU_DIR := $(USERMOD_DIR)
 # What a build may leave out; FIGURES.md says what that saves.
 # 0: no verifier, no support for a family of NPUs. driver/ethosu_build.h has the defaults, 1.
 # ETHOSU_PTE=0: no ExecuTorch programs (.pte). runtime/format.h has its default, 1.
-# ETHOSU_PMU=0: no performance counters. binding/pmu_object.h has its default, 1.
+# ETHOSU_PMU=0: no performance counters. binding/npu_object.h has its default, 1.
 # ETHOSU_VARIABLES=0: no resource variables, which streaming models have. runtime/builder.h: 1.
 CFLAGS_USERMOD += $(foreach name,ETHOSU_VERIFY ETHOSU_U55 ETHOSU_U65 ETHOSU_U85 ETHOSU_PTE ETHOSU_PMU ETHOSU_VARIABLES, \
 	$(if $($(name)),-D$(name)=$($(name))))
@@ -85,7 +85,7 @@ CFLAGS_USERMOD += -ffp-contract=off
 # These flags are the whole port's: its own pin.h and the system's poll.h come before ours.
 CFLAGS_USERMOD += $(foreach folder,. audio driver driver/include runtime image binding,-idirafter $(ETHOSU_DIR)/$(folder))
 
-# binding/pin.c and rom.c stand in for these functions. A port that links by `ld` itself: ETHOSU_WRAP=--wrap=
+# binding/buffers.c replaces these functions. A port that links by `ld` itself: ETHOSU_WRAP=--wrap=
 ETHOSU_WRAP ?= -Wl,--wrap=
 LDFLAGS_USERMOD += $(addprefix $(ETHOSU_WRAP),gc_free gc_realloc mp_vfs_rom_ioctl)
 

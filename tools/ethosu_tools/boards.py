@@ -23,8 +23,6 @@ DEFAULT = "MPS3_AN547"
 DEFAULT_HELP = f"the one that the model was compiled for, else ${VARIABLE}, else {DEFAULT}"
 FILE = "board.toml"
 VELA_FILE = "vela.ini"
-# The folder to copy: its chip is invented.
-TEMPLATE = "TEMPLATE"
 
 # Where the image was seen to work.
 SILICON, EMULATED, NOWHERE = "silicon", "emulated", "never ran"
@@ -115,7 +113,7 @@ class BoardFacts:
 
 def names() -> list[str]:
     """All boards, and for a board with variants each of them."""
-    return [name for path in _files() for name in _names_in(path.parent)]
+    return [name for path in files(FILE) for name in _names_in(path.parent)]
 
 
 def every() -> list[BoardFacts]:
@@ -136,7 +134,7 @@ def load(name: str) -> BoardFacts:
     """Read what is known of a board; InputError when there is none of that name."""
     folder, _, variant = name.partition("-")
     path = _folder() / folder / FILE
-    found = _names_in(path.parent) if path in _files() else []
+    found = _names_in(path.parent) if path in files(FILE) else []
     if name not in found:
         raise InputError(f"there is no board {name!r}; there are {', '.join(found or names())}")
     table = _table(path)
@@ -177,10 +175,6 @@ def _folder() -> Path:
     return paths.root() / "boards"
 
 
-def _files() -> list[Path]:
-    return [path for path in files(FILE) if path.parent.name != TEMPLATE]
-
-
 def _names_in(folder: Path) -> list[str]:
     variants = _table(folder / FILE).get("variants", {})
     return [f"{folder.name}-{variant}" for variant in variants] or [folder.name]
@@ -207,8 +201,8 @@ def _over(table: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
 def _facts(name: str, table: dict[str, Any]) -> BoardFacts:
     qemu, vela = table.get("qemu"), table.get("vela")
     if vela:
-        config = _folder() / vela.get("config", f"{name.partition('-')[0]}/{VELA_FILE}")
-        vela = VelaFacts(**(vela | {"config": config}))
+        config = vela.get("config", f"boards/{name.partition('-')[0]}/{VELA_FILE}")
+        vela = VelaFacts(**(vela | {"config": paths.root() / config}))
     return BoardFacts(
         name=name,
         title=table["title"],

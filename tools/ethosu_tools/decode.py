@@ -16,8 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from . import models, tflite
-from .report.layers import Names
+from .layers.table import Names
 
 # Bits of the NPU's register STATUS: what it says, and what most often is behind it.
 STATUS = {
@@ -62,30 +61,14 @@ class Context:
 
     model: Path
     names: Names
-    operators: list[str]
     firmware: Path | None
-
-    @classmethod
-    def of(cls, model: Path, firmware: Path | None) -> Context:
-        """Read a compiled model."""
-        data = models.read(model)
-        operators = []
-        if not models.is_program(data):
-            with models.reading(model):
-                graph = tflite.parse(data)[0]
-            for operator in graph.operators:
-                output = graph.tensors[operator.outputs[0]].name if operator.outputs else ""
-                operators.append(f"{operator.name} {output}".strip())
-        return cls(model, Names(model), operators, firmware)
 
     def layers(self, offset: int) -> str | None:
         """Layers with a command at this offset: one, or one of each stream that is long enough."""
-        calls = sorted({entry.npu_operator for entry in self.names.entries})
-        found = [(call, self.names.find(call, offset)) for call in calls]
-        known = [(call, name) for call, name in found if name]
-        if len(known) == 1:
-            return known[0][1]
-        return " or ".join(f"{name} (ethos-u {call})" for call, name in known) or None
+        found = self.names.find_all(offset)
+        if len(found) == 1:
+            return found[0][1]
+        return " or ".join(f"{name} (ethos-u {stream})" for stream, name in found) or None
 
 
 def decode(text: str, model: Path, firmware: Path | None = None) -> list[Finding]:
@@ -93,7 +76,7 @@ def decode(text: str, model: Path, firmware: Path | None = None) -> list[Finding
 
     `firmware` is the .elf that a fault report's addresses are looked up in.
     """
-    context = Context.of(model, firmware)
+    context = Context(model, Names(model), firmware)
     # Our own errors join the lines of a log with bars.
     text = text.replace("\r\n", "\n").replace(" | ", "\n  ")
     found = [
@@ -148,8 +131,8 @@ def _word(match: re.Match[str], context: Context) -> Iterator[Finding]:
 def _operator(match: re.Match[str], context: Context) -> Iterator[Finding]:
     """The runtime refused an operator."""
     number, name = int(match["number"]), match["name"]
-    inside = int(match["graph"]) == 0 and number < len(context.operators)
-    layer = context.operators[number] if inside else None
+    inside = int(match["graph"]) == 0 and number < len(context.names.operators)
+    layer = context.names.operators[number][0] if inside else None
     if layer and layer.split()[0] != name:
         advice = f"operator {number} of {context.model} is {layer}: is this the model that ran?"
         layer = None

@@ -127,4 +127,4 @@ def web_image() -> Path:
 
 def web_runner() -> Path:
     """What runs the board WEB in node."""
-    return root() / "boards/WEB/js/node.mjs"
+    return root() / "tools/web/board/js/node.mjs"

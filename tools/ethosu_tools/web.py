@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The board that is a WebAssembly instance (boards/WEB), run by node on a pseudo-terminal."""
+"""The board that is a WebAssembly instance (tools/web/board), run by node on a pseudo-terminal."""
 
 import contextlib
 import os
@@ -18,7 +18,7 @@ from .errors import InputError, SetupError
 
 _STOP_S = 5.0
 _LOG_BYTES = 2000
-# As of boards/WEB/memory.S.
+# As of tools/web/board/memory.S.
 ROMFS_BYTES = 0x2000100
 
 

@@ -7,6 +7,7 @@
 /** Registers that faults touch. */
 enum { STATUS = 0x004, CMD = 0x008, RESET = 0x00C, QSIZE = 0x020, PROT = 0x024 };
 
+#define STATUS_RUNNING (1u << 0)
 #define STATUS_RESETTING (1u << 3)
 #define STATUS_END_REACHED (1u << 5)
 #define STATUS_WATCHDOG (1u << 7)
@@ -15,20 +16,25 @@ enum { STATUS = 0x004, CMD = 0x008, RESET = 0x00C, QSIZE = 0x020, PROT = 0x024 }
 #define CMD_POWER_Q (1u << 3)   /**< the NPU may lose its power */
 #define PROT_PRIVILEGED 1u
 
+/** More reads than a driver is likely to poll without a pause. */
+#define SLOW_RESET_READS 1050u
+
 static const char *const names[NPU_FAULT_COUNT] = {
     [NPU_FAULT_IRQ_LOST] = "irq-lost",           // completes, but its interrupt does not come
     [NPU_FAULT_IRQ_LATE] = "irq-late",           // the interrupt comes after the next reset
     [NPU_FAULT_IRQ_SPURIOUS] = "irq-spurious",   // one interrupt too many before and after
-    [NPU_FAULT_HANG] = "hang",                   // never completes
+    [NPU_FAULT_HANG] = "hang",                   // does not complete until withdrawn
     [NPU_FAULT_BUS_ERROR] = "bus-error",         // each memory access of a run fails
     [NPU_FAULT_PARSE_ERROR] = "parse-error",     // the command stream is cut short
     [NPU_FAULT_WATCHDOG] = "watchdog",           // STATUS.wd_fault
     [NPU_FAULT_ECC_ERROR] = "ecc-error",         // STATUS.ecc_fault
     [NPU_FAULT_BRANCH_ERROR] = "branch-error",   // STATUS.branch_fault
     [NPU_FAULT_POWER_REFUSED] = "power-refused", // stays off: reads 0 until power is released
+    [NPU_FAULT_POWER_LOST] = "power-lost",       // registers are lost when power is released
     [NPU_FAULT_RESET_STUCK] = "reset-stuck",     // a reset, as at power-up, does not end
+    [NPU_FAULT_RESET_SLOW] = "reset-slow",       // a reset ends after 1050 reads of STATUS
     [NPU_FAULT_PROT_STUCK] = "prot-stuck",       // protection state does not follow RESET
-    [NPU_FAULT_DEAD] = "dead",                   // a register read gives all ones
+    [NPU_FAULT_DEAD] = "dead",                   // a read gives all ones; no write until then
 };
 
 bool npu_faults_inject(struct npu_faults *faults, const char *name, unsigned count)
@@ -36,6 +42,7 @@ bool npu_faults_inject(struct npu_faults *faults, const char *name, unsigned cou
     for (unsigned i = 0; i < NPU_FAULT_COUNT; i++) {
         if (strcmp(names[i], name) == 0) {
             faults->due[i] = count;
+            faults->run.hang = faults->run.hang && !(i == NPU_FAULT_HANG && count == 0);
             faults->dead_told = faults->dead_told && i != NPU_FAULT_DEAD;
             return true;
         }
@@ -66,7 +73,7 @@ static bool is_due(struct npu_faults *faults, enum npu_fault fault)
     return true;
 }
 
-uint32_t npu_faults_read(struct npu_faults *faults, uint32_t offset, uint32_t value)
+uint32_t npu_faults_read(struct npu_faults *faults, npu_t *npu, uint32_t offset)
 {
     if (is_due(faults, NPU_FAULT_DEAD)) {
         return UINT32_MAX;
@@ -74,16 +81,19 @@ uint32_t npu_faults_read(struct npu_faults *faults, uint32_t offset, uint32_t va
     if (faults->off) {
         return 0;
     }
+    uint32_t value = npu_read(npu, offset);
     if (offset == STATUS) {
-        return (value | faults->status_set) & ~faults->status_clear;
-    }
-    if (offset == PROT && is_due(faults, NPU_FAULT_PROT_STUCK)) {
-        return value ^ PROT_PRIVILEGED;
+        value = (value | faults->status_set) & ~faults->status_clear;
+        if (faults->resetting > 0 && --faults->resetting > 0) {
+            value |= STATUS_RESETTING;
+        }
+    } else if (offset == PROT && is_due(faults, NPU_FAULT_PROT_STUCK)) {
+        value ^= PROT_PRIVILEGED;
     }
     return value;
 }
 
-/** Power is asked for by the write that takes CMD_POWER_Q away. */
+/** Power is requested by the write that clears CMD_POWER_Q. */
 static void follow_power(struct npu_faults *faults, uint32_t command)
 {
     bool asks = !(command & CMD_POWER_Q);
@@ -91,23 +101,34 @@ static void follow_power(struct npu_faults *faults, uint32_t command)
     faults->asked = asks;
 }
 
-bool npu_faults_write(struct npu_faults *faults, uint32_t offset, uint32_t *value)
+static void begin_reset(struct npu_faults *faults)
+{
+    faults->status_set = is_due(faults, NPU_FAULT_RESET_STUCK) ? STATUS_RESETTING : 0;
+    faults->status_clear = 0;
+    faults->resetting = is_due(faults, NPU_FAULT_RESET_SLOW) ? SLOW_RESET_READS : 0;
+    faults->asked = false;
+}
+
+enum npu_action npu_faults_write(struct npu_faults *faults, npu_t *npu, uint32_t offset,
+                                 uint32_t value)
 {
     if (offset == CMD) {
-        follow_power(faults, *value);
+        follow_power(faults, value);
     }
-    if (faults->off) {
-        return false;
+    if (faults->off || faults->due[NPU_FAULT_DEAD] > 0) {
+        return NPU_ACTION_NONE;
     }
     if (offset == RESET) {
-        bool stuck = is_due(faults, NPU_FAULT_RESET_STUCK);
-        faults->status_set = stuck ? STATUS_RESETTING : 0;
-        faults->status_clear = 0;
-        faults->asked = false;
+        begin_reset(faults);
     } else if (offset == QSIZE && is_due(faults, NPU_FAULT_PARSE_ERROR)) {
-        *value = 4;
+        value = 4;
     }
-    return true;
+    enum npu_action action = npu_write(npu, offset, value);
+    if (offset == CMD && (value & CMD_POWER_Q) != 0 &&
+        (npu_read(npu, STATUS) & STATUS_RUNNING) == 0 && is_due(faults, NPU_FAULT_POWER_LOST)) {
+        npu_reset(npu);
+    }
+    return action;
 }
 
 void npu_faults_begin(struct npu_faults *faults)

@@ -185,17 +185,14 @@ static uint32_t read_register(void *context, uint32_t offset)
 {
     struct npu_device *device = context;
     cache_event();
-    return npu_faults_read(&device->faults, offset, npu_read(device->sim, offset));
+    return npu_faults_read(&device->faults, device->sim, offset);
 }
 
 static void write_register(void *context, uint32_t offset, uint32_t value)
 {
     struct npu_device *device = context;
     cache_event();
-    if (!npu_faults_write(&device->faults, offset, &value)) {
-        return;
-    }
-    switch (npu_write(device->sim, offset, value)) {
+    switch (npu_faults_write(&device->faults, device->sim, offset, value)) {
     case NPU_ACTION_NONE:
         break;
     case NPU_ACTION_EXECUTE:
@@ -213,7 +210,12 @@ static void write_register(void *context, uint32_t offset, uint32_t value)
 
 bool npu_device_inject(struct npu_device *device, const char *fault, unsigned count)
 {
-    return npu_faults_inject(&device->faults, fault, count);
+    bool hung = device->running && device->faults.run.hang;
+    bool known = npu_faults_inject(&device->faults, fault, count);
+    if (hung && !device->faults.run.hang) {
+        resume(device);
+    }
+    return known;
 }
 
 /* --- Start and reset ------------------------------------------------------ */

@@ -22,7 +22,7 @@ _HEAD = """\
 _QEMUS = ("installed", "newer")
 _ENDS = {"error": "errors", "failure": "failed", "skipped": "skipped"}
 _SOURCES = {".c", ".h", ".ld", ".mk", ".toml", ".ini"}
-_CHIP = re.compile(r"^include .*/boards/(chips/\w+)/", re.M)
+_CHIP = re.compile(r"^include .*/(firmware/chips/\w+)/", re.M)
 
 
 def tests(junit: Path) -> str:
@@ -57,7 +57,7 @@ def lines(name: str) -> str:
     """Lines of the board's own folder, and of the chip's, which its boards share: "120 + 300"."""
     folder = paths.root() / "boards" / name.partition("-")[0]
     chip = _CHIP.search((folder / "board.mk").read_text())
-    folders = [folder, paths.root() / "boards" / chip[1]] if chip else [folder]
+    folders = [folder, paths.root() / chip[1]] if chip else [folder]
     return " + ".join(
         str(
             sum(

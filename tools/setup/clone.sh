@@ -16,11 +16,11 @@ cp -a .venv "$clone/.venv"
 for part in build/*; do
     case $clone in "$here/$part"*) ;; *) cp -a "$part" "$clone/build/" ;; esac
 done
-# Scripts of the environment, the path of the installed package, and lists of headers are absolute.
+# Scripts of the environment, the path of the installed package, and what builds note are absolute.
 {
     grep -rlI "$here" "$clone"/.venv/bin "$clone"/.venv/pyvenv.cfg || true
     find "$clone"/.venv -name '__editable__*' -o -name 'direct_url.json'
-    grep -rlI --include='*.d' "$here" "$clone/build" || true
+    grep -rlI --exclude='*.map' "$here" "$clone/build" || true
 } | while read -r file; do
     touch -r "$file" "$clone/.time"
     sed -i "s#$here/#$clone/#g" "$file"

@@ -29,7 +29,7 @@ SOURCES = (
     "boards/*/board.toml",
     "boards/*/points.csv",
     "boards/*/vela.ini",
-    "boards/chips/*/vela.ini",
+    "firmware/chips/*/vela.ini",
     "build/examples/*",
     "build/library/*.py",
     "modules/openmv/*.py",

@@ -144,24 +144,14 @@ void sim_host_cache_event(void)
 
 /* ---- what the driver asks for ---- */
 
-static void maintain(enum coherence_operation operation, const uint64_t *base, const size_t *size,
-                     int count)
+void sim_host_cache_maintain(enum coherence_operation operation, const uint64_t *base,
+                             const size_t *size, int count)
 {
     pthread_mutex_lock(&cache.lock);
     for (int i = 0; i < count; i++) {
         coherence_maintain(&cache.coherence, operation, base[i], size[i]);
     }
     pthread_mutex_unlock(&cache.lock);
-}
-
-void ethosu_flush_dcache(const uint64_t *base, const size_t *size, int count)
-{
-    maintain(COHERENCE_CLEAN, base, size, count);
-}
-
-void ethosu_invalidate_dcache(const uint64_t *base, const size_t *size, int count)
-{
-    maintain(COHERENCE_DISCARD, base, size, count);
 }
 
 void sim_host_barrier(void)

@@ -9,6 +9,13 @@
 
 #include "sim_host_io.h"
 
+#include <string.h>
+
+#define NPU_INITIAL(number) \
+    {.index = (number), .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER}
+
+struct NPU_REG sim_host_npus[SIM_HOST_NPU_COUNT] = {NPU_INITIAL(0), NPU_INITIAL(1)};
+
 /** Calls of the handler after which a line that stays high is left alone. */
 #define STORM_LIMIT 100
 
@@ -52,7 +59,7 @@ static bool line_is_high(struct NPU_REG *npu)
     return level;
 }
 
-/** Bring a completion to the handler, or not, as faults will have it. */
+/** Deliver the completion interrupt unless an injected fault suppresses it. */
 static void deliver(struct NPU_REG *npu)
 {
     lock(npu);
@@ -61,15 +68,6 @@ static void deliver(struct NPU_REG *npu)
     for (unsigned i = 0; i < STORM_LIMIT && delivered && line_is_high(npu); i++) {
         call_handler(npu);
     }
-}
-
-bool sim_host_inject(unsigned index, const char *fault, unsigned count)
-{
-    struct NPU_REG *npu = &sim_host_npus[index];
-    lock(npu);
-    bool known = npu_faults_inject(&npu->faults, fault, count);
-    unlock(npu);
-    return known;
 }
 
 void sim_host_interrupt(unsigned index)
@@ -157,14 +155,45 @@ static void end_early(struct NPU_REG *npu)
     }
 }
 
+bool sim_host_inject(unsigned index, const char *fault, unsigned count)
+{
+    struct NPU_REG *npu = &sim_host_npus[index];
+    lock(npu);
+    bool hung = npu->working && npu->faults.run.hang;
+    bool known = npu_faults_inject(&npu->faults, fault, count);
+    bool resumes = hung && !npu->faults.run.hang && !npu->threaded;
+    pthread_cond_broadcast(&npu->changed);
+    unlock(npu);
+    if (resumes) {
+        execute(npu);
+    }
+    return known;
+}
+
 /* ---- registers ---- */
 
+static void (*watch)(const struct sim_host_access *access);
+
+void sim_host_watch(void (*called)(const struct sim_host_access *access))
+{
+    watch = called;
+}
+
+static void announce(const struct NPU_REG *npu, uint32_t offset, uint32_t value, bool write)
+{
+    sim_host_cache_event();
+    if (watch != NULL) {
+        watch(&(struct sim_host_access){npu->index, offset, value, write});
+    }
+}
+
+/** Without an NPU registers read as 0 and ignore writes. */
 uint32_t sim_host_read(volatile struct NPU_REG *reg, uint32_t offset)
 {
     struct NPU_REG *npu = (struct NPU_REG *)(uintptr_t)reg;
-    sim_host_cache_event();
+    announce(npu, offset, 0, false);
     lock(npu);
-    uint32_t value = npu_faults_read(&npu->faults, offset, npu_read(npu->sim, offset));
+    uint32_t value = npu->sim == NULL ? 0 : npu_faults_read(&npu->faults, npu->sim, offset);
     unlock(npu);
     return value;
 }
@@ -172,12 +201,11 @@ uint32_t sim_host_read(volatile struct NPU_REG *reg, uint32_t offset)
 void sim_host_write(volatile struct NPU_REG *reg, uint32_t offset, uint32_t value)
 {
     struct NPU_REG *npu = (struct NPU_REG *)(uintptr_t)reg;
-    sim_host_cache_event();
+    announce(npu, offset, value, true);
     lock(npu);
-    enum npu_action action = NPU_ACTION_NONE;
-    if (npu_faults_write(&npu->faults, offset, &value)) {
-        action = npu_write(npu->sim, offset, value);
-    }
+    enum npu_action action = npu->sim == NULL
+                                 ? NPU_ACTION_NONE
+                                 : npu_faults_write(&npu->faults, npu->sim, offset, value);
     unlock(npu);
 
     if (action == NPU_ACTION_EXECUTE) {
@@ -205,6 +233,22 @@ static uint8_t *map(void *context, const struct npu_access *access)
     return fails ? NULL : sim_host_map(access);
 }
 
+const char *const *sim_host_configs(void)
+{
+    return npu_configs();
+}
+
+uint64_t sim_host_cycles(unsigned index)
+{
+    return npu_cycles(sim_host_npus[index].sim);
+}
+
+bool sim_host_memories(unsigned index, const struct npu_memory *table, unsigned count)
+{
+    return ethosu_ext_board_npu_present(index) &&
+           npu_set_memories(sim_host_npus[index].sim, table, count);
+}
+
 void sim_host_observe(unsigned index, npu_observer_t observer, void *context)
 {
     npu_observe(sim_host_npus[index].sim, observer, context);
@@ -227,11 +271,12 @@ static void log_line(void *context, const char *message)
     sim_host_print(message);
 }
 
-bool sim_host_npu_create(struct NPU_REG *npu, const char *config)
+bool sim_host_create(unsigned index, const char *config)
 {
-    struct npu_bus bus = {npu, map, set_level, log_line};
-    npu->sim = npu_create(config, &bus);
-    return npu->sim != NULL;
+    struct npu_bus bus = {&sim_host_npus[index], map, set_level, log_line};
+    sim_host_destroy(index);
+    sim_host_npus[index].sim = npu_create(config, &bus);
+    return sim_host_npus[index].sim != NULL;
 }
 
 static void stop_worker(struct NPU_REG *npu)
@@ -247,6 +292,15 @@ static void stop_worker(struct NPU_REG *npu)
     }
 }
 
+bool sim_host_time_is_real(void)
+{
+    bool real = false;
+    for (unsigned i = 0; i < SIM_HOST_NPU_COUNT; i++) {
+        real = real || sim_host_npus[i].threaded;
+    }
+    return real;
+}
+
 void sim_host_use_thread(unsigned index, bool on)
 {
     struct NPU_REG *npu = &sim_host_npus[index];
@@ -255,9 +309,32 @@ void sim_host_use_thread(unsigned index, bool on)
     npu->threaded = on && pthread_create(&npu->worker, NULL, work, npu) == 0;
 }
 
-void sim_host_npu_destroy(struct NPU_REG *npu)
+void sim_host_destroy(unsigned index)
 {
+    struct NPU_REG *npu = &sim_host_npus[index];
     stop_worker(npu);
     npu_destroy(npu->sim);
     npu->sim = NULL;
+    memset(&npu->faults, 0, sizeof npu->faults);
+}
+
+/* ---- ethosu_board.h ---- */
+
+bool ethosu_ext_board_npu_present(size_t index)
+{
+    return index < SIM_HOST_NPU_COUNT && sim_host_npus[index].sim != NULL;
+}
+
+void ethosu_ext_board_irq_connect(size_t index, void (*handler)(void *argument), void *argument)
+{
+    struct NPU_REG *npu = &sim_host_npus[index];
+    lock(npu);
+    npu->handler = handler;
+    npu->argument = argument;
+    unlock(npu);
+}
+
+void ethosu_ext_board_irq_disconnect(size_t index)
+{
+    ethosu_ext_board_irq_connect(index, NULL, NULL);
 }

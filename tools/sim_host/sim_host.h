@@ -41,6 +41,15 @@ struct ethosu_driver *sim_host_open(unsigned index, const char *config);
 /** Take driver and NPU away. */
 void sim_host_close(unsigned index);
 
+/**
+ * Create an NPU without a driver, and take it away again: for a program that has a
+ * board table of its own and calls ethosu_init().
+ *
+ * @return  false: no such config
+ */
+bool sim_host_create(unsigned index, const char *config);
+void sim_host_destroy(unsigned index);
+
 /** Names of the configs that sim_host_open() knows, ended by NULL. */
 const char *const *sim_host_configs(void);
 
@@ -84,10 +93,24 @@ void sim_host_use_thread(unsigned index, bool on);
 /**
  * Inject a fault, by name; see tools/npu_sim/npu_faults.c for the names.
  *
- * @param count  how many times it shall happen; 0 withdraws it
+ * @param count  how many times it shall happen; 0 withdraws it, also a hang in progress
  * @return       false: no such fault
  */
 bool sim_host_inject(unsigned index, const char *fault, unsigned count);
+
+/** A register access of the driver that is about to happen. */
+struct sim_host_access {
+    unsigned index; /**< of the NPU */
+    uint32_t offset;
+    uint32_t value; /**< to be written */
+    bool write;
+};
+
+/**
+ * Call `watch` before each register access, on the thread that makes it; NULL ends it. It may
+ * inject faults and use the driver. For tests: set it before the first access.
+ */
+void sim_host_watch(void (*watch)(const struct sim_host_access *access));
 
 /** Call the interrupt handler now, as if the line had been raised. */
 void sim_host_interrupt(unsigned index);

@@ -35,10 +35,6 @@ struct NPU_REG {
 
 extern struct NPU_REG sim_host_npus[SIM_HOST_NPU_COUNT];
 
-/** Create and destroy the simulator, and its thread. */
-bool sim_host_npu_create(struct NPU_REG *npu, const char *config);
-void sim_host_npu_destroy(struct NPU_REG *npu);
-
 /** Host pointer to the bytes of an NPU's access; NULL: this process' bus refuses it. */
 uint8_t *sim_host_map(const struct npu_access *access);
 
@@ -66,6 +62,10 @@ void sim_host_cache_remove(const uint8_t *start);
 
 /** Memory's copy of bytes that the CPU has at this address, for an NPU's access. */
 uint8_t *sim_host_cache_map(const uint8_t *start, uint64_t length);
+
+/** Clean or discard lines, as the driver's cache hooks do. */
+void sim_host_cache_maintain(enum coherence_operation operation, const uint64_t *base,
+                             const size_t *size, int count);
 
 /** A moment at which lines may be evicted. */
 void sim_host_cache_event(void);

@@ -19,7 +19,7 @@ from ethosu_tools import objects
 from ethosu_tools.wakeword import speech, words
 
 HERE = Path(__file__).parent
-BOARD_JS = HERE.parents[1] / "boards/WEB/js/board.mjs"
+BOARD_JS = HERE / "board/js/board.mjs"
 NPM_FILES = (
     "@xterm/xterm/lib/xterm.mjs",
     "@xterm/xterm/css/xterm.css",

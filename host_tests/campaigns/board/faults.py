@@ -85,7 +85,8 @@ def uses_of(npu: str) -> list[str]:
 
 NPU_FAULTS = (
     *("irq-lost", "irq-late", "irq-spurious", "hang", "bus-error", "parse-error", "watchdog"),
-    *("ecc-error", "branch-error", "power-refused", "reset-stuck", "prot-stuck", "dead"),
+    *("ecc-error", "branch-error", "power-refused", "power-lost", "reset-stuck", "reset-slow"),
+    *("prot-stuck", "dead"),
 )
 FAULTS = (
     *(Fault(f"npu.{name}", (LATE, BROKEN), 3) for name in NPU_FAULTS),

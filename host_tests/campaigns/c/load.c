@@ -47,11 +47,11 @@ static struct {
     uint64_t inputs, loaded, run, run_on_npu, cut_short, most_load_steps;
 } counts;
 
-/** The environment may allow fewer steps, so that a test sees the limit at work. */
-static uint64_t load_steps(size_t size)
+/** The environment may allow fewer steps, so that a test sees a limit at work. */
+static uint64_t limit(const char *variable, uint64_t most)
 {
-    const char *text = getenv("LOAD_STEPS");
-    return text == NULL ? LOAD_STEPS + LOAD_STEPS_PER_BYTE * size : strtoull(text, NULL, 10);
+    const char *text = getenv(variable);
+    return text == NULL ? most : strtoull(text, NULL, 10);
 }
 
 static bool is_chosen(const uint8_t *data, size_t size)
@@ -111,7 +111,7 @@ static void run(struct ethosu_model *model)
     if (info.npu[0] != '\0' && (driver = load_npu_driver(info.npu)) == NULL) {
         return;
     }
-    steps_allow(RUN_STEPS);
+    steps_allow(limit("RUN_STEPS", RUN_STEPS));
     if (setjmp(escape) == 0) {
         steps_escape = &escape;
         int status = ethosu_model_invoke(model, driver);
@@ -143,7 +143,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     counts.inputs++;
     steps_begin();
-    steps_allow(load_steps(size));
+    steps_allow(limit("LOAD_STEPS", LOAD_STEPS + LOAD_STEPS_PER_BYTE * size));
     int status = load(&source, &memory, &model, &error);
     counts.most_load_steps = steps > counts.most_load_steps ? steps : counts.most_load_steps;
     steps_allow(UINT64_MAX);

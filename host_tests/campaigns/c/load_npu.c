@@ -52,8 +52,9 @@ struct ethosu_driver *load_npu_driver(const char *config)
 
 void load_npu_stop(struct ethosu_driver *driver)
 {
-    if (driver != NULL) {
-        ethosu_ext_cancel(driver);
+    if (driver != NULL && ethosu_ext_cancel(driver) != 0) {
+        fprintf(stderr, "a call of the driver was left half-way\n");
+        abort();
     }
 }
 
@@ -105,6 +106,7 @@ WHOLE(ethosu_ext_prepare,
 WHOLE(ethosu_ext_start,
       (struct ethosu_driver * drv, const struct ethosu_ext_program *program, void *argument),
       (drv, program, argument))
-WHOLE(ethosu_ext_wait, (struct ethosu_driver * drv, uint64_t timeout), (drv, timeout))
-WHOLE(ethosu_wait, (struct ethosu_driver * drv, bool block), (drv, block))
+WHOLE(ethosu_ext_wait_program,
+      (struct ethosu_driver * drv, const struct ethosu_ext_program *program, uint64_t timeout),
+      (drv, program, timeout))
 WHOLE(ethosu_ext_cancel, (struct ethosu_driver * drv), (drv))

@@ -187,6 +187,11 @@ class Hardware(Closeable):
         if not self._handle:
             raise ValueError(f"the NPU simulator knows no {self.config!r}")
 
+    @property
+    def handle(self) -> int:
+        """The simulator's npu_t pointer, for C functions that this class does not wrap."""
+        return int(self._handle)
+
     def close(self) -> None:
         """Free the memory of the simulator."""
         if self._handle:

@@ -9,13 +9,21 @@ import ctypes as c
 import pytest
 
 from host_tests.tools.npu_sim import hardware
-from host_tests.tools.npu_sim.hardware import STATUS_END, STATUS_WEIGHT_FAULT, Register
+from host_tests.tools.npu_sim.hardware import (
+    STATUS_END,
+    STATUS_WEIGHT_FAULT,
+    Hardware,
+    Outcome,
+    Register,
+)
 
 NAMES = (
     *("irq-lost", "irq-late", "irq-spurious", "hang", "bus-error", "parse-error", "watchdog"),
-    *("ecc-error", "branch-error", "power-refused", "reset-stuck", "prot-stuck", "dead"),
+    *("ecc-error", "branch-error", "power-refused", "power-lost", "reset-stuck", "reset-slow"),
+    *("prot-stuck", "dead"),
 )
-POWER_Q = 8
+RUN, POWER_Q = 1, 8
+STOP = bytes((0, 0, 0xFF, 0xFF))
 RESETTING, ECC, BRANCH = 1 << 3, 1 << 8, 1 << 9
 
 
@@ -29,6 +37,7 @@ class State(c.Structure):
         ("due", c.c_uint * len(NAMES)),
         *((name, c.c_bool) for name in ("bus_error", "hang", "spurious")),
         *((name, c.c_bool) for name in ("asked", "off", "irq_held")),
+        ("resetting", c.c_uint),
         ("status_set", c.c_uint32),
         ("status_clear", c.c_uint32),
         ("happens", HAPPENS),
@@ -38,12 +47,13 @@ class State(c.Structure):
 
 
 class Faults:
-    """The C functions on one state."""
+    """The C functions on one state, in front of an NPU."""
 
-    def __init__(self, library):
+    def __init__(self, library, npu):
         self.happened = []
         happens = HAPPENS(lambda _, name: self.happened.append(name.decode()))
         self.state = State(happens=happens)
+        self.npu = npu
         self._library = library
 
     def __call__(self, function, *arguments):
@@ -52,21 +62,35 @@ class Faults:
     def inject(self, name, count=1):
         return self("inject", name.encode(), count)
 
-    def read(self, register, value=0):
-        return self("read", int(register), value)
+    def read(self, register):
+        return self("read", self.npu.handle, int(register))
 
     def write(self, register, value):
-        word = c.c_uint32(value)
-        return word.value if self("write", int(register), c.byref(word)) else None
+        return self("write", self.npu.handle, int(register), value)
+
+    def run(self):
+        """Execute a stream of one command, STOP."""
+        stream = self.npu.add(STOP)
+        self.write(Register.QBASE, stream.address)
+        self.write(Register.QSIZE, len(STOP))
+        self("begin")
+        self.write(Register.CMD, RUN)
+        outcome = self.npu.execute()
+        self("end")
+        return outcome
 
 
 @pytest.fixture
 def faults(npu_library):
     library = c.CDLL(str(hardware.library_path()))
     library.npu_faults_read.restype = c.c_uint32
-    for name in ("inject", "write", "deliver", "take_held"):
+    for name in ("read", "write"):
+        function = getattr(library, f"npu_faults_{name}")
+        function.argtypes = [c.POINTER(State), c.c_void_p] + [c.c_uint32] * (1 + (name == "write"))
+    for name in ("inject", "deliver", "take_held"):
         getattr(library, f"npu_faults_{name}").restype = c.c_bool
-    return Faults(library)
+    with Hardware("ethos-u55-128") as npu:
+        yield Faults(library, npu)
 
 
 def test_names(faults):
@@ -75,47 +99,92 @@ def test_names(faults):
 
 
 def test_nothing_happens_unasked(faults):
-    faults("begin")
-    faults("end")
+    faults.run()
     assert faults("deliver") and not faults("take_held", int(Register.RESET))
-    assert faults.read(Register.STATUS, STATUS_END) == STATUS_END
-    assert faults.write(Register.QSIZE, 64) == 64
+    assert faults.read(Register.STATUS) & STATUS_END
+    assert faults.read(Register.QSIZE) == len(STOP)
+    assert faults.happened == []
 
 
-def test_a_dead_npu_reads_as_all_ones_so_often(faults):
+def test_a_dead_npu_reads_as_all_ones_and_loses_writes(faults):
     faults.inject("dead", 2)
-    assert [faults.read(Register.ID, 5) for _ in range(3)] == [0xFFFFFFFF, 0xFFFFFFFF, 5]
+    assert faults.read(Register.QSIZE) == 0xFFFFFFFF
+    faults.write(Register.QSIZE, 64)
+    assert [faults.read(Register.QSIZE) for _ in range(2)] == [0xFFFFFFFF, 0]
+    faults.write(Register.QSIZE, 64)
+    assert faults.read(Register.QSIZE) == 64
     assert faults.happened == ["dead"]
 
 
 def test_refused_power_lasts_until_it_is_released(faults):
+    def works():
+        faults.write(Register.QSIZE, 64)
+        return faults.read(Register.QSIZE) == 64
+
     faults.inject("power-refused")
-    assert faults.write(Register.CMD, 0) is None
-    assert faults.write(Register.QSIZE, 64) is None and faults.read(Register.ID, 5) == 0
-    assert faults.write(Register.CMD, 0) is None, "asking on does not help"
-    assert faults.write(Register.CMD, POWER_Q) == POWER_Q
-    assert faults.write(Register.CMD, 0) == 0 and faults.read(Register.ID, 5) == 5
+    faults.write(Register.CMD, 0)
+    assert not works()
+    faults.write(Register.CMD, 0)
+    assert not works(), "requesting it again does not help"
+    faults.write(Register.CMD, POWER_Q)
+    faults.write(Register.CMD, 0)
+    assert works()
     assert faults.happened == ["power-refused"]
+
+
+def test_lost_power_loses_the_registers_of_an_idle_npu(faults):
+    faults.inject("power-lost")
+    faults.write(Register.REGIONCFG, 5)
+    faults.write(Register.CMD, 0)
+    assert faults.read(Register.REGIONCFG) == 5
+    faults.write(Register.CMD, POWER_Q)
+    assert faults.read(Register.REGIONCFG) == 0
+    faults.write(Register.REGIONCFG, 5)
+    faults.write(Register.CMD, POWER_Q)
+    assert faults.read(Register.REGIONCFG) == 5, "it was to happen once"
+    assert faults.happened == ["power-lost"]
+
+
+def test_a_run_in_progress_keeps_the_power(faults):
+    faults.inject("power-lost")
+    stream = faults.npu.add(STOP)
+    faults.write(Register.QBASE, stream.address)
+    faults.write(Register.QSIZE, len(STOP))
+    faults.write(Register.CMD, RUN | POWER_Q)
+    assert faults.npu.execute() == Outcome.STOPPED
+    assert faults.read(Register.QSIZE) == len(STOP)
+    assert faults.happened == []
 
 
 def test_a_stuck_reset_ends_with_the_next(faults):
     faults.inject("reset-stuck")
     faults.write(Register.RESET, 0)
-    assert faults.read(Register.STATUS) == RESETTING
+    assert all(faults.read(Register.STATUS) == RESETTING for _ in range(5000))
     faults.write(Register.RESET, 0)
     assert faults.read(Register.STATUS) == 0
     assert faults.happened == ["reset-stuck"]
 
 
+def test_a_slow_reset_ends_when_it_was_polled_long_enough(faults):
+    faults.inject("reset-slow")
+    faults.write(Register.RESET, 0)
+    reads = [faults.read(Register.STATUS) for _ in range(1051)]
+    assert reads == [RESETTING] * 1049 + [0, 0]
+    assert faults.happened == ["reset-slow"]
+
+
 def test_a_stuck_protection_state_is_the_other(faults):
     faults.inject("prot-stuck")
-    assert [faults.read(Register.PROT, 1), faults.read(Register.PROT, 1)] == [0, 1]
+    faults.write(Register.RESET, 1)
+    assert [faults.read(Register.PROT), faults.read(Register.PROT)] == [0, 1]
     assert faults.happened == ["prot-stuck"]
 
 
 def test_a_parse_error_is_a_stream_cut_short(faults):
     faults.inject("parse-error")
-    assert [faults.write(Register.QSIZE, 64), faults.write(Register.QSIZE, 64)] == [4, 64]
+    for expected in (4, 64):
+        faults.write(Register.QSIZE, 64)
+        assert faults.read(Register.QSIZE) == expected
     assert faults.happened == ["parse-error"]
 
 
@@ -125,11 +194,11 @@ def test_a_parse_error_is_a_stream_cut_short(faults):
 )
 def test_forced_status_bits_last_until_a_reset(faults, name, bit):
     faults.inject(name)
-    faults("end")
-    assert faults.read(Register.STATUS, STATUS_END) == bit
+    faults.run()
+    assert faults.read(Register.STATUS) & (bit | STATUS_END) == bit
     assert faults.happened == [name]
     faults.write(Register.RESET, 0)
-    assert faults.read(Register.STATUS, STATUS_END) == STATUS_END
+    assert faults.read(Register.STATUS) == 0
 
 
 def test_what_a_run_is_to_suffer(faults):
@@ -139,6 +208,15 @@ def test_what_a_run_is_to_suffer(faults):
         faults("begin")
         state = faults.state
         assert (state.hang, state.bus_error, state.spurious) == (expected,) * 3
+
+
+def test_a_hang_that_is_withdrawn_lets_the_run_go_on(faults):
+    faults.inject("hang")
+    faults("begin")
+    faults.inject("irq-lost", 0)
+    assert faults.state.hang
+    faults.inject("hang", 0)
+    assert not faults.state.hang
 
 
 def test_a_late_interrupt_comes_with_the_reset_a_lost_one_never(faults):
@@ -156,4 +234,4 @@ def test_a_hardware_reset_keeps_only_what_is_still_to_happen(faults):
     faults.inject("dead")
     faults("reset")
     assert faults.state.status_set == 0
-    assert faults.read(Register.ID, 5) == 0xFFFFFFFF
+    assert faults.read(Register.STATUS) == 0xFFFFFFFF

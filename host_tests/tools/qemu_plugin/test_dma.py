@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What no driver does with the PL081; the rest is in host_tests/boards/drivers/test_dma.py."""
+"""What no driver does with the PL081; the rest is in host_tests/firmware/drivers/test_dma.py."""
 
 from host_tests.tools.qemu_plugin.guest import Guest
 

@@ -38,9 +38,9 @@ def table(program, tmp_path, monkeypatch):
     """The program, in a tree with a board of two variants, of which one is emulated."""
     for path, text in {
         "boards/B/board.toml": BOARD,
-        "boards/B/board.mk": "# line 1\ninclude $(ROOT)/boards/chips/chip/chip.mk\n",
+        "boards/B/board.mk": "# line 1\ninclude $(ROOT)/firmware/chips/chip/chip.mk\n",
         "boards/B/README.md": "not a source\n",
-        "boards/chips/chip/chip.mk": "# one\n",
+        "firmware/chips/chip/chip.mk": "# one\n",
         "build/firmware/B-HE/firmware.elf": "",
         "build/firmware/B-HE/firmware.size": "text data bss dec hex filename\n4321 1 2 3 4 elf\n",
     }.items():

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
-/** Descriptions of NPUs, models and tensors as Python objects; see info.h. */
-#include "info.h"
+/** Descriptions of NPUs, models and tensors as Python objects; see values.h. */
+#include "values.h"
 
 #include <string.h>
 
 #include "metadata.h"
 #include "py/objtuple.h"
 #include "py/runtime.h"
-#include "values.h"
 
 static void store(mp_obj_t dict, qstr key, mp_obj_t value)
 {

@@ -1,11 +1,41 @@
 // SPDX-License-Identifier: MIT
-/** The job of an NPU: its states, the objects that it pins, its callback; see job.h. */
+/** Jobs: time-outs, states, pinned objects, callbacks; see job.h. */
 #include "job.h"
 
-#include "npus.h"
+#include "ethosu_board.h"
 #include "py/gc.h"
 #include "py/mperrno.h"
+#include "py/stream.h"
 #include "raise.h"
+
+/* ---- time-outs ---- */
+
+uint64_t deadline_left(const struct deadline *deadline)
+{
+    uint32_t elapsed = ethosu_ext_board_ticks_ms() - deadline->begun;
+    if (deadline->timeout == ETHOSU_SEMAPHORE_WAIT_FOREVER) {
+        return deadline->timeout;
+    }
+    return elapsed < deadline->timeout ? deadline->timeout - elapsed : 1;
+}
+
+bool deadline_is_over(const struct deadline *deadline)
+{
+    return ethosu_ext_board_ticks_ms() - deadline->begun >= deadline->timeout;
+}
+
+mp_uint_t deadline_poll(const struct deadline *deadline, const struct ethosu_driver *npu,
+                        mp_uint_t request, uintptr_t flags, int *error)
+{
+    if (request != MP_STREAM_POLL) {
+        *error = MP_EINVAL;
+        return MP_STREAM_ERROR;
+    }
+    bool ready = npu == NULL || !ethosu_ext_is_running(npu) || deadline_is_over(deadline);
+    return ready ? flags & MP_STREAM_POLL_RD : 0;
+}
+
+/* ---- jobs ---- */
 
 /** What each NPU works with: roots of the collector. */
 MP_REGISTER_ROOT_POINTER(mp_obj_t ethosu_pinned[4]);
@@ -14,7 +44,7 @@ MP_REGISTER_ROOT_POINTER(mp_obj_t ethosu_callback[4]);
 MP_REGISTER_ROOT_POINTER(mp_obj_t ethosu_callback_argument[4]);
 _Static_assert(BINDING_MAX_NPUS == 4, "the root pointers have one entry for each NPU");
 
-bool job_drop_abandoned(struct ethosu_driver *npu)
+bool job_reap_abandoned(struct ethosu_driver *npu)
 {
     // A callback may run while the event loop sleeps: then its jobs are not abandoned.
     if (MP_STATE_VM(sched_state) == MP_SCHED_LOCKED) {
@@ -42,21 +72,6 @@ bool job_drop_abandoned(struct ethosu_driver *npu)
     nlr_jump(nlr.ret_val);
 }
 
-static MP_NOINLINE void end_abandoned(struct ethosu_driver *npu)
-{
-    if (job_of(npu)->wait != JOB_NO_WAIT || !job_drop_abandoned(npu)) {
-        binding_raise_os_error(MP_EBUSY, "the NPU is busy: wait for it, or cancel() it");
-    }
-}
-
-void job_check_idle(struct ethosu_driver *npu)
-{
-    const struct job *job = job_of(npu);
-    if (job->wait != JOB_NO_WAIT || job->owner != NULL) {
-        end_abandoned(npu);
-    }
-}
-
 int job_stop(struct ethosu_driver *npu)
 {
     struct job *job = job_of(npu);
@@ -75,22 +90,25 @@ int job_stop(struct ethosu_driver *npu)
     return error;
 }
 
-void job_stop_late(struct ethosu_driver *npu)
+void job_reap_late(struct ethosu_driver *npu)
 {
-    const struct job *job = job_of(npu);
-    bool pinned = MP_STATE_VM(ethosu_pinned)[npus_index(npu)] != MP_OBJ_NULL;
-    if (pinned && job->wait == JOB_NO_WAIT && deadline_is_over(job->deadline)) {
+    const struct deadline *deadline = job_of(npu)->deadline;
+    if (deadline != NULL && job_of(npu)->wait == JOB_NO_WAIT && deadline_is_over(deadline)) {
         (void)job_stop(npu);
         job_drop(npu);
     }
 }
 
-void job_end_lost(struct ethosu_driver *npu)
+void job_reap(struct ethosu_driver *npu)
 {
     const struct job *job = job_of(npu);
-    job_stop_late(npu);
+    job_reap_late(npu);
     if (job->owner != NULL && job->wait == JOB_NO_WAIT && !ethosu_ext_is_running(npu)) {
         gc_collect(); // the finaliser of a model that the program has lost ends its job
+    }
+    bool idle = job->owner == NULL && job->wait == JOB_NO_WAIT;
+    if (!idle && (job->wait != JOB_NO_WAIT || !job_reap_abandoned(npu))) {
+        binding_raise_os_error(MP_EBUSY, "the NPU is busy: wait for it, or cancel() it");
     }
 }
 
@@ -123,6 +141,7 @@ static void on_done(struct ethosu_driver *npu, void *unused)
     size_t index = npus_index(npu);
     if (MP_STATE_VM(ethosu_pinned)[index] != MP_OBJ_NULL) {
         MP_STATE_VM(ethosu_pinned)[index] = MP_OBJ_NULL;
+        job_of(npu)->deadline = NULL;
         mp_sched_schedule_node(&job_of(npu)->node, run_callback);
     }
 }

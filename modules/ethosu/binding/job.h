@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * The job of an NPU: the inference of a model, or a payload of a handle. One state machine, job.c,
- * stops it and tells the parties: the owner, and the code that waits for it.
+ * The NPUs of the board, and the job of each: the inference of a model, or a payload of a handle.
+ * One state machine, job.c, stops a job and tells its owner, and the code that waits for it.
  *
  *               job_wait()            job_stop(), by a callback
  *     NO_WAIT ------------> WAITING ---------------------------> STOPPED
@@ -16,9 +16,34 @@
 #ifndef JOB_H
 #define JOB_H
 
-#include "deadline.h"
+#include <stdbool.h>
 #include "ethosu_ext.h"
+#include "py/obj.h"
 #include "py/runtime.h"
+
+/* ---- time-outs ---- */
+
+/** How long an inference may take. */
+struct deadline {
+    uint32_t begun;   /**< ethosu_ext_board_ticks_ms() at the start */
+    uint64_t timeout; /**< milliseconds, or ETHOSU_SEMAPHORE_WAIT_FOREVER */
+};
+
+/** Milliseconds that are left, at least 1, since a wait of 0 does not wait. */
+uint64_t deadline_left(const struct deadline *deadline);
+
+/** Is the time up? */
+bool deadline_is_over(const struct deadline *deadline);
+
+/**
+ * Result for select.poll(): readable when the NPU has finished, or its time is up.
+ *
+ * @param npu  NULL: no inference is under way
+ */
+mp_uint_t deadline_poll(const struct deadline *deadline, const struct ethosu_driver *npu,
+                        mp_uint_t request, uintptr_t flags, int *error);
+
+/* ---- jobs ---- */
 
 enum job_wait {
     JOB_NO_WAIT, /**< no C code waits for this NPU */
@@ -28,10 +53,11 @@ enum job_wait {
 
 struct job {
     mp_sched_node_t node; /**< first: the scheduler passes it to job.c */
-    void *owner;          /**< the model at work; weak, no root of the collector; NULL: none */
+    void *owner;          /**< the model that runs; weak, no root of the collector; or NULL */
     void (*on_stop)(void *owner); /**< tells the owner that its job was stopped */
     enum job_wait wait;
-    const struct deadline *deadline; /**< of the pinned object's inference */
+    const struct deadline
+        *volatile deadline; /**< of the pinned object's inference; NULL: none is pinned */
 };
 
 /** An NPU that the module serves. */
@@ -70,27 +96,36 @@ static inline void job_waited(struct ethosu_driver *npu)
     job_of(npu)->wait = JOB_NO_WAIT;
 }
 
-/**
- * Stop the job of an asyncio task when no event loop runs: nothing else would end it.
- *
- * @return  false: there is no such job
- */
-bool job_drop_abandoned(struct ethosu_driver *npu);
-
-/** Raise OSError(EBUSY) when a model runs on this NPU, or C code waits for it. */
-void job_check_idle(struct ethosu_driver *npu);
-
-/** Stop what runs on this NPU, and tell the parties; an enum ethosu_ext_error. */
+/** Stop the job of this NPU, and tell its owner and the waiting code; an enum ethosu_ext_error. */
 int job_stop(struct ethosu_driver *npu);
 
 /**
- * Stop what runs on this NPU if its time is up and no C code waits for it: the
- * program may have lost model or handle, and nobody else would ever stop it.
+ * Stop the job of an asyncio task if no event loop runs: nothing else would end it.
+ *
+ * @return  false: it has no such job
  */
-void job_stop_late(struct ethosu_driver *npu);
+bool job_reap_abandoned(struct ethosu_driver *npu);
 
-/** Before an inference: end what nobody else will end, late or lost. May run the collector. */
-void job_end_lost(struct ethosu_driver *npu);
+/**
+ * Stop the job of this NPU if its time is up and no C code waits for it: the program may have lost
+ * the model or handle, and nothing else would end it.
+ */
+void job_reap_late(struct ethosu_driver *npu);
+
+/**
+ * End the job of a model if nothing else would: it is late, its model is lost, or its event loop
+ * has ended. Raises OSError(EBUSY) if it still runs. May run the collector.
+ */
+void job_reap(struct ethosu_driver *npu);
+
+/** Raise OSError(EBUSY) if a model runs on this NPU, or C code waits for it. */
+static inline void job_check_idle(struct ethosu_driver *npu)
+{
+    const struct job *job = job_of(npu);
+    if (job->owner != NULL || job->wait != JOB_NO_WAIT) {
+        job_reap(npu);
+    }
+}
 
 /**
  * Keep an object alive until the NPU has finished, or its time is up.
@@ -112,5 +147,36 @@ void job_drop(struct ethosu_driver *npu);
 
 /** Clear the job of an NPU after ethosu_deinit(). */
 void job_deinit(struct ethosu_driver *npu);
+
+/* ---- the NPUs of the board ---- */
+
+/** NPUs that the module serves; a board may have fewer. */
+#define BINDING_MAX_NPUS 4
+
+/** Initialise the board's NPUs; those that are ready already stay as they are. */
+void npus_init(void);
+
+/** For soft reset, and before the machine is reset: no NPU works in memory after this. */
+void ethosu_deinit_all(void);
+
+/** The NPU that an argument names: None (the first), an index, or a config's name. Raises. */
+struct ethosu_driver *npus_choose(mp_obj_t which);
+
+/** Position of an NPU in npus(). */
+size_t npus_index(const struct ethosu_driver *npu);
+
+/** Is a job under way on one of them? */
+bool npus_are_busy(void);
+
+/** Reserve this NPU, waiting for up to `timeout` milliseconds. Raises. */
+void npus_reserve(struct ethosu_driver *npu, uint64_t timeout);
+
+/** npus(): the configs of the board's NPUs. */
+MP_DECLARE_CONST_FUN_OBJ_0(npus_obj);
+
+/* ---- callbacks while C code works or waits ---- */
+
+/** Run what is pending; false when it raised an exception: binding_raise_pending() raises it. */
+bool semaphore_run_events(void);
 
 #endif

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-/** Attributes of `ethosu.Model` that describe its tensors, as OpenMV's `ml.Model` names them. */
-#include "model_describe.h"
+/** Attributes of `ethosu.Model` that describe its tensors and its program; see model_object.h. */
+#include "model_object.h"
 
-#include "info.h"
 #include "py/objtuple.h"
 #include "py/runtime.h"
-#include "tensor_object.h"
+#include "values.h"
+
+/* ---- tensors, with the names of OpenMV's `ml.Model` ---- */
 
 /** Value of an attribute for one input (or output). */
 typedef mp_obj_t describe_t(const struct ethosu_model_tensor *tensor);
@@ -46,7 +47,7 @@ static mp_obj_t describe_all(model_obj_t *self, bool outputs, describe_t *descri
 }
 
 /** The tuple `inputs` (or `outputs`), made once. */
-static mp_obj_t end_tensors(model_obj_t *self, bool outputs)
+static mp_obj_t io_tensors(model_obj_t *self, bool outputs)
 {
     if (self->tensors[outputs] == MP_OBJ_NULL) {
         self->tensors[outputs] = describe_all(self, outputs, NULL);
@@ -71,7 +72,150 @@ static mp_obj_t all_tensors(model_obj_t *self)
     return MP_OBJ_FROM_PTR(tuple);
 }
 
-bool model_load_description(model_obj_t *self, qstr name, mp_obj_t *value)
+/* ---- methods of an ExecuTorch program ---- */
+
+static mp_obj_t new_text(const void *data, size_t size)
+{
+    return mp_obj_new_str(data, size);
+}
+
+static mp_obj_t tuple_of(mp_obj_t list)
+{
+    size_t count;
+    mp_obj_t *items;
+    mp_obj_list_get(list, &count, &items);
+    return mp_obj_new_tuple(count, items);
+}
+
+/** A value of a constant method. Raises. */
+static mp_obj_t constant_value(const model_obj_t *self, uint32_t method, uint32_t index)
+{
+    struct ethosu_model_constant constant;
+    if (!ethosu_model_get_constant(self->model, method, index, &constant)) {
+        mp_raise_msg_varg(&mp_type_ValueError,
+                          MP_ERROR_TEXT("method %d returns a value that can't be read"),
+                          (int)method);
+    }
+    switch (constant.kind) {
+    case ETHOSU_KIND_INT:
+        return mp_obj_new_int_from_ll(constant.integer);
+    case ETHOSU_KIND_BOOL:
+        return mp_obj_new_bool(constant.integer != 0);
+    case ETHOSU_KIND_DOUBLE:
+        return mp_obj_new_float((mp_float_t)constant.real);
+    case ETHOSU_KIND_TEXT:
+        return new_text(constant.data, constant.size);
+    case ETHOSU_KIND_TENSOR:
+        return tensor_view(self, constant.data, constant.size, constant.type);
+    default:
+        return mp_const_none;
+    }
+}
+
+/** What a constant method returns: a value, or a tuple of several. */
+static mp_obj_t constant_values(const model_obj_t *self, uint32_t method, uint32_t count)
+{
+    if (count == 1) {
+        return constant_value(self, method, 0);
+    }
+    mp_obj_t list = mp_obj_new_list(0, NULL);
+    for (uint32_t i = 0; i < count; i++) {
+        mp_obj_list_append(list, constant_value(self, method, i));
+    }
+    return tuple_of(list);
+}
+
+/** constants: a dict of what constant methods return, by name. */
+static mp_obj_t load_constants(const model_obj_t *self)
+{
+    struct ethosu_model_method method;
+    mp_obj_t dict = mp_obj_new_dict(0);
+    for (uint32_t i = 0; ethosu_model_get_method(self->model, i, &method); i++) {
+        if (method.constants != 0) {
+            mp_obj_dict_store(dict, new_text(method.name, method.name_length),
+                              constant_values(self, i, method.constants));
+        }
+    }
+    return dict;
+}
+
+/** methods: a tuple of the names of all that are not constant. */
+static mp_obj_t load_methods(const model_obj_t *self)
+{
+    struct ethosu_model_method method;
+    mp_obj_t list = mp_obj_new_list(0, NULL);
+    for (uint32_t i = 0; ethosu_model_get_method(self->model, i, &method); i++) {
+        if (method.constants == 0) {
+            mp_obj_list_append(list, new_text(method.name, method.name_length));
+        }
+    }
+    return tuple_of(list);
+}
+
+/* ---- info() of an ExecuTorch program ---- */
+
+/** The operators that the CPU computes: how often each is called. */
+static mp_obj_t cpu_operators(const model_obj_t *self, uint32_t instructions)
+{
+    mp_obj_t dict = mp_obj_new_dict(0);
+    for (uint32_t i = 0; i < instructions; i++) {
+        uint32_t length;
+        const char *name = ethosu_model_get_operator(self->model, i, &length);
+        if (name != NULL) {
+            mp_obj_t key = new_text(name, length);
+            mp_map_elem_t *found =
+                mp_map_lookup(mp_obj_dict_get_map(dict), key, MP_MAP_LOOKUP_ADD_IF_NOT_FOUND);
+            mp_int_t count = found->value == MP_OBJ_NULL ? 0 : MP_OBJ_SMALL_INT_VALUE(found->value);
+            found->value = MP_OBJ_NEW_SMALL_INT(count + 1);
+        }
+    }
+    return dict;
+}
+
+/** What makes a program slow, as sentences that say what helps. */
+static mp_obj_t notes_of(const struct ethosu_model_program *program)
+{
+    mp_obj_t list = mp_obj_new_list(0, NULL);
+    if (program->nchw) {
+        static const char text[] = "inputs are NCHW, so the NPU has to transpose them: export with "
+                                   "torch.channels_last";
+        mp_obj_list_append(list, new_text(text, sizeof text - 1));
+    }
+    if (program->quantized != 0) {
+        static const char text[] = "the CPU quantises and dequantises in each run: export with "
+                                   "integer ends (QuantizeInputs, QuantizeOutputs)";
+        mp_obj_list_append(list, new_text(text, sizeof text - 1));
+    }
+    return tuple_of(list);
+}
+
+void model_add_program(const model_obj_t *self, mp_obj_t dict)
+{
+    struct ethosu_model_program program;
+    if (!ethosu_model_get_program(self->model, &program)) {
+        return;
+    }
+    struct ethosu_model_method method = {"", 0, 0};
+    (void)ethosu_model_get_method(self->model, program.method, &method);
+    const struct {
+        qstr key;
+        mp_obj_t value;
+    } facts[] = {
+        {MP_QSTR_method, new_text(method.name, method.name_length)},
+        {MP_QSTR_planned_size, mp_obj_new_int_from_uint(program.planned_size)},
+        {MP_QSTR_quantized_values, mp_obj_new_int_from_uint(program.quantized)},
+        {MP_QSTR_nchw, mp_obj_new_bool(program.nchw)},
+        {MP_QSTR_cpu_operators, cpu_operators(self, program.instructions)},
+        {MP_QSTR_notes, notes_of(&program)},
+    };
+    for (size_t i = 0; i < MP_ARRAY_SIZE(facts); i++) {
+        mp_obj_dict_store(dict, MP_OBJ_NEW_QSTR(facts[i].key), facts[i].value);
+    }
+}
+
+/* ---- attributes ---- */
+
+mp_obj_t model_describe(model_obj_t *self, qstr name)
 {
     static const struct {
         uint16_t input;
@@ -83,19 +227,25 @@ bool model_load_description(model_obj_t *self, qstr name, mp_obj_t *value)
         {MP_QSTR_input_scale, MP_QSTR_output_scale, describe_scale},
         {MP_QSTR_input_zero_point, MP_QSTR_output_zero_point, describe_zero_point},
     };
-    if (name == MP_QSTR_inputs || name == MP_QSTR_outputs) {
-        *value = end_tensors(self, name == MP_QSTR_outputs);
-        return true;
-    }
-    if (name == MP_QSTR_tensors) {
-        *value = all_tensors(self);
-        return true;
-    }
     for (size_t i = 0; i < MP_ARRAY_SIZE(table); i++) {
         if (name == table[i].input || name == table[i].output) {
-            *value = describe_all(self, name == table[i].output, table[i].describe);
-            return true;
+            return describe_all(self, name == table[i].output, table[i].describe);
         }
     }
-    return false;
+    switch (name) {
+    case MP_QSTR_inputs:
+    case MP_QSTR_outputs:
+        return io_tensors(self, name == MP_QSTR_outputs);
+    case MP_QSTR_tensors:
+        return all_tensors(self);
+    case MP_QSTR_methods:
+        return load_methods(self);
+    case MP_QSTR_constants:
+        return load_constants(self);
+    case MP_QSTR__file:
+        return tensor_view(self, ethosu_model_file(self->model), self->file_size,
+                           ETHOSU_TYPE_UINT8);
+    default:
+        return MP_OBJ_NULL;
+    }
 }

@@ -4,10 +4,8 @@
 
 #include <string.h>
 
-#include "arguments.h"
-#include "block.h"
-#include "model_run.h"
-#include "npus.h"
+#include "buffers.h"
+#include "job.h"
 #include "py/builtin.h"
 #include "py/gc.h"
 #include "py/mperrno.h"
@@ -23,7 +21,7 @@ static model_obj_t *model_of(struct pins *pins)
 }
 
 /** Its ROM is about to be written. */
-static void lose(struct pins *pins)
+static void invalidate(struct pins *pins)
 {
     model_of(pins)->model = NULL;
     model_of(pins)->lost = true;
@@ -42,7 +40,7 @@ static model_obj_t *next_in(struct pins **next, const model_obj_t *self, const v
         struct pins *pins = *next;
         model_obj_t *other = model_of(pins);
         *next = pin_next(pins);
-        if (pins->lose == lose && other != self && !other->lost &&
+        if (pins->invalidate == invalidate && other != self && !other->lost &&
             overlap((uintptr_t)other->arena, model_arena_size(other), (uintptr_t)start, size)) {
             return other;
         }
@@ -51,8 +49,8 @@ static model_obj_t *next_in(struct pins **next, const model_obj_t *self, const v
 }
 
 /** The first fact that speaks against a shared arena; NULL: none does. */
-static MP_NOINLINE const char *who_keeps_data(const model_obj_t *self,
-                                              const struct ethosu_model_memory *memory)
+static MP_NOINLINE const char *conflicting_model(const model_obj_t *self,
+                                                 const struct ethosu_model_memory *memory)
 {
     struct pins *next = pin_next(NULL);
     const model_obj_t *other;
@@ -81,7 +79,7 @@ static bool job_uses(const npu_obj_t *handle, const void *start, size_t size)
 }
 
 /** The NPU of what works in memory: another model that runs or is being loaded, or a handle. */
-static struct ethosu_driver *find_worker(const model_obj_t *self, const void *start, size_t size)
+static struct ethosu_driver *user_of(const model_obj_t *self, const void *start, size_t size)
 {
     struct pins *next = pin_next(NULL);
     const model_obj_t *other;
@@ -92,7 +90,7 @@ static struct ethosu_driver *find_worker(const model_obj_t *self, const void *st
     }
     for (struct pins *pins = pin_next(NULL); pins != NULL; pins = pin_next(pins)) {
         const npu_obj_t *handle = (void *)((uint8_t *)pins - offsetof(npu_obj_t, pins));
-        if (pins->lose == NULL && job_uses(handle, start, size)) {
+        if (pins->invalidate == NULL && job_uses(handle, start, size)) {
             return handle->npu;
         }
     }
@@ -101,14 +99,14 @@ static struct ethosu_driver *find_worker(const model_obj_t *self, const void *st
 
 MP_NOINLINE void model_check_arena(const model_obj_t *self, const void *start, size_t size)
 {
-    struct ethosu_driver *npu = find_worker(self, start, size);
+    struct ethosu_driver *npu = user_of(self, start, size);
     if (npu != NULL) {
-        job_stop_late(npu);
+        job_reap_late(npu);
         gc_collect(); // the program may have lost the other model
-        npu = find_worker(self, start, size);
+        npu = user_of(self, start, size);
     }
-    while (npu != NULL && job_drop_abandoned(npu)) {
-        npu = find_worker(self, start, size);
+    while (npu != NULL && job_reap_abandoned(npu)) {
+        npu = user_of(self, start, size);
     }
     if (npu != NULL) {
         binding_raise_os_error(MP_EBUSY,
@@ -121,10 +119,10 @@ MP_NOINLINE void model_check_arena(const model_obj_t *self, const void *start, s
 /** Refuse to share an arena that is in use, or that holds data between inferences. Raises. */
 static void check_shared(const model_obj_t *self, const struct ethosu_model_memory *memory)
 {
-    const char *who = who_keeps_data(self, memory);
+    const char *who = conflicting_model(self, memory);
     if (who != NULL) {
         gc_collect(); // the program may have lost the other model
-        who = who_keeps_data(self, memory);
+        who = conflicting_model(self, memory);
     }
     if (who != NULL) {
         mp_raise_msg_varg(&mp_type_ValueError,
@@ -284,7 +282,7 @@ static mp_obj_t new_model(const mp_obj_type_t *type, const struct options *optio
         .file_may_change = options->file_may_change && options->verify,
     };
     // Loading runs callbacks: what it reads and writes stays where it is.
-    pin_add(&self->pins, self->block, MODEL_BLOCKS, lose);
+    pin_add(&self->pins, self->block, MODEL_BLOCKS, invalidate);
     load(self, &from, options->npu == mp_const_none, options->arena);
     return MP_OBJ_FROM_PTR(self);
 }

@@ -4,19 +4,15 @@
 
 #include <string.h>
 
-#include "info.h"
-#include "doc.h"
-#include "frozen.h"
+#include "job.h"
 #include "metadata.h"
-#include "model_describe.h"
-#include "model_program.h"
-#include "model_run.h"
-#include "npus.h"
+#include "methods.h"
 #include "py/mperrno.h"
 #include "py/objstr.h"
 #include "py/runtime.h"
 #include "py/stream.h"
 #include "raise.h"
+#include "values.h"
 
 model_obj_t *model_open(mp_obj_t self_in)
 {
@@ -33,7 +29,7 @@ model_obj_t *model_open(mp_obj_t self_in)
 /** A model at work: it is idle when its job was abandoned. Raises. */
 static MP_NOINLINE model_obj_t *end_abandoned(model_obj_t *self)
 {
-    if (!job_drop_abandoned(self->npu)) {
+    if (!job_reap_abandoned(self->npu)) {
         binding_raise_os_error(MP_EBUSY,
                                "this model runs an inference: wait for it, or cancel() it");
     }
@@ -212,20 +208,14 @@ static const mp_rom_map_elem_t model_locals_table[] = {
     BINDING_DOC_ENTRY(model_doc)};
 static MP_DEFINE_CONST_DICT(model_locals, model_locals_table);
 
-/** model.postprocess = callable */
-static void store_attribute(model_obj_t *self, qstr name, mp_obj_t *destination)
-{
-    if (name == MP_QSTR_postprocess && destination[1] != MP_OBJ_NULL) {
-        self->postprocess = destination[1];
-        destination[0] = MP_OBJ_NULL; // done
-    }
-}
-
 static void model_attribute(mp_obj_t self_in, qstr name, mp_obj_t *destination)
 {
     model_obj_t *self = MP_OBJ_TO_PTR(self_in);
     if (destination[0] != MP_OBJ_NULL) {
-        store_attribute(self, name, destination);
+        if (name == MP_QSTR_postprocess && destination[1] != MP_OBJ_NULL) {
+            self->postprocess = destination[1];
+            destination[0] = MP_OBJ_NULL; // stored
+        }
     } else if (mp_map_lookup((mp_map_t *)&model_locals.map, MP_OBJ_NEW_QSTR(name), MP_MAP_LOOKUP) !=
                NULL) {
         destination[1] = MP_OBJ_SENTINEL; // a method: look in locals
@@ -241,8 +231,8 @@ static void model_attribute(mp_obj_t self_in, qstr name, mp_obj_t *destination)
         struct ethosu_model_info info;
         ethosu_model_get_info(model_open(self_in)->model, &info);
         destination[0] = mp_obj_new_int_from_uint(info.arena_size + info.object_size);
-    } else if (!model_load_description(model_open(self_in), name, &destination[0])) {
-        model_load_program(self, name, &destination[0]);
+    } else {
+        destination[0] = model_describe(model_open(self_in), name);
     }
 }
 

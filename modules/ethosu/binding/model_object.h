@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
-/** Python class `ethosu.Model`: a loaded model. */
+/** Python classes `ethosu.Model`, a loaded model, and `ethosu.Tensor`. */
 #ifndef MODEL_OBJECT_H
 #define MODEL_OBJECT_H
 
+#include "buffers.h"
 #include "ethosu_model.h"
 #include "job.h"
+#include "methods.h"
 #include "npu_object.h"
-#include "pin.h"
-#include "source.h"
+#include "py/binary.h"
+#include "values.h"
 
 extern const mp_obj_type_t binding_model_type;
 
@@ -71,5 +73,63 @@ static inline bool model_is_busy(const model_obj_t *self)
 {
     return job_of(self->npu)->owner == self;
 }
+
+/* ---- describing ---- */
+
+/** The value of an attribute that describes the model; MP_OBJ_NULL if it has no such attribute. */
+mp_obj_t model_describe(model_obj_t *self, qstr name);
+
+/** Add what a program needs and does to the dict of info(). */
+void model_add_program(const model_obj_t *self, mp_obj_t dict);
+
+/* ---- running ---- */
+
+/**
+ * The runtime asks, while a model is loaded or runs: run callbacks; must it stop? Ctrl-C, an
+ * exception of a callback, cancel() and the time-out stop it.
+ */
+bool model_must_stop(void *model);
+
+/** Stop the inference under way, if there is one. */
+void model_stop(model_obj_t *self);
+
+/** predict(), run_into(), and the steps of run(). */
+BINDING_DECLARE_METHOD(model_predict_obj);
+BINDING_DECLARE_METHOD(model_run_into_obj);
+MP_DECLARE_CONST_FUN_OBJ_VAR_BETWEEN(model_start_obj);
+MP_DECLARE_CONST_FUN_OBJ_1(model_step_obj);
+MP_DECLARE_CONST_FUN_OBJ_VAR_BETWEEN(model_fetch_obj);
+
+/* ---- tensors ---- */
+
+extern const mp_obj_type_t binding_tensor_type;
+
+/** A typed view of memory in the arena, or in the file (read-only); it keeps that memory alive. */
+mp_obj_t tensor_view(const model_obj_t *self, const void *data, uint32_t size, uint32_t type);
+
+/** New `ethosu.Tensor` for a tensor of the main graph. Raises. */
+mp_obj_t tensor_new(mp_obj_t model, uint32_t index);
+
+/** dtype: a str of one typecode. */
+mp_obj_t tensor_dtype(uint32_t type);
+
+/**
+ * Are the elements of a buffer of this typecode a tensor's raw values? Those of its own type are,
+ * and a bytearray holds raw bytes of any type; bytes and array('B') hold uint8 numbers.
+ */
+static inline bool tensor_takes(uint32_t type, int typecode)
+{
+    return typecode == values_typecode(type) || typecode == BYTEARRAY_TYPECODE;
+}
+
+/** Describe a tensor; raises when the model's buffer has changed so that it can't be read. */
+void tensor_get(const model_obj_t *self, uint32_t index, struct ethosu_model_tensor *tensor);
+
+/** Write the real numbers of an object, quantised, to a tensor's bytes. Raises. */
+void tensor_quantize(const model_obj_t *self, uint32_t index, mp_obj_t numbers, void *bytes,
+                     const char *what);
+
+/** A new array('f') of the real values of a tensor's bytes. */
+mp_obj_t tensor_dequantize(const model_obj_t *self, uint32_t index, const void *bytes);
 
 #endif

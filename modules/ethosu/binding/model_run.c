@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: MIT
-/** Inferences of an `ethosu.Model`: inputs written, run, outputs read; see model_run.h. */
-#include "model_run.h"
+/** Inferences of an `ethosu.Model`: inputs written, run, outputs read; see model_object.h. */
+#include "model_object.h"
 
-#include "arguments.h"
 #include "arm_ethos_io_memcpy.h"
-#include "info.h"
 #include "ethosu_board.h"
-#include "npus.h"
+#include "job.h"
 #include "py/binary.h"
 #include "py/mperrno.h"
 #include "py/objarray.h"
 #include "py/runtime.h"
 #include "raise.h"
-#include "semaphore.h"
-#include "tensor_object.h"
 #include "values.h"
 
 /* ---- tensors in and out ---- */
@@ -215,10 +211,9 @@ static void on_stop(void *model)
 /** Reserve the NPU, if it is not, and begin a job on it. Raises. */
 static void acquire_npu(model_obj_t *self)
 {
-    job_end_lost(self->npu);
     job_check_idle(self->npu);
     if (self->handle != NULL) {
-        npu_reserved(MP_OBJ_FROM_PTR(self->handle));
+        job_reap_late(npu_reserved(MP_OBJ_FROM_PTR(self->handle))->npu);
     } else {
         npus_reserve(self->npu, 0);
     }
@@ -239,23 +234,17 @@ bool model_must_stop(void *model)
     return job_of(self->npu)->wait == JOB_STOPPED || deadline_is_over(&self->deadline);
 }
 
-/** Why model_must_stop() has stopped an inference; raises. */
-static _Noreturn void raise_stopped(const model_obj_t *self)
-{
-    if (deadline_is_over(&self->deadline)) {
-        binding_raise_os_error(MP_ETIMEDOUT, "the inference took longer than %u ms, on the CPU",
-                               (unsigned)self->deadline.timeout);
-    }
-    binding_raise_cancelled(); // by a callback
-}
-
 /** Raise the reason why an inference failed. */
 static _Noreturn void raise_failed(const model_obj_t *self, int status,
                                    struct ethosu_ext_fault *fault)
 {
     binding_raise_pending();
-    if (status == ETHOSU_MODEL_STOPPED) {
-        raise_stopped(self);
+    if (status == ETHOSU_MODEL_STOPPED) { // by model_must_stop()
+        if (deadline_is_over(&self->deadline)) {
+            binding_raise_os_error(MP_ETIMEDOUT, "the inference took longer than %u ms, on the CPU",
+                                   (unsigned)self->deadline.timeout);
+        }
+        binding_raise_cancelled(); // by a callback
     }
     if (ethosu_ext_errno(fault->code) == ETHOSU_EXT_ETIMEDOUT) {
         fault->found = self->deadline.timeout;

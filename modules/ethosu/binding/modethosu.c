@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: MIT
 /** Python module `ethosu`: the NPUs of the board, and models that run on them. */
-#include "block.h"
-#include "doc.h"
-#include "model_object.h"
-#include "npu_object.h"
-#include "npus.h"
-#include "pmu_object.h"
-#include "tensor_object.h"
-
 #include <string.h>
 
+#include "buffers.h"
 #include "ethosu_memory.h"
 #include "ethosu_version.h"
+#include "job.h"
+#include "methods.h"
+#include "model_object.h"
+#include "npu_object.h"
 #include "pmu_ethosu.h"
 #include "py/binary.h"
 #include "py/mperrno.h"

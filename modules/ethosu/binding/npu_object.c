@@ -4,19 +4,16 @@
 
 #include <string.h>
 
-#include "arguments.h"
-#include "info.h"
-#include "doc.h"
+#include "buffers.h"
 #include "ethosu_board.h"
-#include "frozen.h"
-#include "npus.h"
-#include "pmu_object.h"
+#include "job.h"
+#include "methods.h"
 #include "py/mperrno.h"
 #include "py/objstr.h"
 #include "py/runtime.h"
 #include "py/stream.h"
 #include "raise.h"
-#include "source.h"
+#include "values.h"
 
 /**
  * reserve(*, timeout_ms=-1, npu=None, powered=False): an NPU for this caller
@@ -35,6 +32,11 @@ static mp_obj_t npu_reserve(size_t n_args, const mp_obj_t *pos_args, mp_map_t *k
     mp_arg_parse_all(n_args, pos_args, kw_args, MP_ARRAY_SIZE(allowed_args), allowed_args, args);
     uint64_t timeout = binding_timeout(args[ARG_TIMEOUT].u_int);
     struct ethosu_driver *npu = npus_choose(args[ARG_NPU].u_obj);
+    if (job_of(npu)->wait != JOB_NO_WAIT) {
+        // That code is below this callback on the stack: it leaves when the callback has returned.
+        binding_raise_os_error(MP_EBUSY, "other code waits for this NPU: reserve it after the "
+                                         "callback has returned");
+    }
 
     // The object first: an allocation that fails would leave the NPU reserved.
     npu_obj_t *self = mp_obj_malloc_with_finaliser(npu_obj_t, &binding_npu_type);
@@ -147,7 +149,7 @@ static void start(npu_obj_t *self, mp_obj_t payload, mp_obj_t bases, mp_int_t ti
     self->deadline.timeout = binding_timeout(timeout);
     binding_need_stack(CHECK_STACK);
     job_check_idle(self->npu);
-    if (ethosu_ext_wait(self->npu, 0) == 1 && !job_drop_abandoned(self->npu)) {
+    if (ethosu_ext_wait(self->npu, 0) == 1 && !job_reap_abandoned(self->npu)) {
         binding_raise_os_error(MP_EBUSY, "an inference is under way: wait() for it first");
     }
     drop_job(self);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-/** Python class `ethosu.NPU`: the handle of a reserved NPU. */
+/** Python classes `ethosu.NPU`, the handle of a reserved NPU, and `ethosu.PMU`, its counters. */
 #ifndef NPU_OBJECT_H
 #define NPU_OBJECT_H
 
-#include "block.h"
-#include "deadline.h"
-#include "pin.h"
+#include "buffers.h"
+#include "job.h"
 
 extern const mp_obj_type_t binding_npu_type;
 
@@ -29,5 +28,18 @@ npu_obj_t *npu_reserved(mp_obj_t handle);
 
 /** ethosu.reserve() */
 MP_DECLARE_CONST_FUN_OBJ_KW(npu_reserve_obj);
+
+// 0: a build without performance counters, which leaves pmu_object.c and driver/ethosu_pmu.c out.
+#ifndef ETHOSU_PMU
+#define ETHOSU_PMU 1
+#endif
+
+extern const mp_obj_type_t binding_pmu_type;
+
+/** NPU.pmu() */
+MP_DECLARE_CONST_FUN_OBJ_VAR(npu_pmu_obj);
+
+/** Stop the PMU object that counts on this handle, if there is one; it keeps its values. */
+void pmu_stop(npu_obj_t *handle);
 
 #endif

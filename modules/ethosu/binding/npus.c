@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-/** The NPUs of the board: init at import, deinit at soft reset, choice, reservation; see npus.h. */
-#include "npus.h"
+/** The NPUs of the board: init at import, deinit at soft reset, choice, reservation; see job.h. */
+#include "job.h"
 
 #include <string.h>
 
+#include "buffers.h"
 #include "ethosu_memory.h"
-#include "pin.h"
 #include "py/gc.h"
 #include "py/mperrno.h"
 #include "py/objstr.h"
@@ -70,13 +70,6 @@ size_t npus_index(const struct ethosu_driver *npu)
     return (size_t)((const struct npu *)npu - npus);
 }
 
-mp_obj_t npus_config(const struct ethosu_driver *npu)
-{
-    char name[ETHOSU_EXT_CONFIG_NAME_SIZE];
-    ethosu_ext_config_name(ethosu_ext_config(npu), name);
-    return mp_obj_new_str(name, strlen(name));
-}
-
 /** Room for ": " or ", " and a name, for each NPU that a message lists. */
 #define NAMES_SIZE (2 * (ETHOSU_EXT_CONFIG_NAME_SIZE + 2))
 
@@ -138,7 +131,7 @@ bool npus_are_busy(void)
     for (size_t i = 0; i < npu_count(); i++) {
         struct ethosu_driver *npu = &npus[i].driver;
         bool works = npus[i].ready && (job_of(npu)->owner != NULL || ethosu_ext_is_running(npu));
-        busy |= works && !job_drop_abandoned(npu);
+        busy |= works && !job_reap_abandoned(npu);
     }
     return busy;
 }
@@ -148,9 +141,9 @@ static int reserve_or_wait(struct ethosu_driver *npu, uint64_t timeout)
 {
     uint64_t waited = 0;
     int error;
-    job_drop_abandoned(npu);
+    job_reap_abandoned(npu);
     do {
-        job_stop_late(npu);
+        job_reap_late(npu);
         gc_collect(); // the finaliser of a lost handle or model releases its NPU
         uint64_t slice = MIN(timeout - waited, RESERVE_SLICE_MS);
         error = ethosu_ext_reserve_this(npu, slice);
@@ -161,11 +154,6 @@ static int reserve_or_wait(struct ethosu_driver *npu, uint64_t timeout)
 
 void npus_reserve(struct ethosu_driver *npu, uint64_t timeout)
 {
-    if (job_of(npu)->wait != JOB_NO_WAIT) {
-        // That code is below this callback on the stack: it leaves when the callback has returned.
-        binding_raise_os_error(MP_EBUSY, "other code waits for this NPU: reserve it after the "
-                                         "callback has returned");
-    }
     int error = ethosu_ext_reserve_this(npu, 0);
     if (error == 0) {
         return;
@@ -199,7 +187,9 @@ static mp_obj_t list_npus(void)
     mp_obj_t list = mp_obj_new_list(0, NULL);
     for (size_t i = 0; i < npu_count(); i++) {
         if (npus[i].ready) {
-            mp_obj_list_append(list, npus_config(&npus[i].driver));
+            char name[ETHOSU_EXT_CONFIG_NAME_SIZE];
+            ethosu_ext_config_name(ethosu_ext_config(&npus[i].driver), name);
+            mp_obj_list_append(list, mp_obj_new_str(name, strlen(name)));
         }
     }
     return list;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/** Reading, writing, quantising numbers; see numbers.h. */
-#include "numbers.h"
+/** Reading, writing, quantising numbers; see values.h. */
+#include "values.h"
 
 #include <math.h>
 #include <string.h>

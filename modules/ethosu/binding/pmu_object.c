@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/** Python class `ethosu.PMU`: the NPU's counters, inside a `with` block; see pmu_object.h. */
-#include "pmu_object.h"
+/** Python class `ethosu.PMU`: the NPU's counters, inside a `with` block; see npu_object.h. */
+#include "npu_object.h"
 
 #include "pmu_ethosu.h"
 #include "py/runtime.h"

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-/** Exceptions: what the driver and the runtime report, in Python's terms. */
+/** Exceptions for errors of driver and runtime, and checks of arguments. */
 #ifndef RAISE_H
 #define RAISE_H
 
 #include "ethosu_ext.h"
 #include "ethosu_model.h"
 #include "py/obj.h"
+
+/* ---- exceptions ---- */
 
 /** Raise OSError(number, sentence); the format is that of mp_printf(). */
 _Noreturn void binding_raise_os_error(int number, const char *format, ...);
@@ -34,5 +36,29 @@ bool binding_is_exception_kept(void);
  * To be called when the wait has ended and the NPU was stopped.
  */
 void binding_raise_pending(void);
+
+/* ---- arguments ---- */
+
+/** Default time-out of an inference, milliseconds. */
+#define BINDING_TIMEOUT_MS ETHOSU_SEMAPHORE_WAIT_INFERENCE
+
+/** Raise RuntimeError, as for a recursion too deep, when the C stack has fewer than `size` bytes
+ * left. */
+void binding_need_stack(size_t size);
+
+/** Read a time-out argument: milliseconds, -1 for none. Raises. */
+uint64_t binding_timeout(mp_int_t milliseconds);
+
+/**
+ * Address and size of a buffer argument. Raises TypeError with the type that was found.
+ *
+ * @param flags  MP_BUFFER_READ or MP_BUFFER_WRITE
+ * @param what   name of the argument, for the message
+ */
+void binding_get_buffer(mp_obj_t object, mp_buffer_info_t *buffer, mp_uint_t flags,
+                        const char *what);
+
+/** A list, tuple or None unchanged; a tuple of any other iterable, which may run Python. Raises. */
+mp_obj_t binding_sequence(mp_obj_t given);
 
 #endif

@@ -5,11 +5,11 @@
  * driver's frames: it is kept, and the wait ends as if timed out. The driver
  * stops the NPU and cleans up, then binding_raise_pending() raises it.
  */
+#include "job.h"
+
 #include "ethosu_board.h"
-#include "npus.h"
 #include "py/runtime.h"
 #include "raise.h"
-#include "semaphore.h"
 
 /** One for each NPU, one for a caller that waits for an NPU. */
 #define SEMAPHORE_COUNT (BINDING_MAX_NPUS + 1)
@@ -43,13 +43,6 @@ int ethosu_semaphore_give(void *sem)
     return 0;
 }
 
-/** Cheap check before each WFI, so that nlr_push() is needed only when there is work. */
-static bool events_pending(void)
-{
-    return MP_STATE_VM(sched_state) == MP_SCHED_PENDING ||
-           MP_STATE_THREAD(mp_pending_exception) != MP_OBJ_NULL;
-}
-
 /** Run callbacks; false when one raised an exception, which is kept. */
 static MP_NOINLINE bool run_pending(void)
 {
@@ -65,7 +58,10 @@ static MP_NOINLINE bool run_pending(void)
 
 bool semaphore_run_events(void)
 {
-    return !events_pending() || run_pending();
+    // A cheap check before each WFI: nlr_push() is needed only when there is work.
+    bool pending = MP_STATE_VM(sched_state) == MP_SCHED_PENDING ||
+                   MP_STATE_THREAD(mp_pending_exception) != MP_OBJ_NULL;
+    return !pending || run_pending();
 }
 
 int ethosu_semaphore_take(void *sem, uint64_t timeout)

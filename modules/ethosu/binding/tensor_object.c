@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 /** Python class `ethosu.Tensor`: a tensor's description, its memory, its real values. */
-#include "tensor_object.h"
+#include "model_object.h"
 
 #include <string.h>
 
-#include "arguments.h"
-#include "block.h"
-#include "doc.h"
-#include "info.h"
+#include "buffers.h"
+#include "methods.h"
 #include "py/objarray.h"
 #include "py/runtime.h"
+#include "raise.h"
 #include "values.h"
 
 typedef struct {

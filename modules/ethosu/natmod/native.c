@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "arm_ethos_io_memcpy.h"
-#include "info.h"
 #include "error.h"
 #include "ethosu_ext.h"
 #include "ethosu_memory.h"

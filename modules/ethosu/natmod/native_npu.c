@@ -13,9 +13,9 @@
 #include "ethosu_ext.h"
 #include "ethosu_io.h"
 #include "ethosu_registers.h"
-#include "info.h"
 #include "native_job.h"
 #include "port.h"
+#include "values.h"
 
 /** Index of the guard that stops all NPUs. */
 #define ALL_NPUS PORT_NPUS

@@ -21,9 +21,9 @@ from ..errors import BoardError, UsageError
 from ..estimate import points, systems, text
 from ..estimate.points import Point
 from ..estimate.systems import System
+from ..layers import subject, table
+from ..layers.subject import Subject
 from ..remote import EmulatedRunner, SerialRunner
-from ..report import subject
-from ..report.subject import Subject
 from ..ui import Ui
 
 EPILOG = """\
@@ -132,13 +132,12 @@ def _work(looked: Subject) -> dict[str, Any]:
     """Busy cycles of each unit, MACs, and bytes of each memory."""
     if looked.found is None:
         return {"busy": {}, "macs": 0, "read": {}, "written": {}}
-    on_npu = [layer for layer in looked.layers if layer.cycles is not None]
-    names = [memory.name for memory, _ in looked.system.memories]
+    work = table.total(looked.layers)
     return {
-        "busy": looked.found.busy,
-        "macs": sum(layer.macs for layer in on_npu),
-        "read": {name: sum(layer.read[name] for layer in on_npu) for name in names},
-        "written": {name: sum(layer.written[name] for layer in on_npu) for name in names},
+        "busy": dict(work.busy),
+        "macs": work.macs,
+        "read": dict(work.read),
+        "written": dict(work.written),
     }
 
 

@@ -17,8 +17,8 @@ from ..errors import InputError
 from ..estimate import cpu, systems, text
 from ..estimate.systems import System
 from ..files import read_whole, write_whole
-from ..report import subject
-from ..report.subject import Subject
+from ..layers import subject, views
+from ..layers.subject import Subject
 from ..ui import Ui
 from ..validate import data
 
@@ -253,4 +253,4 @@ def _render(data: dict[str, Any]) -> Iterator[str]:
         rows = [_cells(row) for row in data["rows"] if row["model"] == task.file]
         yield f"{task.title}; {_said(data, task)}"
         if rows:
-            yield text.table(HEAD, rows, "MHz", *HEAD[5:9])
+            yield views.text(HEAD, rows, "MHz", *HEAD[5:9])

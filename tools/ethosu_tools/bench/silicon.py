@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import InputError
 from ..estimate import points
 from ..estimate.points import Point, Result
-from ..estimate.text import table
+from ..layers import views
 from ..ui import Ui
 
 EPILOG = """\
@@ -92,7 +92,7 @@ def render(data: dict[str, Any]) -> str:
         for row in data["points"]
     ]
     lines = [
-        table(_HEAD, rows, "measured ms", "estimated ms", "error", "left out"),
+        views.text(_HEAD, rows, "measured ms", "estimated ms", "error", "left out"),
         "",
         f"error      {data['mean_error']:.1%} on average, {data['largest_error']:+.1%} at most",
         "left out   the error after scaling by what points of other chips and models say",

@@ -11,9 +11,10 @@ from typing import Any
 
 from .. import vela
 from ..errors import InputError, UsageError
-from ..estimate import systems, text
-from ..report import layers, subject
-from ..report.subject import Subject
+from ..estimate import systems
+from ..layers import subject, views
+from ..layers.subject import Subject
+from ..layers.views import cell
 from ..ui import Ui
 
 EPILOG = """\
@@ -72,10 +73,10 @@ def side_by_side(a: Subject, b: Subject) -> list[dict[str, Any]]:
     """A row for each name of a layer, in A's order, then those that only B has."""
     rows: dict[str, dict[str, Any]] = {}
     for key, each in (("a", a), ("b", b)):
-        peak = layers.peak(each.system.npu)
+        peak = views.peak(each.system.npu)
         for layer in each.layers:
             row = rows.setdefault(layer.name, {"name": layer.name, "a": None, "b": None})
-            row[key] = layer.as_dict(each.cycles, peak)
+            row[key] = views.as_dict(layer, each.cycles, peak)
     return list(rows.values())
 
 
@@ -90,9 +91,7 @@ def compare_outputs(a: Subject, b: Subject, steps: int) -> dict[str, Any]:
 
 def render(data: dict[str, Any]) -> str:
     """The layers, then the sums."""
-    rows = [_row(row) for row in data["layers"]]
-    numbers = tuple(name for name in _HEAD if name[-5:] in ("ycles", "B - A", "bytes"))
-    lines = [text.table(_HEAD, rows, *numbers), ""]
+    lines = [views.text(_HEAD, [_row(row) for row in data["layers"]], *_HEAD[1:6]), ""]
     for name, each in (("A", data["a"]), ("B", data["b"])):
         lines.append(f"{name}  {each['model']} on {each['npu'] or 'the CPU'}, {each['system']}")
     for key in ("cycles", "arena", "bytes"):
@@ -117,20 +116,10 @@ def _outputs(found: dict[str, Any]) -> str:
 def _row(row: dict[str, Any]) -> tuple[str, ...]:
     both = row["a"], row["b"]
     cycles = [each and each["cycles"] for each in both]
-    change = "" if None in cycles else f"{cycles[1] - cycles[0]:+,}"
     return (
         row["name"],
-        *("-" if each is None else _count(each["cycles"]) for each in both),
-        change,
-        *("-" if each is None else f"{_moved(each):,}" for each in both),
-        *("-" if each is None else each["bound"] or each["on"] for each in both),
+        *(cell(each, "cycles") for each in both),
+        "" if None in cycles else f"{cycles[1] - cycles[0]:+,}",
+        *(cell(each, "bytes") for each in both),
+        *(cell(each, "bound") for each in both),
     )
-
-
-def _count(cycles: int | None) -> str:
-    return "" if cycles is None else f"{cycles:,}"
-
-
-def _moved(layer: dict[str, Any]) -> int:
-    amounts: list[int] = [*layer["read"].values(), *layer["written"].values()]
-    return sum(amounts)

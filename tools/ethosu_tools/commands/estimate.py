@@ -13,7 +13,7 @@ from ..errors import InputError, UsageError
 from ..estimate import cpu, latency, roofline, systems, text
 from ..estimate.latency import Estimate
 from ..estimate.systems import System
-from ..report import layers
+from ..layers import table, views
 from ..ui import Ui
 
 EPILOG = """\
@@ -87,12 +87,12 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         except InputError as error:  # the user knows the model by its own name
             raise InputError(str(error).replace(str(compiled), str(model))) from error
         faster = hints(model, compiled, found, Path(work))
-        rows = layers.collect(compiled, found)
-        peak = layers.peak(system.npu)
+        rows = table.by_operator(compiled, found.operations, system.memories)
+        peak = views.peak(system.npu)
         data = {
             "model": str(model),
             **found.as_dict(),
-            "operators": [row.as_dict(found.cycles, peak) for row in rows],
+            "operators": [views.as_dict(row, found.cycles, peak) for row in rows],
             "hints": faster,
         }
         if fits := fit.on_board(fit.need_of(compiled), system.name):
@@ -202,23 +202,13 @@ def render(data: dict[str, Any]) -> str:
     if "all" in data:
         one = len(data["models"]) == 1
         rows = [_row(row) for row in data["all"] if "error" not in row]
-        table = text.table(_ALL_HEAD, rows, "ms") if one else _pivot(data["models"], data["all"])
+        lines = views.text(_ALL_HEAD, rows, "ms") if one else _pivot(data["models"], data["all"])
         errors = dict.fromkeys(row["error"] for row in data["all"] if "error" in row)
-        return "\n".join([table, "", *(errors if one else []), *text.LEGEND])
-    rows = [
-        (
-            layer["name"][:_LONGEST],
-            "on the CPU" if layer["cycles"] is None else f"{layer['cycles']:,}",
-            "" if layer["share"] is None else f"{layer['share']:.1%}",
-            layer["bound"],
-            f"{layer['macs']:,}",
-            f"{sum(layer['read'].values()) + sum(layer['written'].values()):,}",
-        )
-        for layer in data["operators"]
-    ]
+        return "\n".join([lines, "", *(errors if one else []), *text.LEGEND])
+    layers = [row | {"name": row["name"][:_LONGEST]} for row in data["operators"]]
     return "\n".join(
         [
-            text.table(_HEAD, rows, "cycles", "share", "MACs", "bytes"),
+            views.text(_HEAD, views.cells(layers, _HEAD), *views.NUMBERS),
             "",
             *(f"{key:<10} {line}" for key, line in text.summary(data)),
         ]
@@ -249,6 +239,6 @@ def _pivot(models: list[str], rows: list[dict[str, Any]]) -> str:
         cell = "-" if "error" in row else text.figure(row).replace("at least", ">=")
         lines.setdefault(key, {})[row["model"]] = cell.replace(" ms", "")
     head = ("system", "NPU", "MHz", "weights", *(Path(model).stem for model in models))
-    return text.table(
+    return views.text(
         head, [(*key, *(cells.get(each, "-") for each in models)) for key, cells in lines.items()]
     )

@@ -7,10 +7,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from .. import debug_table, models, tflite
+from .. import models, tflite
 from ..errors import InputError, SetupError
+from ..layers.table import Names
 from ..sim import Simulation
-from ..tflite.metadata import get
 from ..ui import Ui
 
 # Constant methods of integer ends, which the lines of these ends show.
@@ -43,16 +43,13 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     named = models.find_data(args.model, args.data)
     description = models.describe(args.model, named=named)
     program = models.is_program(data)
-    with models.reading(args.model):
-        table = None if program else get(data, debug_table.NAME)
-        operators = [] if table is None else debug_table.parse(table)
     return {
         "model": str(args.model),
         "bytes": len(data),
         **description.as_dict(),
         "vela": None if program else tflite.vela_version(args.model),
         **(load_program(args.model, named) if program else {}),
-        "debug_table": [asdict(entry) for entry in operators],
+        "debug_table": [asdict(entry) for entry in Names(args.model).entries],
     }
 
 

@@ -5,14 +5,11 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from .. import arrays, executorch, models, plan, verification
+from .. import executorch, models, plan, verification
 from ..errors import UsageError
+from ..layers import memory, table
 from ..plan import picture
-from ..report import memory
 from ..sim import Simulation
-from ..trace import Operation
 from ..ui import Ui
 from .inspect import add_data_option
 
@@ -97,11 +94,9 @@ def _plan_programs(args: argparse.Namespace) -> dict[str, Any]:
         description = models.describe(model, named=named)
         if not isinstance(description, executorch.Description):
             raise UsageError(f"{model} is no ExecuTorch program: plan it by itself")
-        operations: list[Operation] = []
         with Simulation(model, data=named) as simulation:
             info = simulation.info()
-            simulation.observe(operations.append)
-            simulation.step(arrays.random_inputs(simulation.inputs, np.random.default_rng(0)))
+        operations = table.record(model, data=named)
         copies = info["cpu_steps"] - sum(description.cpu_operators.values())
         rows.append(
             {

@@ -10,7 +10,7 @@ from .. import fit, models, verification
 from ..errors import MismatchError, UsageError
 from ..estimate import systems
 from ..files import write_whole
-from ..report import page, subject
+from ..layers import page, subject
 from ..ui import Ui
 
 EPILOG = """\

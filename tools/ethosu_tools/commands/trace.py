@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from .. import arrays, models, verification
-from ..estimate import text
 from ..files import write_whole
-from ..report.layers import Names, streams
+from ..layers import table, views
 from ..sim import Simulation
 from ..trace import Operation, traffic
 from ..ui import Ui
@@ -86,36 +85,37 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 
 
 def _layers(model: Path, operations: list[Operation]) -> list[dict[str, Any]]:
-    """Sums by operator of the model as it was before compiling; none if no table names them."""
-    names = Names(model)
-    if not names.entries:
+    """Sums by operator of the model before compiling; empty if no table names the operators."""
+    if not table.Names(model).entries:
         return []
-    total = max(1, sum(operation.cycles for operation in operations))
-    rows: dict[str, dict[str, Any]] = {}
-    for number, stream, operation in streams(operations):
-        name = names.of(stream, operation)
-        row = rows.setdefault(
-            name, {"name": name, "operations": [], "macs": 0, "cycles": 0, "share": 0.0}
-        )
-        row["operations"].append(number)
-        row["macs"] += operation.macs
-        row["cycles"] += operation.cycles
-        row["share"] = row["cycles"] / total
-    return list(rows.values())
+    rows = [row for row in table.by_operator(model, operations) if row.on_npu]
+    total = max(1, sum(row.cycles for row in rows))
+    return [
+        {
+            "name": row.name,
+            "operations": row.operations,
+            "macs": row.macs,
+            "cycles": row.cycles,
+            "share": row.cycles / total,
+        }
+        for row in rows
+    ]
 
 
 def render(data: dict[str, Any]) -> str:
     """Lay the operations out in a table, and the sums below."""
-    rows = [_HEAD] + [_row(index, each) for index, each in enumerate(data["operations"])]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
-    lines = [_line(row, widths) for row in rows]
-    lines += ["", f"{data['model']} on {data['npu']}: {len(rows) - 1} operations, "]
-    lines[-1] += f"{data['macs']:,} MACs, {data['cycles']:,} cycles (estimate)"
+    rows = [_row(index, each) for index, each in enumerate(data["operations"])]
+    lines = [
+        views.text(_HEAD, rows, "#", "MACs", "cycles"),
+        "",
+        f"{data['model']} on {data['npu']}: {len(rows)} operations, {data['macs']:,} MACs, "
+        f"{data['cycles']:,} cycles (estimate)",
+    ]
     for region, sums in data["traffic"].items():
         lines.append(f"region {region}: {sums['read']:,} bytes read, {sums['written']:,} written")
     lines.append(f"commands: {data['commands']:,} bytes read")
     if data["layers"]:
-        lines += ["", text.table(_LAYER_HEAD, [_layer(row) for row in data["layers"]], "cycles")]
+        lines += ["", views.text(_LAYER_HEAD, [_layer(row) for row in data["layers"]], "cycles")]
     if data["cpu_operators"]:
         names = ", ".join(f"{name} x {count}" for name, count in data["cpu_operators"].items())
         lines.append(f"on the CPU, not traced: {names}")
@@ -158,12 +158,3 @@ def _map(map_: dict[str, Any] | None) -> str:
 
 def _traffic(amounts: dict[str, int]) -> str:
     return " ".join(f"{count:,}@{region}" for region, count in amounts.items())
-
-
-def _line(row: tuple[str, ...], widths: list[int]) -> str:
-    numbers = {"#", "MACs", "cycles"}
-    cells = (
-        cell.rjust(width) if head in numbers else cell.ljust(width)
-        for head, cell, width in zip(_HEAD, row, widths, strict=True)
-    )
-    return "  ".join(cells).rstrip()

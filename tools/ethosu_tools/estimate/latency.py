@@ -6,20 +6,18 @@ memories, and what it counts is summed up.
 """
 
 import struct
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from .. import arrays, models
+from .. import models
 from ..errors import InputError
 from ..files import write_whole
-from ..sim import Simulation
+from ..layers import table
+from ..layers.table import Layer
 from ..tflite.metadata import put
-from ..trace import Costs, Operation
-from .systems import Memory, System
+from ..trace import Operation
+from .systems import System
 
 # How far off the estimate may be: see `ethosu bench silicon`. A small network has many operations
 # for its time, and what each of them costs beyond its work is known least.
@@ -27,19 +25,6 @@ SHORT_MS, SHORT_ERROR, ERROR = 0.2, 0.30, 0.20
 CHECKED = "checked with measured points"
 UNCHECKED = "not checked with any measured point: at least the time of the NPU itself"
 EXTERNAL = "a lower bound: no measured point checks weights or tensors in {memory}"
-
-
-@dataclass(frozen=True)
-class Layer:
-    """One operation of the NPU; bound: the unit that is busy longest; of the total, `cycles`."""
-
-    name: str
-    ofm: str
-    cycles: int
-    busy: int
-    bound: str
-    macs: int
-    bytes: int
 
 
 @dataclass(frozen=True)
@@ -51,9 +36,9 @@ class Estimate:
     low_ms: float
     high_ms: float | None
     basis: str
-    layers: list[Layer]
+    layers: list[Layer]  # one for each operation
     cpu_operators: dict[str, int]
-    operations: list[Operation]  # what the layers were made of, one for one
+    operations: list[Operation]
 
     @property
     def milliseconds(self) -> float:
@@ -68,19 +53,8 @@ class Estimate:
     @property
     def bounds(self) -> dict[str, float]:
         """Share of the cycles that each unit bounds, the largest first."""
-        cycles: Counter[str] = Counter()
-        for layer in self.layers:
-            cycles[layer.bound] += layer.cycles
-        return {unit: count / max(1, self.cycles) for unit, count in cycles.most_common() if count}
-
-    @property
-    def busy(self) -> dict[str, int]:
-        """Cycles in which each unit is busy; they work side by side, so the sum is no time."""
-        memories = [memory for memory, _ in self.system.memories]
-        cycles: Counter[str] = Counter()
-        for operation in self.operations:
-            cycles.update(_busy(operation.costs, memories))
-        return dict(cycles)
+        cycles = table.total(self.layers).bounds.most_common()
+        return {unit: count / max(1, self.cycles) for unit, count in cycles if count}
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
@@ -99,7 +73,7 @@ class Estimate:
             "basis": self.basis,
             "bounds": self.bounds,
             "cpu_operators": self.cpu_operators,
-            "layers": [vars(layer) for layer in self.layers],
+            "layers": [_as_dict(layer) for layer in self.layers],
         }
 
 
@@ -116,9 +90,9 @@ def estimate(model: Path | bytes, system: System) -> Estimate:
             f"{models.name_of(model)} is compiled for {description.npu}, "
             f"but {system.name} has {system.npu}"
         )
-    cycles, operations = _run(model, system)
-    ideal, _ = _run(model, None)
-    memories = [memory for memory, _ in system.memories]
+    operations = table.record(model, system.memories, coherence="off")
+    cycles = sum(each.cycles for each in operations)
+    ideal = sum(each.cycles for each in table.record(model, coherence="off"))
     constants = sum(each.constant_bytes for each in description.npu_operators)
     low, high, basis = _interval(cycles, ideal, constants, system)
     return Estimate(
@@ -127,7 +101,7 @@ def estimate(model: Path | bytes, system: System) -> Estimate:
         low_ms=low,
         high_ms=high,
         basis=basis,
-        layers=[_layer(each, memories) for each in operations],
+        layers=table.rows(operations, system.memories),
         cpu_operators=dict(description.cpu_operators),
         operations=operations,
     )
@@ -142,21 +116,6 @@ def store(found: Estimate, compiled: Path) -> None:
     times = [round(1e3 * each) for each in (found.milliseconds, low, high)]
     content = struct.pack("<3I", *times)
     write_whole(compiled, put(compiled.read_bytes(), {models.LATENCY: content}))
-
-
-def _run(model: Path | bytes, system: System | None) -> tuple[int, list[Operation]]:
-    """Cycles and operations of one inference; without a system memory is always ready."""
-    operations: list[Operation] = []
-    cycles = 0
-    with Simulation(model, coherence="off") as simulation:
-        if system:
-            simulation.assume(
-                [memory.for_simulator(regions) for memory, regions in system.memories]
-            )
-        simulation.observe(operations.append)
-        simulation.step(arrays.random_inputs(simulation.inputs, np.random.default_rng(0)))
-        cycles = sum(operation.cycles for operation in operations)
-    return cycles, operations
 
 
 def _interval(
@@ -175,29 +134,14 @@ def _interval(
     return latency * (1 - error), latency * (1 + error), CHECKED
 
 
-def _layer(operation: Operation, memories: list[Memory]) -> Layer:
-    busy = _busy(operation.costs, memories)
-    bound = max(busy, key=lambda unit: busy[unit])
-    return Layer(
-        name=operation.kind,
-        ofm="x".join(map(str, operation.ofm.shape)) if operation.ofm else "",
-        cycles=operation.cycles,
-        busy=busy[bound],
-        bound=bound,
-        macs=operation.macs,
-        bytes=sum(operation.read) + sum(operation.written),
-    )
-
-
-def _busy(costs: Costs, memories: list[Memory]) -> dict[str, int]:
-    """Cycles of each unit, by the name that the user reads."""
+def _as_dict(layer: Layer) -> dict[str, Any]:
+    """Plain data of one operation; bytes without those of commands."""
     return {
-        "MAC": costs.mac,
-        "output": costs.output,
-        "issue": costs.issue,
-        "start": costs.start,
-        "DMA": costs.copy,
-        **{memory.name: costs.memory[i] for i, memory in enumerate(memories)},
-        "port 0": costs.port[0],
-        "port 1": costs.port[1],
+        "name": layer.name,
+        "ofm": layer.ofm,
+        "cycles": layer.cycles,
+        "busy": layer.busy[layer.bound],
+        "bound": layer.bound,
+        "macs": layer.macs,
+        "bytes": layer.bytes - layer.commands,
     }

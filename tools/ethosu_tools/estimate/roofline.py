@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..files import write_whole
+from ..layers import views
 from ..svg import STYLE
 from .latency import Estimate
 
@@ -29,7 +30,14 @@ class Point(NamedTuple):
 def operations(found: Estimate) -> list[Point]:
     """The NPU's operations with MACs."""
     return [
-        Point("", f"{row.name} {row.ofm}: ", row.macs, row.bytes, row.busy, row.bound)
+        Point(
+            "",
+            f"{row.name} {row.ofm}: ",
+            row.macs,
+            row.bytes - row.commands,
+            row.busy[row.bound],
+            row.bound,
+        )
         for row in found.layers
         if row.macs
     ]
@@ -42,7 +50,7 @@ def save(found: Estimate, path: Path) -> None:
 
 def draw(found: Estimate, points: Sequence[Point]) -> str:
     """Draw the points, each as large as its share of the time."""
-    peak = int(found.system.npu.rpartition("-")[2])
+    peak = views.peak(found.system.npu)
     lowest = math.log2(peak) - OCTAVES + 1
     rate = sum(
         {memory.name: memory.bytes_per_cycle for memory, _ in found.system.memories}.values()

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What a person reads of an estimate, from its plain data; and tables."""
+"""What a person reads of an estimate, from its plain data."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from .. import fit
@@ -74,15 +73,3 @@ def frames(row: dict[str, Any]) -> str:
     if row["high_ms"] is None or row["cpu_operators"]:
         return f"at most {1e3 / row['low_ms']:,.0f} frames/s"
     return f"{row['frames_per_second']:,.0f} frames/s"
-
-
-def table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], *numbers: str) -> str:
-    """Columns, those of numbers to the right."""
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    return "\n".join(
-        "  ".join(
-            cell.rjust(width) if name in numbers else cell.ljust(width)
-            for name, cell, width in zip(head, row, widths, strict=True)
-        ).rstrip()
-        for row in (head, *rows)
-    )

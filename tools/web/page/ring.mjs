@@ -13,7 +13,7 @@ const RESTARTS = 5;
 const CONTROL_BYTES = 32;
 const INPUT_BYTES = 1 << 16;
 const WORDS_BYTES = 1 << 10;
-// As of boards/WEB/memory.S.
+// As of tools/web/board/memory.S.
 export const ROM_BYTES = 0x2000100;
 /** Output that the page has not shown yet, at which the board waits. */
 const UNSHOWN_BYTES = 1 << 15;

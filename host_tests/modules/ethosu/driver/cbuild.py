@@ -49,15 +49,23 @@ def refuse(command: list[str | Path]) -> str:
     return done.stderr
 
 
+# The driver, the board that it is linked with, the simulator; and those together.
 DRIVER = "sim_host/{}/libethosu_driver.a"
 BOARD = "sim_host/{}/libsim_host.a"
 SIM = "npu_sim/{}/libnpu_sim.a"
+HOST = (BOARD, SIM)
+ALL = (DRIVER, *HOST)
 
 
 def archives(sanitizer: str, *kinds: str) -> list[Path]:
     """Build the archives of sim_host; give those of `kinds`: DRIVER, BOARD, SIM."""
     sharing.make("tools/sim_host", "archives", f"SANITIZE={sanitizer}")
     return [REPO / "build" / kind.format(sanitizer) for kind in kinds]
+
+
+def group(*libraries: Path) -> list[str | Path]:
+    """Archives for the linker's command line that refer to each other."""
+    return ["-Wl,--start-group", *libraries, "-Wl,--end-group"]
 
 
 def shared_library() -> Path:
@@ -70,8 +78,7 @@ def link(output: Path, sanitizer: str, sources: list[str], *kinds: str) -> Path:
     """Compile C tests and link them with these archives, as an application does."""
     files = [C / source for source in sources]
     flags = [*STRICT, *SANITIZE[sanitizer], *INCLUDES]
-    libraries = ["-Wl,--start-group", *archives(sanitizer, *kinds), "-Wl,--end-group"]
-    command = ["gcc", *flags, *files, *libraries, "-lm", "-o"]
+    command = ["gcc", *flags, *files, *group(*archives(sanitizer, *kinds)), "-lm", "-o"]
     if sanitizer == "coverage":  # its counters lie where the program was made
         run([*command, output])
         return output

@@ -35,10 +35,13 @@ def built(request: pytest.FixtureRequest, tmp_path_factory) -> tuple[str, Path]:
     objects = [folder / f"{source.stem}.o" for source in SOURCES]
     for source, output in zip(SOURCES, objects, strict=True):
         cbuild.run(["gcc", *flags, "-c", source, "-o", output])
+    host = cbuild.archives("", *cbuild.HOST)
     archive = folder / "libethosu_driver.a"
     cbuild.run(["ar", "rcs", archive, *objects])
-    files = [cbuild.C / name for name in ("archive.c", "fake_npu.c")]
-    cbuild.run(["gcc", *flags, "-o", folder / "archive", *files, archive])
+    files = [cbuild.C / name for name in ("archive.c", "board.c")]
+    cbuild.run(
+        ["gcc", *flags, "-o", folder / "archive", *files, *cbuild.group(archive, *host), "-lm"]
+    )
     return request.param, folder / "archive"
 
 

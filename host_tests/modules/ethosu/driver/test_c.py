@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The driver against a scripted register block, under ASan and UBSan.
+"""The driver on the simulator, with scripted faults and moments, under ASan and UBSan.
 
 Each test is a TEST() of a C source; run one alone with `pytest -k its_name`.
 """
@@ -17,9 +17,9 @@ SOURCES = sorted(path.name for path in cbuild.C.glob("test_*.c"))
 def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """One program for each C source."""
     folder = tmp_path_factory.mktemp("driver")
-    frame = ["fake_npu.c", "check.c", "walked.c"]
+    frame = ["board.c", "check.c", "walked.c"]
     return {
-        source: cbuild.link(folder / source[:-2], "address", [source, *frame], cbuild.DRIVER)
+        source: cbuild.link(folder / source[:-2], "address", [source, *frame], *cbuild.ALL)
         for source in SOURCES
     }
 

@@ -13,6 +13,7 @@ from host_tests.modules.ethosu.driver import cbuild
 from host_tests.modules.ethosu.driver.streams import Call, npu_calls
 
 TARGET = Path(__file__).parent / "target"
+DRIVER = cbuild.REPO / "modules/ethosu/driver"
 
 # One inference of a prepared program: start, interrupt handler, wait.
 INFERENCE_MOST = 310
@@ -46,25 +47,24 @@ def call(compiled, small_models) -> Call:
 def family_costs(request, compiled, small_models, tmp_path_factory) -> tuple[str, dict[str, int]]:
     """A config of each family, and the lines that target/cost.c prints for it."""
     (call,) = npu_calls(compiled(small_models["small_cnn"], request.param))
-    return request.param, _costs(tmp_path_factory.mktemp("cost"), call)
+    return request.param, client_costs(tmp_path_factory.mktemp("cost"), call)
 
 
 @pytest.fixture(scope="module")
 def costs(tmp_path_factory, call) -> dict[str, int]:
     """The lines that target/cost.c prints."""
-    return _costs(tmp_path_factory.mktemp("cost"), call)
+    return client_costs(tmp_path_factory.mktemp("cost"), call)
 
 
-def _costs(folder: Path, call: Call) -> dict[str, int]:
+def count(folder: Path, call: Call, source: str, parts: list[str | Path]) -> dict[str, int]:
+    """The lines that a program of target/ prints, linked with what it measures."""
     program = folder / "cost.elf"
-    (program.parent / "cost_model.h").write_text(model_header(call))
-    driver = cbuild.REPO / "modules/ethosu/driver"
+    (folder / "cost_model.h").write_text(model_header(call))
     cpu = ["-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"]
-    flags = ["-std=c11", "-O2", "-ffunction-sections", "-Wall", "-Wextra", "-Werror"]
-    paths = [f"-I{path}" for path in (driver, driver / "include", program.parent)]
+    flags = ["-std=c11", "-O2", "-ffunction-sections", f"-I{folder}"]
     script = ["-nostartfiles", "-specs=nano.specs", "-Wl,--gc-sections", "-T", TARGET / "cost.ld"]
-    sources = [TARGET / "cost.c", *sorted(driver.glob("*.c"))]
-    cbuild.run(["arm-none-eabi-gcc", *cpu, *flags, *paths, *script, "-o", program, *sources])
+    sources = [TARGET / source, *parts]
+    cbuild.run(["arm-none-eabi-gcc", *cpu, *flags, *script, "-o", program, *sources])
     machine = ["-M", "mps3-an547", "-display", "none", "-serial", "none", "-monitor", "none"]
     semihosting = ["-chardev", "stdio,id=out", "-semihosting-config", "enable=on,chardev=out"]
     output = cbuild.run(
@@ -72,6 +72,14 @@ def _costs(folder: Path, call: Call) -> dict[str, int]:
     )
     lines = (line.split() for line in output.splitlines())
     return {name: int(number) for name, number in lines}
+
+
+def client_costs(folder: Path, call: Call) -> dict[str, int]:
+    """The lines that target/cost.c prints."""
+    paths = [f"-I{DRIVER}", f"-I{DRIVER / 'include'}"]
+    return count(
+        folder, call, "cost.c", ["-Wall", "-Wextra", "-Werror", *paths, *sorted(DRIVER.glob("*.c"))]
+    )
 
 
 def test_an_inference_costs_few_instructions(costs, capsys) -> None:
@@ -116,7 +124,7 @@ def test_a_stream_of_operations_alone_is_verified_in_bounded_time(tmp_path, call
     front = call.payload[: call.payload.index(stream) - 4]
     length = 2 | len(words) >> 16 << 8 | (len(words) & 0xFFFF) << 16
     payload = front + length.to_bytes(4, "little") + words.tobytes()
-    found = _costs(tmp_path, replace(call, payload=payload))["verify_per_word_x10"]
+    found = client_costs(tmp_path, replace(call, payload=payload))["verify_per_word_x10"]
     assert found <= 10 * VERIFY_PER_OPERATION_MOST
 
 

@@ -160,35 +160,47 @@ def listed() -> set[str]:
 
 OPTIONS = {
     "as it comes": [],
-    "one product": ["-DETHOSU_TARGET_NPU_CONFIG=ethos-u65-256"],
+    "U55 alone": ["-DETHOSU_TARGET_NPU_CONFIG=ethos-u55-128"],
+    "U65 alone": ["-DETHOSU_TARGET_NPU_CONFIG=ethos-u65-256"],
+    "U85 alone": ["-DETHOSU_TARGET_NPU_CONFIG=ethos-u85-256"],
     "chosen by payload, log": ["-DETHOSU_MULTI_VARIANT=ON", "-DETHOSU_LOG_ENABLE=ON"],
     "no verifier, time-out": ["-DETHOSU_VERIFY=OFF", "-DETHOSU_INFERENCE_TIMEOUT=500"],
 }
+# The calls of TensorFlow Lite Micro, and of the board's start.
 LEAST = """#include <ethosu_driver.h>
-int main(void) { return ethosu_invoke_v2(0, 0, 0, 0, 0) + ethosu_init(0, 0, 0, 0, 0, 0); }
+static struct ethosu_driver npu;
+int main(void)
+{
+    int error = ethosu_init(&npu, 0, 0, 0, 0, 0);
+    struct ethosu_driver *one = ethosu_reserve_driver();
+    error += ethosu_invoke_v3(one, 0, 0, 0, 0, 0, 0);
+    ethosu_release_driver(one);
+    return error;
+}
 """
 
 
 @pytest.mark.parametrize("name", OPTIONS)
 def test_arms_options_build_and_link(name, tmp_path, capsys) -> None:
     """With nothing but the C library, the log's output included; prints the driver's text."""
-    archive = build(tmp_path, *OPTIONS[name])
-    (tmp_path / "least.c").write_text(LEAST)
-    flags = [*CPU, f"-I{DRIVER}/include", "-specs=nano.specs", "-specs=nosys.specs"]
-    flags += ["-Wl,--gc-sections", tmp_path / "least.c", archive, "-o", tmp_path / "least.elf"]
-    map_file = tmp_path / "least.map"
-    cbuild.run(["arm-none-eabi-gcc", *flags, f"-Wl,-Map={map_file}"])
+    size = text_of_least(tmp_path, build(tmp_path, *OPTIONS[name]), DRIVER / "include")
     with capsys.disabled():
-        print(f"\n{name}: {text_of_driver(map_file)} bytes of text")
+        print(f"\n{name}: {size} bytes of text")
     symbols = cbuild.run(["arm-none-eabi-nm", tmp_path / "least.elf"])
-    assert ("ethosu_ext_part_U85" in symbols) == (name != "one product")
-    assert ("ethosu_ext_commands_U65" in symbols) == (name != "no verifier, time-out")
+    assert ("ethosu_ext_part_U85" in symbols) == (name not in ("U55 alone", "U65 alone"))
+    others = ("U55 alone", "U85 alone", "no verifier, time-out")
+    assert ("ethosu_ext_commands_U65" in symbols) == (name not in others)
     assert ("ethosu_ext_log" in symbols) == (name == "chosen by payload, log")
 
 
-def text_of_driver(map_file: Path) -> int:
-    """Bytes of code and constants that the linker took from the archive."""
-    kept = map_file.read_text().split("Linker script and memory map")[1]
+def text_of_least(folder: Path, archive: Path, headers: Path, *options: str) -> int:
+    """Bytes of code and constants that the linker takes from the archive for LEAST."""
+    (folder / "least.c").write_text(LEAST)
+    flags = [*CPU, *options, f"-I{headers}", "-specs=nano.specs", "-specs=nosys.specs"]
+    flags += ["-Wl,--gc-sections", f"-Wl,-Map={folder / 'least.map'}"]
+    program = ["-o", folder / "least.elf"]
+    cbuild.run(["arm-none-eabi-gcc", *flags, folder / "least.c", archive, *program])
+    kept = (folder / "least.map").read_text().split("Linker script and memory map")[1]
     row = r"^ \.(?:text|rodata)\S*\s+0x\w+\s+0x(\w+) \S*libethosu_core_driver\.a\("
     return sum(int(size, 16) for size in re.findall(row, kept, re.MULTILINE))
 

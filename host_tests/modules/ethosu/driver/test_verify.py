@@ -25,6 +25,7 @@ CONFIGS = {
     "ethos-u85-1024": 0x2000251A,
     "ethos-u85-2048": 0x2000261B,
 }
+VENDOR_MODELS = cbuild.REPO.parent / "shared/models/vendor_vela"
 MODELS = ("hello_world_int8", "kws_ref_model", "ad01_int8", "pretrainedResnet_quant")
 
 
@@ -128,10 +129,10 @@ def test_both_payload_forms_are_read(library, small_models, tmp_path, npu, form)
 
 def test_files_that_vendors_publish_are_accepted(library) -> None:
     """Compiled models of Himax, Nuvoton and others, by several releases of Vela."""
-    folder = os.environ.get("ETHOSU_VENDOR_MODELS")
-    if not folder:
-        pytest.skip("ETHOSU_VENDOR_MODELS is not set: no vendors' compiled models at hand")
-    files = sorted(Path(folder).rglob("*.tflite"))
+    folder = Path(os.environ.get("ETHOSU_VENDOR_MODELS") or VENDOR_MODELS)
+    if not folder.is_dir():
+        pytest.skip(f"NO FILES OF VENDORS: {folder} is missing; ETHOSU_VENDOR_MODELS names another")
+    files = sorted(folder.rglob("*.tflite"))
     assert files, folder
     for path in files:
         config = CONFIGS[str(describe(path).npu)]

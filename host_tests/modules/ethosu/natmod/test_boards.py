@@ -52,7 +52,7 @@ def plain(request, repo, build_dir, native, compiled, small_models):
     folder = build_dir / f"firmware/{CORE}-plain-dtcm"
     folder.mkdir(parents=True, exist_ok=True)
     memory = folder / "memory.ld"
-    text = heap_in_dtcm((repo / "boards/chips/alif_ensemble/M55_HP.ld").read_text())
+    text = heap_in_dtcm((repo / "firmware/chips/alif_ensemble/M55_HP.ld").read_text())
     if not memory.exists() or memory.read_text() != text:
         memory.write_text(text)
     where = f"BUILD={folder}", f"BOARD_MEMORY={memory}"

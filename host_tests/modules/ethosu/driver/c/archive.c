@@ -4,21 +4,21 @@
  * that NPU, then asks for the check of a good stream and of nonsense, and runs unchecked.
  * Each line is the driver's answer.
  */
-#include "fake_npu.h"
+#include "board.h"
 
 static struct ethosu_driver driver;
 static struct ethosu_ext_program program;
 
 static void answer(const char *what)
 {
-    printf("%s: %s\n", what, fake_error(&driver));
+    printf("%s: %s\n", what, error_text(&driver));
     driver.fault = (struct ethosu_ext_fault){0};
 }
 
 static void prepare(const char *what, uint32_t last_word, unsigned flags)
 {
     good_payload[8] = last_word;
-    (void)ethosu_ext_prepare(&driver, &program, good_payload, sizeof good_payload, NULL, NULL, 0,
+    (void)ethosu_ext_prepare(&driver, &program, good_payload, GOOD_PAYLOAD_SIZE, NULL, NULL, 0,
                              flags);
     answer(what);
 }
@@ -26,9 +26,9 @@ static void prepare(const char *what, uint32_t last_word, unsigned flags)
 int main(int argc, char **argv)
 {
     CHECK_EQ(argc, 2);
-    fake_power_up(&fakes[0], argv[1]);
-    fakes[0].driver = &driver;
-    int error = ethosu_init(&driver, &fakes[0], NULL, 0, 1, 1);
+    power_up(0, argv[1]);
+    attach(0, &driver);
+    int error = ethosu_init(&driver, &sim_host_npus[0], NULL, 0, 1, 1);
     answer("init");
     if (error != 0) {
         return 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** A program with the driver's log: one inference, then one that the NPU fails, then a refusal. */
 #include "ethosu_log.h"
-#include "fake_npu.h"
+#include "board.h"
 
 void ethosu_ext_log(int severity, const char *text)
 {
@@ -10,9 +10,9 @@ void ethosu_ext_log(int severity, const char *text)
 
 TEST(all)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     CHECK_EQ(run_good(drv), 0);
-    fakes[0].end_status = ETHOSU_EXT_STATUS_BUS_ERROR;
+    inject("bus-error", 1);
     CHECK_EQ(run_good(drv), -1);
     CHECK_EQ(ethosu_wait(drv, true), -2);
 }

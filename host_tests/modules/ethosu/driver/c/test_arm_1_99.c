@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT
 /** What Arm's driver 1.99 has beyond 1.0: several kinds of NPUs in one image. */
-#include "fake_npu.h"
+#include "board.h"
 
 static struct ethosu_driver small, large;
 
 static int init(struct ethosu_driver *drv, const struct ethosu_device_desc *desc,
                 struct ethosu_device_config *config, struct ethosu_device_user_ops *ops)
 {
-    return ethosu_init_ex(drv, desc, config, ops, &fakes[drv == &large], NULL, 0, 1, 1);
+    return ethosu_init_ex(drv, desc, config, ops, &sim_host_npus[drv == &large], NULL, 0, 1, 1);
 }
 
 /** A U55 and a U85, each initialised as what it is. */
 static void two_kinds(void)
 {
-    fake_power_up(&fakes[0], "ethos-u55-128");
-    fake_power_up(&fakes[1], "ethos-u85-512");
+    power_up(0, "ethos-u55-128");
+    power_up(1, "ethos-u85-512");
     CHECK_EQ(init(&small, &ethosu_device_desc_u55, &ethosu_device_config_u55, NULL), 0);
     CHECK_EQ(init(&large, &ethosu_device_desc_u85, &ethosu_device_config_u85, NULL), 0);
-    fakes[0].driver = &small;
-    fakes[1].driver = &large;
+    attach(0, &small);
+    attach(1, &large);
 }
 
 /** No config in the payload. */
@@ -61,8 +61,8 @@ TEST(a_payload_finds_its_npu)
     CHECK_EQ(
         ethosu_invoke_v3(NULL, good_payload, GOOD_PAYLOAD_SIZE, good_bases, good_sizes, 3, NULL),
         0);
-    CHECK_EQ(fakes[0].runs, 4);
-    CHECK_EQ(fakes[1].runs, 0);
+    CHECK_EQ(npus[0].runs, 4);
+    CHECK_EQ(npus[1].runs, 0);
     CHECK(!small.reserved);
     good_payload[2] = 0x20000009u ^ 3; // no NPU of this kind
     CHECK_EQ(ethosu_invoke_auto(good_payload, GOOD_PAYLOAD_SIZE, good_bases, good_sizes, 3, NULL),
@@ -77,28 +77,22 @@ TEST(the_defaults_are_those_of_ethosu_init)
     struct ethosu_device_config *const defaults[] = {
         &ethosu_device_config_u55, &ethosu_device_config_u65, &ethosu_device_config_u85};
     for (unsigned i = 0; i < 3; i++) {
-        uint32_t expected[8];
-        uint32_t cop_config[2];
+        uint32_t expected[10];
         for (unsigned way = 0; way < 2; way++) {
-            fake_power_up(&fakes[0], configs[i]);
-            fakes[0].registers[NPU_CFG_SRAM_CAP / 4] = UINT32_MAX;
-            fakes[0].registers[NPU_CFG_EXT_CAP / 4] = UINT32_MAX;
-            CHECK_EQ(way == 0 ? ethosu_init(&small, &fakes[0], NULL, 0, 1, 1)
+            power_up(0, configs[i]);
+            CHECK_EQ(way == 0 ? ethosu_init(&small, &sim_host_npus[0], NULL, 0, 1, 1)
                               : init(&small, descs[i], defaults[i], NULL),
                      0);
-            fakes[0].driver = &small;
+            attach(0, &small);
             CHECK(ethosu_reserve_driver() == &small);
             for_any_npu();
             CHECK_EQ(run_good(&small), 0);
-            uint32_t found[2] = {fakes[0].registers[NPU_QCONFIG / 4],
-                                 fakes[0].registers[NPU_REGIONCFG / 4]};
-            const uint32_t *settings = &fakes[0].registers[NPU_AXI_LIMIT0 / 4];
-            if (way == 1) {
-                CHECK(memcmp(cop_config, found, sizeof found) == 0);
-                CHECK(memcmp(expected, settings, sizeof expected) == 0);
+            uint32_t found[10] = {reg(0, NPU_QCONFIG), reg(0, NPU_REGIONCFG)};
+            for (unsigned j = 0; j < 8; j++) {
+                found[2 + j] = reg(0, NPU_AXI_LIMIT0 + 4 * j);
             }
-            memcpy(cop_config, found, sizeof found);
-            memcpy(expected, settings, sizeof expected);
+            CHECK(way == 0 || memcmp(expected, found, sizeof found) == 0);
+            memcpy(expected, found, sizeof found);
             ethosu_deinit(&small);
         }
     }
@@ -110,16 +104,16 @@ TEST(a_configuration_of_the_caller_is_set)
     struct ethosu_device_config config = {&mine};
     mine.mem_attr[2].memtype = 5;
     mine.power_ctrl.mac_step_cycles = 17;
-    fake_power_up(&fakes[1], "ethos-u85-512");
+    power_up(1, "ethos-u85-512");
     CHECK_EQ(init(&large, &ethosu_device_desc_u85, &config, NULL), 0);
-    fakes[1].driver = &large;
-    CHECK_EQ(fakes[1].registers[NPU_MEM_ATTR0 / 4 + 2], 0x50);
-    CHECK_EQ(fakes[1].registers[NPU_POWER_CTRL / 4], 17);
+    attach(1, &large);
+    CHECK_EQ(reg(1, NPU_MEM_ATTR0 + 8), 0x50);
+    CHECK_EQ(reg(1, NPU_POWER_CTRL), 17);
     CHECK(ethosu_reserve_driver() == &large);
     for_any_npu();
     CHECK_EQ(run_good(&large), 0);
-    CHECK_EQ(fakes[1].registers[NPU_QCONFIG / 4], 1);
-    CHECK_EQ(fakes[1].registers[NPU_REGIONCFG / 4], 0x2A);
+    CHECK_EQ(reg(1, NPU_QCONFIG), 1);
+    CHECK_EQ(reg(1, NPU_REGIONCFG), 0x2A);
 }
 
 static uint64_t remap(uint64_t address, int index)
@@ -140,22 +134,22 @@ TEST(an_npu_may_have_hooks_of_its_own)
     ethosu_deinit(&small);
     CHECK_EQ(init(&small, &ethosu_device_desc_u55, &ethosu_device_config_u55, &ops), 0);
     CHECK_EQ(ethosu_ext_reserve_this(&small, 0), 0);
-    CHECK_EQ(run_good(&small), 0);
-    CHECK_EQ(fakes[0].registers[NPU_BASEP0 / 4 + 2], (uint32_t)good_bases[1] + 0x2000);
-    CHECK_EQ(fakes[0].registers[NPU_QCONFIG / 4], 0);
-    CHECK_EQ(fakes[0].registers[NPU_REGIONCFG / 4], 0x15);
+    start_endless(&small);
+    CHECK_EQ(reg(0, NPU_BASEP0 + 8), (uint32_t)good_bases[1] + 0x2000);
+    CHECK_EQ(reg(0, NPU_QCONFIG), 0);
+    CHECK_EQ(reg(0, NPU_REGIONCFG), 0x15);
 }
 
 TEST(what_is_told_wrong_is_refused)
 {
     struct ethosu_device_config empty = {NULL};
-    fake_power_up(&fakes[0], "ethos-u55-128");
+    power_up(0, "ethos-u55-128");
     CHECK_EQ(init(&small, &ethosu_device_desc_u85, &ethosu_device_config_u85, NULL), -1);
     CHECK_EQ(ethosu_ext_last_error(&small)->code, ETHOSU_EXT_E_OTHER_PRODUCT);
     CHECK_EQ(init(&small, NULL, &ethosu_device_config_u55, NULL), -1);
     CHECK_EQ(init(&small, &ethosu_device_desc_u55, NULL, NULL), -1);
     CHECK_EQ(init(&small, &ethosu_device_desc_u55, &empty, NULL), -1);
     CHECK_EQ(ethosu_init_ex(NULL, &ethosu_device_desc_u55, &ethosu_device_config_u55, NULL,
-                            &fakes[0], NULL, 0, 1, 1),
+                            &sim_host_npus[0], NULL, 0, 1, 1),
              -1);
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /** Interrupts: lost, late, doubled, of something else, and the time-out that they race with. */
-#include "fake_npu.h"
+#include "board.h"
 
 TEST(a_lost_interrupt_is_a_time_out_that_says_so)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
-    fakes[0].masked = true;
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
+    inject("irq-lost", 1);
     CHECK_EQ(run_good(drv), -1);
     CHECK_EQ(ethosu_ext_last_error(drv)->code, ETHOSU_EXT_E_IRQ_LOST);
     CHECK_EQ(ethosu_ext_errno(ethosu_ext_last_error(drv)->code), ETHOSU_EXT_ETIMEDOUT);
-    CHECK_TEXT(fake_error(drv), "no interrupt came within 10000 ms: end reached");
+    CHECK_TEXT(error_text(drv), "no interrupt came within 10000 ms: end reached");
     check_next_works(drv);
 }
 
@@ -17,10 +17,10 @@ TEST(a_lost_interrupt_is_a_time_out_that_says_so)
 TEST(an_interrupt_between_poll_and_reset_leaves_no_stale_completion)
 {
     for (unsigned at = 1; at < 40; at++) {
-        struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+        struct ethosu_driver *drv = open_driver("ethos-u55-128");
         start_endless(drv);
         CHECK_EQ(ethosu_wait(drv, false), 1);
-        fakes[0].interrupt_at = fakes[0].accesses + at;
+        npus[0].complete_at = npus[0].accesses + at;
         ethosu_release_driver(drv);
         check_clean(drv);
         CHECK(ethosu_reserve_driver() == drv);
@@ -33,9 +33,9 @@ TEST(an_interrupt_between_poll_and_reset_leaves_no_stale_completion)
 TEST(an_interrupt_during_the_time_out_leaves_no_stale_completion)
 {
     for (unsigned at = 1; at < 40; at++) {
-        struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+        struct ethosu_driver *drv = open_driver("ethos-u55-128");
         start_endless(drv);
-        fakes[0].interrupt_at = fakes[0].accesses + at;
+        npus[0].complete_at = npus[0].accesses + at;
         int result = ethosu_ext_wait(drv, 5);
         CHECK(result == -1 || result == 0);
         check_clean(drv);
@@ -46,14 +46,14 @@ TEST(an_interrupt_during_the_time_out_leaves_no_stale_completion)
 
 static void complete_in_the_last_moment(void)
 {
-    fake_complete(&fakes[0]);
+    complete(0);
 }
 
 TEST(an_inference_that_ends_as_the_time_runs_out_is_a_success)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
-    fakes[0].end = FAKE_NEVER;
-    fake_on_sleep = complete_in_the_last_moment;
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
+    npus[0].end = END_NEVER;
+    on_sleep = complete_in_the_last_moment;
     CHECK_EQ(start_good(drv), 0);
     CHECK_EQ(ethosu_ext_wait(drv, 1), 0);
     check_next_works(drv);
@@ -61,7 +61,7 @@ TEST(an_inference_that_ends_as_the_time_runs_out_is_a_success)
 
 TEST(a_spurious_interrupt_while_idle_changes_nothing)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     ethosu_irq_handler(drv);
     ethosu_irq_handler(drv);
     CHECK_EQ(drv->job.state, ETHOSU_JOB_IDLE);
@@ -71,20 +71,20 @@ TEST(a_spurious_interrupt_while_idle_changes_nothing)
 
 TEST(a_late_interrupt_of_an_old_job_does_not_complete_the_new_one)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     start_endless(drv);
     CHECK_EQ(ethosu_ext_wait(drv, 5), -1);
     CHECK_EQ(start_good(drv), 0);
     ethosu_irq_handler(drv); // latched by the interrupt controller before the reset
     CHECK_EQ(ethosu_wait(drv, false), 1);
-    fake_complete(&fakes[0]);
+    complete(0);
     CHECK_EQ(ethosu_wait(drv, false), 0);
     check_next_works(drv);
 }
 
 TEST(a_doubled_interrupt_completes_once)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     CHECK_EQ(start_good(drv), 0);
     ethosu_irq_handler(drv);
     CHECK_EQ(ethosu_wait(drv, true), 0);
@@ -94,12 +94,12 @@ TEST(a_doubled_interrupt_completes_once)
 
 TEST(an_interrupt_of_a_counter_is_no_completion_and_is_silenced)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     start_endless(drv);
-    fakes[0].registers[NPU_PMINTSET / 4] = 0xF;
-    fakes[0].registers[NPU_STATUS / 4] |= ETHOSU_EXT_STATUS_PMU_IRQ;
+    set_reg(0, NPU_PMINTSET, 0xF);
+    *storage(0, NPU_STATUS) |= ETHOSU_EXT_STATUS_PMU_IRQ;
     ethosu_irq_handler(drv);
-    CHECK_EQ(fakes[0].registers[NPU_PMINTSET / 4], 0);
+    CHECK_EQ(reg(0, NPU_PMINTSET), 0);
     CHECK_EQ(drv->spurious, 0); // it was for something
     CHECK_EQ(ethosu_wait(drv, false), 1);
     CHECK_EQ(ethosu_ext_cancel(drv), 0);
@@ -108,12 +108,12 @@ TEST(an_interrupt_of_a_counter_is_no_completion_and_is_silenced)
 
 TEST(an_interrupt_from_within_the_stream_is_no_completion)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     start_endless(drv);
-    fakes[0].registers[NPU_STATUS / 4] |= ETHOSU_EXT_STATUS_IRQ_RAISED; // NPU_OP_IRQ
+    *storage(0, NPU_STATUS) |= ETHOSU_EXT_STATUS_IRQ_RAISED; // NPU_OP_IRQ
     ethosu_irq_handler(drv);
     CHECK_EQ(ethosu_wait(drv, false), 1);
-    fake_complete(&fakes[0]);
+    complete(0);
     CHECK_EQ(ethosu_wait(drv, true), 0);
     check_clean(drv);
 }

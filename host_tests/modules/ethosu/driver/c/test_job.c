@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT
 /** One inference, in all the ways that it can go: each test is a trap for a naive driver. */
-#include "fake_npu.h"
+#include "board.h"
 
 TEST(an_inference_runs_and_registers_hold_what_it_needs)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     CHECK_EQ(start_good(drv), 0);
-    const uint32_t *registers = fakes[0].registers;
-    CHECK_EQ(registers[NPU_QBASE / 4], (uint32_t)((uintptr_t)good_payload + 32));
-    CHECK_EQ(registers[NPU_QSIZE / 4], 4);
-    CHECK_EQ(registers[NPU_QCONFIG / 4], 2);
-    CHECK_EQ(registers[NPU_REGIONCFG / 4], 0x13);
+    CHECK_EQ(reg(0, NPU_QBASE), bus_address(good_payload) + 32);
+    CHECK_EQ(reg(0, NPU_QSIZE), 4);
+    CHECK_EQ(reg(0, NPU_QCONFIG), 2);
+    CHECK_EQ(reg(0, NPU_REGIONCFG), 0x13);
     for (unsigned i = 0; i < 3; i++) {
-        CHECK_EQ(registers[NPU_BASEP0 / 4 + 2 * i], (uint32_t)good_bases[i]);
+        CHECK_EQ(reg(0, NPU_BASEP0 + 8 * i), bus_address((void *)(uintptr_t)good_bases[i]));
     }
     CHECK_EQ(ethosu_wait(drv, true), 0);
     check_clean(drv);
@@ -20,7 +19,7 @@ TEST(an_inference_runs_and_registers_hold_what_it_needs)
 
 TEST(the_order_is_flush_begin_run_invalidate_end)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     ethosu_set_basep_cache_mask(drv, 0, 2);
     CHECK_EQ(run_good(drv), 0);
     CHECK(strcmp(trace, "ffffbRie") == 0); // what is cleaned once, then scratch
@@ -29,30 +28,30 @@ TEST(the_order_is_flush_begin_run_invalidate_end)
 /** The NPU that may be switched off between inferences is set up anew when it was. */
 TEST(lost_power_is_noticed_and_the_npu_reset)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
-    fakes[0].loses_power = true;
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
+    inject("power-lost", UINT32_MAX);
     check_next_works(drv);
-    CHECK_EQ(fakes[0].resets, 1); // that of init: the power was still on
+    CHECK_EQ(npus[0].resets, 1); // that of init: the power was still on
     trace[0] = '\0';
     check_next_works(drv);
     CHECK(strcmp(trace, "ffXbRe") == 0);
     check_next_works(drv);
-    CHECK_EQ(fakes[0].resets, 3);
-    CHECK_EQ(fakes[0].registers[NPU_AXI_LIMIT0 / 4], 0); // lost again
+    CHECK_EQ(npus[0].resets, 3);
+    CHECK_EQ(reg(0, NPU_AXI_LIMIT0), 0); // lost again
 
-    fakes[0].loses_power = false;
+    inject("power-lost", 0);
     check_next_works(drv);
-    fakes[0].registers[NPU_PROT / 4] ^= 1; // as if somebody else had reset it
+    set_reg(0, NPU_RESET, 0); // by another master: not privileged
     check_next_works(drv);
-    fakes[0].registers[NPU_STATUS / 4] |= ETHOSU_EXT_STATUS_PARSE_ERROR;
+    *storage(0, NPU_STATUS) |= ETHOSU_EXT_STATUS_PARSE_ERROR;
     check_next_works(drv);
-    CHECK_EQ(fakes[0].resets, 6);
+    CHECK_EQ(npus[0].resets, 6);
 }
 
 TEST(a_failed_npu_is_stopped_before_caches_are_dropped_and_end_is_called)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
-    fakes[0].end = FAKE_NEVER;
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
+    npus[0].end = END_NEVER;
     ethosu_set_basep_cache_mask(drv, 0, 2);
     CHECK_EQ(run_good(drv), -1);
     CHECK(strcmp(trace, "ffffbRXie") == 0);
@@ -60,28 +59,28 @@ TEST(a_failed_npu_is_stopped_before_caches_are_dropped_and_end_is_called)
 
 TEST(the_time_out_is_on_by_default_and_honoured)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
-    fakes[0].end = FAKE_NEVER;
-    uint32_t start = fake_ms;
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
+    npus[0].end = END_NEVER;
+    uint32_t start = clock_ms;
     CHECK_EQ(run_good(drv), -1);
-    CHECK_EQ(fake_ms - start, ETHOSU_SEMAPHORE_WAIT_INFERENCE);
+    CHECK_EQ(clock_ms - start, ETHOSU_SEMAPHORE_WAIT_INFERENCE);
     CHECK_EQ(ethosu_ext_last_error(drv)->code, ETHOSU_EXT_E_TIMEOUT);
     CHECK_EQ(ethosu_ext_errno(ethosu_ext_last_error(drv)->code), ETHOSU_EXT_ETIMEDOUT);
-    CHECK_TEXT(fake_error(drv), "10000 ms: running");
+    CHECK_TEXT(error_text(drv), "10000 ms: running");
     check_next_works(drv);
 }
 
 TEST(the_time_out_can_be_set_and_survives_the_clock_wrapping)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
-    fakes[0].end = FAKE_NEVER;
-    fake_ms = UINT32_MAX - 5;
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
+    npus[0].end = END_NEVER;
+    clock_ms = UINT32_MAX - 5;
     CHECK_EQ(start_good(drv), 0);
     CHECK_EQ(ethosu_ext_wait(drv, 20), -1);
-    CHECK_EQ(fake_ms, 14);
+    CHECK_EQ(clock_ms, 14);
     ethosu_ext_set_timeout(drv, 3);
     CHECK_EQ(run_good(drv), -1);
-    CHECK_EQ(fake_ms, 17);
+    CHECK_EQ(clock_ms, 17);
     check_next_works(drv);
 }
 
@@ -96,9 +95,9 @@ static void cancel_from_within_the_wait(void)
 
 TEST(a_wait_whose_inference_is_cancelled_from_within_ends_at_once)
 {
-    struct ethosu_driver *drv = late_driver = fake_driver("ethos-u55-128");
-    fakes[0].end = FAKE_NEVER;
-    fake_on_sleep = cancel_from_within_the_wait;
+    struct ethosu_driver *drv = late_driver = open_driver("ethos-u55-128");
+    npus[0].end = END_NEVER;
+    on_sleep = cancel_from_within_the_wait;
     CHECK_EQ(start_good(drv), 0);
     CHECK_EQ(ethosu_ext_wait(drv, ETHOSU_SEMAPHORE_WAIT_FOREVER), -1);
     CHECK_EQ(ethosu_ext_last_error(drv)->code, ETHOSU_EXT_E_CANCELLED);
@@ -107,7 +106,7 @@ TEST(a_wait_whose_inference_is_cancelled_from_within_ends_at_once)
 
 TEST(facts_about_a_handle)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     uint32_t config;
     CHECK(ethosu_ext_config_parse("ethos-u55-128", &config));
     CHECK_EQ(ethosu_ext_config(drv) & 0xF000000Fu, config);
@@ -132,37 +131,43 @@ TEST(facts_about_a_handle)
 TEST(each_fault_of_the_npu_is_decoded_and_the_next_inference_is_right)
 {
     static const struct {
-        uint32_t status;
+        const char *name;
         const char *words;
     } faults[] = {
-        {ETHOSU_EXT_STATUS_BUS_ERROR | 2u << 12 | 1u << 11, "bus error at weight on port M1"},
-        {ETHOSU_EXT_STATUS_BUS_ERROR | 8u << 12, "bus error at output feature map on port M0"},
-        {ETHOSU_EXT_STATUS_BUS_ERROR | 15u << 12, "bus error (STATUS"},
-        {ETHOSU_EXT_STATUS_PARSE_ERROR, "command not understood"},
-        {ETHOSU_EXT_STATUS_WATCHDOG, "watchdog"},
-        {ETHOSU_EXT_STATUS_ECC, "ECC"},
-        {ETHOSU_EXT_STATUS_ECC | ETHOSU_EXT_STATUS_END_REACHED, "ECC), end reached"},
-        {0, "byte 12 of the command stream"},
+        {"bus-error", "byte 0 of the command stream: bus error at command on port M1"},
+        {"watchdog", "watchdog"},
+        {"ecc-error", "ECC"},
     };
     for (unsigned i = 0; i < sizeof faults / sizeof faults[0]; i++) {
-        struct ethosu_driver *drv = fake_driver("ethos-u55-128");
-        fakes[0].end = FAKE_ON_SLEEP;
-        fakes[0].end_status = faults[i].status;
-        CHECK_EQ(start_good(drv), 0);
-        fakes[0].registers[NPU_QREAD / 4] = 12;
-        CHECK_EQ(ethosu_wait(drv, true), -1);
-        CHECK_EQ(ethosu_ext_last_error(drv)->code, ETHOSU_EXT_E_NPU_FAULT);
-        CHECK_EQ(ethosu_ext_last_error(drv)->qread, 12);
-        CHECK_TEXT(fake_error(drv), faults[i].words);
+        struct ethosu_driver *drv = open_driver("ethos-u55-128");
+        npus[0].end = END_ON_SLEEP;
+        inject(faults[i].name, 1);
+        CHECK_EQ(run_good(drv), -1);
+        check_error(drv, ETHOSU_EXT_E_NPU_FAULT, faults[i].words);
         check_clean(drv);
         check_next_works(drv);
         ethosu_deinit(drv);
     }
 }
 
+TEST(a_command_that_the_npu_does_not_understand_is_named_by_its_place)
+{
+    uint32_t *words = alloc(64);
+    memcpy(words, (uint32_t[]){0x31504F43u, 5, 5, 0x00030002u, 0, 0x3FF, 0}, 28);
+    words[4] = 0x0012; // NPU_OP_KERNEL_WAIT
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
+    ethosu_ext_set_verify(drv, false);
+    CHECK_EQ(ethosu_invoke_v3(drv, words, 28, NULL, NULL, 0, NULL), -1);
+    check_error(drv, ETHOSU_EXT_E_NPU_FAULT,
+                "byte 4 of the command stream: command not understood");
+    CHECK_EQ(ethosu_ext_last_error(drv)->qread, 4);
+    check_clean(drv);
+    check_next_works(drv);
+}
+
 TEST(the_callers_base_arrays_are_copied)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     ethosu_set_basep_cache_mask(drv, 0, 2);
     CHECK_EQ(start_good(drv), 0);
     memset(good_bases, 0xEE, sizeof good_bases);
@@ -175,7 +180,7 @@ TEST(the_callers_base_arrays_are_copied)
 
 TEST(masked_bases_are_cleaned_and_discarded_at_each_run_too)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     ethosu_set_basep_cache_mask(drv, 0x05, 0x04);
     CHECK_EQ(run_good(drv), 0);
     flushed.count = invalidated.count = 0;
@@ -193,7 +198,7 @@ TEST(masked_bases_are_cleaned_and_discarded_at_each_run_too)
 
 TEST(waiting_twice_or_with_nothing_running_is_answered)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     CHECK_EQ(ethosu_wait(drv, true), -2);
     CHECK_EQ(ethosu_wait(drv, false), -2);
     CHECK_EQ(run_good(drv), 0);
@@ -204,29 +209,29 @@ TEST(waiting_twice_or_with_nothing_running_is_answered)
 
 TEST(a_second_start_is_refused_and_the_first_goes_on)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     start_endless(drv);
     CHECK_EQ(start_good(drv), -1);
     CHECK_EQ(ethosu_ext_last_error(drv)->code, ETHOSU_EXT_E_BUSY);
-    CHECK_EQ(fakes[0].runs, 1);
-    fake_complete(&fakes[0]);
+    CHECK_EQ(npus[0].runs, 1);
+    complete(0);
     CHECK_EQ(ethosu_wait(drv, true), 0);
     check_clean(drv);
 }
 
 TEST(cancel_stops_and_pairs_and_is_harmless_when_idle)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     CHECK_EQ(ethosu_ext_cancel(drv), 0);
     start_endless(drv);
     CHECK_EQ(ethosu_ext_cancel(drv), 0);
-    CHECK(!fakes[0].running);
+    CHECK(!is_running(0));
     CHECK_EQ(ethosu_ext_last_error(drv)->code, ETHOSU_EXT_E_CANCELLED);
     CHECK_EQ(ethosu_ext_errno(ETHOSU_EXT_E_CANCELLED), ETHOSU_EXT_ECANCELED);
     check_clean(drv);
     CHECK_EQ(ethosu_wait(drv, true), -2);
 
-    fakes[0].end = FAKE_AT_ONCE; // completed, nobody has waited
+    npus[0].end = END_AT_ONCE; // completed, nobody has waited
     CHECK_EQ(start_good(drv), 0);
     CHECK_EQ(ethosu_ext_cancel(drv), 0);
     check_next_works(drv);
@@ -234,39 +239,39 @@ TEST(cancel_stops_and_pairs_and_is_harmless_when_idle)
 
 TEST(a_soft_reset_cancels_what_runs)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     CHECK_EQ(ethosu_soft_reset(drv), 0);
     start_endless(drv);
     CHECK_EQ(ethosu_soft_reset(drv), 0);
-    CHECK(!fakes[0].running);
+    CHECK(!is_running(0));
     check_clean(drv);
     check_next_works(drv);
 }
 
 TEST(invoking_a_handle_that_is_not_reserved_is_refused)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     ethosu_release_driver(drv);
-    unsigned accesses = fakes[0].accesses;
+    unsigned accesses = npus[0].accesses;
     CHECK_EQ(start_good(drv), -1);
     CHECK_EQ(ethosu_ext_last_error(drv)->code, ETHOSU_EXT_E_NOT_RESERVED);
     CHECK_EQ(ethosu_ext_errno(ETHOSU_EXT_E_NOT_RESERVED), ETHOSU_EXT_EPERM);
-    CHECK_EQ(fakes[0].accesses, accesses);
+    CHECK_EQ(npus[0].accesses, accesses);
 }
 
 TEST(a_prepared_program_starts_again_and_again)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     CHECK_EQ(run_good(drv), 0);
     struct ethosu_ext_program program = {0};
-    CHECK_EQ(ethosu_ext_prepare(drv, &program, good_payload, sizeof good_payload, good_bases,
+    CHECK_EQ(ethosu_ext_prepare(drv, &program, good_payload, GOOD_PAYLOAD_SIZE, good_bases,
                                 good_sizes, 3, 0),
              0);
     for (unsigned i = 0; i < 3; i++) {
         CHECK_EQ(ethosu_ext_start(drv, &program, NULL), 0);
         CHECK_EQ(ethosu_ext_wait(drv, 100), 0);
     }
-    CHECK_EQ(fakes[0].runs, 4);
+    CHECK_EQ(npus[0].runs, 4);
     check_clean(drv);
 
     program.owner = NULL;
@@ -283,7 +288,7 @@ static void count_done(struct ethosu_driver *drv, void *argument)
 TEST(the_done_callback_comes_once_per_completion)
 {
     unsigned done = 0;
-    late_driver = fake_driver("ethos-u55-128");
+    late_driver = open_driver("ethos-u55-128");
     ethosu_ext_on_done(late_driver, count_done, &done);
     check_next_works(late_driver);
     CHECK_EQ(done, 1);
@@ -297,11 +302,11 @@ TEST(the_done_callback_comes_once_per_completion)
 /** A reset that never ends, at each reset that an inference needs. */
 TEST(a_reset_that_never_ends_is_an_error_and_leaves_nothing_behind)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
-    fakes[0].loses_power = true;
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
+    inject("power-lost", UINT32_MAX);
     check_next_works(drv);
     unsigned begun = begins;
-    fakes[0].reset_reads = UINT32_MAX;
+    inject("reset-stuck", UINT32_MAX);
     CHECK_EQ(start_good(drv), -1);
     check_error(drv, ETHOSU_EXT_E_RESET, "in reset");
     check_clean(drv);
@@ -309,7 +314,7 @@ TEST(a_reset_that_never_ends_is_an_error_and_leaves_nothing_behind)
     check_next_works(drv);
 
     start_endless(drv);
-    fakes[0].reset_reads = UINT32_MAX;
+    inject("reset-stuck", UINT32_MAX);
     CHECK(ethosu_ext_cancel(drv) != 0);
     CHECK_EQ(ethosu_ext_last_error(drv)->code, ETHOSU_EXT_E_RESET);
     check_clean(drv);
@@ -318,12 +323,12 @@ TEST(a_reset_that_never_ends_is_an_error_and_leaves_nothing_behind)
 
 TEST(a_wrong_protection_state_is_named)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
-    fakes[0].loses_power = true;
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
+    inject("power-lost", UINT32_MAX);
     check_next_works(drv);
-    fakes[0].prot_flips = NPU_PROT_NON_SECURE;
+    inject("prot-stuck", 1);
     CHECK_EQ(start_good(drv), -1);
-    check_error(drv, ETHOSU_EXT_E_PROTECTION, "state 0x3, 0x1 requested");
+    check_error(drv, ETHOSU_EXT_E_PROTECTION, "state 0x0, 0x1 requested");
     check_next_works(drv);
 }
 
@@ -331,9 +336,9 @@ TEST(a_wrong_protection_state_is_named)
 TEST(an_npu_that_dies_at_any_access_ends_in_an_error_and_no_leak)
 {
     for (unsigned at = 1; at < 60; at++) {
-        struct ethosu_driver *drv = fake_driver("ethos-u55-128");
-        fakes[0].end = FAKE_ON_SLEEP;
-        fakes[0].dead_from = fakes[0].accesses + at;
+        struct ethosu_driver *drv = open_driver("ethos-u55-128");
+        npus[0].end = END_ON_SLEEP;
+        npus[0].dead_from = npus[0].accesses + at;
         if (start_good(drv) == 0) {
             (void)ethosu_ext_wait(drv, 5);
         }
@@ -370,7 +375,7 @@ static void call(struct ethosu_driver *drv, unsigned which)
         ethosu_irq_handler(drv);
         break;
     case 7:
-        fake_complete(&fakes[0]);
+        complete(0);
         break;
     default:
         (void)ethosu_soft_reset(drv);
@@ -382,8 +387,8 @@ static void call(struct ethosu_driver *drv, unsigned which)
 TEST(every_sequence_of_calls_leaves_the_driver_usable)
 {
     for (unsigned sequence = 0; sequence < 9 * 9 * 9 * 9 * 9; sequence++) {
-        struct ethosu_driver *drv = fake_driver("ethos-u55-128");
-        fakes[0].end = FAKE_NEVER;
+        struct ethosu_driver *drv = open_driver("ethos-u55-128");
+        npus[0].end = END_NEVER;
         unsigned rest = sequence;
         for (unsigned i = 0; i < 5; i++, rest /= 9) {
             call(drv, rest % 9);

@@ -1,30 +1,37 @@
 // SPDX-License-Identifier: MIT
 /** The board's table: what it answers, and what follows from it for caches, ports and power. */
-#include "fake_npu.h"
+#include "board.h"
 
-static _Alignas(64) uint8_t memory[1024];
+#define MEMORY_SIZE 1024
+static uint8_t *memory;
+static uint32_t *stream_memory;
 static struct ethosu_ext_program program;
+
+__attribute__((constructor)) static void make_memory(void)
+{
+    memory = alloc(MEMORY_SIZE);
+    stream_memory = alloc(64);
+}
 
 /** Memory [from, to) of the array above, and all other addresses behind it. */
 static void split(struct ethosu_memory first, size_t from, size_t to)
 {
     first.start = memory + from;
     first.end = memory + to;
-    fake_memories[0] = first;
-    fake_memories[1] = (struct ethosu_memory){
+    memories[0] = first;
+    memories[1] = (struct ethosu_memory){
         .name = "rest", .end = (void *)UINTPTR_MAX, .masters = ETHOSU_MASTERS_ALL};
 }
 
 /** COP1 whose stream moves 16 bytes by DMA: from offset 0 of region 0 to `to` of region 1. */
 static const uint32_t *copy_to(uint32_t to)
 {
-    static _Alignas(16) uint32_t words[14];
     const uint32_t made[] = {
         0x31504F43u, 5,       5,  0x000A0002u, 0x00000130u, 0x00010131u, 0x4030u,
         0,           0x4031u, to, 0x4032u,     16,          0x010u,      0xFFFF0000u,
     };
-    memcpy(words, made, sizeof made);
-    return words;
+    memcpy(stream_memory, made, sizeof made);
+    return stream_memory;
 }
 
 static uint64_t bases[3];
@@ -49,7 +56,7 @@ static void run_copy(struct ethosu_driver *drv)
     CHECK_EQ(ethosu_ext_wait(drv, 100), 0);
 }
 
-static bool has_span(const struct fake_spans *spans, const void *start, size_t size)
+static bool has_span(const struct board_spans *spans, const void *start, size_t size)
 {
     for (unsigned i = 0; i < spans->count; i++) {
         if (spans->start[i] == (uintptr_t)start && spans->size[i] == size) {
@@ -65,9 +72,9 @@ TEST(the_memory_of_a_span_holds_all_of_it)
 {
     ethosu_ext_memory_use(&ethosu_board);
     split((struct ethosu_memory){.name = "low", .masters = ETHOSU_NPU_READS}, 0, 512);
-    CHECK(ethosu_ext_memory_find((uintptr_t)memory, 512) == &fake_memories[0]);
-    CHECK(ethosu_ext_memory_find((uintptr_t)memory + 512, 0) == &fake_memories[0]);
-    fake_memories[1].start = memory + 512;
+    CHECK(ethosu_ext_memory_find((uintptr_t)memory, 512) == &memories[0]);
+    CHECK(ethosu_ext_memory_find((uintptr_t)memory + 512, 0) == &memories[0]);
+    memories[1].start = memory + 512;
     CHECK(ethosu_ext_memory_find((uintptr_t)memory, 513) == NULL);
     CHECK(ethosu_ext_memory_find((uintptr_t)memory + 1, SIZE_MAX) == NULL);
     CHECK(ethosu_ext_memory_find((uintptr_t)memory - 1, 1) == NULL);
@@ -90,19 +97,19 @@ TEST(without_a_board_all_memory_is_reached_and_cleaned)
 
 TEST(the_npu_gets_its_own_address_of_a_memory)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u65-256");
+    struct ethosu_driver *drv = open_driver("ethos-u65-256");
     split((struct ethosu_memory){.masters = ETHOSU_MASTERS_ALL, .npu_address = 0x50000000}, 0,
           1024);
-    fake_bus_offset = UINT64_C(1) << 36; // Arm's hook comes after the table
+    bus_offset = UINT64_C(1) << 36; // Arm's hook comes after the table
     CHECK_EQ(prepare_copy(drv, 0, memory + 64, 32, 0), 0);
-    CHECK_EQ(program.base[1].npu, 0x50000040 + fake_bus_offset);
+    CHECK_EQ(program.base[1].npu, 0x50000040 + bus_offset);
     CHECK_EQ(program.base[1].cpu, (uintptr_t)memory + 64);
 }
 
 /** Vela gives an unused fast scratch no bytes: wherever it is, the NPU needs no address. */
 TEST(an_empty_buffer_has_no_address)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     CHECK_EQ(prepare_copy(drv, 0, memory + 64, 32, 0), 0);
     bases[2] = 0xFFFFFFFFFFF0;
     CHECK_EQ(ethosu_ext_prepare(drv, &program, copy_to(0), 56, bases, sizes, 3, 0), 0);
@@ -113,7 +120,7 @@ TEST(an_empty_buffer_has_no_address)
 
 TEST(what_does_not_change_is_cleaned_once)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     CHECK_EQ(prepare_copy(drv, 32, memory + 64, 128, 0), 0);
     CHECK_EQ(flushed.count, 2);
     CHECK(has_span(&flushed, copy_to(32) + 4, 40)); // the command stream
@@ -129,7 +136,7 @@ TEST(what_does_not_change_is_cleaned_once)
 
 TEST(only_what_the_stream_writes_is_discarded)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     CHECK_EQ(prepare_copy(drv, 32, memory + 64, 128, 0), 0);
     run_copy(drv);
     CHECK_EQ(invalidated.count, 1);
@@ -138,7 +145,7 @@ TEST(only_what_the_stream_writes_is_discarded)
 
 TEST(an_unverified_stream_may_write_all_but_the_constants)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     CHECK_EQ(prepare_copy(drv, 32, memory + 64, 128, ETHOSU_EXT_NO_VERIFY), 0);
     run_copy(drv);
     CHECK_EQ(invalidated.count, 1);
@@ -147,7 +154,7 @@ TEST(an_unverified_stream_may_write_all_but_the_constants)
 
 TEST(the_same_program_is_not_cleaned_again)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     CHECK_EQ(run_good(drv), 0);
     CHECK_EQ(flushed.count, 4);
     CHECK_EQ(run_good(drv), 0);
@@ -160,7 +167,7 @@ TEST(the_same_program_is_not_cleaned_again)
 
 TEST(what_is_written_of_shared_scratch_is_discarded_at_once)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     prepare_copy(drv, 0, memory + 64, 256, 0);
     bases[2] = bases[1] + 64;
     sizes[2] = 128;
@@ -185,7 +192,7 @@ TEST(fast_scratch_behind_scratch_is_cleaned_and_discarded_with_it)
 {
     const unsigned flags[] = {ETHOSU_EXT_OWN_LINES, 0};
     for (unsigned i = 0; i < 2; i++) {
-        struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+        struct ethosu_driver *drv = open_driver("ethos-u55-128");
         prepare_copy(drv, 0, memory + 64, 256, 0);
         sizes[1] = i == 0 ? 48 : 64;
         bases[2] = bases[1] + 64;
@@ -204,7 +211,7 @@ TEST(fast_scratch_behind_scratch_is_cleaned_and_discarded_with_it)
 
 TEST(constants_that_moved_are_cleaned_again)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     CHECK_EQ(run_good(drv), 0);
     flushed.count = 0;
     good_bases[0] = (uintptr_t)memory;
@@ -224,7 +231,7 @@ TEST(a_memorys_cache_decides_what_is_cleaned_and_discarded)
         {ETHOSU_CACHE_NONE, 0, 0},
     };
     for (unsigned i = 0; i < 3; i++) {
-        struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+        struct ethosu_driver *drv = open_driver("ethos-u55-128");
         split((struct ethosu_memory){.masters = ETHOSU_MASTERS_ALL, .cache = cases[i].cache}, 64,
               1024);
         CHECK_EQ(prepare_copy(drv, 0, memory + 64, 32, 0), 0);
@@ -237,7 +244,7 @@ TEST(a_memorys_cache_decides_what_is_cleaned_and_discarded)
 
 TEST(memory_that_the_cpu_never_writes_is_not_cleaned)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     split((struct ethosu_memory){.masters = ETHOSU_MASTERS_READ, .cpu = ETHOSU_CPU_CODE}, 0, 64);
     CHECK_EQ(prepare_copy(drv, 0, memory + 64, 32, 0), 0);
     CHECK(!has_span(&flushed, memory, 16));
@@ -260,17 +267,17 @@ TEST(written_lines_that_other_data_shares_are_refused)
         {64, 32, 48, false},
     };
     for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+        struct ethosu_driver *drv = open_driver("ethos-u55-128");
         uint8_t *target = memory + cases[i].offset;
         int error = prepare_copy(drv, cases[i].to, target, cases[i].size, 0);
         CHECK_EQ(error, cases[i].good ? 0 : ETHOSU_EXT_E_CACHE_LINE);
         if (!cases[i].good) {
-            CHECK_TEXT(fake_error(drv), "a cache line of 32 bytes that other data shares");
+            CHECK_TEXT(error_text(drv), "a cache line of 32 bytes that other data shares");
         }
         CHECK_EQ(prepare_copy(drv, cases[i].to, target, cases[i].size, ETHOSU_EXT_OWN_LINES), 0);
-        fake_memories[0].cache = ETHOSU_CACHE_NONE;
+        memories[0].cache = ETHOSU_CACHE_NONE;
         CHECK_EQ(prepare_copy(drv, cases[i].to, target, cases[i].size, 0), 0);
-        fake_memories[0].cache = ETHOSU_CACHE_WRITE_BACK;
+        memories[0].cache = ETHOSU_CACHE_WRITE_BACK;
         ethosu_deinit(drv);
     }
 }
@@ -282,23 +289,23 @@ TEST(a_board_that_lets_u55_write_by_m1_is_refused_at_init)
     static struct ethosu_driver drv;
     split((struct ethosu_memory){.masters = ETHOSU_MASTERS_ALL, .port = ETHOSU_PORT_3}, 0, 512);
     ethosu_ext_memory_use(&ethosu_board);
-    fake_power_up(&fakes[0], "ethos-u55-128");
-    CHECK_EQ(ethosu_init(&drv, &fakes[0], NULL, 0, 1, 1), -1);
+    power_up(0, "ethos-u55-128");
+    CHECK_EQ(ethosu_init(&drv, &sim_host_npus[0], NULL, 0, 1, 1), -1);
     check_error(&drv, ETHOSU_EXT_E_BOARD_PORT,
                 "memory 0 of the board is to be written by port M1 (REGIONCFG 3)");
 
-    fake_memories[0].masters = ETHOSU_MASTERS_READ;
-    CHECK_EQ(ethosu_init(&drv, &fakes[0], NULL, 0, 1, 1), 0);
+    memories[0].masters = ETHOSU_MASTERS_READ;
+    CHECK_EQ(ethosu_init(&drv, &sim_host_npus[0], NULL, 0, 1, 1), 0);
     ethosu_deinit(&drv);
-    fake_memories[0].masters = ETHOSU_MASTERS_ALL;
-    fake_power_up(&fakes[0], "ethos-u65-256"); // its M1 writes
-    CHECK_EQ(ethosu_init(&drv, &fakes[0], NULL, 0, 1, 1), 0);
+    memories[0].masters = ETHOSU_MASTERS_ALL;
+    power_up(0, "ethos-u65-256"); // its M1 writes
+    CHECK_EQ(ethosu_init(&drv, &sim_host_npus[0], NULL, 0, 1, 1), 0);
 }
 
 /** By default base pointer 0 is behind M1: a stream that writes it can't run on Ethos-U55. */
 TEST(a_stream_that_writes_by_m1_of_u55_is_refused)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     uint32_t words[14];
     memcpy(words, copy_to(0), sizeof words);
     words[4] = 0x00010130u;
@@ -309,31 +316,31 @@ TEST(a_stream_that_writes_by_m1_of_u55_is_refused)
     size_t size[2] = {32, 32};
     CHECK_EQ(ethosu_ext_prepare(drv, &program, swapped, 56, both, size, 2, 0),
              ETHOSU_EXT_E_PORT_READS_ONLY);
-    CHECK_TEXT(fake_error(drv), "only reads through its port M1");
-    fake_memories[0].port = ETHOSU_PORT_1;
+    CHECK_TEXT(error_text(drv), "only reads through its port M1");
+    memories[0].port = ETHOSU_PORT_1;
     CHECK_EQ(ethosu_ext_prepare(drv, &program, swapped, 56, both, size, 2, 0), 0);
 }
 
 TEST(a_boards_settings_reach_the_registers)
 {
     static const struct ethosu_npu_settings settings = {
-        .axi_limit = {0x01020304, 0, 5, 6},
+        .axi_limit = {0x01020010, 0, 1, 0x12},
         .mem_attr = {0, 0, 0, 0x14},
-        .axi_sram = 0x3F, // more than this NPU can do: 15
+        .axi_sram = 0x3003F, // longer bursts than this NPU can do: 2
         .power_ramp = 9,
     };
-    fake_npus[0].settings = &settings;
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
-    CHECK_EQ(fakes[0].registers[NPU_AXI_LIMIT0 / 4], 0x01020304);
-    CHECK_EQ(fakes[0].registers[NPU_AXI_LIMIT0 / 4 + 3], 6);
+    npu_table[0].settings = &settings;
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
+    CHECK_EQ(reg(0, NPU_AXI_LIMIT0), 0x01020010);
+    CHECK_EQ(reg(0, NPU_AXI_LIMIT0 + 12), 0x12);
     ethosu_deinit(drv);
 
-    drv = fake_driver("ethos-u85-256");
-    CHECK_EQ(fakes[0].registers[NPU_MEM_ATTR0 / 4 + 3], 0x14);
-    CHECK_EQ(fakes[0].registers[NPU_AXI_SRAM / 4], 15);
-    CHECK_EQ(fakes[0].registers[NPU_POWER_CTRL / 4], 9);
+    drv = open_driver("ethos-u85-256");
+    CHECK_EQ(reg(0, NPU_MEM_ATTR0 + 12), 0x14);
+    CHECK_EQ(reg(0, NPU_AXI_SRAM), 0x2003F);
+    CHECK_EQ(reg(0, NPU_POWER_CTRL), 9);
     ethosu_deinit(drv);
-    fake_npus[0].settings = NULL;
+    npu_table[0].settings = NULL;
 }
 
 /* ---- power ---- */
@@ -343,15 +350,15 @@ static bool powered, power_fails;
 /** A power switch: an NPU without power answers nothing, and has lost all. */
 static bool switch_power(const struct ethosu_npu *npu, bool on)
 {
-    struct NPU_REG *registers = (struct NPU_REG *)npu->base;
+    CHECK(npu->base == (uintptr_t)&sim_host_npus[0]);
     if (on && power_fails) {
         return false;
     }
     if (!on && powered) {
-        memset(&registers->registers[NPU_AXI_LIMIT0 / 4], 0, 16);
+        npu_reset(sim_host_npus[0].sim);
     }
     powered = on;
-    registers->dead = !on;
+    inject("dead", on ? 0 : UINT32_MAX);
     return true;
 }
 
@@ -359,20 +366,20 @@ TEST(an_npu_is_powered_when_it_is_used_and_only_then)
 {
     static struct ethosu_driver drv;
     ethosu_ext_memory_use(&ethosu_board);
-    fake_npus[0].power = switch_power;
-    fake_power_up(&fakes[0], "ethos-u55-128");
-    fakes[0].dead = true;
-    CHECK_EQ(ethosu_init(&drv, &fakes[0], NULL, 0, 1, 1), 0);
-    fakes[0].driver = &drv;
+    npu_table[0].power = switch_power;
+    power_up(0, "ethos-u55-128");
+    inject("dead", UINT32_MAX);
+    CHECK_EQ(ethosu_init(&drv, &sim_host_npus[0], NULL, 0, 1, 1), 0);
+    attach(0, &drv);
     CHECK(!powered);
-    unsigned accesses = fakes[0].accesses;
+    unsigned accesses = npus[0].accesses;
     CHECK(ethosu_reserve_driver() == &drv);
-    CHECK_EQ(fakes[0].accesses, accesses);
+    CHECK_EQ(npus[0].accesses, accesses);
 
-    fakes[0].end = FAKE_ON_SLEEP;
+    npus[0].end = END_ON_SLEEP;
     CHECK_EQ(start_good(&drv), 0);
     CHECK(powered);
-    CHECK(fakes[0].registers[NPU_AXI_LIMIT0 / 4] != 0); // set up anew
+    CHECK(reg(0, NPU_AXI_LIMIT0) != 0); // set up anew
     CHECK_EQ(ethosu_wait(&drv, true), 0);
     CHECK(!powered);
 
@@ -388,8 +395,8 @@ TEST(an_npu_is_powered_when_it_is_used_and_only_then)
     power_fails = false;
     CHECK_EQ(run_good(&drv), 0);
 
-    accesses = fakes[0].accesses;
+    accesses = npus[0].accesses;
     ethosu_deinit(&drv);
-    CHECK_EQ(fakes[0].accesses, accesses);
-    fake_npus[0].power = NULL;
+    CHECK_EQ(npus[0].accesses, accesses);
+    npu_table[0].power = NULL;
 }

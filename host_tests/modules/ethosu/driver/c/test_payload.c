@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** Payload parsing: what Vela writes is read, everything else is refused before any register. */
-#include "fake_npu.h"
+#include "board.h"
 
 #define COP1 0x31504F43u
 #define COP2 0x32504F43u
@@ -30,7 +30,7 @@ static const char *sentence(const struct ethosu_ext_fault *fault)
 TEST(cop1_gives_config_and_stream)
 {
     struct ethosu_ext_payload payload;
-    CHECK_EQ(parse(good_payload, sizeof good_payload, &payload, NULL), 0);
+    CHECK_EQ(parse(good_payload, GOOD_PAYLOAD_SIZE, &payload, NULL), 0);
     CHECK(payload.has_config);
     CHECK_EQ(payload.config, 7);
     CHECK_EQ(payload.id, 0x10066001);
@@ -93,12 +93,12 @@ TEST(each_field_of_cop2_is_checked)
 /** Fast scratch is base pointer 2; a model that uses none needs no address there. */
 TEST(fast_scratch_that_a_payload_states_must_be_given)
 {
-    static _Alignas(16) uint32_t words[20];
-    static _Alignas(64) uint8_t memory[1024];
-    struct ethosu_driver *drv = fake_driver("ethos-u65-256");
+    uint32_t *words = alloc(sizeof good_cop2);
+    uint8_t *memory = alloc(1024);
+    struct ethosu_driver *drv = open_driver("ethos-u65-256");
     uint64_t bases[3] = {(uintptr_t)memory, (uintptr_t)memory, (uintptr_t)memory};
-    size_t sizes[3] = {sizeof memory, sizeof memory, sizeof memory};
-    memcpy(words, good_cop2, sizeof words);
+    size_t sizes[3] = {1024, 1024, 1024};
+    memcpy(words, good_cop2, sizeof good_cop2);
     words[16] = 0xFFFF0000u; // a stream of one word that begins at byte 64
     words[2] = 52;
     words[5] = 44;
@@ -117,7 +117,7 @@ TEST(fast_scratch_that_a_payload_states_must_be_given)
 /** Every cut of a good payload is refused or gives a stream inside it; ASan watches. */
 TEST(a_truncated_payload_is_never_read_past_its_end)
 {
-    for (size_t size = 0; size < sizeof good_payload; size++) {
+    for (size_t size = 0; size < GOOD_PAYLOAD_SIZE; size++) {
         struct ethosu_ext_payload payload;
         CHECK(parse(good_payload, size, &payload, NULL) < 0);
     }
@@ -160,31 +160,31 @@ TEST(each_malformed_payload_has_its_own_reason)
 
 TEST(a_bad_action_after_the_stream_is_refused_before_the_npu_starts)
 {
-    static _Alignas(16) uint32_t words[12];
-    memcpy(words, good_payload, sizeof good_payload);
+    uint32_t *words = alloc(48);
+    memcpy(words, good_payload, GOOD_PAYLOAD_SIZE);
     words[9] = 0xFF;
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     uint64_t bases[1];
     size_t sizes[1];
-    unsigned writes = fakes[0].writes;
+    unsigned writes = npus[0].writes;
     CHECK_EQ(ethosu_invoke_v3(drv, words, 40, bases, sizes, 0, NULL), -1);
-    CHECK_EQ(fakes[0].writes, writes);
+    CHECK_EQ(npus[0].writes, writes);
     CHECK_EQ(drv->power_request_counter, 0);
     CHECK_EQ(begins, 0);
 }
 
 TEST(a_model_for_another_npu_is_refused_with_both_names)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-256");
+    struct ethosu_driver *drv = open_driver("ethos-u55-256");
     CHECK_EQ(start_good(drv), -1);
     check_error(drv, ETHOSU_EXT_E_CONFIG_MISMATCH, "compiled for ethos-u55-128");
-    CHECK_TEXT(fake_error(drv), "NPU is ethos-u55-256");
+    CHECK_TEXT(error_text(drv), "NPU is ethos-u55-256");
 }
 
-/** Optimizer config words against a U55-128 of architecture 1.0.6. */
+/** Optimizer config words against a U55-128 of architecture 1.1.0. */
 static int check_config(uint32_t config, uint32_t id)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     uint32_t kept[2] = {good_payload[2], good_payload[3]};
     good_payload[2] = config;
     good_payload[3] = id;
@@ -202,13 +202,14 @@ TEST(config_fields_are_compared_as_the_hardware_needs)
     CHECK_EQ(check_config(0x00000017, 0x10066001), ETHOSU_EXT_E_STREAM_VERSION);
     CHECK_EQ(check_config(0x08000007, 0x10066001), ETHOSU_EXT_E_CUSTOM_DMA);
     CHECK_EQ(check_config(0x00000007, 0x20066001), ETHOSU_EXT_E_ARCH_MISMATCH);
-    CHECK_EQ(check_config(0x00000007, 0x10166001), ETHOSU_EXT_E_ARCH_MISMATCH);
+    CHECK_EQ(check_config(0x00000007, 0x10266001), ETHOSU_EXT_E_ARCH_MISMATCH);
 }
 
 TEST(a_payload_without_optimizer_config_runs)
 {
-    static _Alignas(16) uint32_t words[] = {COP1, 5, 5, 0x00010002u, 0xFFFF0000u};
-    struct ethosu_driver *drv = fake_driver("ethos-u55-64");
-    CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof words, NULL, NULL, 0, NULL), 0);
-    CHECK_EQ(fakes[0].runs, 1);
+    uint32_t *words = alloc(20);
+    memcpy(words, (uint32_t[]){COP1, 5, 5, 0x00010002u, 0xFFFF0000u}, 20);
+    struct ethosu_driver *drv = open_driver("ethos-u55-64");
+    CHECK_EQ(ethosu_invoke_v3(drv, words, 20, NULL, NULL, 0, NULL), 0);
+    CHECK_EQ(npus[0].runs, 1);
 }

@@ -1,55 +1,70 @@
 // SPDX-License-Identifier: MIT
 /** Performance counters, and the register level of Ethos-U65 and U85. */
-#include "fake_npu.h"
+#include "board.h"
 #include "pmu_ethosu.h"
 
-static uint32_t reg(uint32_t offset)
+/** The last write of the driver was this. */
+static void check_written(uint32_t offset, uint32_t value)
 {
-    return fakes[0].registers[offset / 4];
+    CHECK_EQ(npus[0].written.offset, offset);
+    CHECK_EQ(npus[0].written.value, value);
+}
+
+/** What this NPU can do is less than the simulator's. */
+static void limit_ports(const struct sim_host_access *access)
+{
+    if (access->offset == NPU_CFG_SRAM_CAP) {
+        *storage(0, NPU_CFG_SRAM_CAP) = 15 | 15 << 8 | 2 << 16;
+    }
+    if (access->offset == NPU_CFG_EXT_CAP) {
+        *storage(0, NPU_CFG_EXT_CAP) = 63 | 7 << 8 | 1 << 16;
+    }
 }
 
 TEST(the_pmu_keeps_the_power_on)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     ETHOSU_PMU_Enable(drv);
-    CHECK_EQ(reg(NPU_PMCR), NPU_PMCR_ENABLE);
-    CHECK_EQ(reg(NPU_CMD), 0);
+    check_written(NPU_PMCR, NPU_PMCR_ENABLE);
+    CHECK_EQ(reg(0, NPU_CMD), 0);
+    ETHOSU_PMU_Set_EVCNTR(drv, 0, 7);
+    ETHOSU_PMU_Set_CCNTR(drv, 7);
     ETHOSU_PMU_CYCCNT_Reset(drv);
-    CHECK_EQ(reg(NPU_PMCR), NPU_PMCR_ENABLE | NPU_PMCR_CYCLE_RESET);
-    fakes[0].registers[NPU_PMCR / 4] = NPU_PMCR_ENABLE;
+    CHECK_EQ(ETHOSU_PMU_Get_CCNTR(drv), 0);
+    CHECK_EQ(ETHOSU_PMU_Get_EVCNTR(drv, 0), 7);
     ETHOSU_PMU_EVCNTR_ALL_Reset(drv);
-    CHECK_EQ(reg(NPU_PMCR), NPU_PMCR_ENABLE | NPU_PMCR_EVENT_RESET);
+    CHECK_EQ(ETHOSU_PMU_Get_EVCNTR(drv, 0), 0);
 
     CHECK_EQ(run_good(drv), 0); // counts survive an inference
-    CHECK_EQ(reg(NPU_PMCR) & NPU_PMCR_ENABLE, NPU_PMCR_ENABLE);
+    CHECK_EQ(reg(0, NPU_PMCR) & NPU_PMCR_ENABLE, NPU_PMCR_ENABLE);
     ETHOSU_PMU_Disable(drv);
-    CHECK_EQ(reg(NPU_PMCR), 0);
+    CHECK_EQ(reg(0, NPU_PMCR) & NPU_PMCR_ENABLE, 0);
     CHECK_EQ(drv->power_request_counter, 0);
 }
 
 TEST(a_pmu_without_power_stays_off)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u85-512");
-    fakes[0].registers[NPU_MEM_ATTR0 / 4 + 3] = 0; // its state is lost
-    fakes[0].reset_reads = UINT32_MAX;
+    struct ethosu_driver *drv = open_driver("ethos-u85-512");
+    set_reg(0, NPU_MEM_ATTR0 + 12, 0); // its state is lost
+    inject("reset-stuck", 1);
     ETHOSU_PMU_Enable(drv);
-    CHECK_EQ(reg(NPU_PMCR), 0);
+    CHECK_EQ(reg(0, NPU_PMCR) & NPU_PMCR_ENABLE, 0);
     CHECK_EQ(ethosu_ext_last_error(drv)->code, ETHOSU_EXT_E_RESET);
 }
 
 TEST(events_of_this_npu_are_set_others_refused)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     ETHOSU_PMU_Set_EVTYPER(drv, 3, ETHOSU_PMU_MAC_ACTIVE);
-    CHECK_EQ(reg(NPU_PMEVTYPER0 + 12), 0x30);
+    CHECK_EQ(reg(0, NPU_PMEVTYPER0 + 12), 0x30);
     CHECK_EQ(ETHOSU_PMU_Get_EVTYPER(drv, 3), ETHOSU_PMU_MAC_ACTIVE);
     ETHOSU_PMU_Set_EVTYPER(drv, 3, ETHOSU_PMU_SRAM3_RD_TRANS_ACCEPTED); // U85 only
     ETHOSU_PMU_Set_EVTYPER(drv, 3, ETHOSU_PMU_SENTINEL);
     CHECK_EQ(ETHOSU_PMU_Get_EVTYPER(drv, 3), ETHOSU_PMU_MAC_ACTIVE);
     ETHOSU_PMU_Set_EVTYPER(drv, 4, ETHOSU_PMU_CYCLE); // there are four
-    CHECK_EQ(reg(NPU_PMEVTYPER0 + 16), 0);
+    CHECK_EQ(reg(0, NPU_PMEVTYPER0 + 16), 0);
     CHECK_EQ(ETHOSU_PMU_Get_EVTYPER(drv, 4), ETHOSU_PMU_SENTINEL);
-    fakes[0].registers[NPU_PMEVTYPER0 / 4] = 0x3FF;
+    set_reg(0, NPU_PMEVTYPER0, 0x3FF);
     CHECK_EQ(ETHOSU_PMU_Get_EVTYPER(drv, 0), ETHOSU_PMU_SENTINEL);
     CHECK_EQ(ETHOSU_PMU_Get_NumEventCounters(), 4);
 }
@@ -57,7 +72,7 @@ TEST(events_of_this_npu_are_set_others_refused)
 /** Public code loops from 0 to the sentinel. */
 static unsigned count_events(const char *config)
 {
-    struct ethosu_driver *drv = fake_driver(config);
+    struct ethosu_driver *drv = open_driver(config);
     unsigned known = 0;
     for (unsigned event = 0; event < ETHOSU_PMU_SENTINEL; event++) {
         ETHOSU_PMU_Set_EVTYPER(drv, 0, ETHOSU_PMU_NO_EVENT);
@@ -81,12 +96,12 @@ TEST(events_are_counted_from_0_to_the_sentinel)
 
 TEST(counters_read_write_and_stay_in_bounds)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     ETHOSU_PMU_Set_EVCNTR(drv, 2, 77);
     CHECK_EQ(ETHOSU_PMU_Get_EVCNTR(drv, 2), 77);
     ETHOSU_PMU_Set_EVCNTR(drv, 4, 5);
     CHECK_EQ(ETHOSU_PMU_Get_EVCNTR(drv, 4), 0);
-    CHECK_EQ(reg(NPU_PMEVCNTR0 + 16), 0);
+    CHECK_EQ(reg(0, NPU_PMEVCNTR0 + 16), 0);
 
     ETHOSU_PMU_CNTR_Enable(drv, ETHOSU_PMU_CCNT_Msk | ETHOSU_PMU_CNT3_Msk);
     CHECK_EQ(ETHOSU_PMU_CNTR_Status(drv), ETHOSU_PMU_CCNT_Msk | ETHOSU_PMU_CNT3_Msk);
@@ -104,12 +119,12 @@ TEST(counters_read_write_and_stay_in_bounds)
 
 TEST(overflow_and_its_interrupt_are_masked_and_cleared)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     ETHOSU_PMU_Set_CNTR_IRQ_Enable(drv, 5);
     CHECK_EQ(ETHOSU_PMU_Get_IRQ_Enable(drv), 5);
     ETHOSU_PMU_Set_CNTR_IRQ_Disable(drv, 1);
     CHECK_EQ(ETHOSU_PMU_Get_IRQ_Enable(drv), 4);
-    fakes[0].registers[NPU_PMOVSSET / 4] = 6;
+    set_reg(0, NPU_PMOVSSET, 6);
     CHECK_EQ(ETHOSU_PMU_Get_CNTR_OVS(drv), 6);
     ETHOSU_PMU_Set_CNTR_OVS(drv, 2);
     CHECK_EQ(ETHOSU_PMU_Get_CNTR_OVS(drv), 4);
@@ -117,42 +132,44 @@ TEST(overflow_and_its_interrupt_are_masked_and_cleared)
 
 TEST(start_and_stop_events_keep_out_of_each_others_way)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     ETHOSU_PMU_PMCCNTR_CFG_Set_Start_Event(drv, ETHOSU_PMU_NPU_ACTIVE);
     ETHOSU_PMU_PMCCNTR_CFG_Set_Stop_Event(drv, ETHOSU_PMU_NPU_IDLE);
-    CHECK_EQ(reg(NPU_PMCCNTR_CFG), 0x00200023);
+    CHECK_EQ(reg(0, NPU_PMCCNTR_CFG), 0x00200023);
     ETHOSU_PMU_PMCCNTR_CFG_Set_Start_Event(drv, ETHOSU_PMU_NO_EVENT);
-    CHECK_EQ(reg(NPU_PMCCNTR_CFG), 0x00200000);
+    CHECK_EQ(reg(0, NPU_PMCCNTR_CFG), 0x00200000);
     ETHOSU_PMU_PMCCNTR_CFG_Set_Stop_Event(drv, ETHOSU_PMU_SENTINEL);
-    CHECK_EQ(reg(NPU_PMCCNTR_CFG), 0x00200000);
+    CHECK_EQ(reg(0, NPU_PMCCNTR_CFG), 0x00200000);
 }
 
 TEST(status_and_queue_pointer_are_read)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
-    fakes[0].registers[NPU_QREAD / 4] = 44;
-    fakes[0].registers[NPU_STATUS / 4] = 0x21;
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
+    atomic_store(&sim_host_npus[0].sim->qread, 44);
+    *storage(0, NPU_STATUS) = 0x21;
     CHECK_EQ(ETHOSU_PMU_Get_QREAD(drv), 44);
     CHECK_EQ(ETHOSU_PMU_Get_STATUS(drv), 0x21);
 }
 
 TEST(u65_gets_its_limits_and_addresses)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u65-512");
-    CHECK_EQ(reg(NPU_AXI_LIMIT0), 0x1F3F0000);
+    struct ethosu_driver *drv = open_driver("ethos-u65-512");
+    CHECK_EQ(reg(0, NPU_AXI_LIMIT0), 0x1F3F0000);
     CHECK_EQ(drv->dev.config_register >> 28, 1);
 }
 
 TEST(u85_gets_memory_attributes_and_ports)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u85-512");
-    CHECK_EQ(reg(NPU_MEM_ATTR0), 0);
-    CHECK_EQ(reg(NPU_MEM_ATTR0 + 4), 0);
-    CHECK_EQ(reg(NPU_MEM_ATTR0 + 8), 4);
-    CHECK_EQ(reg(NPU_MEM_ATTR0 + 12), 4);
-    CHECK_EQ(reg(NPU_AXI_SRAM), 11 | 15 << 8 | 2 << 16);
-    CHECK_EQ(reg(NPU_AXI_EXT), 63 | 7 << 8 | 1 << 16); // 32 writes and bursts of 256 are too much
-    CHECK_EQ(reg(NPU_POWER_CTRL), 0);
+    on_access = limit_ports;
+    struct ethosu_driver *drv = open_driver("ethos-u85-512");
+    CHECK_EQ(reg(0, NPU_MEM_ATTR0), 0);
+    CHECK_EQ(reg(0, NPU_MEM_ATTR0 + 4), 0);
+    CHECK_EQ(reg(0, NPU_MEM_ATTR0 + 8), 4);
+    CHECK_EQ(reg(0, NPU_MEM_ATTR0 + 12), 4);
+    CHECK_EQ(reg(0, NPU_AXI_SRAM), 11 | 15 << 8 | 2 << 16);
+    CHECK_EQ(reg(0, NPU_AXI_EXT),
+             63 | 7 << 8 | 1 << 16); // 32 writes and bursts of 256 are too much
+    CHECK_EQ(reg(0, NPU_POWER_CTRL), 0);
     ETHOSU_PMU_Set_EVTYPER(drv, 7, ETHOSU_PMU_EXT1_WR_STALL_LIMIT);
     CHECK_EQ(ETHOSU_PMU_Get_EVTYPER(drv, 7), ETHOSU_PMU_EXT1_WR_STALL_LIMIT);
     ETHOSU_PMU_Set_EVTYPER(drv, 6, ETHOSU_PMU_ECC_SB1); // U55 and U65 only
@@ -163,14 +180,14 @@ TEST(u85_gets_memory_attributes_and_ports)
 
 TEST(u85_that_kept_its_state_is_not_reset)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u85-512");
-    unsigned resets = fakes[0].resets;
+    struct ethosu_driver *drv = open_driver("ethos-u85-512");
+    unsigned resets = npus[0].resets;
     CHECK_EQ(ethosu_request_power(drv), 0);
-    CHECK_EQ(fakes[0].resets, resets);
+    CHECK_EQ(npus[0].resets, resets);
     ethosu_release_power(drv);
-    fakes[0].registers[NPU_MEM_ATTR0 / 4 + 3] = 0;
+    set_reg(0, NPU_MEM_ATTR0 + 12, 0);
     CHECK_EQ(ethosu_request_power(drv), 0);
-    CHECK_EQ(fakes[0].resets, resets + 1);
+    CHECK_EQ(npus[0].resets, resets + 1);
     ethosu_release_power(drv);
 }
 
@@ -183,15 +200,15 @@ static void u85_payload(uint32_t config)
 
 TEST(u85_runs_with_its_own_addresses_and_attributes)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u85-512");
+    struct ethosu_driver *drv = open_driver("ethos-u85-512");
     drv->dev.config_register = 0x20001119u;
     u85_payload(0x20001119u);
-    fake_bus_offset = UINT64_C(1) << 36;
+    bus_offset = UINT64_C(1) << 36;
     CHECK_EQ(start_good(drv), 0);
-    CHECK_EQ(reg(NPU_QBASE + 4), 1u << 4);
-    CHECK_EQ(reg(NPU_QCONFIG), 2);
-    CHECK_EQ(reg(NPU_REGIONCFG), 0x13);
-    CHECK_EQ(ethosu_wait(drv, true), 0);
+    CHECK_EQ(reg(0, NPU_QBASE + 4), 1u << 4);
+    CHECK_EQ(reg(0, NPU_QCONFIG), 2);
+    CHECK_EQ(reg(0, NPU_REGIONCFG), 0x13);
+    CHECK_EQ(ethosu_wait(drv, true), -1); // nothing is there
 }
 
 TEST(u85_faults_are_its_own)
@@ -200,25 +217,29 @@ TEST(u85_faults_are_its_own)
         uint32_t status;
         int result;
     } cases[] = {
-        {ETHOSU_EXT_STATUS_END_REACHED, 0},
-        {ETHOSU_EXT_STATUS_END_REACHED | ETHOSU_EXT_STATUS_WATCHDOG, 0}, // reserved there
-        {ETHOSU_EXT_STATUS_END_REACHED | ETHOSU_EXT_STATUS_BRANCH, -1},
+        {0, 0},
+        {ETHOSU_EXT_STATUS_WATCHDOG, 0}, // reserved there
+        {ETHOSU_EXT_STATUS_BRANCH, -1},
         {ETHOSU_EXT_STATUS_BUS_ERROR, -1},
     };
-    struct ethosu_driver *drv = fake_driver("ethos-u85-512");
+    struct ethosu_driver *drv = open_driver("ethos-u85-512");
     u85_payload(drv->dev.config_register);
     for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        fakes[0].end_status = cases[i].status;
-        CHECK_EQ(run_good(drv), cases[i].result);
+        npus[0].end = END_NEVER;
+        CHECK_EQ(start_good(drv), 0);
+        *storage(0, NPU_STATUS) |= cases[i].status;
+        complete(0); // with END_REACHED
+        CHECK_EQ(ethosu_wait(drv, true), cases[i].result);
     }
-    fakes[0].end_status = ETHOSU_EXT_STATUS_BRANCH;
+    npus[0].end = END_AT_ONCE;
+    inject("branch-error", 1);
     CHECK_EQ(run_good(drv), -1);
-    CHECK_TEXT(fake_error(drv), "branch");
+    CHECK_TEXT(error_text(drv), "branch");
 }
 
 TEST(u85_models_must_match_its_memory_ports)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u85-512");
+    struct ethosu_driver *drv = open_driver("ethos-u85-512");
     drv->dev.config_register = 0x20001119u;
     ethosu_ext_set_verify(drv, false);
     u85_payload(0x20001219u);
@@ -228,14 +249,27 @@ TEST(u85_models_must_match_its_memory_ports)
     CHECK_EQ(start_good(drv), 0);
 }
 
+static unsigned wraps_at;
+
+/** The low word of the cycle counter wraps before this access. */
+static void wrap(const struct sim_host_access *access)
+{
+    if (npus[access->index].accesses == wraps_at) {
+        uint32_t high = reg(0, NPU_PMCCNTR_HI);
+        set_reg(0, NPU_PMCCNTR_LO, 0);
+        set_reg(0, NPU_PMCCNTR_HI, high + 1);
+    }
+}
+
 TEST(the_cycle_counter_is_read_consistently)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
-    fakes[0].registers[NPU_PMCCNTR_LO / 4] = 0xFFFFFFFF;
-    fakes[0].registers[NPU_PMCCNTR_HI / 4] = 1;
-    fakes[0].wrap_at = fakes[0].accesses + 2; // before the low word is read
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
+    set_reg(0, NPU_PMCCNTR_LO, 0xFFFFFFFF);
+    set_reg(0, NPU_PMCCNTR_HI, 1);
+    on_access = wrap;
+    wraps_at = npus[0].accesses + 2; // before the low word is read
     CHECK_EQ(ETHOSU_PMU_Get_CCNTR(drv), UINT64_C(0x200000000));
-    fakes[0].registers[NPU_PMCCNTR_LO / 4] = 0xFFFFFFFF;
-    fakes[0].wrap_at = fakes[0].accesses + 3; // after it
+    set_reg(0, NPU_PMCCNTR_LO, 0xFFFFFFFF);
+    wraps_at = npus[0].accesses + 3; // after it
     CHECK_EQ(ETHOSU_PMU_Get_CCNTR(drv), UINT64_C(0x300000000));
 }

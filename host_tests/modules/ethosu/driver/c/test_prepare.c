@@ -1,16 +1,28 @@
 // SPDX-License-Identifier: MIT
 /** Checks before the first register is written: alignment, placement, sizes, arguments. */
-#include "fake_npu.h"
+#include "board.h"
 
-static _Alignas(64) uint8_t memory[1024];
+#define MEMORY_SIZE 1024
+static uint8_t *memory;
 static struct ethosu_ext_program program;
+
+__attribute__((constructor)) static void make_memory(void)
+{
+    memory = alloc(MEMORY_SIZE);
+}
+
+/** A copy of words in memory that the NPUs see. */
+static uint32_t *placed(const uint32_t *words, size_t size)
+{
+    return memcpy(alloc(size), words, size);
+}
 
 static int prepare(struct ethosu_driver *drv, const uint64_t *bases, const size_t *sizes, int count)
 {
-    unsigned accesses = fakes[0].accesses;
-    int error = ethosu_ext_prepare(drv, &program, good_payload, sizeof good_payload, bases, sizes,
-                                   count, 0);
-    CHECK_EQ(fakes[0].accesses, accesses); // looks at nothing, writes nothing
+    unsigned accesses = npus[0].accesses;
+    int error =
+        ethosu_ext_prepare(drv, &program, good_payload, GOOD_PAYLOAD_SIZE, bases, sizes, count, 0);
+    CHECK_EQ(npus[0].accesses, accesses); // looks at nothing, writes nothing
     CHECK_EQ(program.owner == NULL, error != 0);
     return error;
 }
@@ -20,39 +32,38 @@ static void check_refused(struct ethosu_driver *drv, int error, int code, int in
 {
     CHECK_EQ(error, code);
     CHECK_EQ(ethosu_ext_last_error(drv)->index, index);
-    CHECK_TEXT(fake_error(drv), text);
+    CHECK_TEXT(error_text(drv), text);
 }
 
 TEST(a_misaligned_base_is_named_with_its_address)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     uint64_t bases[3] = {(uintptr_t)memory + 8, (uintptr_t)memory, (uintptr_t)memory};
     size_t sizes[3] = {16, 16, 16};
     char address[64];
     snprintf(address, sizeof address, "base pointer 0 is at 0x%llx", (unsigned long long)bases[0]);
     check_refused(drv, prepare(drv, bases, sizes, 3), ETHOSU_EXT_E_BASE_ALIGNMENT, 0, address);
-    CHECK_TEXT(fake_error(drv), "not aligned to 16");
+    CHECK_TEXT(error_text(drv), "not aligned to 16");
     CHECK_EQ(ethosu_ext_errno(ETHOSU_EXT_E_BASE_ALIGNMENT), ETHOSU_EXT_EINVAL);
 }
 
 TEST(a_misaligned_command_stream_is_named)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
-    memcpy(memory + 4, good_payload, sizeof good_payload);
-    int error =
-        ethosu_ext_prepare(drv, &program, memory + 4, sizeof good_payload, NULL, NULL, 0, 0);
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
+    memcpy(memory + 4, good_payload, GOOD_PAYLOAD_SIZE);
+    int error = ethosu_ext_prepare(drv, &program, memory + 4, GOOD_PAYLOAD_SIZE, NULL, NULL, 0, 0);
     check_refused(drv, error, ETHOSU_EXT_E_STREAM_ALIGNMENT, -1, "command stream is at 0x");
 }
 
 TEST(memory_that_the_npu_cannot_see_is_efault)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     uint64_t bases[3] = {(uintptr_t)memory, (uintptr_t)memory + 512, 0};
     size_t sizes[3] = {16, 256, 0};
-    fake_memories[0] =
+    memories[0] =
         (struct ethosu_memory){"low", memory, memory + 512, .masters = ETHOSU_MASTERS_ALL};
-    fake_memories[1] = (struct ethosu_memory){"rom", good_payload, (uint8_t *)good_payload + 64,
-                                              .masters = ETHOSU_MASTERS_READ};
+    memories[1] = (struct ethosu_memory){"rom", good_payload, (uint8_t *)good_payload + 64,
+                                         .masters = ETHOSU_MASTERS_READ};
     check_refused(drv, prepare(drv, bases, sizes, 3), ETHOSU_EXT_E_NOT_REACHABLE, 1,
                   "base pointer 1, 256 bytes at");
     CHECK_EQ(ethosu_ext_errno(ETHOSU_EXT_E_NOT_REACHABLE), ETHOSU_EXT_EFAULT);
@@ -65,9 +76,9 @@ TEST(memory_that_the_npu_cannot_see_is_efault)
     check_refused(drv, prepare(drv, bases, sizes, 3), ETHOSU_EXT_E_NOT_REACHABLE, 1, "bytes at");
 
     sizes[1] = 16;
-    fake_memories[0].masters = ETHOSU_MASTERS_READ;
+    memories[0].masters = ETHOSU_MASTERS_READ;
     check_refused(drv, prepare(drv, bases, sizes, 3), ETHOSU_EXT_E_NOT_WRITABLE, 1, "can't write");
-    fake_memories[1].end = (uint8_t *)good_payload + 8;
+    memories[1].end = (uint8_t *)good_payload + 8;
     check_refused(drv, prepare(drv, bases, sizes, 3), ETHOSU_EXT_E_NOT_REACHABLE, -1,
                   "command stream, 4 bytes at");
 }
@@ -81,7 +92,7 @@ TEST(a_stream_that_writes_itself_is_refused)
         0x00010130u, 0x00000131u, 0x4030u, 0,           0x4031u,
         0,           0x4032u,     16,      0x010u,      0xFFFF0000u,
     };
-    struct ethosu_driver *drv = fake_driver("ethos-u65-256");
+    struct ethosu_driver *drv = open_driver("ethos-u65-256");
     uint64_t bases[2] = {(uintptr_t)memory, (uintptr_t)memory + 512};
     size_t sizes[2] = {256, 32};
     static const uint32_t apart[] = {0, 128, 144, 240};
@@ -103,47 +114,48 @@ TEST(a_stream_that_writes_itself_is_refused)
 
 TEST(a_stream_that_writes_read_only_memory_is_refused)
 {
-    static _Alignas(16) uint32_t words[] = {
+    static const uint32_t good[] = {
         0x31504F43u, 5,           5,       0x000A0002u, // COP1, 10 words of stream
         0x00010130u, 0x00000131u, 0x4030u, 0,           0x4031u,
         0,           0x4032u,     16,      0x010u,      0xFFFF0000u,
     };
-    struct ethosu_driver *drv = fake_driver("ethos-u65-256"); // region 0 of U55 is read only at all
+    const uint32_t *words = placed(good, sizeof good);
+    struct ethosu_driver *drv = open_driver("ethos-u65-256"); // region 0 of U55 is read only at all
     uint64_t bases[2] = {(uintptr_t)memory, (uintptr_t)memory + 512};
     size_t sizes[2] = {32, 32};
-    fake_memories[0] =
+    memories[0] =
         (struct ethosu_memory){"rom", memory, memory + 512, .masters = ETHOSU_MASTERS_READ};
-    fake_memories[1] = (struct ethosu_memory){
+    memories[1] = (struct ethosu_memory){
         .name = "ram", .end = (void *)UINTPTR_MAX, .masters = ETHOSU_MASTERS_ALL};
-    int error = ethosu_ext_prepare(drv, &program, words, sizeof words, bases, sizes, 2, 0);
+    int error = ethosu_ext_prepare(drv, &program, words, sizeof good, bases, sizes, 2, 0);
     check_refused(drv, error, ETHOSU_EXT_E_NOT_WRITABLE, 0, "base pointer 0");
-    error = ethosu_ext_prepare(drv, &program, words, sizeof words, bases, sizes, 2,
+    error = ethosu_ext_prepare(drv, &program, words, sizeof good, bases, sizes, 2,
                                ETHOSU_EXT_NO_VERIFY);
     CHECK_EQ(error, 0);
-    fake_memories[0].masters = ETHOSU_MASTERS_ALL;
-    CHECK_EQ(ethosu_ext_prepare(drv, &program, words, sizeof words, bases, sizes, 2, 0), 0);
-    error = ethosu_ext_prepare(drv, &program, words, sizeof words, bases, sizes, 2,
+    memories[0].masters = ETHOSU_MASTERS_ALL;
+    CHECK_EQ(ethosu_ext_prepare(drv, &program, words, sizeof good, bases, sizes, 2, 0), 0);
+    error = ethosu_ext_prepare(drv, &program, words, sizeof good, bases, sizes, 2,
                                ETHOSU_EXT_CONSTANTS);
     check_refused(drv, error, ETHOSU_EXT_E_CONSTANTS_WRITTEN, 0,
                   "writes base pointer 0, which holds");
 
     // A stream that was verified earlier writes other memory of the same size now.
-    CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof words, bases, sizes, 2, NULL), 0);
-    fake_memories[0] =
+    CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof good, bases, sizes, 2, NULL), 0);
+    memories[0] =
         (struct ethosu_memory){"rom", memory + 256, memory + 512, .masters = ETHOSU_MASTERS_READ};
     bases[0] += 256;
-    CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof words, bases, sizes, 2, NULL), -1);
+    CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof good, bases, sizes, 2, NULL), -1);
     check_error(drv, ETHOSU_EXT_E_NOT_WRITABLE, "base pointer 0");
 }
 
 TEST(the_boards_port_becomes_the_regions_attribute)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     uint64_t bases[3] = {(uintptr_t)memory, (uintptr_t)memory + 512, (uintptr_t)memory + 512};
     size_t sizes[3] = {16, 16, 16};
-    fake_memories[0] = (struct ethosu_memory){
-        "m1", memory, memory + 512, .masters = ETHOSU_MASTERS_READ, .port = ETHOSU_PORT_2};
-    fake_memories[1] = (struct ethosu_memory){
+    memories[0] = (struct ethosu_memory){"m1", memory, memory + 512, .masters = ETHOSU_MASTERS_READ,
+                                         .port = ETHOSU_PORT_2};
+    memories[1] = (struct ethosu_memory){
         .name = "m0", .end = (void *)UINTPTR_MAX, .masters = ETHOSU_MASTERS_ALL};
     CHECK_EQ(prepare(drv, bases, sizes, 3), 0);
     CHECK_EQ(program.regioncfg, 2 | 0 << 2 | 1 << 4);
@@ -151,24 +163,24 @@ TEST(the_boards_port_becomes_the_regions_attribute)
 
 TEST(an_address_that_the_bus_lacks_is_refused)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
-    fake_bus_offset = UINT64_C(1) << 32;
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
+    bus_offset = UINT64_C(1) << 32;
     CHECK_EQ(start_good(drv), -1);
     check_error(drv, ETHOSU_EXT_E_ADDRESS_WIDTH, "last address 0xffffffff");
     ethosu_deinit(drv);
 
-    drv = fake_driver("ethos-u65-256"); // has 40 bits
+    drv = open_driver("ethos-u65-256"); // has 40 bits
     good_payload[2] = drv->dev.config_register;
     CHECK_EQ(start_good(drv), 0);
-    CHECK_EQ(fakes[0].registers[NPU_QBASE / 4 + 1], 1);
-    CHECK_EQ(fakes[0].registers[NPU_BASEP0 / 4 + 1], 1);
-    CHECK_EQ(fakes[0].registers[NPU_REGIONCFG / 4], 0x1B);
-    CHECK_EQ(ethosu_wait(drv, true), 0);
+    CHECK_EQ(reg(0, NPU_QBASE + 4), 1);
+    CHECK_EQ(reg(0, NPU_BASEP0 + 4), 1);
+    CHECK_EQ(reg(0, NPU_REGIONCFG), 0x1B);
+    CHECK_EQ(ethosu_wait(drv, true), -1); // nothing is there
 }
 
 TEST(arguments_are_checked)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     uint64_t bases[9] = {0};
     size_t sizes[9] = {0};
     CHECK_EQ(prepare(drv, bases, sizes, 9), ETHOSU_EXT_E_BASE_COUNT);
@@ -185,56 +197,72 @@ TEST(arguments_are_checked)
 TEST(fast_memory_stands_in_for_base_two)
 {
     static struct ethosu_driver drv;
-    fake_power_up(&fakes[0], "ethos-u55-128");
-    CHECK_EQ(ethosu_init(&drv, &fakes[0], memory, 128, 1, 1), 0);
-    fakes[0].driver = &drv;
+    power_up(0, "ethos-u55-128");
+    CHECK_EQ(ethosu_init(&drv, &sim_host_npus[0], memory, 128, 1, 1), 0);
+    attach(0, &drv);
     CHECK(ethosu_reserve_driver() == &drv);
     CHECK_EQ(start_good(&drv), 0);
-    CHECK_EQ(fakes[0].registers[NPU_BASEP0 / 4 + 4], (uint32_t)(uintptr_t)memory);
+    CHECK_EQ(reg(0, NPU_BASEP0 + 16), bus_address(memory));
     CHECK(good_bases[2] != (uintptr_t)memory); // the caller's array stays as it is
     CHECK_EQ(ethosu_wait(&drv, true), 0);
 
     good_sizes[2] = 129;
     CHECK_EQ(start_good(&drv), -1);
-    CHECK_TEXT(fake_error(&drv), "needs 129 bytes of fast memory, 128 are there");
+    CHECK_TEXT(error_text(&drv), "needs 129 bytes of fast memory, 128 are there");
 }
 
 TEST(verifying_can_be_switched_off_and_is_done_once_per_stream)
 {
-    static _Alignas(16) uint32_t words[] = {0x31504F43u, 5, 5, 0x00020002u, 0x000u, 0x3FFu};
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    static const uint32_t good[] = {0x31504F43u, 5, 5, 0x00020002u, 0x000u, 0x3FFu};
+    uint32_t *words = placed(good, sizeof good);
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     words[4] = 0x3FF; // unknown
-    CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof words, NULL, NULL, 0, NULL), -1);
+    CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof good, NULL, NULL, 0, NULL), -1);
     CHECK_EQ(ethosu_ext_last_error(drv)->code, ETHOSU_EXT_E_COMMAND_UNKNOWN);
-    CHECK_EQ(fakes[0].runs, 0);
+    CHECK_EQ(npus[0].runs, 0);
     ethosu_ext_set_verify(drv, false);
-    CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof words, NULL, NULL, 0, NULL), 0);
+    CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof good, NULL, NULL, 0, NULL), -1);
+    check_error(drv, ETHOSU_EXT_E_NPU_FAULT, "command not understood"); // it was started
     ethosu_ext_set_verify(drv, true);
-    CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof words, NULL, NULL, 0, NULL), -1);
+    CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof good, NULL, NULL, 0, NULL), -1);
     words[4] = 0;
-    CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof words, NULL, NULL, 0, NULL), 0);
+    CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof good, NULL, NULL, 0, NULL), 0);
 
-    CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof words, NULL, NULL, 0, NULL), 0);
+    CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof good, NULL, NULL, 0, NULL), 0);
     words[4] = 0x3FF; // not what was verified, in the same place
-    CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof words, NULL, NULL, 0, NULL), -1);
+    CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof good, NULL, NULL, 0, NULL), -1);
     words[4] = 0;
-    CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof words, NULL, NULL, 0, NULL), 0);
+    CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof good, NULL, NULL, 0, NULL), 0);
 }
 
 #define PAYLOADS 4
-static _Alignas(16) uint32_t constant[PAYLOADS + 1][8];
+static uint32_t (*constant)[8];
 
-/** Run a payload of constant memory after its command was made unknown: fails if it is looked at.
+/** Payloads of one STOP, followed by a word that is not reached. */
+static void make_constant(void)
+{
+    constant = alloc((PAYLOADS + 1) * sizeof *constant);
+    for (unsigned i = 0; i <= PAYLOADS; i++) {
+        memcpy(constant[i], (uint32_t[]){0x31504F43u, 5, 5, 0x00020002u, 0x000u, 0xFFFF0000u}, 24);
+    }
+}
+
+/**
+ * Run a payload of constant memory after its command was made unknown.
+ *
+ * @return  -1: the verifier saw that, 0: only the NPU did
  */
 static int run_spoilt(struct ethosu_driver *drv, unsigned which, uint64_t scratch, size_t size)
 {
     uint64_t bases[2] = {(uintptr_t)memory, scratch};
     size_t sizes[2] = {16, size};
     constant[which][4] = 0x3FF;
-    int result =
-        ethosu_invoke_v3(drv, constant[which], 6 * sizeof(uint32_t), bases, sizes, 2, NULL);
+    CHECK_EQ(ethosu_invoke_v3(drv, constant[which], 6 * sizeof(uint32_t), bases, sizes, 2, NULL),
+             -1);
     constant[which][4] = 0;
-    return result;
+    int code = ethosu_ext_last_error(drv)->code;
+    CHECK(code == ETHOSU_EXT_E_COMMAND_UNKNOWN || code == ETHOSU_EXT_E_NPU_FAULT);
+    return code == ETHOSU_EXT_E_COMMAND_UNKNOWN ? -1 : 0;
 }
 
 static int run_constant(struct ethosu_driver *drv, unsigned which)
@@ -244,20 +272,22 @@ static int run_constant(struct ethosu_driver *drv, unsigned which)
     return ethosu_invoke_v3(drv, constant[which], 6 * sizeof(uint32_t), bases, sizes, 2, NULL);
 }
 
+static uint32_t second_base;
+
+static void note_second_base(const struct sim_host_access *access)
+{
+    second_base = access->offset == NPU_BASEP0 + 8 ? access->value : second_base;
+}
+
 TEST(what_was_verified_in_constant_memory_is_not_looked_at_again)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     const uint64_t scratch = (uintptr_t)memory + 256;
-    for (unsigned i = 0; i <= PAYLOADS; i++) {
-        memcpy(constant[i], (uint32_t[]){0x31504F43u, 5, 5, 0x00020002u, 0x000u, 0xFFFF0000u}, 24);
-    }
-    fake_memories[0] =
-        (struct ethosu_memory){"rom", constant, constant + PAYLOADS + 1,
-                               .masters = ETHOSU_MASTERS_READ, .cpu = ETHOSU_CPU_CODE};
-    fake_memories[1] = (struct ethosu_memory){.name = "ram",
-                                              .start = memory,
-                                              .end = memory + sizeof memory,
-                                              .masters = ETHOSU_MASTERS_ALL};
+    make_constant();
+    memories[0] = (struct ethosu_memory){"rom", constant, constant + PAYLOADS + 1,
+                                         .masters = ETHOSU_MASTERS_READ, .cpu = ETHOSU_CPU_CODE};
+    memories[1] = (struct ethosu_memory){
+        .name = "ram", .start = memory, .end = memory + MEMORY_SIZE, .masters = ETHOSU_MASTERS_ALL};
     CHECK_EQ(run_spoilt(drv, 0, scratch, 64), -1); // never seen
     for (unsigned i = 0; i < PAYLOADS; i++) {
         CHECK_EQ(run_constant(drv, i), 0);
@@ -267,14 +297,15 @@ TEST(what_was_verified_in_constant_memory_is_not_looked_at_again)
     for (unsigned i = 0; i < PAYLOADS; i++) {
         CHECK_EQ(run_spoilt(drv, i, scratch, 64), 0);
     }
+    on_access = note_second_base;
     CHECK_EQ(run_spoilt(drv, 0, scratch + 64, 64), 0); // its bases may move,
-    CHECK_EQ(fakes[0].registers[NPU_BASEP0 / 4 + 2], (uint32_t)(scratch + 64));
+    CHECK_EQ(second_base, bus_address(memory + 256 + 64));
     CHECK_EQ(run_spoilt(drv, 0, scratch, 128), -1); // but not grow or shrink
     CHECK_EQ(run_constant(drv, 0), 0);
     CHECK_EQ(run_constant(drv, PAYLOADS), 0); // takes the place of another
     CHECK_EQ(run_spoilt(drv, PAYLOADS, scratch, 64), 0);
 
-    fake_memories[0].masters |= ETHOSU_DMA_WRITES; // is not constant, but that was noted
+    memories[0].masters |= ETHOSU_DMA_WRITES; // is not constant, but that was noted
     CHECK_EQ(run_spoilt(drv, PAYLOADS, scratch, 64), 0);
     ethosu_ext_forget(drv);
     CHECK_EQ(run_spoilt(drv, PAYLOADS, scratch, 64), -1);
@@ -284,9 +315,9 @@ TEST(what_was_verified_in_constant_memory_is_not_looked_at_again)
 
 TEST(a_payload_whose_bytes_are_promised_to_stay_is_not_looked_at_again)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     const uint64_t scratch = (uintptr_t)memory + 256;
-    memcpy(constant[0], (uint32_t[]){0x31504F43u, 5, 5, 0x00020002u, 0x000u, 0xFFFF0000u}, 24);
+    make_constant();
     CHECK_EQ(run_constant(drv, 0), 0);
     CHECK_EQ(run_spoilt(drv, 0, scratch, 64), -1); // no memory is said to be constant
     ethosu_ext_set_constant_payloads(drv, true);
@@ -303,12 +334,37 @@ TEST(a_payload_whose_bytes_are_promised_to_stay_is_not_looked_at_again)
 
 TEST(invoke_v2_and_the_macro_run)
 {
-    struct ethosu_driver *drv = fake_driver("ethos-u55-128");
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
     CHECK_EQ(ethosu_invoke(drv, good_payload, GOOD_PAYLOAD_SIZE, NULL, NULL, 0), 0);
     ethosu_release_driver(drv);
     CHECK_EQ(ethosu_invoke_v2(good_payload, GOOD_PAYLOAD_SIZE, NULL, NULL, 0), 0);
-    CHECK_EQ(fakes[0].runs, 2);
+    CHECK_EQ(npus[0].runs, 2);
     CHECK(!drv->reserved);
+}
+
+TEST(the_status_of_a_failed_npu_is_put_into_words)
+{
+    static const struct {
+        uint32_t status;
+        const char *words;
+    } cases[] = {
+        {ETHOSU_EXT_STATUS_BUS_ERROR | 2u << 12 | 1u << 11, "bus error at weight on port M1"},
+        {ETHOSU_EXT_STATUS_BUS_ERROR | 8u << 12, "bus error at output feature map on port M0"},
+        {ETHOSU_EXT_STATUS_BUS_ERROR | 15u << 12, "bus error (STATUS"},
+        {ETHOSU_EXT_STATUS_PARSE_ERROR, "command not understood"},
+        {ETHOSU_EXT_STATUS_WATCHDOG, "watchdog"},
+        {ETHOSU_EXT_STATUS_BRANCH, "branch"},
+        {ETHOSU_EXT_STATUS_ECC, "ECC"},
+        {ETHOSU_EXT_STATUS_ECC | ETHOSU_EXT_STATUS_END_REACHED, "ECC), end reached"},
+        {0, "byte 12 of the command stream"},
+    };
+    char text[200];
+    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct ethosu_ext_fault fault = {
+            .code = ETHOSU_EXT_E_NPU_FAULT, .status = cases[i].status, .qread = 12, .index = 12};
+        ethosu_ext_describe(&fault, text, sizeof text);
+        CHECK_TEXT(text, cases[i].words);
+    }
 }
 
 TEST(every_error_has_a_sentence_and_an_errno)

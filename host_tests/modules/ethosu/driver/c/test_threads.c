@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** Another thread, or a hook of a call, acts at every moment of that call. */
-#include "fake_npu.h"
+#include "board.h"
 
 static struct ethosu_driver *late_driver;
 
@@ -41,12 +41,12 @@ static void deinit_now(void)
 static void wait_now(void)
 {
     int result = ethosu_ext_wait(late_driver, 5);
-    CHECK(result == 0 || result == -1 || (result == -2 && !fakes[0].running));
+    CHECK(result == 0 || result == -1 || (result == -2 && !is_running(0)));
 }
 
 static void look_now(void)
 {
-    bool works = fakes[0].running;
+    bool works = is_running(0);
     int result = ethosu_ext_wait(late_driver, 0);
     CHECK(result == 1 || result == 0 || !works);
     CHECK(ethosu_ext_is_running(late_driver) || !works);
@@ -60,15 +60,15 @@ TEST(whatever_another_thread_does_at_any_moment_the_npu_never_works_for_nobody)
                                              wait_now,   look_now};
     for (unsigned which = 0; which < sizeof meddlers / sizeof meddlers[0]; which++) {
         for (unsigned at = 1; at < 60; at++) {
-            struct ethosu_driver *drv = late_driver = fake_driver("ethos-u55-128");
-            fakes[0].end = at % 2 ? FAKE_ON_SLEEP : FAKE_AT_ONCE;
-            fake_meddle = meddlers[which];
-            fake_moments = at;
+            struct ethosu_driver *drv = late_driver = open_driver("ethos-u55-128");
+            npus[0].end = at % 2 ? END_ON_SLEEP : END_AT_ONCE;
+            meddle = meddlers[which];
+            moments = at;
             int result = ethosu_invoke_v3(drv, good_payload, GOOD_PAYLOAD_SIZE, good_bases,
                                           good_sizes, 3, NULL);
-            bool acted = fake_moments == 0;
-            fake_moments = 0;
-            fake_meddle = NULL;
+            bool acted = moments == 0;
+            moments = 0;
+            meddle = NULL;
             CHECK(result == 0 || (result == -1 && acted));
             CHECK(result == 0 || meddlers[which] != start_now);
             if (meddlers[which] == deinit_now && acted) {
@@ -76,7 +76,7 @@ TEST(whatever_another_thread_does_at_any_moment_the_npu_never_works_for_nobody)
                 continue;
             }
             CHECK_EQ(ethosu_ext_cancel(drv), 0);
-            CHECK(!fakes[0].running);
+            CHECK(!is_running(0));
             check_clean(drv);
             (void)ethosu_ext_reserve_this(drv, 0);
             check_next_works(drv);
@@ -92,17 +92,17 @@ TEST(as_long_as_a_cancelled_npu_works_its_holder_is_not_told_that_it_has_stopped
     for (unsigned which = 0; which < sizeof holders / sizeof holders[0]; which++) {
         unsigned acted = 0;
         for (unsigned at = 1; at < 40; at++) {
-            struct ethosu_driver *drv = late_driver = fake_driver("ethos-u55-128");
+            struct ethosu_driver *drv = late_driver = open_driver("ethos-u55-128");
             start_endless(drv);
-            fake_meddle = holders[which];
-            fake_moments = at;
-            uint32_t start = fake_ms;
+            meddle = holders[which];
+            moments = at;
+            uint32_t start = clock_ms;
             CHECK_EQ(ethosu_ext_cancel(drv), 0);
-            bool waited = fake_ms - start >= 5000; // for the cancel, which is below this call
+            bool waited = clock_ms - start >= 5000; // for the cancel, which is below this call
             CHECK(which == 0 || at > 1 || waited);
-            acted += fake_moments == 0;
-            fake_moments = 0;
-            CHECK(!fakes[0].running);
+            acted += moments == 0;
+            moments = 0;
+            CHECK(!is_running(0));
             check_clean(drv);
             CHECK_EQ(ethosu_ext_reserve_this(drv, 0),
                      which == 2 && acted == at ? 0 : ETHOSU_EXT_E_NONE_FREE);
@@ -129,9 +129,9 @@ static void wait_within_the_wait(void)
 
 TEST(a_call_that_leaves_wakes_each_other_call_that_waits)
 {
-    struct ethosu_driver *drv = late_driver = fake_driver("ethos-u55-128");
+    struct ethosu_driver *drv = late_driver = open_driver("ethos-u55-128");
     start_endless(drv);
-    fake_on_sleep = wait_within_the_wait;
+    on_sleep = wait_within_the_wait;
     CHECK_EQ(ethosu_ext_wait(drv, ETHOSU_SEMAPHORE_WAIT_FOREVER), -1);
     CHECK_EQ(sleeps, 2);
     check_next_works(drv);

@@ -9,13 +9,11 @@
 #include "ethosu_memory.h"
 #include "ethosu_registers.h"
 
-#include "semihost.h"
+#include "counting.h"
 
 #include <string.h>
 
 #include "cost_model.h" // made by test_cost.py: a payload of Vela's, and its regions' sizes
-
-#define REPEATS 1000u
 
 static uint32_t registers[0x1000 / 4];
 static struct ethosu_driver drv;
@@ -57,37 +55,6 @@ void ethosu_ext_board_idle(const volatile uint32_t *flag)
     if (ends_in_sleep) {
         finish_npu();
     }
-}
-
-/* ---- counting ---- */
-
-static uint32_t ticks_of(void (*work)(void), uint32_t repeats)
-{
-    uint32_t before = SYST_CVR;
-    for (uint32_t i = 0; i < repeats; i++) {
-        work();
-    }
-    return (before - SYST_CVR) & 0xFFFFFFu;
-}
-
-static void nothing(void)
-{
-    __asm__ volatile("");
-}
-
-static void thousand(void)
-{
-    __asm__ volatile("movw r0, #499\n1: subs r0, #1\nbne 1b" ::: "r0", "cc");
-}
-
-/** Instructions per call, from ticks and from the thousand instructions that calibrate them. */
-static uint32_t instructions(void (*work)(void), uint32_t repeats)
-{
-    uint32_t empty = ticks_of(nothing, REPEATS);
-    uint32_t known = ticks_of(thousand, REPEATS) - empty;
-    uint64_t ticks = ticks_of(work, repeats) - (uint64_t)empty * repeats / REPEATS;
-    return (uint32_t)((ticks * 999 * REPEATS + known * (uint64_t)repeats / 2) /
-                      (known * (uint64_t)repeats));
 }
 
 /* ---- what is measured ---- */

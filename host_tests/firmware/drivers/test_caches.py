@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: MIT
+"""The copy by DMA on this machine, with a data cache that does its worst, by each controller."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+COPIES = 150
+FRAME = "dma_copy.c"
+
+# What each driver shares with its controller, if anything.
+DRIVERS = {"350": None, "pl081": "list", "pl330": "program"}
+
+# Lines that keep caches and addresses right, and the CPU from a sleep that nothing ends; and what
+# takes their place.
+UPKEEP = {
+    "source cleaned": ("    ethosu_ext_memory_clean_in(memories.source, from, size);\n", ""),
+    "destination discarded before": (
+        "from, size);\n    ethosu_ext_memory_discard_in(memories.destination, to, size);\n",
+        "from, size);\n",
+    ),
+    "destination discarded after": (
+        "    ethosu_ext_memory_discard_in(memories.destination, to, size);\n"
+        "    ethosu_ext_memory_barrier",
+        "    ethosu_ext_memory_barrier",
+    ),
+    "whole lines only": ("head = -(uintptr_t)to % DMA_LINE;", "head = -(uintptr_t)to % 8;"),
+    "not in a handler": ("__get_IPSR() == 0 && ", ""),
+    "not with interrupts masked": ("__get_PRIMASK() | ", ""),
+    "source as the bus sees it": (
+        "dma_copy_bus_address(memories.source, from)",
+        "(uintptr_t)from",
+    ),
+    "destination as the bus sees it": (
+        "dma_copy_bus_address(memories.destination, to)",
+        "(uintptr_t)to",
+    ),
+}
+UPKEEP_OF_DRIVERS = {
+    ("350", "units by both ends"): ("rest->to | rest->from | DMA_LINE", "rest->to | DMA_LINE"),
+    ("350", "sizes of 16 bits"): ("? rest->size : most;", "? rest->size : rest->size;"),
+    ("350", "secure transfers"): ("| 0x44u)", "| 1u << 10 | 0x44u)"),
+    ("350", "the channel has stopped"): ("to->command & ENABLE) {", "false) {"),
+    ("pl081", "list cleaned"): ("ethosu_ext_memory_clean_in(list_memory, list, sizeof list);", ""),
+    ("pl081", "list as the bus sees it"): (
+        "dma_copy_bus_address(list_memory, list)",
+        "(uintptr_t)list",
+    ),
+    ("pl081", "units by the source"): ("shift_for(rest->from)", "shift_for(0)"),
+    ("pl330", "program cleaned"): (
+        "ethosu_ext_memory_clean_in(program_memory, &program, sizeof program);",
+        "",
+    ),
+    ("pl330", "program as the bus sees it"): (
+        "dma_copy_bus_address(program_memory, program.bytes)",
+        "(uintptr_t)program.bytes",
+    ),
+    ("pl330", "beats by both ends"): ("shift_for(rest->to | rest->from)", "shift_for(rest->to)"),
+    ("pl330", "the channel has stopped"): (
+        "!cleared(&controller()->channels[CHANNEL].status, STATUS)",
+        "false",
+    ),
+}
+# So that one copy is several transfers, each started by the interrupt of the one before it.
+SHORT = {
+    "350": ("#define UNITS_MAX 0xFFFFu", "#define UNITS_MAX 0xFFu"),
+    "pl081": ("#define LIST_LENGTH 32", "#define LIST_LENGTH 4"),
+    "pl330": ("#define LOOP_MAX 256u", "#define LOOP_MAX 16u"),
+}
+
+
+def _build(repo: Path, driver: str, program: Path, changes: dict[str, tuple[str, str]]) -> Path:
+    """Compile the test with a driver; in the files that `changes` names, a text is replaced."""
+    here = repo / "host_tests/firmware/drivers/c"
+    names = {"FRAME": FRAME, "DRIVER": f"dma_{driver}.c"}
+    sources = {"FAKE": here / f"fake_{driver}.h"}
+    for macro, name in names.items():
+        sources[macro] = repo / "firmware/drivers" / name
+        if name in changes:
+            text = sources[macro].read_text()
+            assert text.count(changes[name][0]) == 1
+            sources[macro] = program.with_name(name)
+            sources[macro].write_text(text.replace(*changes[name]))
+    module = repo / "modules/ethosu"
+    folders = (here, repo / "firmware/drivers", module / "driver", module / "driver/include")
+    folders += (repo / "firmware",)
+    subprocess.run(
+        ["gcc", "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Wno-unused-parameter"]
+        + ["-Wno-unused-function", "-no-pie"]
+        + ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+        + [f'-D{macro}="{path}"' for macro, path in sources.items()]
+        + ([f"-DSHARED={DRIVERS[driver]}"] if DRIVERS[driver] else [])
+        + [f"-I{folder}" for folder in folders]
+        + ["-o", program, here / "dma_caches.c", module / "driver/ethosu_memory.c"],
+        check=True,
+    )
+    return program
+
+
+def _run(program: Path, copies: int, seed: int) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([program, str(copies), str(seed)], capture_output=True, text=True)
+
+
+@pytest.fixture(scope="module", params=DRIVERS)
+def program(repo, tmp_path_factory, request):
+    return _build(repo, request.param, tmp_path_factory.mktemp("caches") / "caches", {})
+
+
+def _check(done: subprocess.CompletedProcess[str]) -> None:
+    assert done.returncode == 0, done.stdout + done.stderr
+    counts = [int(count) for count in done.stdout.split()]
+    assert all(counts), "transfers, copies by the CPU, errors, time-outs: each has happened"
+
+
+def test_every_copy_is_right(program):
+    _check(_run(program, COPIES, 1))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2, 10))
+def test_many_more_copies(program, seed):
+    _check(_run(program, 20 * COPIES, seed))
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_a_copy_of_several_transfers_is_right(repo, tmp_path, driver):
+    changes = {f"dma_{driver}.c": SHORT[driver]}
+    _check(_run(_build(repo, driver, tmp_path / "caches", changes), COPIES, 1))
+
+
+def _goes_wrong(program: Path) -> None:
+    done = _run(program, COPIES, 1)
+    assert done.returncode == 1 and "Sanitizer" not in done.stderr, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+@pytest.mark.parametrize("name", UPKEEP)
+def test_without_it_a_copy_goes_wrong(repo, tmp_path, driver, name):
+    _goes_wrong(_build(repo, driver, tmp_path / "caches", {FRAME: UPKEEP[name]}))
+
+
+@pytest.mark.parametrize(("driver", "name"), UPKEEP_OF_DRIVERS)
+def test_without_it_the_controller_goes_wrong(repo, tmp_path, driver, name):
+    changes = {f"dma_{driver}.c": UPKEEP_OF_DRIVERS[driver, name]}
+    _goes_wrong(_build(repo, driver, tmp_path / "caches", changes))

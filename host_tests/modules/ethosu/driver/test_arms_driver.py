@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: MIT
+"""Arm's driver 1.0, measured as ours is: FIGURES.md compares the two.
+
+Runs when ETHOSU_ARM_DRIVER_DIR names a tree of it (hal_ethos_u, or ethos-u-core-driver).
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from host_tests.modules.ethosu.driver import cbuild
+from host_tests.modules.ethosu.driver.streams import npu_calls
+from host_tests.modules.ethosu.driver.test_cost import CLIENT_MOST, client_costs, count
+from host_tests.modules.ethosu.driver.test_library import build, text_of_least
+
+# What checks of addresses, ports, cache lines and of other threads may cost in addition.
+MOST = 1.15
+
+
+@pytest.fixture
+def arms() -> Path:
+    """The tree of Arm's driver."""
+    folder = os.environ.get("ETHOSU_ARM_DRIVER_DIR")
+    if not folder:
+        pytest.skip("ETHOSU_ARM_DRIVER_DIR is not set: no tree of Arm's driver at hand")
+    return Path(folder)
+
+
+@pytest.mark.parametrize("npu", CLIENT_MOST)
+def test_a_client_pays_little_more_than_with_arms_driver(
+    arms, compiled, small_models, tmp_path, capsys, npu
+) -> None:
+    """Instructions of reserve, invoke, release, and bytes of text for them."""
+    (call,) = npu_calls(compiled(small_models["small_cnn"], npu))
+    cmsis = next((cbuild.REPO / "build/micropython").glob("1.*")) / "lib/cmsis/inc"
+    family = npu.split("-")[1]
+    macros = [f"-DETHOS{family.upper()}", f"-DETHOSU_ARCH={family}", "-DETHOSU_LOG_ENABLE=0"]
+    macros += ["-DNDEBUG", "-DETHOSU_MACS=256"]
+    device = "u85" if family == "u85" else "u55_u65"
+    sources = [arms / "src/ethosu_driver.c", arms / f"src/ethosu_device_{device}.c"]
+    paths = [f"-I{arms / 'include'}", f"-I{arms / 'src'}", f"-I{cmsis}"]
+    own = f"-I{cbuild.REPO / 'modules/ethosu/driver'}"  # ethosu_registers.h
+    theirs = count(tmp_path, call, "cost_arm.c", [*macros, *paths, own, *sources])
+    assert theirs["failed"] == 0
+    ours = client_costs(tmp_path, call)["client_constant"]
+    options = [f"-DETHOSU_TARGET_NPU_CONFIG={npu}", "-DETHOSU_LOG_ENABLE=OFF"]
+    (tmp_path / "CMSIS/Core").mkdir(parents=True)
+    (tmp_path / "CMSIS/Core/Include").symlink_to(cmsis)
+    archive = build(tmp_path, *options, f"-DCMSIS_PATH={tmp_path}", source=arms)
+    size = text_of_least(tmp_path, archive, arms / "include", *macros)
+    with capsys.disabled():
+        print(f"\n{npu}: Arm's driver {theirs['client']}, {size} bytes of text; ours {ours}")
+    assert ours <= MOST * theirs["client"]

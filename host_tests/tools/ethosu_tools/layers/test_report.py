@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: MIT
+"""`ethosu report`: layers by name, memory over time, and the page."""
+
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from ethosu_tools import make_mixed, make_model, svg, tflite
+from ethosu_tools.estimate import systems
+from ethosu_tools.layers import memory, subject, views
+from ethosu_tools.plan import picture
+
+from host_tests.kit import needs
+from host_tests.tools.web import chromium
+
+
+@pytest.fixture
+def looked_at(small_models, tmp_path):
+    def look(npu="ethos-u55-128"):
+        return subject.look(small_models["small_cnn"], systems.example(npu), tmp_path)
+
+    return look
+
+
+@pytest.mark.parametrize("npu", ["ethos-u55-128", "ethos-u65-256", "ethos-u85-256"])
+def test_layers_have_the_names_of_the_model_and_sum_up(looked_at, small_models, npu):
+    found = looked_at(npu)
+    graph = tflite.parse(small_models["small_cnn"].read_bytes())[0]
+    known = {f"{at} {operator.name}" for at, operator in enumerate(graph.operators)}
+    names = {" ".join(layer.name.split()[:2]) for layer in found.layers}
+    assert names <= known | {"an operator"} and any("CONV_2D" in name for name in names)
+    assert sum(layer.cycles for layer in found.layers) == found.cycles > 0
+    moved = sum(
+        sum(each.read) + sum(each.written) + each.commands for each in found.found.operations
+    )
+    assert sum(layer.bytes for layer in found.layers) == moved
+    first = views.as_dict(found.layers[0], found.cycles, 128)
+    assert first["macs"] == 8 * 8 * 16 * 27 and 0 < first["mac_use"] < 1
+
+
+@pytest.mark.parametrize("npu", ["ethos-u55-128", "ethos-u65-256"])
+def test_the_picture_shows_what_layers_on_the_npu_write(looked_at, npu):
+    drawn = memory.pictures(looked_at(npu))
+    assert len(drawn) == (2 if "u65" in npu else 1)
+    inside = [block for row in drawn for block in row["blocks"] if block["kind"] == "inside"]
+    assert len(inside) > 5
+    for row in drawn:
+        for block in row["blocks"]:
+            assert 0 <= block["offset"] <= block["offset"] + block["size"] <= row["arena"]
+            assert 0 <= block["first"] <= block["last"] <= len(row["operators"]) + 1
+    kinds = {block["kind"] for block in drawn[-1]["blocks"]}
+    legend = {kind for kind, text in picture.KINDS.items() if text in picture.draw_svg(drawn[-1])}
+    assert legend == kinds, "the legend has what the picture has"
+    (given,) = (block for block in drawn[0]["blocks"] if block["first"] == 0)
+    assert given["last"] < len(drawn[0]["operators"]), "an input is dead when it is read"
+
+
+def test_a_colour_means_one_thing():
+    assert not set(svg.UNITS) & set(svg.MEMORIES)
+
+
+def test_names_keep_both_ends():
+    assert svg.shorten("0 CONV_2D model/first", 40) == "0 CONV_2D model/first"
+    short = svg.shorten("0 CONV_2D kws_1/re_lu_1/Relu;kws_1/stem", 20)
+    assert len(short) == 20 and short.startswith("0 CONV_2D ") and short.endswith("/stem")
+
+
+class Page(HTMLParser):
+    """Notes tags, and attributes that name another file."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.names = [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.names += [value for key, value in attrs if key in ("src", "href", "xlink:href")]
+
+
+def test_the_page_is_whole_and_alone(ethosu, small_models, tmp_path):
+    path = tmp_path / "page.html"
+    code, out, err = ethosu("report", small_models["small_cnn"], "-o", path, "--json")
+    assert (code, err) == (0, "")
+    data, text = json.loads(out), path.read_text()
+    assert data["reference"]["differing"] == 0 < data["reference"]["values"]
+    assert f"bit-exact: {data['reference']['values']} values" in text
+    assert f"{data['cycles']:,}" in text
+    slowest = max(data["layers"], key=lambda layer: layer["cycles"])
+    assert f"Most of the time goes to {slowest['name']} (" in text
+    for layer in data["layers"]:
+        assert layer["name"] in text and f"{layer['cycles']:,}" in text
+    page = Page(text)
+    assert page.tags.count("svg") == 4 and page.tags.count("table") == 1
+    assert "script" not in page.tags and page.names == [] and "://" not in text
+    assert not re.search(r"@import|url\(", text)
+    assert "prefers-color-scheme: dark" in text
+
+
+@pytest.mark.page
+def test_a_browser_shows_the_page_on_any_screen(ethosu, small_models, tmp_path):
+    if chromium.find() is None:
+        needs.missing("chromium is missing: apt-get install chromium")
+    path = tmp_path / "page.html"
+    words = ("--npu", "ethos-u65-256", "-o", path)
+    assert ethosu("report", small_models["small_cnn"], *words)[0] == 0
+    page = chromium.Page()
+    try:
+        page.open(path.as_uri())
+        page.wait_for(
+            f"location.href === {json.dumps(path.as_uri())} && document.readyState === 'complete'"
+        )
+        for width in (400, 1400):
+            for scheme in ("light", "dark"):
+                page.look(width, 900, scheme)
+                root = "document.documentElement"
+                assert page.evaluate(f"{root}.scrollWidth <= {root}.clientWidth"), width
+                paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+                bound = page.evaluate(
+                    "document.querySelector('th:nth-child(2)').getBoundingClientRect().right"
+                )
+                assert bound <= width, "what limits a layer is seen without scrolling"
+                assert paper == {"light": "rgb(255, 255, 255)", "dark": "rgb(22, 25, 29)"}[scheme]
+        assert page.messages == [] and len(page.requests) == 1
+    finally:
+        page.close()
+
+
+def test_a_compiled_model_says_that_it_lacks_the_reference(
+    ethosu, small_models, compiled, tmp_path
+):
+    model, source = compiled(small_models["small_cnn"]), small_models["small_cnn"]
+    path = tmp_path / "page.html"
+    code, out, _ = ethosu("report", model, "-o", path)
+    assert code == 0 and "name the model as it was before by --reference" in out
+    code, out, _ = ethosu("report", model, "-o", path, "--reference", source)
+    assert code == 0 and "bit-exact" in out
+    other = tmp_path / "other.tflite"
+    other.write_bytes(make_mixed.MODELS["float_ends"].make())
+    code, out, _ = ethosu("report", model, "-o", path, "--reference", other)
+    assert code == 0 and "bit-exact" not in out, "another model is no proof"
+    code, _, err = ethosu("report", model, "--npu", "ethos-u85-256", "-o", path)
+    assert code == 2 and "is compiled for ethos-u55-128, not for ethos-u85-256" in err
+
+
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_differences_are_written_and_end_with_code_6(
+    ethosu, small_models, compiled, tmp_path, more
+):
+    page, other = tmp_path / "page.html", tmp_path / "other.tflite"
+    other.write_bytes(make_model.small_cnn(2))
+    model = compiled(small_models["small_cnn"])
+    code, out, err = ethosu("report", model, "-o", page, "--reference", other, *more)
+    assert code == 6 and f"values differ from the reference {other}" in err
+    assert len(err.splitlines()) == 1 and "random inputs differ, by" in page.read_text()
+    if more:
+        assert json.loads(out)["reference"]["differing"] > 0
+    else:
+        assert f"report     {page}" in out
+
+
+def test_a_difference_is_said_with_its_size():
+    found = [[np.array([1, 2, 3], np.int8)]]
+    said = subject.difference(found, [[np.array([1, 2, 7], np.int8)]])
+    assert said == {"steps": 1, "values": 3, "differing": 1, "largest": 4.0, "mean": 4 / 3}
+
+
+@pytest.mark.parametrize("name", ["float_ends", "two_branches"])
+def test_models_with_cpu_operators_have_pages(ethosu, tmp_path, name):
+    source = tmp_path / "model.tflite"
+    source.write_bytes(make_mixed.MODELS[name].make())
+    code, out, err = ethosu("report", source, "-o", tmp_path / "page.html", "--json")
+    assert code == 0, err
+    assert any(layer["on"] == "cpu" for layer in json.loads(out)["layers"])

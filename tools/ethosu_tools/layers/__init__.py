@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: MIT
+"""What a model costs, layer by layer: one table, which six commands show.
+
+table.py    cycles, traffic and MACs of each operation, and of each operator of the model by name
+views.py    rows as plain data, as text and as HTML
+subject.py  a model under examination: compiled if needed, estimated, compared with the reference
+memory.py   the arena over time, with what layers on the NPU write
+page.py     the page of `ethosu report`
+"""

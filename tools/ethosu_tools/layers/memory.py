@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: MIT
+"""The arena over time as plan/picture.py draws it, with what layers on the NPU write.
+
+Within a call time goes on from layer to layer. What the NPU copies by DMA, as weights into a fast
+scratch, has no feature map and is not in the picture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .. import models, plan, tflite
+from ..model.graph import NPU_SCRATCH
+from ..trace import FeatureMap, Operation
+from .subject import Subject
+from .table import Names, with_streams
+
+_SCRATCH, _FAST = 1, 2  # regions of a command stream
+
+
+@dataclass
+class _Written:
+    """Bytes [low, high) of a region that a layer writes, from its first write to its last use."""
+
+    name: str
+    region: int
+    low: int
+    high: int
+    first: int
+    last: int
+
+    def overlaps(self, region: int, low: int, high: int) -> bool:
+        """Has it some of these bytes?"""
+        return self.region == region and self.low < high and low < self.high
+
+
+@dataclass
+class _Call:
+    """One command stream: its layers in the order of time, and what they write.
+
+    given: what was in memory before the call, and is read.
+    """
+
+    columns: list[str] = field(default_factory=list)
+    blocks: list[_Written] = field(default_factory=list)
+    given: list[_Written] = field(default_factory=list)
+
+    def read(self, map_: FeatureMap) -> None:
+        """Note a read: of each byte the layer that wrote it last."""
+        left = [_extent(map_)]
+        for block in reversed(self.blocks):
+            rest = []
+            for low, high in left:
+                if not block.overlaps(map_.region, low, high):
+                    rest.append((low, high))
+                    continue
+                block.last = len(self.columns) - 1
+                rest += [(low, block.low)] if low < block.low else []
+                rest += [(block.high, high)] if block.high < high else []
+            left = rest
+        now = len(self.columns) - 1
+        self.given += [_Written("", map_.region, low, high, 0, now) for low, high in left]
+
+    def write(self, name: str, map_: FeatureMap) -> None:
+        """Note a write: a layer may write its result in several pieces, side by side or in turn."""
+        now = len(self.columns) - 1
+        low, high = _extent(map_)
+        for block in reversed(self.blocks):
+            if block.name == name and block.overlaps(map_.region, low - 1, high + 1):
+                block.low, block.high, block.last = min(low, block.low), max(high, block.high), now
+                return
+        self.blocks.append(_Written(name, map_.region, low, high, now, now))
+
+
+def pictures(subject: Subject) -> list[dict[str, Any]]:
+    """The arena, and the NPU's fast scratch if that is another memory; for plan/picture.py."""
+    if subject.found is None:
+        return [_planned(subject)]
+    calls = _calls(Names(subject.compiled), subject.found.operations)
+    description = models.describe(subject.compiled, named=models.find_data(subject.compiled))
+    fast = max((each.fast_scratch_bytes or 0 for each in description.npu_operators), default=0)
+    drawn = [_arena(subject, calls, shared=not fast)]
+    if fast:
+        drawn.append(_alone("fast scratch", fast, calls, _FAST))
+    return drawn
+
+
+def scratch(program: Path, operations: Sequence[Operation], size: int) -> dict[str, Any]:
+    """What the operations of an ExecuTorch program write into the scratch of its delegates."""
+    return _alone("scratch", size, _calls(Names(program), operations), _SCRATCH)
+
+
+def _calls(names: Names, operations: Sequence[Operation]) -> list[_Call]:
+    calls: list[_Call] = []
+    for stream, operation in with_streams(operations):
+        if stream == len(calls):
+            calls.append(_Call())
+        call, name = calls[stream], names.of(stream, operation)
+        if not call.columns or call.columns[-1] != name:
+            call.columns.append(name)
+        for map_ in (operation.ifm, operation.ifm2):
+            if map_ and not map_.chained:
+                call.read(map_)
+        if operation.ofm and not operation.ofm.chained:
+            call.write(name, operation.ofm)
+    return calls
+
+
+def _extent(map_: FeatureMap) -> tuple[int, int]:
+    offsets = map_.offsets()
+    return int(offsets.min()), int(offsets.max()) + map_.item_size
+
+
+def _arena(subject: Subject, calls: list[_Call], *, shared: bool) -> dict[str, Any]:
+    if models.is_program(models.read(subject.compiled)):
+        assert subject.found
+        return scratch(subject.compiled, subject.found.operations, subject.info["scratch_size"])
+    row = _planned(subject)
+    graph = tflite.parse(models.read(subject.compiled))[0]
+    columns: list[str] = []
+    spans = [(0, 0)]
+    inside: list[dict[str, Any]] = []
+    waiting = iter(calls)
+    for time, operator in enumerate(graph.operators, start=1):
+        begin = len(columns) + 1
+        if operator.on_npu:
+            call = next(waiting)
+            start = max(graph.tensors[operator.inputs[NPU_SCRATCH]].offset, 0)
+            columns += call.columns
+            for region in (_SCRATCH, _FAST) if shared else (_SCRATCH,):
+                inside += _blocks(call, region, start, begin)
+            for block in row["blocks"]:
+                if block["kind"] == "fixed":
+                    block |= _ends(call, block, time, start, begin)
+        else:
+            columns.append(operator.name)
+        spans.append((begin, len(columns)))
+    spans.append((len(columns) + 1, len(columns) + 1))
+    for block in row["blocks"]:
+        block["first"] = block.get("begin", spans[block["first"]][0])
+        block["last"] = block.get("end", spans[block["last"]][1])
+    row |= {"operators": columns, "blocks": [*inside, *row["blocks"]]}
+    return row
+
+
+def _ends(call: _Call, block: dict[str, Any], time: int, start: int, begin: int) -> dict[str, int]:
+    """Within a call: when an input of it is read last, when an output is written first."""
+    place = _SCRATCH, block["offset"] - start, block["offset"] - start + block["size"]
+    found = {}
+    reads = [each.last for each in call.given if each.overlaps(*place)]
+    if block["last"] == time and reads:
+        found["end"] = begin + max(reads)
+    writes = [each.first for each in call.blocks if each.overlaps(*place)]
+    if block["first"] == time and writes:
+        found["begin"] = begin + max(writes)
+    return found
+
+
+def _planned(subject: Subject) -> dict[str, Any]:
+    return plan.plan_file(subject.compiled).as_dict()
+
+
+def _blocks(call: _Call, region: int, start: int, begin: int) -> list[dict[str, Any]]:
+    return [
+        {
+            "kind": "inside",
+            "name": block.name,
+            "offset": start + block.low,
+            "size": block.high - block.low,
+            "first": begin + block.first,
+            "last": begin + block.last,
+        }
+        for block in call.blocks
+        if block.region == region
+    ]
+
+
+def _alone(title: str, size: int, calls: list[_Call], region: int) -> dict[str, Any]:
+    """A memory that only the NPU uses."""
+    columns: list[str] = []
+    blocks: list[dict[str, Any]] = []
+    for call in calls:
+        blocks += _blocks(call, region, 0, len(columns) + 1)
+        columns += call.columns
+    return {
+        "title": f"{title} {size:,} bytes",
+        "arena": size,
+        "arena_before": None,
+        "operators": columns,
+        "blocks": blocks,
+    }

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: MIT
+"""The page of `ethosu report`: one file of HTML without scripts, and without another host."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+from .. import fit, svg
+from ..estimate import roofline, text
+from ..plan import picture
+from . import memory, views
+from .subject import Subject
+from .table import Layer
+
+PAGE = """\
+:root { color-scheme: light dark }
+body { font: 15px/1.45 system-ui, sans-serif; margin: 0 auto; max-width: 1200px;
+  padding: 0 16px 48px; background: #fff; color: #222 }
+h1 { font-size: 24px; overflow-wrap: anywhere } h2 { font-size: 18px; margin: 32px 0 8px }
+.wide { overflow-x: auto } .wide svg { min-width: 680px } .wide.plot svg { min-width: 0;
+  max-width: 760px }
+svg { display: block; width: 100%; max-width: 1200px; height: auto }
+.facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(max(140px, 22%), 1fr));
+  gap: 8px }
+.facts div { border: 1px solid #ccc; border-radius: 6px; padding: 8px; overflow-wrap: anywhere }
+.facts b { display: block; font-size: 16px } .good b { color: #1e7b3a } .bad b { color: #c0392b }
+table { border-collapse: collapse; font-size: 13px; white-space: nowrap }
+th, td { padding: 3px 10px 3px 0; text-align: right; border-bottom: 1px solid #ddd }
+th:first-child, td:first-child, th:nth-child(2), td:nth-child(2) { text-align: left }
+td:first-child { white-space: normal; overflow-wrap: anywhere; min-width: 16em; max-width: 32em }
+@media (max-width: 700px) {
+  th:first-child, td:first-child { position: sticky; left: 0; background: #fff;
+    min-width: 12em; padding-right: 8px }
+}
+@media (prefers-color-scheme: dark) {
+  body, th:first-child, td:first-child { background: #16191d } body { color: #ddd }
+  .facts div, th, td { border-color: #3a424c }
+  .good b { color: #62c583 } .bad b { color: #ef7a6c }
+}"""
+_HEAD = ("layer", "bound", "share", "cycles", "MACs", "MAC use", "read", "written")
+# Layers that a summary names.
+_NAMED = 3
+
+
+def build(subject: Subject, proof: dict[str, Any]) -> str:
+    """The whole page; `proof` is what subject.py says of the reference."""
+    title = f"{subject.model.name} on {subject.system.npu if subject.found else 'the CPU'}"
+    npu = [layer for layer in subject.layers if layer.on_npu]
+    parts = [
+        "<!DOCTYPE html>",
+        '<html lang="en"><head><meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{escape(title)}</title><style>{svg.STYLE}\n{PAGE}</style></head><body>",
+        f"<h1>{escape(title)}</h1>",
+        _facts(subject, proof),
+        "<h2>Layers</h2>",
+        f"<p>{escape(_summary(subject))}</p>",
+        _wide(_table(subject)),
+    ]
+    if subject.found:
+        parts += [
+            "<h2>Cycles of each layer, by limiting unit</h2>",
+            _wide(svg.bars([(each.name, each.bounds) for each in npu], "cycles", svg.UNITS)),
+            "<h2>Traffic of each layer, by memory</h2>",
+            _wide(
+                svg.bars([(e.name, _traffic(e)) for e in npu], "bytes", svg.MEMORIES),
+            ),
+            "<h2>Roofline</h2>",
+            _wide(roofline.draw(subject.found, _points(npu)), "plot"),
+            f"<p>{escape(_not_in_roofline(npu))}</p>",
+        ]
+    parts.append("<h2>Memory over time</h2>")
+    parts += [_wide(picture.draw_svg(row, style="")) for row in memory.pictures(subject)]
+    parts.append(f"<p>{escape(_copies(subject))}</p></body></html>\n")
+    # In a page SVG needs no namespace, which looks like an address.
+    return "\n".join(parts).replace(' xmlns="http://www.w3.org/2000/svg"', "")
+
+
+def _wide(content: str, kind: str = "") -> str:
+    return f'<div class="{f"wide {kind}".strip()}">{content}</div>'
+
+
+def _facts(subject: Subject, proof: dict[str, Any]) -> str:
+    cells = [("", "NPU", subject.system.npu if subject.found else "none: the CPU computes it all")]
+    if subject.found:
+        row = subject.found.as_dict()
+        peak = views.peak(subject.system.npu)
+        macs = sum(layer.macs for layer in subject.layers)
+        cells += [
+            ("", f"estimate, {subject.system.name}, {row['clock_mhz']:g} MHz", text.figure(row)),
+            ("", "NPU cycles", f"{subject.cycles:,}"),
+            (
+                "",
+                f"MAC utilisation, {peak} per cycle",
+                f"{macs / max(1, subject.cycles * peak):.0%}",
+            ),
+            ("", "confidence of the estimate", row["basis"]),
+        ]
+    if subject.fits:
+        kind = "bad" if subject.fits.short else ""
+        cells.append((kind, "fits the board", fit.describe(subject.fits.as_dict())))
+    size = subject.info["fast_scratch_size"]
+    fast = f", with {size:,} of fast scratch" if size else ""
+    cells += [
+        ("", "model", f"{subject.compiled.stat().st_size:,} bytes"),
+        ("", "arena" + fast, f"{subject.info['arena_size']:,} bytes"),
+        verdict(proof),
+    ]
+    lines = (f'<div class="{c}">{escape(a)}<b>{escape(b)}</b></div>' for c, a, b in cells)
+    return f'<div class="facts">{"".join(lines)}</div>'
+
+
+def verdict(proof: dict[str, Any]) -> tuple[str, str, str]:
+    """What the comparison with the reference says: class, label, text."""
+    label = "compared with TFLite's reference kernels"
+    if "why" in proof:
+        return "", label, f"no: {proof['why']}"
+    values = f"{proof['values']:,} values of {proof['steps']} random inputs"
+    if proof["differing"]:
+        much = f"{proof['differing']:,} of {values} differ, by {proof['largest']:g} at most"
+        return "bad", label, f"{much}, {proof['mean']:.3g} in the mean"
+    return "good", label, f"bit-exact: {values}"
+
+
+def _table(subject: Subject) -> str:
+    peak = views.peak(subject.system.npu)
+    rows = [views.as_dict(layer, subject.cycles, peak) for layer in subject.layers]
+    return views.html(_HEAD, views.cells(rows, _HEAD))
+
+
+def _summary(subject: Subject) -> str:
+    """Name the layers that take most of the time."""
+    rows = [row for row in subject.layers if row.cycles]
+    if not rows:
+        return "The CPU computes every layer; the estimate covers the NPU only."
+    rows.sort(key=lambda row: row.cycles, reverse=True)
+    named = [
+        f"{row.name} ({row.cycles / max(1, subject.cycles):.0%}, limited by {row.bound})"
+        for row in rows[:_NAMED]
+    ]
+    return f"Most of the time goes to {'; '.join(named)}."
+
+
+def _points(rows: Sequence[Layer]) -> list[roofline.Point]:
+    """Each layer with MACs, labelled with the number at the start of its name."""
+    return [
+        roofline.Point(
+            row.name.partition(" ")[0], f"{row.name}: ", row.macs, row.bytes, row.cycles, row.bound
+        )
+        for row in rows
+        if row.macs and row.cycles
+    ]
+
+
+def _not_in_roofline(rows: Sequence[Layer]) -> str:
+    without = sum(1 for row in rows if not row.macs)
+    left_out = f"; {without} layers without MACs are not shown" if without else ""
+    return f"The numbers are those of the layers, the areas their shares of the time{left_out}."
+
+
+def _traffic(layer: Layer) -> dict[str, float]:
+    reads = {f"{name} read": float(count) for name, count in layer.read.items()}
+    return reads | {f"{name} written": float(count) for name, count in layer.written.items()}
+
+
+def _copies(subject: Subject) -> str:
+    operations = subject.found.operations if subject.found else []
+    copied = sum(sum(each.written) for each in operations if each.ofm is None)
+    if not copied:
+        return "The NPU copies nothing by DMA."
+    return f"Not drawn: {copied:,} bytes that the NPU copies by DMA, such as weights."

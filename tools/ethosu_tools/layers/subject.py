@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MIT
+"""One model as it is looked at: compiled if need be, estimated, compared with the reference."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import arrays, fit, models, vela, verdict
+from ..arrays import Array
+from ..errors import InputError, SetupError
+from ..estimate import latency
+from ..estimate.latency import Estimate
+from ..estimate.systems import System
+from ..fit import Fit
+from ..oracle import Oracle
+from ..sim import Simulation
+from . import table, views
+from .table import Layer
+
+SEED = 0
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A compiled model in a system; `found` is None if the NPU has nothing to do."""
+
+    model: Path
+    source: Path | None
+    compiled: Path
+    system: System
+    found: Estimate | None
+    layers: list[Layer]
+    info: dict[str, Any]
+    fits: Fit | None  # None: the system is not a board of boards/
+
+    @property
+    def cycles(self) -> int:
+        """Of the NPU, in one inference."""
+        return self.found.cycles if self.found else 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        peak = views.peak(self.system.npu)
+        estimate = self.found.as_dict() if self.found else None
+        if estimate:
+            del estimate["layers"]
+        return {
+            "model": str(self.model),
+            "npu": self.system.npu if self.found else None,
+            "system": self.system.name,
+            "bytes": self.compiled.stat().st_size,
+            "arena": self.info["arena_size"],
+            "cycles": self.cycles,
+            "estimate": estimate,
+            "fit": self.fits and self.fits.as_dict(),
+            "layers": [views.as_dict(each, self.cycles, peak) for each in self.layers],
+        }
+
+
+def look(model: Path, system: System, folder: Path, reference: Path | None = None) -> Subject:
+    """Compile a model for a system, unless it is compiled, and estimate it.
+
+    `reference` is the model as it was before compiling, if `model` is not that itself.
+    """
+    source, compiled = reference, model
+    description = models.describe(model)
+    if not models.is_program(models.read(model)) and not description.compiled:
+        source, compiled = model, folder / f"{model.stem}_{system.npu}_vela.tflite"
+        vela.compile_model(model, system.npu, compiled, board=system.facts)
+        verdict.prepare(model, compiled)
+    named = models.find_data(compiled)
+    try:
+        with Simulation(compiled, data=named) as simulation:
+            info = simulation.info()
+        on_npu = models.describe(compiled, named=named).npu is not None
+        found = latency.estimate(compiled, system) if on_npu else None
+    except InputError as error:  # the user knows the model by its own name
+        raise InputError(str(error).replace(str(compiled), str(model))) from error
+    operations, memories = (found.operations, system.memories) if found else ([], ())
+    rows = table.by_operator(compiled, operations, memories)
+    fits = fit.on_board(fit.need_of(compiled, named), system.name)
+    return Subject(model, source, compiled, system, found, rows, info, fits)
+
+
+def inputs(subject: Subject, steps: int) -> list[list[Array]]:
+    """Random inputs of so many steps."""
+    random = np.random.default_rng(SEED)
+    tensors = models.describe(subject.compiled, named=models.find_data(subject.compiled)).inputs
+    return [arrays.random_inputs(tensors, random) for _ in range(steps)]
+
+
+def outputs(subject: Subject, given: list[list[Array]]) -> list[list[Array]]:
+    """What the simulator makes of inputs, step by step."""
+    with Simulation(subject.compiled, data=models.find_data(subject.compiled)) as simulation:
+        return [simulation.step(each) for each in given]
+
+
+def difference(found: list[list[Array]], expected: list[list[Array]]) -> dict[str, Any]:
+    """How far outputs are from others: values in all, those that differ, largest, mean.
+
+    InputError: they have not the same shapes.
+    """
+    shapes = [[[array.shape for array in step] for step in each] for each in (found, expected)]
+    if shapes[0] != shapes[1]:
+        raise InputError(f"outputs have shapes {shapes[0][0]} and {shapes[1][0]}")
+    pairs = [
+        (np.asarray(a, np.float64).ravel(), np.asarray(b, np.float64).ravel())
+        for ours, theirs in zip(found, expected, strict=True)
+        for a, b in zip(ours, theirs, strict=True)
+    ]
+    distance = np.concatenate([np.abs(a - b) for a, b in pairs] or [np.zeros(0)])
+    return {
+        "steps": len(found),
+        "values": distance.size,
+        "differing": int(np.count_nonzero(distance)),
+        "largest": float(distance.max(initial=0.0)),
+        "mean": float(distance.mean()) if distance.size else 0.0,
+    }
+
+
+def compare_with_reference(subject: Subject, steps: int) -> dict[str, Any]:
+    """Compare outputs with TFLite's reference kernels; "why": the reason if that can't be done."""
+    if models.is_program(models.read(subject.compiled)):
+        return {"why": "an ExecuTorch program is compared by its cases: ethosu run MODEL.bpte"}
+    if subject.source is None:
+        return {"why": "the file is compiled: name the model as it was before by --reference"}
+    try:
+        oracle = Oracle(subject.source)
+        given = inputs(subject, steps)
+        return difference(outputs(subject, given), [oracle.step(each) for each in given])
+    except (InputError, SetupError) as error:
+        return {"why": str(error)}

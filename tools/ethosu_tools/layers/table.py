@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: MIT
+"""The table of layers: what each operation of the NPU costs, and each operator of the model.
+
+A row is one operation, or the sum of all operations of one operator; the debug table that
+`ethosu compile` stores names the operator.
+"""
+
+from __future__ import annotations
+
+import itertools
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from .. import arrays, debug_table, models, tflite
+from ..debug_table import Entry
+from ..estimate.systems import Memory
+from ..sim import Simulation
+from ..tflite.metadata import get
+from ..trace import Costs, Operation
+
+# The region that the command stream is counted in, as the simulator does: that of constants.
+_COMMANDS = 0
+_REGIONS = 8
+
+# Each memory, with its regions as bits.
+Memories = Sequence[tuple[Memory, int]]
+
+
+@dataclass
+class Layer:
+    """One row; counters have a key for each memory, or for each unit of the NPU.
+
+    stream: the command stream that it belongs to; None for what the CPU computes. Its cycles are
+    not known, and the estimate does not include them.
+    """
+
+    name: str
+    stream: int | None = None
+    ofm: str = ""  # shape of the output, of a single operation
+    operations: list[int] = field(default_factory=list)  # numbers in the inference
+    cycles: int = 0  # that it adds to the inference
+    macs: int = 0
+    commands: int = 0  # bytes of the command stream, which `read` includes
+    read: Counter[str] = field(default_factory=Counter)
+    written: Counter[str] = field(default_factory=Counter)
+    busy: Counter[str] = field(default_factory=Counter)  # units work side by side
+    bounds: Counter[str] = field(default_factory=Counter)  # cycles, by the busiest unit
+
+    @property
+    def on_npu(self) -> bool:
+        """Does the NPU compute it?"""
+        return self.stream is not None
+
+    @property
+    def bound(self) -> str:
+        """The unit that limits most of its cycles."""
+        return self.bounds.most_common(1)[0][0] if self.bounds else ""
+
+    @property
+    def bytes(self) -> int:
+        """All bytes moved."""
+        return self.read.total() + self.written.total()
+
+    def add(self, other: Layer) -> None:
+        """Add another row's costs to this one."""
+        self.operations += other.operations
+        self.cycles += other.cycles
+        self.macs += other.macs
+        self.commands += other.commands
+        for counter in ("read", "written", "busy", "bounds"):
+            mine, theirs = getattr(self, counter), getattr(other, counter)
+            for key, count in theirs.items():  # update() would not keep the order of new keys
+                mine[key] += count
+
+
+class Names:
+    """Which operator of the model an operation of the NPU belongs to."""
+
+    def __init__(self, compiled: Path) -> None:
+        """Read a compiled model; a program, or a model without a debug table, has no names.
+
+        operators: name and output of each operator of the compiled file, and whether the NPU runs
+        it; empty for a program.
+        """
+        data = models.read(compiled)
+        self.is_program = models.is_program(data)
+        self.operators: list[tuple[str, bool]] = []
+        self.entries: list[Entry] = []
+        if not self.is_program:
+            with models.reading(compiled):
+                graph = tflite.parse(data)[0]
+                table = get(data, debug_table.NAME)
+                self.entries = debug_table.parse(table) if table else []
+            for operator in graph.operators:
+                output = graph.tensors[operator.outputs[0]].name if operator.outputs else ""
+                self.operators.append((f"{operator.name} {output}".strip(), operator.on_npu))
+        self._streams: dict[int, list[Entry]] = {}
+        for entry in self.entries:
+            self._streams.setdefault(entry.npu_operator, []).append(entry)
+
+    def find(self, stream: int, offset: int) -> str | None:
+        """The operator that the command at this offset belongs to; None if no table names it."""
+        entries = self._streams.get(stream, [])
+        at = bisect_left(entries, offset, key=lambda entry: entry.end)
+        return entries[at].name if at < len(entries) else None
+
+    def find_all(self, offset: int) -> list[tuple[int, str]]:
+        """The operator at this offset of each stream that is long enough."""
+        found = ((stream, self.find(stream, offset)) for stream in sorted(self._streams))
+        return [(stream, name) for stream, name in found if name]
+
+    def of(self, stream: int, operation: Operation) -> str:
+        """A name in any case: without a table, the kind of operation and its position."""
+        found = self.find(stream, operation.offset)
+        return found or f"{operation.kind} at byte {operation.offset:,} of stream {stream}"
+
+
+def record(
+    model: Path | bytes,
+    memories: Memories = (),
+    *,
+    data: bytes | None = None,
+    coherence: str | None = None,
+) -> list[Operation]:
+    """The operations of one inference with random inputs; without memories, they are always ready.
+
+    `data` is the data file of a program.
+    """
+    found: list[Operation] = []
+    with Simulation(model, data=data, coherence=coherence) as simulation:
+        if memories:
+            simulation.assume([memory.for_simulator(regions) for memory, regions in memories])
+        simulation.observe(found.append)
+        simulation.step(arrays.random_inputs(simulation.inputs, np.random.default_rng(0)))
+    return found
+
+
+def with_streams(operations: Iterable[Operation]) -> Iterator[tuple[int, Operation]]:
+    """Each operation with the number of its command stream."""
+    stream = -1
+    for operation in operations:
+        stream += operation.index == 0
+        yield stream, operation
+
+
+def rows(operations: Iterable[Operation], memories: Memories = ()) -> list[Layer]:
+    """A row for each operation."""
+    return [
+        _row(number, stream, operation, memories)
+        for number, (stream, operation) in enumerate(with_streams(operations))
+    ]
+
+
+def by_operator(
+    compiled: Path, operations: Sequence[Operation], memories: Memories = ()
+) -> list[Layer]:
+    """A row for each operator of the model, in the order of the inference, with the CPU's."""
+    names = Names(compiled)
+    calls: dict[int, dict[str, Layer]] = {}
+    for row, (stream, operation) in zip(
+        rows(operations, memories), with_streams(operations), strict=True
+    ):
+        name = names.of(stream, operation)
+        calls.setdefault(stream, {}).setdefault(name, Layer(name, stream)).add(row)
+    layers: list[Layer] = []
+    for name, call in _operators(compiled, names):
+        layers += [Layer(name)] if call is None else calls.get(call, {}).values()
+    return layers
+
+
+def total(layers: Iterable[Layer]) -> Layer:
+    """The sum of all rows."""
+    result = Layer("total")
+    for layer in layers:
+        result.add(layer)
+    return result
+
+
+def _operators(compiled: Path, names: Names) -> Iterator[tuple[str, int | None]]:
+    """The operators of a compiled model, and the command stream of those of the NPU."""
+    if names.is_program:
+        description = models.describe(compiled, named=models.find_data(compiled))
+        yield from (("", stream) for stream, _ in enumerate(description.npu_operators))
+        yield from (
+            (f"{name} x {count}", None) for name, count in description.cpu_operators.items()
+        )
+        return
+    streams = itertools.count()
+    for name, on_npu in names.operators:
+        yield name[: debug_table.LONGEST_NAME].strip(), next(streams) if on_npu else None
+
+
+def _row(number: int, stream: int, operation: Operation, memories: Memories) -> Layer:
+    read: Counter[str] = Counter()
+    written: Counter[str] = Counter()
+    for memory, regions in memories:
+        for region in (each for each in range(_REGIONS) if regions & 1 << each):
+            read[memory.name] += operation.read[region]
+            written[memory.name] += operation.written[region]
+        if regions & 1 << _COMMANDS:
+            read[memory.name] += operation.commands
+    busy = _busy(operation.costs, [memory.name for memory, _ in memories])
+    return Layer(
+        name=operation.kind,
+        stream=stream,
+        ofm="x".join(map(str, operation.ofm.shape)) if operation.ofm else "",
+        operations=[number],
+        cycles=operation.cycles,
+        macs=operation.macs,
+        commands=operation.commands,
+        read=read,
+        written=written,
+        busy=busy,
+        bounds=Counter({busy.most_common(1)[0][0]: operation.cycles}),
+    )
+
+
+def _busy(costs: Costs, memories: Sequence[str]) -> Counter[str]:
+    """Cycles of each unit, by the name that the user reads."""
+    return Counter(
+        {
+            "MAC": costs.mac,
+            "output": costs.output,
+            "issue": costs.issue,
+            "start": costs.start,
+            "DMA": costs.copy,
+            **{name: costs.memory[i] for i, name in enumerate(memories)},
+            "port 0": costs.port[0],
+            "port 1": costs.port[1],
+        }
+    )

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: MIT
+#
+# How to build for WebAssembly, with Debian's emscripten; included by firmware/Makefile.
+#
+# Output: ethosu.wasm
+
+ifeq ($(shell command -v emcc),)
+$(error emcc is missing: apt-get install emscripten)
+endif
+
+# Where npm's packages are; `make web` installs them.
+NODE_MODULES ?= $(ROOT)/build/web_parts/node_modules
+WASM_OPT = $(NODE_MODULES)/binaryen/bin/wasm-opt
+
+# Debian's emcc looks for its JavaScript libraries where only Debian's own node does.
+export NODE_PATH = /usr/share/nodejs
+CC = emcc
+CORE_SRC =
+CORE_OUTPUT = $(OUT)/ethosu.wasm
+
+# An exception of Python unwinds as one of WebAssembly: without a call into JavaScript.
+WASM_FLAGS = -msimd128 -s SUPPORT_LONGJMP=wasm
+# Clang warns where GCC does not: a float becomes a double as an argument.
+CORE_CFLAGS = $(WASM_FLAGS) '-DCORE_HEADER="core_web.h"' -Wno-double-promotion -I$(ROOT)/tools/npu_sim \
+	-DETHOSU_IO_HEADER='<npu_io.h>'
+
+CORE_LIB_SRC = $(patsubst $(ROOT)/%,%,$(wildcard $(ROOT)/tools/npu_sim/*.c))
+CORE_OBJ = $(OUT)/memory.o
+
+WASM_OPT_FLAGS = $(addprefix --enable-,simd exception-handling bulk-memory sign-ext mutable-globals \
+	nontrapping-float-to-int) --spill-pointers -O2 --strip-debug --strip-producers
+
+LDFLAGS = $(WASM_FLAGS) -O2 --profiling-funcs -s STANDALONE_WASM -s INITIAL_MEMORY=134217728 --no-entry \
+	-s ERROR_ON_UNDEFINED_SYMBOLS=0 -s WARN_ON_UNDEFINED_SYMBOLS=0 -Wl,--wrap=nlr_jump \
+	$(foreach area,_gc_heap _romfs _ramdisk,-Wl,--export=$(area)_start -Wl,--export=$(area)_end) \
+	-Wl,--export=ethosu_model_kernels
+
+.SECONDEXPANSION:
+$(OUT)/linked.wasm: $$(OBJ) $$(CORE_OBJ)
+	$(ECHO) "LINK $@"
+	$(Q)$(CC) $(LDFLAGS) -o $@ $(OBJ) $(CORE_OBJ) $(LDFLAGS_USERMOD) -lm
+
+# The collector finds no pointer in a local variable of WebAssembly: each goes to the stack.
+$(OUT)/ethosu.wasm: $(OUT)/linked.wasm $(WASM_OPT)
+	$(ECHO) "WASM-OPT $@"
+	$(Q)$(WASM_OPT) $(WASM_OPT_FLAGS) $< -o $@
+
+$(OUT)/memory.o: $(BOARD_DIR)/memory.S
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -c -o $@ $<
