@@ -12,7 +12,7 @@ from typing import Any
 from . import paths
 from .errors import InputError, SetupError
 
-# What a status means, beside an error.
+# Statuses that are not errors.
 OK, PENDING = 0, 1
 
 

@@ -32,10 +32,10 @@ const char *ethosu_model_operator_at(const struct ethosu_model *model, uint32_t 
     }
     uint32_t call = failed_call(model);
     for (uint32_t i = 0; i < rows; i++) {
-        struct debug_row row;
-        if (debug_table_row(table, size, i, &row) && row.call == call && offset <= row.end) {
-            *length = row.name_length;
-            return row.name;
+        struct debug_row row = debug_table_row(table, i);
+        if (row.call == call && offset <= row.end && row.name < size) {
+            *length = debug_table_name_length(table, size, row.name);
+            return table + row.name;
         }
     }
     return NULL;

@@ -14,8 +14,7 @@
 struct debug_row {
     uint32_t call; /**< number of the NPU call */
     uint32_t end;  /**< byte offset of its last command in the command stream */
-    const char *name;
-    uint32_t name_length; /**< bytes */
+    uint32_t name; /**< byte offset of its name in the table */
 };
 
 enum { DEBUG_MARK = 0x47424445, DEBUG_VERSION = 1 }; // "EDBG"
@@ -41,21 +40,20 @@ static inline uint32_t debug_table_rows(const char *table, uint32_t size)
     return count < room ? count : room;
 }
 
-/** Read a row, whose index is below their number; false: its name lies behind the table. */
-static inline bool debug_table_row(const char *table, uint32_t size, uint32_t index,
-                                   struct debug_row *row)
+/** Read a row, whose index is below their number. */
+static inline struct debug_row debug_table_row(const char *table, uint32_t index)
 {
     uint32_t at = DEBUG_HEADER_WORDS + DEBUG_ENTRY_WORDS * index;
-    uint32_t name = debug_word(table, at + DEBUG_ENTRY_NAME);
-    row->call = debug_word(table, at + DEBUG_ENTRY_CALL);
-    row->end = debug_word(table, at + DEBUG_ENTRY_END);
-    if (name >= size) {
-        return false;
-    }
+    return (struct debug_row){debug_word(table, at + DEBUG_ENTRY_CALL),
+                              debug_word(table, at + DEBUG_ENTRY_END),
+                              debug_word(table, at + DEBUG_ENTRY_NAME)};
+}
+
+/** Bytes of a name that begins inside of the table. */
+static inline uint32_t debug_table_name_length(const char *table, uint32_t size, uint32_t name)
+{
     const char *end = memchr(table + name, '\0', size - name);
-    row->name = table + name;
-    row->name_length = end == NULL ? size - name : (uint32_t)(end - row->name);
-    return true;
+    return end == NULL ? size - name : (uint32_t)(end - (table + name));
 }
 
 #endif

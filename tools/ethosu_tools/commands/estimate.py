@@ -8,12 +8,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from .. import boards, fit, models, vela, verification
+from .. import boards, fit, vela, verification
 from ..errors import InputError, UsageError
 from ..estimate import cpu, latency, roofline, systems, text
 from ..estimate.latency import Estimate
 from ..estimate.systems import System
 from ..layers import table, views
+from ..model import ModelFile
 from ..ui import Ui
 
 EPILOG = """\
@@ -111,11 +112,11 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 
 def compile_for(model: Path, system: System, folder: Path) -> Path:
     """The model compiled for a system, once; one that is compiled already stays as it is."""
-    data = models.read(model)
-    if models.is_program(data) or models.describe(model).npu:
+    file = ModelFile(model)
+    if file.is_program or file.description.npu:
         return model
     facts = system.facts
-    names = (sha256(data).hexdigest(), system.npu, facts.system_config, facts.memory_mode)
+    names = (sha256(file.data).hexdigest(), system.npu, facts.system_config, facts.memory_mode)
     output = folder / f"{'-'.join(names)}.tflite"
     if not output.exists():
         vela.compile_model(model, system.npu, output, board=facts)
@@ -167,9 +168,7 @@ def _all(args: argparse.Namespace, ui: Ui) -> Iterator[dict[str, Any]]:
     """A row for each model on each board, chip and placement, and in an example for each NPU."""
     needs: dict[Path, fit.Need] = {}
     wanted = [each for each in systems.every() if args.npu in (None, each.npu)]
-    own = {
-        model: models.describe(model, named=models.find_data(model)).npu for model in args.models
-    }
+    own = {model: ModelFile(model).description.npu for model in args.models}
     jobs = [(model, system) for model in args.models for system in wanted]
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work, ui.progress("estimating") as update:
         for done, (model, system) in enumerate(jobs):

@@ -76,6 +76,9 @@ class ModelFile:
                 f"{TFLITE!r}, {PROGRAM!r} or {BUNDLE!r} at byte 4, found {self._mark!r}"
             )
 
+        if given is not None and not self.is_program:
+            raise UsageError(f"{self} is not an ExecuTorch program: it has no data file")
+
     @classmethod
     def of(cls, model: Path | bytes | ModelFile, given: Path | bytes | None = None) -> ModelFile:
         """Read a model, unless that was done."""
@@ -98,8 +101,6 @@ class ModelFile:
     def named(self) -> bytes | None:
         """The data file of a program; None: not found."""
         if not self.is_program:
-            if self._given is not None:
-                raise UsageError(f"{self} is not an ExecuTorch program: it has no data file")
             return None
         if isinstance(self._given, bytes):
             return self._given

@@ -31,8 +31,9 @@ def damage(repo):
                 )
             ),
             f"-I{repo / 'tools/sim_host'}",
+            f"-I{HERE / 'describe'}",
             *(HERE / "damage.c", HERE / "board_none.c", HERE / "exercise.c"),
-            HERE / "describe_all.c",
+            HERE / "describe/describe_all.c",
             *sorted((sharing.BUILD / "sim_host" / kind / "modules").rglob("*.o")),
             *("-lm", "-o"),
         ]

@@ -146,10 +146,16 @@ struct ethosu_driver *ethosu_ext_next(const struct ethosu_driver *drv);
 /** CONFIG register of this NPU, read at init; ethosu_ext_config_name() makes a name of it. */
 uint32_t ethosu_ext_config(const struct ethosu_driver *drv);
 
-/** Bytes of the memory for fast scratch that ethosu_init() got; 0: none. */
-static inline size_t ethosu_ext_fast_memory(const struct ethosu_driver *drv)
+/** Did ethosu_init() get memory for fast scratch? Then it has ethosu_ext_fast_memory_size() bytes.
+ */
+static inline bool ethosu_ext_has_fast_memory(const struct ethosu_driver *drv)
 {
-    return drv->fast_memory == 0 ? 0 : drv->fast_memory_size;
+    return drv->fast_memory != 0;
+}
+
+static inline size_t ethosu_ext_fast_memory_size(const struct ethosu_driver *drv)
+{
+    return drv->fast_memory_size;
 }
 
 /* ---- inferences ---- */

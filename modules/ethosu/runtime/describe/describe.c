@@ -174,11 +174,12 @@ uint32_t ethosu_describe_debug_rows(struct ethosu_describe_bytes table)
 bool ethosu_describe_debug_row(struct ethosu_describe_bytes table, uint32_t index,
                                struct ethosu_describe_debug_row *row)
 {
-    struct debug_row found;
-    if (!debug_table_row(table.data, table.size, index, &found)) {
+    const char *text = table.data;
+    struct debug_row found = debug_table_row(text, index);
+    if (found.name >= table.size) {
         return false;
     }
-    *row =
-        (struct ethosu_describe_debug_row){found.call, found.end, {found.name, found.name_length}};
+    uint32_t length = debug_table_name_length(text, table.size, found.name);
+    *row = (struct ethosu_describe_debug_row){found.call, found.end, {text + found.name, length}};
     return true;
 }

@@ -57,8 +57,7 @@ const char *program_tensor_problem(enum program_tensor_fault fault)
         [PROGRAM_TENSOR_SHAPE] = "has more than 8 dimensions, or sizes and order contradict",
         [PROGRAM_TENSOR_DATA] = "has constant data that is not in the file",
         [PROGRAM_TENSOR_PLACE] = "leaves its planned buffer, has none, or is not aligned there",
-        [PROGRAM_TENSOR_ALIGNMENT] = "is not aligned in memory: a program is read from an address "
-                                     "that is a multiple of 16",
+        [PROGRAM_TENSOR_ALIGNMENT] = "is misaligned: load the program at a multiple of 16",
     };
     return sentences[fault];
 }

@@ -196,7 +196,7 @@ static int measure_fast_scratch(struct program_builder *program, const struct ve
         }
         // Nothing bounds the commands behind the refused one but what there is, or what COP2
         // states.
-        size_t most = npu_has_fast_memory(builder) ? ethosu_ext_fast_memory(builder->driver)
+        size_t most = npu_has_fast_memory(builder) ? ethosu_ext_fast_memory_size(builder->driver)
                                                    : payload.fast_scratch;
         return most != 0 ? grow(program, REGION_FAST_SCRATCH, most)
                          : program_refuse(program, ETHOSU_MODEL_BAD_FILE,
