@@ -201,7 +201,9 @@ def check(arrays: Mapping[str, Array], tensors: Sequence[Tensor], steps: int | N
 
 def _check_one(key: str, array: Array, tensor: Tensor) -> None:
     if array.dtype != np.dtype(tensor.dtype):
-        raise InputError(f"input {key} must be {tensor.dtype}, found {array.dtype}")
+        raise InputError(
+            f"input {key} must be {tensor.dtype}, found {array.dtype}{_raw(array, tensor)}"
+        )
     is_timed = array.ndim == len(tensor.shape) + 1
     if array.shape[is_timed:] != tensor.shape:
         raise InputError(
@@ -210,6 +212,17 @@ def _check_one(key: str, array: Array, tensor: Tensor) -> None:
         )
     if is_timed and len(array) == 0:
         raise InputError(f"input {key} has a time axis of length 0")
+
+
+def _raw(array: Array, tensor: Tensor) -> str:
+    """How to make raw values, where real ones were given."""
+    if array.dtype.kind != "f" or not tensor.scale:
+        return ""
+    low, high = _range(tensor.dtype)
+    return (
+        f"; make raw values of real ones x: np.clip(np.rint(x / {tensor.scale:.9g}) + "
+        f"{tensor.zero_point}, {low}, {high}).astype('{tensor.dtype}')"
+    )
 
 
 def check_finite(name: str, array: Array) -> None:

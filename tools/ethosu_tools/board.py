@@ -26,7 +26,7 @@ from mpremote.transport import TransportError
 
 from . import board_code
 from .board_code import literal
-from .board_log import BoardLog, last_lines
+from .board_log import BoardLog, News, last_lines
 from .closeable import Closeable
 from .deadline import Deadline
 from .errors import BoardError, BoardLinkError, BoardTimeoutError, RemoteError
@@ -450,7 +450,7 @@ class QemuBoard(Board):
     def __init__(self, machine: Machine, *, boot_timeout: float = BOOT_TIMEOUT_S) -> None:
         """Take over a machine that was just started."""
         self.machine = machine
-        self._logged = 0
+        self._news = News()
         try:
             super().__init__(machine.port, boot_timeout=boot_timeout, process=machine.process)
         except BaseException:
@@ -460,13 +460,12 @@ class QemuBoard(Board):
     def begin_log(self) -> None:
         """Forget what the board, its firmware's fault reports and QEMU have said so far."""
         super().begin_log()
-        self._logged = len(self.machine.log())
+        self._news.begin(self.machine.log())
 
     def said(self) -> str:
         """Return what the board and, after that, QEMU have said since then."""
         text = super().said()
-        lines = self.machine.log()[self._logged :].splitlines()
-        more = [line for line in lines if line.strip() and line not in text]
+        more = [line for line in self._news.lines(self.machine.log()) if line not in text]
         return text + "".join(f"{line}\n" for line in more)
 
     def reset(self) -> None:

@@ -62,3 +62,25 @@ class BoardLog:
     def text(self) -> str:
         """All of it."""
         return self._text
+
+
+class News:
+    """The lines of QEMU's log since `begin`, without those that were there before the first test.
+
+    Such lines are no news when they come again: the firmware looks for NPUs wherever a board may
+    have one, and QEMU says each time that there is nothing.
+    """
+
+    def __init__(self) -> None:
+        self._at, self._known = 0, frozenset[str]()
+
+    def begin(self, log: str) -> None:
+        """A test begins."""
+        if not self._at:
+            self._known = frozenset(log.splitlines())
+        self._at = len(log)
+
+    def lines(self, log: str) -> list[str]:
+        """What is new."""
+        new = log[self._at :].splitlines()
+        return [line for line in new if line.strip() and line not in self._known]

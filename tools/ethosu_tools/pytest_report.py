@@ -51,7 +51,7 @@ def begin(item: pytest.Item, taken: Sequence[Taken]) -> None:
 
 
 def tell(config: pytest.Config, aside: Mapping[str, str]) -> None:
-    """Have the end of the run name the boards that were put aside."""
+    """Have the end of the run name the boards that were taken out of the pool."""
     config.stash.setdefault(_ASIDE, {}).update(aside)
     output = getattr(config, "workeroutput", None)
     if output is not None:
@@ -84,10 +84,10 @@ class Reporter:
     def pytest_terminal_summary(
         self, terminalreporter: pytest.TerminalReporter, config: pytest.Config
     ) -> None:
-        """Name the boards that were put aside."""
+        """Name the boards that were taken out of the pool."""
         aside = config.stash.get(_ASIDE, {})
         if aside:
-            terminalreporter.section("boards that were put aside", yellow=True)
+            terminalreporter.section("boards taken out of the pool", yellow=True)
             for name, reason in aside.items():
                 terminalreporter.line(visible(f"{name}: {reason}"))
 

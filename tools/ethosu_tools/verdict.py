@@ -24,7 +24,7 @@ quantise it when you convert it:
   or give `ethosu compile` the Keras model, SavedModel or ONNX file with --calibrate SAMPLES.npz"""
 OTHER_OPERATORS = """\
 leave them out of the model and compute them in Python, or use others;
-  the runtime's kernels are those of modules/ethosu/runtime/kernels/kernels.def"""
+  modules/ethosu/runtime/kernels/kernels.def in the source tree lists the runtime's kernels"""
 OTHER_TYPES = "convert the model with int8 activations, or int16"
 FORCE = "--force writes it for another runtime"
 _NAMED = 3  # layers of an operator that a sentence names

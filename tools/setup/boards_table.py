@@ -17,7 +17,7 @@ from pathlib import Path
 from ethosu_tools import boards, paths
 
 _HEAD = """\
-| board | tests on QEMU 7.2 | on QEMU 10 | 64 KB by DMA, cache off; on | text, bytes | lines |
+| board | tests on QEMU 7.2 | on QEMU 10 | DMA of 64 KB, cache off; cache on | text, bytes | lines |
 | --- | --- | --- | --- | --- | --- |"""
 _QEMUS = ("installed", "newer")
 _ENDS = {"error": "errors", "failure": "failed", "skipped": "skipped"}

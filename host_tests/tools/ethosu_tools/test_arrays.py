@@ -132,6 +132,15 @@ def test_arrays_that_do_not_fit_are_refused(given, message):
         arrays.check(given, [X])
 
 
+def test_real_values_are_refused_with_the_raw_ones():
+    tensor = Tensor("x", (1, 3), "int8", 0.0235294122, -3)
+    x = np.array([[-5, 0.1, 0.2]], np.float32)
+    with pytest.raises(InputError, match="must be int8, found float32; make raw") as caught:
+        arrays.check({"0": x}, [tensor])
+    code = str(caught.value).rpartition("x: ")[2]
+    assert (eval(code, {"np": np, "x": x}) == arrays.quantise("x", x, tensor)).all()
+
+
 def test_time_axes_of_different_length_are_refused():
     with pytest.raises(InputError, match="differ in length"):
         arrays.check({"0": zeros(2, 1, 3), "1": zeros(3, 2, dtype=np.int16)}, [X, Y])

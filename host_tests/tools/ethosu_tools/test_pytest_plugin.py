@@ -248,7 +248,7 @@ HUNG = "board.exec('import micropython; micropython.kbd_intr(-1)\\nwhile 1: pass
 def test_emulated_board_that_dies_or_hangs_is_one_failure(users_pytest, fault):
     code, out = users_pytest(tests=TWO.format(fault=fault))
     assert code == 1 and "1 failed, 1 passed" in out, out
-    assert "E       ethosu_tools.errors.Board" in out and "put aside" not in out
+    assert "E       ethosu_tools.errors.Board" in out and "taken out of the pool" not in out
     assert "errors.py" not in out and "port.py" not in out, "frames of the tools"
 
 
@@ -256,7 +256,7 @@ def test_hung_board_is_put_aside_and_told(users_pytest, machine):
     code, out = users_pytest(f"--port={machine.port}", tests=TWO.format(fault=HUNG))
     assert code == 1 and "1 failed, 1 error" in out, out
     assert f"no board is left: {machine.port}: soft reset: the board at" in out
-    assert "boards that were put aside" in out
+    assert "boards taken out of the pool" in out
 
 
 def test_another_board_of_the_pool_takes_over(users_pytest, machine):
@@ -264,7 +264,7 @@ def test_another_board_of_the_pool_takes_over(users_pytest, machine):
         options = [f"--port={machine.port}", f"--port={second.port}"]
         code, out = users_pytest(*options, tests=TWO.format(fault=HUNG))
     assert code == 1 and "1 failed, 1 passed" in out, out
-    told = out.partition("boards that were put aside")[2]
+    told = out.partition("boards taken out of the pool")[2]
     assert f"{machine.port}: soft reset: the board at" in told and second.port not in told
 
 

@@ -192,6 +192,21 @@ def test_access_where_the_board_has_nothing_is_logged():
     assert "write of 4 bytes at 0x41000000, where this board has nothing" in log
 
 
+def test_a_look_for_npus_that_are_not_there_is_no_news():
+    """The firmware looks where a second NPU can be; a program's own accesses are told each time."""
+    look = "import ethosu\nethosu.npus()"
+    with open_board("qemu") as board:
+        board.exec(look)
+        for _ in range(2):
+            board.begin_log()
+            board.exec(look)
+            assert board.said() == ""
+            with pytest.raises(BoardTimeoutError):
+                board.exec("import machine\nmachine.mem32[0x41000000]", timeout=1)
+            assert "read of 4 bytes at 0x41000000, where this board has nothing" in board.said()
+            board.reset()
+
+
 def undefined_instruction(path):
     """This project's firmware, which faults when it looks for a ROM file system."""
     image = paths.firmware("MPS3_AN547")

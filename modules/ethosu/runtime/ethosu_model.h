@@ -16,7 +16,8 @@
  *     memcpy(ethosu_model_inputs(model)[0].data, ...);
  *     status = ethosu_model_invoke(model, driver);    // 0, or ethosu_model_explain()
  *
- * example/main.c is a whole program. ethosu_model_measure() tells how much memory a model needs.
+ * ../examples/c/main.c is a whole program. ethosu_model_measure() tells how much memory a model
+ * needs.
  *
  * The file must not move while the model is used. If it changes, results are wrong; with
  * source.file_may_change nothing outside of the model's memory is accessed even then: sizes and

@@ -47,10 +47,11 @@ EVENTS = (
     ("AXI0_RD_DATA_BEAT_RECEIVED", "AXI0_WR_DATA_BEAT_WRITTEN", "AXI1_RD_DATA_BEAT_RECEIVED"),
 )
 _TIMEOUT_S = 300
-# The NPU stays on, so that the counters see all of it; the first inference warms caches up.
+# The runner's model, {name}, makes room for this one, whose NPU stays on, so that the counters see
+# all of it; the first inference warms caches up.
 _PREPARE = """\
 import ethosu, gc, time
-_model = _npu = None
+{name} = _npu = None
 gc.collect()
 _npu = ethosu.reserve(powered=True)
 _bench = ethosu.Model({path!r}{data}, npu=_npu{verify})
@@ -151,7 +152,7 @@ def _measure(args: argparse.Namespace, looked: Subject, ui: Ui) -> dict[str, Any
     )
     with runner:
         board = runner.board
-        with _prepared(board, runner.path, runner.data_path), ui.progress("inferences") as update:
+        with _prepared(runner), ui.progress("inferences") as update:
             measure = _emulated if emulated else _timed
             rows = []
             for done in range(args.count):
@@ -188,12 +189,17 @@ def _emulated(board: Board, system: System) -> tuple[float, int]:
 
 
 @contextlib.contextmanager
-def _prepared(board: Board, path: str, data: str | None) -> Iterator[None]:
+def _prepared(runner: EmulatedRunner | SerialRunner) -> Iterator[None]:
     """The model on an NPU that is reserved meanwhile."""
-    more = f", data={data!r}" if data else ""
+    board = runner.board
     try:
         board.ask(
-            _PREPARE.format(path=path, data=more, verify=verification.board_argument()),
+            _PREPARE.format(
+                name=runner.name,
+                path=runner.path,
+                data=f", data={runner.data_path!r}" if runner.data_path else "",
+                verify=verification.board_argument(),
+            ),
             timeout=_TIMEOUT_S,
         )
         yield

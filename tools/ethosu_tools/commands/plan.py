@@ -153,16 +153,13 @@ def render(data: dict[str, Any]) -> str:
 
 def render_sizes(row: dict[str, Any]) -> str:
     """Sizes and gain in a line."""
-    text = f"{row['arena']:,} bytes, the largest scratch {row['largest_scratch']:,}"
+    text = f"{row['arena']:,} bytes, up to {row['largest_scratch']:,} for a CPU operator's scratch"
     if row["fast_scratch"]:
         text += f", and {row['fast_scratch']:,} of fast scratch elsewhere or behind it"
     if row["arena_before"] is None:
         return text
-    change = "gained" if row["gain"] >= 0 else "more, for the CPU to work while the NPU runs"
-    return (
-        f"{text}; Vela's arena with scratch behind it {row['arena_before']:,}: "
-        f"{abs(row['gain']):,} bytes {change}"
-    )
+    change = "saved" if row["gain"] >= 0 else "more, so that the CPU can work while the NPU runs"
+    return f"{text}; {row['arena_before']:,} without a plan: {abs(row['gain']):,} bytes {change}"
 
 
 def _table(rows: list[dict[str, Any]], gain: int) -> str:

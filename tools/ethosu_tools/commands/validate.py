@@ -183,8 +183,11 @@ def _cache() -> Path:
 
 def render(data: dict[str, Any]) -> str:
     """Say how good it is."""
-    lines = [f"{data['model']}: {data['samples']:,} samples on {data['on']}"]
+    several = "s" if data["samples"] != 1 else ""
+    lines = [f"{data['model']}: {data['samples']:,} sample{several} on {data['on']}"]
     labelled = data["labelled"]
+    if not labelled:
+        lines.append("accuracy    not measured: the samples have no labels")
     if labelled:
         lines.append(f"accuracy    {_share(data['top1'], labelled)}")
         if data["top"] < data["outputs"]:

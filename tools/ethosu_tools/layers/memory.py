@@ -95,10 +95,12 @@ def scratch(program: Path, operations: Sequence[Operation], size: int) -> dict[s
 
 def _calls(names: Names, operations: Sequence[Operation]) -> list[_Call]:
     calls: list[_Call] = []
-    for stream, operation in with_streams(operations):
+    for (stream, operation), name in zip(
+        with_streams(operations), names.of(operations), strict=True
+    ):
         if stream == len(calls):
             calls.append(_Call())
-        call, name = calls[stream], names.of(stream, operation)
+        call = calls[stream]
         if not call.columns or call.columns[-1] != name:
             call.columns.append(name)
         for map_ in (operation.ifm, operation.ifm2):

@@ -26,6 +26,7 @@ from ..trace import Costs, Operation
 # The region that the command stream is counted in, as the simulator does: that of constants.
 _COMMANDS = 0
 _REGIONS = 8
+_COPY = "NPU_OP_DMA_START"
 
 # Each memory, with its regions as bits.
 Memories = Sequence[tuple[Memory, int]]
@@ -114,10 +115,26 @@ class Names:
         found = ((stream, self.find(stream, offset)) for stream in sorted(self._streams))
         return [(stream, name) for stream, name in found if name]
 
-    def of(self, stream: int, operation: Operation) -> str:
-        """A name in any case: without a table, the kind of operation and its position."""
-        found = self.find(stream, operation.offset)
-        return found or f"{operation.kind} at byte {operation.offset:,} of stream {stream}"
+    def of(self, operations: Sequence[Operation]) -> list[str]:
+        """A name for each operation: without a table, what it computes, and its position.
+
+        Copies, such as those of weights, belong to the operation that follows them.
+        """
+        named: list[str] = []
+        following, following_in = "", -1
+        for stream, operation in reversed(list(with_streams(operations))):
+            name = self.find(stream, operation.offset)
+            if name is None and operation.name == _COPY and following_in == stream:
+                name = following
+            following, following_in = name or _position(stream, operation), stream
+            named.append(following)
+        return named[::-1]
+
+
+def _position(stream: int, operation: Operation) -> str:
+    shape = "x".join(map(str, operation.ofm.shape)) if operation.ofm else ""
+    what = f"{operation.kind} {shape}".strip()
+    return f"{what} at byte {operation.offset:,} of stream {stream}"
 
 
 def record(
@@ -162,10 +179,12 @@ def by_operator(
     """A row for each operator of the model, in the order of the inference, with the CPU's."""
     names = Names(compiled)
     calls: dict[int, dict[str, Layer]] = {}
-    for row, (stream, operation) in zip(
-        rows(operations, memories), with_streams(operations), strict=True
+    for row, (stream, _), name in zip(
+        rows(operations, memories),
+        with_streams(operations),
+        names.of(operations),
+        strict=True,
     ):
-        name = names.of(stream, operation)
         calls.setdefault(stream, {}).setdefault(name, Layer(name, stream)).add(row)
     layers: list[Layer] = []
     for name, call in _operators(compiled, names):

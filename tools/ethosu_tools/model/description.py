@@ -106,7 +106,7 @@ class ProgramDescription(Description):
         if self.ends:
             notes.append(
                 f"the CPU quantises and dequantises {self.ends:,} values in each run: export with "
-                "integer ends"
+                "integer inputs and outputs (QuantizeInputs, QuantizeOutputs)"
             )
         if self.nchw:
             notes.append(

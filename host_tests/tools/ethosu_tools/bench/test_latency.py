@@ -4,9 +4,10 @@
 import json
 
 import pytest
-from ethosu_tools import qemu
+from ethosu_tools import boards, make_model, qemu
 from ethosu_tools.bench import latency
 from ethosu_tools.board import Board
+from ethosu_tools.tflite.writer import write
 
 
 def measured(ethosu, *words):
@@ -51,6 +52,15 @@ def test_a_board_at_a_port_has_a_clock_of_its_own(ethosu, small_models, compiled
         assert 0 < data["median_ms"] <= data["slowest_ms"] and data["pmu"]["NPU_ACTIVE"] > 0
         named = measured(ethosu, path, "--on", machine.port, "--board", "MPS3_AN547")
         assert named["npu_ms"] > 0 and named["system"] == "MPS3_AN547"
+
+
+def test_a_model_that_fills_the_heap_is_measured(ethosu, tmp_path):
+    """It is loaded once: this arena takes two thirds of the board's heap."""
+    net, path = make_model.Net("wide", 1), tmp_path / "wide.tflite"
+    net.graph.outputs.append(net.conv(net.input((1, 320, 320, 3)), 16, (3, 3), (2, 2)).tensor)
+    path.write_bytes(write([net.graph], "wide"))
+    data = measured(ethosu, path, "--board", "NUMAKER_M55M1")
+    assert data["arena"] > 0.6 * boards.load("NUMAKER_M55M1").heap.size
 
 
 def test_a_first_inference_that_fails_leaves_the_npu_free(

@@ -134,6 +134,19 @@ def test_inspect_tells_what_stayed_on_the_cpu_and_what_it_costs(ethosu, model, r
     assert code == 2 and "planned by its exporter" in err
 
 
+def test_a_layer_of_a_program_says_what_it_computes(ethosu, model, raw, tmp_path):
+    """A program has no names of layers: a copy of weights belongs to what is computed with them."""
+    path = tmp_path / "kws.pte"
+    path.write_bytes(made.quantised_ends(model, raw("u65 dedicated")).encode())
+    words = "report", path, "--steps", 1, "-o", tmp_path / "page.html", "--json"
+    found = json.loads(run(ethosu, *words))
+    layers = [each for each in found["layers"] if each["on"] == "npu"]
+    assert layers[0]["name"].startswith("CONV 8x8x16 at byte ")
+    assert layers[1]["operations"] == 2, "the copy of its weights, too"
+    assert not any("DMA_START" in each["name"] for each in layers)
+    assert sum(each["cycles"] for each in layers) == found["cycles"]
+
+
 def test_state_is_what_is_read_before_it_is_written():
     program = program_writer.Program()
     method = program.forward

@@ -56,7 +56,7 @@ def test_plan_writes_back_and_draws_text(ethosu, compiled_copy, mixed):
     code, out, err = ethosu("plan", compiled_copy, "-o", compiled_copy)
     assert (code, err) == (0, "")
     assert compiled_copy.read_bytes() == mixed("attention").planned.read_bytes()
-    assert "scratch of the NPU" in out and "SOFTMAX" in out and "bytes gained" in out
+    assert "scratch of the NPU" in out and "SOFTMAX" in out and "bytes saved" in out
 
 
 def test_a_look_writes_nothing(ethosu, compiled_copy, tmp_path):

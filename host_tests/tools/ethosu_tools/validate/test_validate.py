@@ -233,6 +233,7 @@ def test_what_cannot_be_otherwise_is_not_said(ethosu, tmp_path, data_set, cnn):
     model, program = cnn
     path = data_set(8)
     shown = ethosu("validate", program, path, "--top", 10, "--reference", model)[1]
+    assert "not measured" not in shown
     assert "top 10" not in shown and "bit-exact   100.00 %" in shown
     assert "top 9 " in ethosu("validate", program, path, "--top", 9)[1]
     graph = Graph("real")
@@ -248,6 +249,13 @@ def test_what_cannot_be_otherwise_is_not_said(ethosu, tmp_path, data_set, cnn):
     real.write_bytes(write([graph], "real"))
     code, shown, err = ethosu("validate", program, path, "--reference", real)
     assert (code, err) == (0, "") and "same class" in shown and "bit-exact" not in shown
+
+
+def test_without_labels_there_is_no_accuracy(ethosu, tmp_path, cnn):
+    np.savez(tmp_path / "one.npz", x=np.zeros((1, 16, 16, 3), "int8"))
+    code, shown, err = ethosu("validate", cnn[1], tmp_path / "one.npz")
+    assert (code, err) == (0, "") and "1 sample on sim" in shown
+    assert "accuracy    not measured: the samples have no labels" in shown
 
 
 @pytest.mark.parametrize("more", [[], ["--json"]])
