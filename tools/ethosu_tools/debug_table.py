@@ -69,11 +69,12 @@ def pack(entries: list[Entry]) -> bytes:
 
 def parse(table: bytes | memoryview) -> list[Entry]:
     """Read what `pack` laid out."""
+    if table[:4] != MARK:
+        raise InputError(f"a debug table begins with {MARK!r}, found {bytes(table[:4])!r}")
     rows = read_debug_table(bytes(table))
     if rows is None:
-        raise InputError(
-            f"a debug table begins with {MARK!r} and version {VERSION}, found {bytes(table[:8])!r}"
-        )
+        version = int.from_bytes(table[4:8], "little")
+        raise InputError(f"the debug table has version {version}, {VERSION} is known")
     return [Entry(*row) for row in rows]
 
 

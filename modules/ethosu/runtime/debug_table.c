@@ -31,7 +31,7 @@ const char *ethosu_model_operator_at(const struct ethosu_model *model, uint32_t 
         return NULL;
     }
     uint32_t call = failed_call(model);
-    for (uint32_t i = 0; i < rows; i++) {
+    for (uint32_t i = 0; i < rows && debug_table_has_row(size, i); i++) {
         struct debug_row row = debug_table_row(table, i);
         if (row.call == call && offset <= row.end && row.name < size) {
             *length = debug_table_name_length(table, size, row.name);

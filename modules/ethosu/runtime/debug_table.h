@@ -28,19 +28,23 @@ static inline uint32_t debug_word(const char *table, uint32_t index)
     return value;
 }
 
-/** Rows of a table that are complete; UINT32_MAX: it is not a table of this version. */
+/** Rows that a table states; UINT32_MAX: it is not a table of this version. */
 static inline uint32_t debug_table_rows(const char *table, uint32_t size)
 {
     if (size < 4 * DEBUG_HEADER_WORDS || debug_word(table, DEBUG_WORD_MARK) != DEBUG_MARK ||
         debug_word(table, DEBUG_WORD_VERSION) != DEBUG_VERSION) {
         return UINT32_MAX;
     }
-    uint32_t room = (size / 4 - DEBUG_HEADER_WORDS) / DEBUG_ENTRY_WORDS;
-    uint32_t count = debug_word(table, DEBUG_WORD_COUNT);
-    return count < room ? count : room;
+    return debug_word(table, DEBUG_WORD_COUNT);
 }
 
-/** Read a row, whose index is below their number. */
+/** Is a row complete? */
+static inline bool debug_table_has_row(uint32_t size, uint32_t index)
+{
+    return DEBUG_HEADER_WORDS + DEBUG_ENTRY_WORDS * (index + 1) <= size / 4;
+}
+
+/** Read a complete row. */
 static inline struct debug_row debug_table_row(const char *table, uint32_t index)
 {
     uint32_t at = DEBUG_HEADER_WORDS + DEBUG_ENTRY_WORDS * index;

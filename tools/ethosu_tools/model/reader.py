@@ -89,11 +89,10 @@ class Reader:
         """The methods of a program."""
         methods: dict[str, Method] = {}
         for graph in self._each_graph():
-            ends = {*self._numbers(graph.inputs), *self._numbers(graph.outputs)}
             name = self._text(graph.name)
             method = Method(
                 name,
-                tuple(self._value(index, index in ends) for index in range(graph.values)),
+                tuple(self._value(index) for index in range(graph.values)),
                 tuple(self._operators(graph)),
                 self._numbers(graph.inputs),
                 self._numbers(graph.outputs),
@@ -137,17 +136,11 @@ class Reader:
         library.check(function(self._file, *arguments, found, self._error), self._error)
         return found
 
-    def _value(self, index: int, is_end: bool) -> Value:
-        value = self._get("value", index)
-        if is_end:
-            status = self._library.ethosu_describe_quantization(
-                self._file, index, value, self._error
-            )
-            library.check(status, self._error)
-        return self._content(value)
+    def _value(self, index: int) -> Value:
+        return self._content(self._get("value", index))
 
     def _tensor(self, index: int) -> Tensor:
-        tensor: Tensor = self._content(self._get("value", index)).content
+        tensor: Tensor = self._value(index).content
         return tensor
 
     def _content(self, value: Any) -> Value:

@@ -110,17 +110,6 @@ int ethosu_describe_value(struct ethosu_description *description, uint32_t index
     return reader->format->value(description, index, value, error);
 }
 
-int ethosu_describe_quantization(struct ethosu_description *description, uint32_t index,
-                                 struct ethosu_describe_value *value,
-                                 struct ethosu_model_error *error)
-{
-    const struct reader *reader = reader_of(description);
-    TRY(check_index(description, "value", index, reader->values, error));
-    return reader->format->quantization == NULL
-               ? ETHOSU_MODEL_OK // the value has it already
-               : reader->format->quantization(description, index, value, error);
-}
-
 int ethosu_describe_operator(struct ethosu_description *description, uint32_t index,
                              struct ethosu_describe_operator *operation,
                              struct ethosu_model_error *error)
@@ -168,7 +157,16 @@ int ethosu_describe_payload(const void *payload, uint32_t size,
 
 uint32_t ethosu_describe_debug_rows(struct ethosu_describe_bytes table)
 {
-    return debug_table_rows(table.data, table.size);
+    uint32_t rows = debug_table_rows(table.data, table.size);
+    uint32_t most = table.size / (sizeof(uint32_t) * DEBUG_ENTRY_WORDS);
+    if (rows == UINT32_MAX) {
+        return rows;
+    }
+    for (rows = rows < most ? rows : most;
+         rows > 0 && !debug_table_has_row(table.size, rows - 1);) {
+        rows--;
+    }
+    return rows;
 }
 
 bool ethosu_describe_debug_row(struct ethosu_describe_bytes table, uint32_t index,

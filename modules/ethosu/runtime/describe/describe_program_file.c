@@ -4,6 +4,7 @@
 
 #include "executorch/build_program.h"
 #include "executorch/data_file.h"
+#include "format.h"
 
 /** Arguments that an operator writes which the runtime does not have: its result, named twice. */
 enum { WRITTEN_BY_UNKNOWN = 2 };
@@ -64,19 +65,31 @@ static int choose(struct program *program, uint32_t method, struct ethosu_model_
                                        (unsigned)method, (unsigned)program->method.chains.count);
 }
 
+/** What the functions for loaded models need to know of one: they read its file. */
+static struct ethosu_model as_loaded(const struct program *program, uint32_t method)
+{
+    return (struct ethosu_model){
+        .file = program->file, .file_size = program->file_size, .method = (uint8_t)method};
+}
+
 static int get_graph(struct ethosu_description *description, uint32_t index,
                      struct ethosu_describe_graph *graph, struct ethosu_model_error *error)
 {
     struct program *program = program_of(description);
     const struct program_method *method = &program->method;
+    const struct ethosu_model loaded = as_loaded(program, index);
     struct ethosu_model_program facts;
+    if (index >= PROGRAM_MAX_METHODS) {
+        return error_set(error, ETHOSU_MODEL_UNSUPPORTED, "it has more than %u methods",
+                         PROGRAM_MAX_METHODS);
+    }
     TRY(choose(program, index, error));
     TRY(describe_take(description, (uint64_t)program->instructions.count + method->inputs.count,
                       error));
     graph->name = describe_bytes(program_method_name(program, index));
     graph->values = method->values.count;
     graph->operators = program->instructions.count;
-    if (!program_describe_method(program, index, &facts)) {
+    if (!program_facts.methods->get_program(&loaded, &facts)) {
         return describe_damage(&program->fb, error);
     }
     graph->quantized = facts.quantized;
@@ -126,18 +139,47 @@ static int get_list(struct ethosu_description *description, uint32_t index,
     return ETHOSU_MODEL_OK;
 }
 
+/** Is a value in a list? */
+static bool is_listed(struct program *program, const struct fb_vector *list, uint32_t value)
+{
+    uint32_t i = 0;
+    while (i < list->count && fb_u32_at(&program->fb, list, i) != value) {
+        i++;
+    }
+    return i < list->count;
+}
+
+/** Count the search for the quantisation of an input or output: see describe_program.c. */
+static int take_search(struct ethosu_description *description, uint32_t index,
+                       struct ethosu_model_error *error)
+{
+    enum { LOOKED_AT = 64, NAMES = 4, LISTED_IN_A_READ = 16 };
+    struct program *program = program_of(description);
+    const struct program_method *method = &program->method;
+    uint64_t reads = 1 + (method->inputs.count + method->outputs.count) / LISTED_IN_A_READ;
+    TRY(describe_take(description, reads, error));
+    bool is_end =
+        is_listed(program, &method->inputs, index) || is_listed(program, &method->outputs, index);
+    reads = LOOKED_AT + (uint64_t)NAMES * program->root.methods.count;
+    return is_end ? describe_take(description, reads, error) : ETHOSU_MODEL_OK;
+}
+
 static int get_tensor(struct ethosu_description *description, uint32_t index,
                       struct ethosu_describe_value *value, struct ethosu_model_error *error)
 {
     enum { CONSTANT = 5 }; // field of a tensor
-    struct program *program = program_of(description);
+    struct reader *reader = reader_of(description);
+    struct program *program = &reader->program;
+    const struct ethosu_model loaded = as_loaded(program, reader->graph);
     const struct program_tensor *tensor;
     enum program_tensor_fault fault = program_get_tensor(program, index, &tensor);
+    TRY(take_search(description, index, error));
     if (fault == PROGRAM_TENSOR_OK &&
         program_get_value(program, index, PROGRAM_TENSOR, (struct fb_field)FB_WORD(CONSTANT),
-                          &value->constant)) {
-        program_describe_tensor(tensor, &value->tensor);
+                          &value->constant) &&
+        program_facts.get_tensor(&loaded, index, &value->tensor)) {
         value->kind = ETHOSU_KIND_TENSOR;
+        value->tensor.data = NULL;
         value->buffer = tensor->buffer;
         value->offset = tensor->buffer == 0 ? -1 : (int32_t)tensor->offset;
         value->data =
@@ -153,35 +195,39 @@ static int get_value(struct ethosu_description *description, uint32_t index,
                      struct ethosu_describe_value *value, struct ethosu_model_error *error)
 {
     struct program *program = program_of(description);
-    struct ethosu_model_constant constant;
+    struct fb_vector text = {0};
+    bool is_true = false;
     enum program_value_type type = program_get_type(program, index);
-    if (type == PROGRAM_TENSOR) {
+    switch (type) {
+    case PROGRAM_TENSOR:
         return get_tensor(description, index, value, error);
-    }
-    if (!program_get_constant(program, index, &constant)) {
+    case PROGRAM_NULL:
+        value->kind = ETHOSU_KIND_NULL;
+        break;
+    case PROGRAM_INT:
+        value->kind = ETHOSU_KIND_INT;
+        program_get_int(program, index, &value->integer);
+        break;
+    case PROGRAM_BOOL:
+        value->kind = ETHOSU_KIND_BOOL;
+        program_get_bool(program, index, &is_true);
+        value->integer = is_true;
+        break;
+    case PROGRAM_DOUBLE:
+        value->kind = ETHOSU_KIND_DOUBLE;
+        program_get_double(program, index, &value->real);
+        break;
+    case PROGRAM_STRING:
+        value->kind = ETHOSU_KIND_TEXT;
+        program_get_value(program, index, type, (struct fb_field)FB_BYTES(0), &text);
+        value->data = (struct ethosu_describe_bytes){program->fb.data + text.position, text.count};
+        break;
+    default:
         return program->fb.bad ? describe_damage(&program->fb, error)
                                : get_list(description, index, type, value, error);
     }
-    value->kind = constant.kind;
-    value->integer = constant.integer;
-    value->real = constant.real;
-    value->data = (struct ethosu_describe_bytes){constant.data, constant.size};
-    return describe_take(description, constant.size / sizeof(uint32_t), error);
-}
-
-static int get_quantization(struct ethosu_description *description, uint32_t index,
-                            struct ethosu_describe_value *value, struct ethosu_model_error *error)
-{
-    enum { LOOKED_AT = 64, NAMES = 4 }; // instructions, and methods for scale and zero point
-    struct reader *reader = reader_of(description);
-    struct program *program = &reader->program;
-    const struct program_method *method = &program->method;
-    TRY(describe_take(description,
-                      LOOKED_AT + method->inputs.count + method->outputs.count +
-                          (uint64_t)NAMES * program->root.methods.count,
-                      error));
-    program_describe_quantization(program, reader->graph, index, &value->tensor);
-    return choose(program, reader->graph, error);
+    return program->fb.bad ? describe_damage(&program->fb, error)
+                           : describe_take(description, text.count / sizeof(uint32_t), error);
 }
 
 /** Read the data of a delegate that an instruction calls. */
@@ -312,7 +358,6 @@ static const struct describer program_describer = {
     .value = get_value,
     .operation = get_operator,
     .npu_call = get_npu_call,
-    .quantization = get_quantization,
 };
 
 int describe_open_program(struct ethosu_description *description, const void *file, uint32_t size,

@@ -21,8 +21,6 @@ struct describer {
     int (*npu_call)(struct ethosu_description *description, uint32_t index,
                     const struct ethosu_describe_bytes *data, struct ethosu_describe_npu_call *call,
                     struct ethosu_model_error *error);
-    int (*quantization)(struct ethosu_description *description, uint32_t index,
-                        struct ethosu_describe_value *value, struct ethosu_model_error *error);
 };
 
 /** What ethosu_description.reader holds. */

@@ -105,14 +105,6 @@ struct ethosu_describe_value {
 int ethosu_describe_value(struct ethosu_description *description, uint32_t index,
                           struct ethosu_describe_value *value, struct ethosu_model_error *error);
 
-/**
- * Find the quantisation of value `index`, an input or output of the current graph, which a program
- * stores in operators or in other methods: sets channels, scale and zero point of `value`.
- */
-int ethosu_describe_quantization(struct ethosu_description *description, uint32_t index,
-                                 struct ethosu_describe_value *value,
-                                 struct ethosu_model_error *error);
-
 /** What runs an operator. */
 enum ethosu_describe_place {
     ETHOSU_ON_CPU,

@@ -156,38 +156,6 @@ bool program_open_again(const struct ethosu_model *model, struct program *progra
 /** Why a value is not a tensor that can be used: ends a sentence about it. */
 const char *program_tensor_problem(enum program_tensor_fault fault);
 
-/** Describe a tensor as it lies in memory, without its data and its quantisation. */
-static inline void program_describe_tensor(const struct program_tensor *found,
-                                           struct ethosu_model_tensor *tensor)
-{
-    *tensor = (struct ethosu_model_tensor){
-        .name = "",
-        .type = found->type,
-        .size = found->size,
-        .rank = found->rank,
-    };
-    // In the order in which the bytes lie: the shape of an array that holds them.
-    for (uint32_t i = 0; i < found->rank; i++) {
-        tensor->shape[i] = found->shape[found->order[i]];
-        tensor->order[i] = found->order[i];
-    }
-}
-
-/**
- * Find the quantisation of a value, if it is an input or output of the current method and consists
- * of integers. Afterwards another method may be the current one.
- */
-void program_describe_quantization(struct program *program, uint32_t method, uint32_t index,
-                                   struct ethosu_model_tensor *tensor);
-
-/** Describe the current method, of this number; false: it is malformed. */
-bool program_describe_method(struct program *program, uint32_t method,
-                             struct ethosu_model_program *facts);
-
-/** Read a value that a constant method may return; false: it is of another kind. */
-bool program_get_constant(struct program *program, uint32_t value,
-                          struct ethosu_model_constant *constant);
-
 /** The operator that an instruction of a program calls, and its arguments; size 0: it calls none.
  */
 struct program_bytes program_called(struct program *program, uint32_t instruction,

@@ -65,39 +65,35 @@ static const struct {
     [PROGRAM_STRING] = {ETHOSU_KIND_TEXT, FB_BYTES(0)},
 };
 
-bool program_get_constant(struct program *program, uint32_t value,
-                          struct ethosu_model_constant *constant)
+static bool get_constant(const struct ethosu_model *model, uint32_t method, uint32_t index,
+                         struct ethosu_model_constant *constant)
 {
+    struct program program;
     struct fb_vector words = {0}; // as long as the longest field
+    if (!choose(model, method, &program) || index >= program.method.outputs.count) {
+        return false;
+    }
+    uint32_t number = fb_u32_at(&program.fb, &program.method.outputs, index);
     *constant = (struct ethosu_model_constant){.kind = ETHOSU_KIND_NULL};
-    enum program_value_type type = program_get_type(program, value);
+    enum program_value_type type = program_get_type(&program, number);
     if (type == PROGRAM_TENSOR) {
-        return get_constant_tensor(program, value, constant);
+        return get_constant_tensor(&program, number, constant);
     }
     if (type >= sizeof kinds / sizeof kinds[0] || kinds[type].field.slot == 0) {
         return type == PROGRAM_NULL;
     }
     constant->kind = kinds[type].kind;
-    if (!program_get_value(program, value, type, kinds[type].field, &words)) {
+    if (!program_get_value(&program, number, type, kinds[type].field, &words)) {
         return false;
     }
     if (type == PROGRAM_STRING) {
-        constant->data = program->fb.data + words.position;
+        constant->data = program.fb.data + words.position;
         constant->size = words.count;
         return true;
     }
     const struct fb_long bits = {words.position, words.count};
     constant->integer = (int64_t)fb_long_value(bits); // or the bits of `real`
     return true;
-}
-
-static bool get_constant(const struct ethosu_model *model, uint32_t method, uint32_t index,
-                         struct ethosu_model_constant *constant)
-{
-    struct program program;
-    return choose(model, method, &program) && index < program.method.outputs.count &&
-           program_get_constant(&program, fb_u32_at(&program.fb, &program.method.outputs, index),
-                                constant);
 }
 
 /* ---- what the loaded method does ---- */
@@ -125,28 +121,24 @@ static bool is_nchw(struct program *program, uint32_t value)
     return sizes[1] > 1 && (sizes[2] > 1 || sizes[3] > 1) && tensor->order[3] != 1;
 }
 
-bool program_describe_method(struct program *program, uint32_t method,
-                             struct ethosu_model_program *facts)
-{
-    *facts = (struct ethosu_model_program){.method = method,
-                                           .instructions = program->instructions.count};
-    for (uint32_t i = 1; i < program->method.buffer_sizes.count; i++) {
-        facts->planned_size += (uint32_t)fb_u64_at(&program->fb, &program->method.buffer_sizes, i);
-    }
-    for (uint32_t i = 0; i < program->instructions.count && !program->fb.bad; i++) {
-        facts->quantized += count_quantized(program, i);
-    }
-    for (uint32_t i = 0; i < program->method.inputs.count && !program->fb.bad; i++) {
-        facts->nchw |= is_nchw(program, fb_u32_at(&program->fb, &program->method.inputs, i));
-    }
-    return !program->fb.bad;
-}
-
 static bool get_program(const struct ethosu_model *model, struct ethosu_model_program *facts)
 {
     struct program program;
-    return program_open_again(model, &program) &&
-           program_describe_method(&program, model->method, facts);
+    if (!program_open_again(model, &program)) {
+        return false;
+    }
+    *facts = (struct ethosu_model_program){.method = model->method,
+                                           .instructions = program.instructions.count};
+    for (uint32_t i = 1; i < program.method.buffer_sizes.count; i++) {
+        facts->planned_size += (uint32_t)fb_u64_at(&program.fb, &program.method.buffer_sizes, i);
+    }
+    for (uint32_t i = 0; i < program.instructions.count && !program.fb.bad; i++) {
+        facts->quantized += count_quantized(&program, i);
+    }
+    for (uint32_t i = 0; i < program.method.inputs.count && !program.fb.bad; i++) {
+        facts->nchw |= is_nchw(&program, fb_u32_at(&program.fb, &program.method.inputs, i));
+    }
+    return !program.fb.bad;
 }
 
 static const char *get_operator(const struct ethosu_model *model, uint32_t index, uint32_t *length)

@@ -145,41 +145,48 @@ static bool from_calls(struct program *program, uint32_t end, bool is_input,
     return false;
 }
 
+/** Scale and zero point of an integer end. Then another method may be the current one. */
+static bool find_quantization(struct program *program, uint32_t method, uint32_t index,
+                              struct quantization *found)
+{
+    uint32_t number = position(program, &program->method.inputs, index);
+    bool is_input = number != UINT32_MAX;
+    number = is_input ? number : position(program, &program->method.outputs, index);
+    if (number == UINT32_MAX) {
+        return false;
+    }
+    return from_calls(program, index, is_input, found) ||
+           from_methods(program, program_method_name(program, method),
+                        is_input ? "input" : "output", number, found);
+}
+
 /** Types that are no integers. */
 #define REAL_TYPES                                                                       \
     (1u << ETHOSU_TYPE_FLOAT32 | 1u << ETHOSU_TYPE_FLOAT16 | 1u << ETHOSU_TYPE_FLOAT64 | \
      1u << ETHOSU_TYPE_BOOL)
-
-void program_describe_quantization(struct program *program, uint32_t method, uint32_t index,
-                                   struct ethosu_model_tensor *tensor)
-{
-    struct quantization found;
-    uint32_t number = position(program, &program->method.inputs, index);
-    bool is_input = number != UINT32_MAX;
-    number = is_input ? number : position(program, &program->method.outputs, index);
-    if (number == UINT32_MAX || (REAL_TYPES >> tensor->type & 1) != 0) {
-        return;
-    }
-    if (from_calls(program, index, is_input, &found) ||
-        from_methods(program, program_method_name(program, method), is_input ? "input" : "output",
-                     number, &found)) {
-        tensor->channels = 1;
-        tensor->scale = found.scale;
-        tensor->zero_point = found.zero_point;
-    }
-}
 
 static bool program_describe(const struct ethosu_model *model, uint32_t index,
                              struct ethosu_model_tensor *tensor)
 {
     struct program program;
     const struct program_tensor *found;
+    struct quantization quantization = {0};
     if (!program_open_again(model, &program) ||
         program_get_tensor(&program, index, &found) != PROGRAM_TENSOR_OK) {
         return false;
     }
-    program_describe_tensor(found, tensor);
-    tensor->data = found->buffer == 0 ? found->data : NULL;
+    *tensor = (struct ethosu_model_tensor){
+        .name = "",
+        .type = found->type,
+        .size = found->size,
+        .rank = found->rank,
+        .data = found->buffer == 0 ? found->data : NULL,
+    };
+    // In the order in which the bytes lie: the shape of an array that holds them.
+    for (uint32_t i = 0; i < found->rank; i++) {
+        tensor->shape[i] = found->shape[found->order[i]];
+        tensor->order[i] = found->order[i];
+    }
     const struct ethosu_model_buffer *buffers = ethosu_model_inputs(model);
     for (uint32_t i = 0; i < (uint32_t)model->inputs + model->outputs; i++) {
         if (buffers[i].tensor != index) {
@@ -190,7 +197,12 @@ static bool program_describe(const struct ethosu_model *model, uint32_t index,
         }
         tensor->data = buffers[i].data;
     }
-    program_describe_quantization(&program, model->method, index, tensor);
+    if (!(REAL_TYPES >> tensor->type & 1) &&
+        find_quantization(&program, model->method, index, &quantization)) {
+        tensor->channels = 1;
+        tensor->scale = quantization.scale;
+        tensor->zero_point = quantization.zero_point;
+    }
     return true;
 }
 

@@ -46,7 +46,6 @@ static void describe_graph(struct ethosu_description *file, uint32_t index,
         struct ethosu_describe_value value;
         if (checked(ethosu_describe_value(file, i, &value, error), error) == 0) {
             look_at_value(&value);
-            (void)checked(ethosu_describe_quantization(file, i, &value, error), error);
         }
     }
     for (uint32_t i = 0; i <= graph.operators; i++) {
