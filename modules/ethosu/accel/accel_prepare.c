@@ -263,20 +263,9 @@ static int read_payload(const struct plan *plan, const void *data, size_t size,
                                    payload->fast_scratch, fast);
 }
 
-/** There is no memory for fast scratch here but the caller's. */
-static int check_fast_scratch(const struct plan *plan)
-{
-    const struct ethosu_ext_base *fast = &plan->program->base[FAST_SCRATCH];
-    return plan->program->count <= FAST_SCRATCH || fast->cpu != 0 || fast->size == 0
-               ? 0
-               : ethosu_ext_refuse(fault_of(plan), ETHOSU_EXT_E_FAST_MEMORY, FAST_SCRATCH,
-                                   fast->size, 0);
-}
-
 static int make(struct plan *plan, const void *data, size_t size, unsigned flags)
 {
     struct ethosu_ext_payload payload;
-    RETURN_IF_ERROR(check_fast_scratch(plan));
     RETURN_IF_ERROR(read_payload(plan, data, size, &payload));
     RETURN_IF_ERROR(make_stream(plan, &payload));
     RETURN_IF_ERROR(verify(plan));

@@ -141,15 +141,14 @@ static int base_buffer(const struct ethosu_driver *drv, const struct ethosu_ext_
     buffer->written = program->written >> index & 1;
     buffer->writable = (program->written | 1u << SCRATCH | 1u << FAST_SCRATCH) >> index & 1;
     buffer->default_config = drv->dev.regioncfg >> (2 * index) & 3;
-    if (index != FAST_SCRATCH || (drv->fast_memory == 0 && address != 0)) {
-        return 0;
+    if (index == FAST_SCRATCH && drv->fast_memory != 0) {
+        if (size > drv->fast_memory_size) {
+            return ethosu_ext_refuse(fault, ETHOSU_EXT_E_FAST_MEMORY, index, size,
+                                     drv->fast_memory_size);
+        }
+        buffer->address = drv->fast_memory;
+        buffer->own = true;
     }
-    if (size > drv->fast_memory_size) {
-        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_FAST_MEMORY, index, size,
-                                 drv->fast_memory_size);
-    }
-    buffer->address = drv->fast_memory;
-    buffer->own = drv->fast_memory != 0;
     return 0;
 }
 

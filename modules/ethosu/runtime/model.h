@@ -9,6 +9,7 @@
 
 /** Base pointers of an NPU call: read-only data, scratch, fast scratch (regions 0, 1, 2). */
 #define NPU_BASES 3u
+#define NPU_FAST_SCRATCH 2
 /** And those of separate inputs and outputs (regions 3, 4), which ExecuTorch programs may have. */
 #define NPU_BASES_MAX 5u
 

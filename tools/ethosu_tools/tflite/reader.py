@@ -26,8 +26,10 @@ def read(model: Path | bytes) -> bytes:
 
 
 def _open(model: Path | bytes) -> ModelFile:
-    read(model)
-    return ModelFile(model)
+    file = ModelFile(model)
+    if file.is_program:
+        raise InputError(f"{file} is not a TensorFlow Lite model, but an ExecuTorch program")
+    return file
 
 
 def parse(data: bytes) -> list[Graph]:

@@ -158,6 +158,9 @@ static inline size_t ethosu_ext_fast_memory_size(const struct ethosu_driver *drv
     return drv->fast_memory_size;
 }
 
+/** Has it so many bytes for fast scratch? 0, or an error: see ethosu_ext_last_error(). */
+int ethosu_ext_check_fast_memory(struct ethosu_driver *drv, size_t size);
+
 /* ---- inferences ---- */
 
 enum ethosu_ext_prepare_flag {
@@ -189,8 +192,7 @@ int ethosu_ext_parse_payload(const void *data, size_t size, struct ethosu_ext_pa
 
 /**
  * Check an inference: payload, config, alignment, placement, command stream.
- * No register of the NPU is written. Parameters as ethosu_invoke_v3(); base pointer 2 may be 0,
- * with a size, where ethosu_init() got memory for fast scratch.
+ * No register of the NPU is written. Parameters as ethosu_invoke_v3().
  *
  * @param flags  enum ethosu_ext_prepare_flag, or-ed
  */
