@@ -13,7 +13,7 @@ int ethosu_model_explain(const struct ethosu_model *model, int status,
                                   sizeof error->text);
         return status;
     case ETHOSU_MODEL_BUSY:
-        return error_set(error, status, "an inference of this model is running: resume it");
+        return error_set(error, status, "an inference is running: resume it");
     case ETHOSU_MODEL_BAD_VALUE:
         return error_set(error, status, "an operator got an index outside of its tensor");
     case ETHOSU_MODEL_STOPPED:

@@ -62,12 +62,8 @@ int npu_call_prepare(const struct ethosu_model *model, struct npu_call *call,
         size[i] = npu_bases(call)[i].size;
     }
     const struct npu_base *fast = &npu_bases(call)[NPU_FAST_SCRATCH];
-    if (fast->data == NULL && fast->size != 0) {
-        // The call was made for a driver with such memory; this one may have none.
-        int error = ethosu_ext_check_fast_memory(driver, fast->size);
-        if (error != 0) {
-            return error;
-        }
+    if (fast->data == NULL && fast->size != 0 && !ethosu_ext_has_fast_memory(driver)) {
+        return ethosu_ext_check_fast_memory(driver, fast->size); // the call is for another driver
     }
     return ethosu_ext_prepare(driver, &call->program, call->payload, call->payload_size, base, size,
                               (int)bases, flags);
