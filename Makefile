@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # The few commands of this project; `make help` lists them.
 
-BOARD ?= MPS3_AN547
+BOARD ?= $(BOARD_DEFAULT)
 # Which Python makes .venv (CPython 3.11 or 3.12); empty: the first right one that is found.
 PYTHON ?=
 # DEBIAN=no leaves the installation of Debian packages to you.
@@ -98,16 +98,14 @@ QUICK := -m "not slow and not page"
 field = $(subst +, ,$(word $(1),$(subst :, ,$(2))))
 # The newest MicroPython that is pinned; firmware/Makefile takes the default one.
 NEWEST_MICROPYTHON = $(shell sed -n 's/^\[release\."\(.*\)"\]/\1/p' firmware/micropython.toml | sort -V | tail -1)
-# A board is a folder with a board.toml; its variants, if it has some, are tables in there.
-BOARD_FILES := $(wildcard boards/*/board.toml)
-names_in = $(foreach toml,$(1),$(or \
-    $(addprefix $(patsubst boards/%/board.toml,%,$(toml))-,\
-        $(shell sed -n 's/^\[variants\.\([A-Z0-9_]*\)\]$$/\1/p' $(toml))),\
-    $(patsubst boards/%/board.toml,%,$(toml))))
-BOARDS := $(call names_in,$(BOARD_FILES))
+# All boards, as NAME:flash+qemu, the default one first.
+BOARD_ROWS := $(shell python3 firmware/board.py list)
+BOARD_DEFAULT := $(call field,1,$(firstword $(BOARD_ROWS)))
+boards_with = $(foreach row,$(BOARD_ROWS),$(if $(findstring $(1),$(call field,2,$(row))),$(call field,1,$(row))))
+BOARDS := $(foreach row,$(BOARD_ROWS),$(call field,1,$(row)))
 # Those that are chips: there is a way to flash them.
-CHIPS := $(call names_in,$(shell grep -l '^\[.*flash\.' $(BOARD_FILES)))
-EMULATED := $(call names_in,$(shell grep -l '^\[qemu\]' $(BOARD_FILES)))
+CHIPS := $(call boards_with,flash)
+EMULATED := $(call boards_with,qemu)
 AREA_NAMES := $(foreach row,$(AREAS),$(call field,1,$(row)))
 CAMPAIGN_NAMES := $(foreach row,$(CAMPAIGNS),$(call field,1,$(row)))
 
@@ -197,7 +195,7 @@ plugin: sim ## Build the NPU plugin for QEMU
 	@$(SUBMAKE) -C tools/qemu_plugin $(call progress,QEMU plugin) \
 	    $(call or_say,the QEMU plugin did not build; the compiler's lines above say where.)
 
-firmware: setup ## Build the firmware for BOARD (default MPS3_AN547)
+firmware: setup ## Build the firmware for BOARD (default: an emulated MPS3)
 	$(call say,firmware for $(BOARD))
 	@$(SUBMAKE) -C firmware BOARD=$(BOARD) $(call progress,firmware for $(BOARD)) \
 	    $(call or_say,the firmware for $(BOARD) did not build; the lines above say where.)
@@ -210,6 +208,7 @@ sim-variants: sim
 sim-host-variants: sim-host
 	@$(SUBMAKE) -C tools/sim_host driver $(call progress,driver)
 	@$(SUBMAKE) -C tools/sim_host SANITIZE=address all archives $(call progress,with ASan)
+	@$(SUBMAKE) -C tools/sim_host SANITIZE=address32 objects $(call progress,with ASan for 32 bits)
 	@$(SUBMAKE) -C tools/sim_host SANITIZE=thread all archives $(call progress,with TSan)
 	@$(SUBMAKE) -C tools/sim_host SANITIZE=fuzz objects $(call progress,for libFuzzer)
 
@@ -221,7 +220,7 @@ firmware-variants: firmware
 	@$(SUBMAKE) -C firmware MICROPYTHON_VERSION=$(NEWEST_MICROPYTHON) \
 	    $(call progress,firmware with MicroPython $(NEWEST_MICROPYTHON))
 	@$(SUBMAKE) -C firmware BOARD_EMULATOR=no $(call progress,firmware without the emulator)
-	@$(SUBMAKE) -C firmware BOARD=TEMPLATE $(call progress,firmware for TEMPLATE)
+	@$(SUBMAKE) -C firmware BOARD=TEMPLATE BOARD_DIR=template BOARD_EMULATOR=no $(call progress,firmware for TEMPLATE)
 
 # The second opinion of host_tests/generator; its fixture asks for it.
 litert-newest: $(BUILD)/litert_newest/ready
@@ -357,7 +356,7 @@ endef
 $(foreach board,$(EMULATED),$(eval $(call suite_rule,$(board))))
 
 boards-table: setup ## Print what the tests of each board came to, its image's size and its lines
-	@$(BIN)/python tools/setup/boards_table.py $(BUILD)/suites
+	@PYTHONPATH=. $(BIN)/python tools/setup/boards_table.py $(BUILD)/suites
 
 test-linux: plugin ## Boot Debian's kernel, whose own driver runs models on the emulated NPU
 	$(call say,Linux)

@@ -9,7 +9,7 @@ ifeq ($(shell command -v $(CROSS_COMPILE)gcc),)
 $(error $(CROSS_COMPILE)gcc is missing: apt-get install gcc-arm-none-eabi libnewlib-arm-none-eabi)
 endif
 
-BOARD_MEMORY ?= $(BOARD_DIR)/memory.ld
+BOARD_MEMORY ?= $(BOARD_MADE)/memory.ld
 
 CORE_SRC = collect.c fault.c mpu.c startup.c
 CORE_OUTPUT = $(OUT)/firmware.size $(if $(filter yes,$(BOARD_BIN)),$(OUT)/firmware.bin)
@@ -26,8 +26,8 @@ $(OUT)/firmware.elf: $$(OBJ) $(BOARD_MEMORY) sections.ld
 	$(ECHO) "LINK $@"
 	$(Q)$(CC) $(LDFLAGS) -o $@ $(OBJ) -lm
 
-# For tools that flash: the bytes from the address on at which VECTORS begins. A board's board.mk
-# says yes when VECTORS and CODE are in one memory; else this would be mostly the gap between them.
+# For tools that flash: the bytes from the address on at which VECTORS begins. board.toml says `bin`
+# if VECTORS and CODE are in one memory; else this would be mostly the gap between them.
 $(OUT)/firmware.bin: $(OUT)/firmware.elf
 	$(Q)$(OBJCOPY) -O binary $< $@
 

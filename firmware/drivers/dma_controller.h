@@ -32,7 +32,7 @@ struct dma_board {
     unsigned abort_irq; /**< the interrupt of its errors, where that is another one */
     /**
      * Copies of so many bytes or more take fewer instructions by DMA: 64 at the
-     * least. `ethosu bench copy` measures it, with --coherence strict the second one.
+     * least. host_tests/firmware/drivers/test_copy_cost.py measures both.
      */
     size_t least;
     size_t least_cached; /**< the same while the data cache is on: lines are cleaned, discarded */

@@ -5,8 +5,6 @@
  * A byte that finds the ring full stays in the UART with the receive interrupt
  * off.
  */
-#include "uart_16550.h"
-
 #include <stddef.h>
 
 #include "board.h"
@@ -40,7 +38,7 @@ enum status { BUSY = 1 << 0 };
 
 static struct registers *registers(void)
 {
-    return (struct registers *)uart_16550.base;
+    return (struct registers *)BOARD_UART_BASE;
 }
 
 static void receive(void *unused)
@@ -70,8 +68,8 @@ static void wait_until_idle(void)
 
 static bool start(void)
 {
-    const uint32_t sixteenths = (uart_16550.clock_hz + BOARD_UART_BAUD / 2) / BOARD_UART_BAUD;
-    uart_16550.prepare();
+    const uint32_t sixteenths = (BOARD_UART_CLOCK_HZ + BOARD_UART_BAUD / 2) / BOARD_UART_BAUD;
+    board_uart_prepare();
     wait_until_idle();
     registers()->interrupts = 0;
     registers()->fifo = FIFO_ON | FIFO_CLEAR;
@@ -81,7 +79,7 @@ static bool start(void)
     registers()->divisor_fraction = sixteenths & 15;
     registers()->line = EIGHT_BITS;
     registers()->interrupts = RX_INTERRUPT;
-    irq_connect(uart_16550.irq, receive, NULL);
+    irq_connect(BOARD_UART_IRQ, receive, NULL);
     return true;
 }
 

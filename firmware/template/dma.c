@@ -3,7 +3,7 @@
  * The DMA controller that copies tensors while the CPU sleeps, under
  * firmware/drivers/dma_copy.c. Replace the registers by your chip's; if boards
  * share the controller, its driver belongs to firmware/drivers. A board without
- * one deletes this file, and BOARD_DRIVERS: the driver's memcpy() is linked.
+ * one deletes this file, and [dma] of board.toml: the driver's memcpy() is linked.
  *
  * arm_ethos_io_memcpy() of dma_copy.c replaces the weak one. Check that it does:
  *

@@ -8,8 +8,6 @@
 #include "irq.h"
 #include "mpconfigboard.h"
 
-#define UART_IRQ 20u
-
 struct uart {
     volatile uint32_t data;
     volatile uint32_t status;
@@ -19,7 +17,7 @@ struct uart {
 
 enum status { RECEIVED = 1u << 0, CAN_SEND = 1u << 1 };
 
-static struct uart *const uart = (struct uart *)0x40003000u;
+static struct uart *const uart = (struct uart *)BOARD_UART_BASE;
 
 static void receive(void *unused)
 {
@@ -42,7 +40,7 @@ static void resume(void)
 static bool start(void)
 {
     uart->baud_rate = BOARD_UART_BAUD;
-    irq_connect(UART_IRQ, receive, NULL);
+    irq_connect(BOARD_UART_IRQ, receive, NULL);
     uart->interrupts = RECEIVED;
     return true;
 }

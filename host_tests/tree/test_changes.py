@@ -3,11 +3,12 @@
 
 import re
 import subprocess
+import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from ethosu_tools import vela
+from ethosu_tools import boards, vela
 from ethosu_tools.cli import discover
 
 REPO = Path(__file__).resolve().parents[2]
@@ -16,16 +17,6 @@ DRIVER = REPO / "modules/ethosu/driver"
 KERNELS = REPO / "modules/ethosu/runtime/kernels"
 CASES = REPO / "host_tests/modules/ethosu/runtime/kernels"
 BOARDS = REPO / "boards"
-
-# The files that choose the emulated board when the user names none, and their comments; and the
-# native module's table of boards, which also run firmware of others.
-DEFAULT_BOARD = {
-    "Makefile",
-    "firmware/Makefile",
-    "modules/ethosu/natmod/boards.c",
-    "tools/ethosu_tools/boards.py",
-    "tools/ethosu_tools/pytest_plugin.py",
-}
 
 
 def rows(path: Path, macro: str) -> list[str]:
@@ -93,17 +84,28 @@ def test_a_reason_for_an_error_is_one_row():
     assert [name for name in names if naming(rf"ETHOSU_EXT_E_{name}\b", tables)] == []
 
 
-def boards() -> list[str]:
-    return sorted(path.name for path in BOARDS.iterdir() if (path / "board.mk").exists())
+def board_names() -> list[str]:
+    return sorted(path.parent.name for path in BOARDS.glob("*/board.toml"))
 
 
-@pytest.mark.parametrize("board", boards())
-def test_a_board_is_one_folder(board):
-    """No other source names it, but for its emulation and what chooses a default."""
+@pytest.mark.parametrize("board", board_names())
+def test_a_board_is_one_folder_and_one_table_of_the_emulator(board):
+    """No other source names it; which board is the default is said in one place."""
     listed = subprocess.run(
         ["git", "grep", "-lw", "--untracked", board, "--", ":!*.md", ":!host_tests"],
         cwd=REPO, capture_output=True, text=True,
     )  # fmt: skip
-    folders = f"boards/{board}/", "tools/qemu_plugin/boards"
-    named = {name for name in listed.stdout.splitlines() if not name.startswith(folders)}
-    assert named - DEFAULT_BOARD == set()
+    named = [name for name in listed.stdout.splitlines() if not name.startswith(f"boards/{board}/")]
+    names = {name for name in boards.names() if name.partition("-")[0] == board}
+    expected = ["tools/ethosu_tools/board_files.py"] if boards.DEFAULT in names else []
+    emulated = [name for name in named if name.startswith("tools/qemu_plugin/boards/")]
+    assert len(emulated) == any(boards.load(name).qemu is not None for name in names)
+    assert named == expected + emulated
+
+
+@pytest.mark.parametrize("board", board_names())
+def test_a_board_on_a_known_chip_is_one_file_and_a_page(board):
+    files = {path.name for path in (BOARDS / board).iterdir()}
+    assert {"README.md", "board.toml"} <= files
+    if "chip" in tomllib.loads((BOARDS / board / "board.toml").read_text()):
+        assert files <= {"README.md", "board.toml", "points.csv"}  # measured, where somebody has

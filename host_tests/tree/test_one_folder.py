@@ -6,16 +6,14 @@ host_tests/tree/test_changes.py looks for the names of boards in the same way.
 
 import re
 
-# Devices of MPS3_AN547, and the beginnings of its memories and of what its memory.ld defines.
+# Devices of MPS3_AN547, and the beginnings of its memories.
 ADDRESS = re.compile(
     r"0x(?:4f000000|48102000|48104000|49303000|41200000"
     r"|6[0-3]000000|68000000|20000000|21000000|213ff000|28000000)u?\b",
     re.IGNORECASE,
 )
-# What emulates the board knows where its devices and memories are, and so does the native module,
-# which runs in firmware that this tree has no folder for, and the example in C, which has no board.
+# What emulates the board knows its addresses, and so does the example in C, which has no board.
 EMULATORS = {
-    "modules/ethosu/natmod/boards.c",
     "modules/ethosu/examples/c/main.c",
     "modules/ethosu/examples/c/mps3_an547.ld",
     "tools/sim_host/sim_host.h",
@@ -35,5 +33,4 @@ def test_only_emulators_know_a_board_s_addresses(repo):
 
 def test_the_search_finds_the_addresses_of_the_board(repo):
     folder = repo / "boards/MPS3_AN547"
-    for name in ("board.c", "uart.c", "memory.ld", "mpconfigboard.h"):
-        assert ADDRESS.search((folder / name).read_text()), name
+    assert ADDRESS.search((folder / "board.toml").read_text())

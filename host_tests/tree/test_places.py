@@ -19,7 +19,6 @@ TESTED_IN = {
     "modules/ml/ml/postprocessing": "modules/ml",
     "modules/ethosu/ports/unix": "modules/ethosu",
     "tools/ethosu_tools/tflite": "tools/ethosu_tools",
-    "tools/qemu_plugin/boards": "tools/qemu_plugin",
     "tools/sim_accel": "linux",
     "tools/web/examples": "tools/web",
     "tools/web/page": "tools/web",
@@ -49,7 +48,7 @@ def source_folders(files) -> set[str]:
     return {
         str(path.parent)
         for path in files
-        if path.suffix in SOURCES and path.parts[0] != "host_tests"
+        if path.parts[0] != "host_tests" and (path.suffix in SOURCES or path.name == "board.toml")
     }
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is known of each board: the board.toml in its folder.
+"""What is known of each board: the board.toml in its folder, and what that inherits.
 
 A board is called FOLDER, or FOLDER-VARIANT if it has variants, such as the cores of a chip: the
 name of `make firmware BOARD=`, of all commands of the tools, and of the emulated machine.
@@ -7,6 +7,7 @@ name of `make firmware BOARD=`, of all commands of the tools, and of the emulate
 
 import argparse
 import os
+import tempfile
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,15 +15,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from . import paths
+from . import board_files, paths
 from .errors import InputError, SetupError
 
+FILE = board_files.FILE
 VARIABLE = "ETHOSU_BOARD"
-DEFAULT = "MPS3_AN547"
+DEFAULT = board_files.DEFAULT
 # Which board a command takes that is not told one.
 DEFAULT_HELP = f"the one that the model was compiled for, else ${VARIABLE}, else {DEFAULT}"
-FILE = "board.toml"
-VELA_FILE = "vela.ini"
 
 # Where the image was seen to work.
 SILICON, EMULATED, NOWHERE = "silicon", "emulated", "never ran"
@@ -66,7 +66,7 @@ class Emulation:
 
 @dataclass(frozen=True)
 class VelaFacts:
-    """What Vela is told of the board: its file, and two sections of this file or of Vela's own."""
+    """What Vela is told of a system: a file, and two sections of this file or of Vela's own."""
 
     config: Path
     system_config: str
@@ -113,7 +113,7 @@ class BoardFacts:
 
 def names() -> list[str]:
     """All boards, and for a board with variants each of them."""
-    return [name for path in files(FILE) for name in _names_in(path.parent)]
+    return [name for path in files(FILE) for name in _names_in(path)]
 
 
 def every() -> list[BoardFacts]:
@@ -125,7 +125,7 @@ def every() -> list[BoardFacts]:
 
 
 def chosen(name: str | None = None) -> BoardFacts:
-    """Return the board asked for; without a name that of ETHOSU_BOARD, else MPS3_AN547."""
+    """Return the board asked for; without a name that of ETHOSU_BOARD, else the default."""
     return load(name or os.environ.get(VARIABLE) or DEFAULT)
 
 
@@ -134,21 +134,18 @@ def load(name: str) -> BoardFacts:
     """Read what is known of a board; InputError when there is none of that name."""
     folder, _, variant = name.partition("-")
     path = _folder() / folder / FILE
-    found = _names_in(path.parent) if path in files(FILE) else []
+    found = _names_in(path) if path in files(FILE) else []
     if name not in found:
         raise InputError(f"there is no board {name!r}; there are {', '.join(found or names())}")
-    table = _table(path)
-    if variant:
-        table = _over(table, table["variants"][variant])
     try:
-        return _facts(name, table)
+        return _facts(name, board_files.choose(_table(path), variant))
     except (KeyError, TypeError, ValueError) as error:
         raise SetupError(f"{path}: {name} lacks or misspells {error}") from None
 
 
 def files(name: str) -> list[Path]:
     """The files of this name in the folders of boards, where there are any."""
-    return sorted(_folder().glob(f"*/{name}"))
+    return board_files.files(paths.root(), name)
 
 
 def add_option(
@@ -175,34 +172,33 @@ def _folder() -> Path:
     return paths.root() / "boards"
 
 
-def _names_in(folder: Path) -> list[str]:
-    variants = _table(folder / FILE).get("variants", {})
-    return [f"{folder.name}-{variant}" for variant in variants] or [folder.name]
+def _names_in(path: Path) -> list[str]:
+    return board_files.variants(path.parent.name, _table(path))
 
 
 def _table(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text())
+        return board_files.read(paths.root(), path)
     except (OSError, tomllib.TOMLDecodeError) as error:
         raise SetupError(f"{path}: {error}") from None
 
 
-def _over(table: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
-    """The table with another one's entries over its own, level by level."""
-    merged = dict(table)
-    for key, value in more.items():
-        below = merged.get(key)
-        merged[key] = (
-            _over(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
-        )
-    return merged
+@cache
+def _vela_folder() -> tempfile.TemporaryDirectory[str]:
+    """Where Vela's configuration files are while this process runs."""
+    return tempfile.TemporaryDirectory(prefix="ethosu-boards-")
+
+
+def _vela_facts(name: str, table: Mapping[str, Any]) -> VelaFacts:
+    """Write what `table` says as the file that Vela reads."""
+    entries = "".join(f"{key}={value}\n" for key, value in table.get("system", {}).items())
+    path = Path(_vela_folder().name) / f"{name}.ini"
+    path.write_text(f"[System_Config.{table['system_config']}]\n{entries}" if entries else "")
+    return VelaFacts(path, table["system_config"], table["memory_mode"])
 
 
 def _facts(name: str, table: dict[str, Any]) -> BoardFacts:
     qemu, vela = table.get("qemu"), table.get("vela")
-    if vela:
-        config = vela.get("config", f"boards/{name.partition('-')[0]}/{VELA_FILE}")
-        vela = VelaFacts(**(vela | {"config": paths.root() / config}))
     return BoardFacts(
         name=name,
         title=table["title"],
@@ -220,7 +216,7 @@ def _facts(name: str, table: dict[str, Any]) -> BoardFacts:
             memories={memory: Span(**span) for memory, span in qemu["memories"].items()},
             romfs=Span(**qemu["romfs"]) if "romfs" in qemu else None,
         ),
-        vela=vela,
+        vela=_vela_facts(name, vela) if vela else None,
         flash=table.get("flash", {}),
         silicon=table.get("silicon", False),
         emulated=table.get("emulated", False),

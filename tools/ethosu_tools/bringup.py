@@ -118,7 +118,7 @@ _answer = (_same, _stat[0] * _stat[3])
 
 
 class CheckError(Exception):
-    """A check found what is wrong; its text says what was found and what was expected."""
+    """A check failed; the text says what was found and what was expected."""
 
 
 @dataclass
@@ -133,7 +133,7 @@ class Bench:
 
 @dataclass(frozen=True)
 class Check:
-    """One check; `run` returns what it saw. It needs another one to have passed, or none.
+    """One check; `run` returns its finding. It may need another check to have passed.
 
     `advice` has what a failure means, by a pattern in the text of that failure.
     """
@@ -147,7 +147,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a check."""
+    """Result of a check."""
 
     check: Check
     state: str
@@ -315,14 +315,15 @@ CHECKS = (
         {
             r"\*\*\* Fault": "The firmware starts, and faults before its prompt. The report names "
             "the address and the place in the code. Forbidden access: the address is in no row of "
-            "memories[] in board.c, or its row does not allow it (.cpu). Bus error: nothing is "
+            "`memories` in board.toml, or its row does not allow it (`cpu`). Bus error: nothing is "
             "there, or its clock or power is off: board_init().",
-            r"\*\*\* Fatal": "The firmware starts, and ends before its prompt: memories[] in "
-            "board.c and the symbols in memory.ld do not agree. The sentence names the symbol.",
+            r"\*\*\* Fatal": "The firmware starts, and ends before its prompt: `memories` in "
+            "board.toml and `heap`, `romfs`, `ramdisk` or `disk` there do not agree. The sentence "
+            "names the symbol in memory.ld.",
             "sent: nothing": "The image is not where the chip starts, the UART's pins, clock or "
             "baud rate are wrong, or it is another port.",
             "sent: ": "Unreadable characters: the UART's clock is not the one that the divisor was "
-            "computed for, or the baud rate differs (BOARD_UART_BAUD). Readable text: another "
+            "computed for, or the baud rate differs (`baud`). Readable text: another "
             "program runs there, or the UART receives nothing.",
             "came back changed|damaged": "The receive interrupt comes too late, or has too low a "
             "priority: bytes are lost.",
@@ -335,9 +336,9 @@ CHECKS = (
         "the NPU answers, and is the right one",
         {
             "is empty": "Its clock or power is off, its reset is held, or its address is wrong: "
-            "board_init() and npus[] in board.c.",
+            "board_init() and `npu_registers` in board.toml.",
             "the NPU is": "If that is another board than --board names, name the right one. Else "
-            "it is another core's NPU, or another chip: npus[] in board.c, npus in board.toml.",
+            "it is another core's NPU, or another chip: `npus` and `npu_registers` in board.toml.",
         },
         _npu,
         "prompt",
@@ -346,14 +347,14 @@ CHECKS = (
         "interrupt",
         "the NPU's interrupt arrives",
         {
-            "no interrupt came": "Its number in npus[] in board.c is wrong, BOARD_IRQ_COUNT is too "
-            "small, or VECTORS is not aligned.",
+            "no interrupt came": "Its number in `npu_registers` in board.toml is wrong, "
+            "`interrupts` there has too few, or VECTORS is not aligned.",
             "took longer": "The NPU still runs: it has no clock, or a bus does not answer it.",
-            "can't see": "The heap is in memory that the NPU does not reach: move _gc_heap_start "
-            "in memory.ld, or correct `masters` in the row of that memory in board.c.",
+            "can't see": "The heap is in memory that the NPU does not reach: move `heap` in "
+            "board.toml, or correct `masters` in the row of that memory.",
             "bus error": "The NPU cannot read its commands in the heap: `masters`, `npu_address` "
-            "and `port` in the row of that memory in board.c, `secure` and `privileged` in "
-            "npus[].",
+            "and `port` in the row of that memory in board.toml, `secure` and `privileged` in "
+            "`npu_registers`.",
         },
         _interrupt,
         "npu",
@@ -365,8 +366,8 @@ CHECKS = (
             "bus error": "The NPU does not reach that memory (`masters`), sees it at another "
             "address (`npu_address`), or a protection controller refuses it (`secure`, "
             "`privileged`).",
-            "copied wrongly": "The CPU caches that memory otherwise than board.c says: `cache` in "
-            "its row.",
+            "copied wrongly": "The CPU caches that memory otherwise than board.toml says: `cache` "
+            "in its row.",
         },
         _memory,
         "interrupt",
@@ -387,9 +388,10 @@ CHECKS = (
         {
             "'errors'": "The controller has no clock, is not secure, or does not see a memory of "
             "the test. The firmware works meanwhile: the CPU copies what the controller did not.",
-            "'timeouts'": "Its interrupt does not arrive: dma_board in board.c. The firmware works "
+            "'timeouts'": "Its interrupt does not arrive: [dma] in board.toml. The firmware works "
             "meanwhile: the CPU copies what the controller did not.",
-            "wrong copies": "The caches are not cleaned or discarded for it: `cache` in board.c.",
+            "wrong copies": "The caches are not cleaned or discarded for it: `cache` in "
+            "board.toml.",
         },
         _copy,
         "prompt",
@@ -398,7 +400,7 @@ CHECKS = (
         "rom",
         "the ROM file system is there",
         {
-            "": "_romfs_start in memory.ld or romfs in board.toml is wrong, or the memory behind "
+            "": "`romfs` in board.toml is wrong, or the memory behind "
             "it is not mapped or not powered.",
         },
         _rom,
@@ -427,7 +429,7 @@ CHECKS = (
         "machine.reset() comes back, and its cause is known",
         {
             r"reset_cause\(\)": "The memory in which the firmware keeps the cause is cleared by "
-            "the chip's boot code (.noinit in memory.ld).",
+            "the chip's boot code (the region with .noinit).",
             "": "The chip's boot code does not start the image again.",
         },
         _reset,
@@ -437,7 +439,7 @@ CHECKS = (
 
 
 def run(connect: Callable[[], Board], facts: BoardFacts | None = None) -> Iterator[Outcome]:
-    """Yield what becomes of each check, as soon as it is known; the board is closed at the end."""
+    """Yield the outcome of each check as soon as it is known; closes the board at the end."""
     passed: set[str] = set()
     bench = None
     gone = ""
@@ -461,7 +463,7 @@ def run(connect: Callable[[], Board], facts: BoardFacts | None = None) -> Iterat
 
 
 def _settle(bench: Bench | None, error: Exception) -> str:
-    """Find the prompt again after a failure; else say why nothing more can be run."""
+    """Return to the prompt after a failure; otherwise, the reason why no more checks can run."""
     if bench is None:
         return "it needs prompt"
     if not isinstance(error, BoardTimeoutError | BoardLinkError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a pasted error or fault report means: which layer of the model, which operator, what cause.
+"""Explains a pasted error or fault report: the layer of the model, the operator, the cause.
 
 Each row of _KINDS is a form of message, with the function that reads it. Sentences of the driver
 come from modules/ethosu/driver/include/ethosu_errors.def, those of the runtime from
@@ -35,14 +35,14 @@ _CHANNELS = {
     8: "an output feature map",
     9: "what a DMA writes",
 }
-RUNNING = "the NPU was still at work: is its clock slow, or timeout_ms short?"
+RUNNING = "the NPU was still running: is its clock slow, or timeout_ms short?"
 _VECTORS = 0x400  # no code is below: lr holds another number then
 _LINKER = "arm-none-eabi-addr2line"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One message that was understood; `layer`: operators of the model before compiling."""
+    """One decoded message; `layer` names operators of the model before compiling."""
 
     message: str
     layer: str | None
@@ -57,7 +57,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Context:
-    """What messages are looked up in."""
+    """Sources for looking up messages."""
 
     model: Path
     names: Names
@@ -72,7 +72,7 @@ class Context:
 
 
 def decode(text: str, model: Path, firmware: Path | None = None) -> list[Finding]:
-    """Understand what can be understood of a text, in its order.
+    """Decode all known messages of a text, in order.
 
     `firmware` is the .elf that a fault report's addresses are looked up in.
     """
@@ -94,7 +94,7 @@ def decode(text: str, model: Path, firmware: Path | None = None) -> list[Finding
 
 
 def status(value: int) -> tuple[str, str]:
-    """A value of STATUS in words, and what is most often behind it."""
+    """Description of a STATUS value, and its most common cause."""
     bits = [row for bit, row in STATUS.items() if value >> bit & 1]
     if not bits:
         return ("running", RUNNING) if value & 1 else ("no error bit", "")
@@ -106,7 +106,7 @@ def status(value: int) -> tuple[str, str]:
 
 
 def _npu(match: re.Match[str], context: Context) -> Iterator[Finding]:
-    """The NPU stopped, or took too long."""
+    """The NPU stopped or timed out."""
     said = match.groupdict()
     layer = said.get("name") or None
     if layer is None and said.get("byte"):
@@ -116,7 +116,7 @@ def _npu(match: re.Match[str], context: Context) -> Iterator[Finding]:
 
 
 def _on_npu(layer: str | None) -> str:
-    """The operator of a layer, whose name has it behind its number; on the NPU it is a part."""
+    """The operator type in a layer's name; on the NPU it is part of an ethos-u operator."""
     kind = re.match(r"\d+ (\w+)", layer or "")
     return f"{kind[1]}, in an ethos-u operator" if kind else "ethos-u"
 
@@ -153,7 +153,7 @@ def _memory(match: re.Match[str], context: Context) -> Iterator[Finding]:
 
 
 def _fault(match: re.Match[str], context: Context) -> Iterator[Finding]:
-    """A fault of the CPU: code, not the model, was at work."""
+    """A fault of the CPU, in code rather than in the model."""
     report = match[0]
     causes = re.findall(r"^ +cause: (.+?)$", report, re.MULTILINE)
     address = re.search(r"^ +address: (0x[0-9a-f]+)", report, re.MULTILINE)

@@ -13,6 +13,10 @@
 | 130 | stopped with Ctrl-C |
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
 from .ui import visible
 
 
@@ -85,3 +89,12 @@ class MismatchError(ToolError):
     """A result differs from the reference."""
 
     exit_code = 6
+
+
+@contextmanager
+def named_as(name: Path | str, path: Path) -> Iterator[None]:
+    """In errors about `path`, which a command has made, name the file that its user knows."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(str(error).replace(str(path), str(name))) from error

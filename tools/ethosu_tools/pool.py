@@ -35,7 +35,7 @@ from .locks import Lock, LockedError, waiting
 
 QEMU = "qemu"
 _LOOK_S = 0.05
-# What a board says of itself; a stock firmware has no module `ethosu`.
+# Identifies a board; stock firmware has no module `ethosu`.
 _ASK = """\
 import os
 try:
@@ -48,7 +48,7 @@ _answer = _answer, os.uname()[3], os.uname()[4]
 
 
 class NoBoardError(BoardError):
-    """The pool has a board of that kind, but it cannot be had."""
+    """The pool has a board of that kind, but it is not available."""
 
 
 class NoSuchBoardError(InputError):
@@ -57,7 +57,7 @@ class NoSuchBoardError(InputError):
 
 @dataclass(frozen=True)
 class Needs:
-    """What a test asks of a board; None, and no tag: any."""
+    """Requirements of a test; None, and no tags: any board."""
 
     npu: str | None = None
     board: str | None = None
@@ -70,7 +70,7 @@ class Needs:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a board is, and what it is said to be."""
+    """A board of the pool: its port, and its declared properties."""
 
     port: str = QEMU
     name: str = ""
@@ -81,17 +81,17 @@ class Place:
 
     @property
     def title(self) -> str:
-        """How reports call it."""
+        """Its name in reports."""
         return self.name or (self.port if self.is_real else self._facts.name)
 
     @property
     def is_real(self) -> bool:
-        """Is it no emulated one?"""
+        """Is it a real board?"""
         return self.port != QEMU
 
     @property
     def locked(self) -> str:
-        """What is locked by whoever has it; "": there is one for each."""
+        """Name of the lock that its user holds; "" if each worker has a board of its own."""
         return self.port if self.is_real else self.lock
 
     @property
@@ -99,7 +99,7 @@ class Place:
         return boards.chosen(self.board)
 
     def fits(self, needs: Needs) -> bool:
-        """Can it be what a test asks for? A real board may have any NPU until it was asked."""
+        """Can it meet these requirements? A real board may have any NPU until it is queried."""
         if not needs.tags <= self.tags or (needs.board and needs.board != self._board()):
             return False
         if needs.npu is None or self.npu:
@@ -109,7 +109,7 @@ class Place:
 
     @property
     def own_npu(self) -> str | None:
-        """The NPU that it is said to have; an emulated one may get another for a test."""
+        """Its declared NPU; an emulated board may get another one for a test."""
         return self.npu or (None if self.is_real else self._facts.npus[0])
 
     def _board(self) -> str | None:
@@ -117,10 +117,10 @@ class Place:
 
 
 class Taken:
-    """A board that is ours for now."""
+    """A board in use by this process."""
 
     def __init__(self, place: Place, npu: str | None) -> None:
-        """Open or start it, and look at what it is."""
+        """Open or start it, and identify it."""
         self.place = place
         with ExitStack() as opened:
             self._lock = Lock(place.lock, place.title) if place.lock else None
@@ -132,7 +132,7 @@ class Taken:
             self.close = opened.pop_all().close
 
     def wanted(self) -> bool:
-        """Does another worker of this run of pytest wait for it?"""
+        """Is another worker of this pytest run waiting for it?"""
         return self._lock.wanted() if self._lock else self.board.wanted()
 
     def _look(self) -> tuple[list[str], str, str]:
@@ -143,12 +143,12 @@ class Taken:
         return npus, str(firmware), str(machine)
 
     def fits(self, needs: Needs) -> bool:
-        """Is it what a test asks for? An emulated board has its own NPU if no other was asked."""
+        """Does it meet these requirements? Without a request, an emulated board has its own NPU."""
         npu = needs.npu or (None if self.place.is_real else self.place.own_npu)
         return self.place.fits(needs) and (npu is None or npu in self.npus)
 
     def revive(self) -> None:
-        """Have it at a fresh interpreter; BoardError when it does not come back."""
+        """Restart its interpreter; BoardError if it does not respond."""
         try:
             self.board.soft_reset()
         except BoardError:
@@ -182,16 +182,16 @@ class Pool:
         return self._taken
 
     def release(self) -> None:
-        """Let others have the boards."""
+        """Release the boards."""
         while self._taken:
             self._taken.pop().close()
 
     def put_aside(self, place: Place, reason: str) -> None:
-        """Use this board no more."""
+        """Exclude this board from the run."""
         self.aside[place.title] = reason
 
     def _alive(self, taken: Taken) -> bool:
-        """Bring a board back from what the last test did to it; an emulated one may start anew."""
+        """Recover a board after a test; an emulated one may be restarted."""
         try:
             taken.revive()
         except BoardError as error:
@@ -202,7 +202,7 @@ class Pool:
         return True
 
     def _take_all(self, needs: Sequence[Needs]) -> list[Taken]:
-        """All or none: who holds one and waits for another would hold up others."""
+        """Take all boards or none, so that no worker holds one while it waits for another."""
         start = time.monotonic()
         while True:
             with ExitStack() as stack:
@@ -232,7 +232,7 @@ class Pool:
             time.sleep(_LOOK_S)
 
     def _take(self, need: Needs, found: Sequence[Taken], locked: list[LockedError]) -> Taken | None:
-        """The first board that can be had; None when others have all of them."""
+        """The first available board; None if others use all of them."""
         mine = {taken.place for taken in found if taken.place.locked}
         places = [place for place in self._candidates(need) if place not in mine]
         for place in sorted(places, key=lambda place: not self._has(place, need.npu)):

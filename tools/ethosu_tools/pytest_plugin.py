@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from . import pytest_report
+from . import board_files, pytest_report
 
 if TYPE_CHECKING:
     from .board import Board
@@ -53,7 +53,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--ethosu-board",
         metavar="BOARD",
-        help="board to emulate (default: $ETHOSU_BOARD, else MPS3_AN547)",
+        help=f"board to emulate (default: $ETHOSU_BOARD, else {board_files.DEFAULT})",
     )
     group.addoption("--ethosu-npu", metavar="NPU", help="NPU that the board must have")
     group.addoption(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the NPU does in an inference: its operations, their feature maps and memory traffic.
+"""Operations of the NPU in an inference, their feature maps and memory traffic.
 
 `Simulation.observe` (sim.py) gives one Operation after another.
 """
@@ -29,6 +29,17 @@ MODES: dict[str, dict[int, str]] = {
     "NPU_OP_RESIZE": {0: "BILINEAR", 1: "REPLICATE", 2: "NEAREST"},
     "NPU_OP_ELEMENTWISE": dict(enumerate(_SIMPLE)) | _COMPARE | _BITS,
 }
+
+
+def _values(raw: Any) -> dict[str, Any]:
+    """Fields of a C structure by name; arrays as tuples."""
+    values = {name: getattr(raw, name) for name in dir(raw)}
+    arrays = {
+        name
+        for name, each in values.items()
+        if isinstance(each, ffi().CData) and ffi().typeof(each).kind == "array"
+    }
+    return {name: tuple(each) if name in arrays else each for name, each in values.items()}
 
 
 @dataclass(frozen=True)
@@ -104,15 +115,7 @@ class Costs:
     @classmethod
     def from_c(cls, raw: Any) -> Costs:
         """Translate the C structure."""
-        return cls(
-            mac=raw.mac,
-            output=raw.output,
-            issue=raw.issue,
-            start=raw.start,
-            copy=raw.copy,
-            port=tuple(raw.port),
-            memory=tuple(raw.memory),
-        )
+        return cls(**_values(raw))
 
 
 @dataclass(frozen=True)
@@ -142,32 +145,20 @@ class Operation:
     @classmethod
     def from_c(cls, raw: Any) -> Operation:
         """Translate the C structure."""
-        return cls(
-            index=raw.index,
-            command=raw.command,
-            offset=raw.offset,
-            name=ffi().string(raw.name).decode(),
-            param=raw.param,
-            ifm=FeatureMap.from_c(raw.ifm),
-            ifm2=FeatureMap.from_c(raw.ifm2),
-            ofm=FeatureMap.from_c(raw.ofm),
-            kernel=(raw.kernel_height, raw.kernel_width),
-            macs=raw.macs,
-            cycles=raw.cycles,
-            costs=Costs.from_c(raw.costs),
-            commands=raw.commands,
-            read=tuple(raw.read),
-            written=tuple(raw.written),
-        )
+        fields = _values(raw)
+        kernel = fields.pop("kernel_height"), fields.pop("kernel_width")
+        maps = {name: FeatureMap.from_c(fields[name]) for name in ("ifm", "ifm2", "ofm")}
+        name, costs = ffi().string(raw.name).decode(), Costs.from_c(raw.costs)
+        return cls(**fields | maps | {"name": name, "costs": costs, "kernel": kernel})
 
     @property
     def mode(self) -> str | None:
-        """Name of the operation's mode, None when it has none."""
+        """Name of the operation's mode; None if it has no modes."""
         return MODES.get(self.name, {}).get(self.param)
 
     @property
     def kind(self) -> str:
-        """What it does, in the words of commands: "CONV", "ELEMENTWISE ADD"."""
+        """Name and mode of the command: "CONV", "ELEMENTWISE ADD"."""
         return f"{self.name.removeprefix('NPU_OP_')} {self.mode or ''}".strip()
 
     def as_dict(self) -> dict[str, Any]:

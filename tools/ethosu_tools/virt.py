@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """QEMU's machine for Linux, virt, with an NPU: a kernel finds it by the device tree made here.
 
-Where NPU and SRAM are: tools/qemu_plugin/boards/virt.c. What the kernel's driver looks for: its
+Where NPU and SRAM are: tools/qemu_plugin/boards/virt.toml. What the kernel's driver looks for: its
 binding, Documentation/devicetree/bindings/npu/arm,ethos.yaml.
 """
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * The boards that the plugin emulates: one table each, in boards/. A new board
- * is a new file there, and a line in boards.def.
+ * The boards that the plugin emulates: board_table.py generates their tables
+ * from the files in boards/.
  */
 #ifndef BOARD_H
 #define BOARD_H
@@ -82,13 +82,14 @@ struct board {
     bool open;                     /**< the memories take non-secure accesses of the NPU, too */
 };
 
+/** All boards; the first is the default. */
+extern const struct board boards[];
+extern const size_t board_count;
+
 /** The board that this process emulates. */
 const struct board *board(void);
 
 /** Emulate the board of that name. False: there is none. */
 bool board_choose(const char *name);
-
-/** Name of each board in turn, `index` counts from 0; NULL: there are no more. */
-const char *board_name(size_t index);
 
 #endif

@@ -1,35 +1,85 @@
 // SPDX-License-Identifier: MIT
-/** The fast console: two FIFOs between the guest and one client on the host. */
+/**
+ * The fast console: two FIFOs between the guest and one client on a pseudo
+ * terminal of our own (README.md says why not QEMU's).
+ *
+ * The kernel tells by a hang-up condition whether a client has the terminal
+ * open, and reports it without pause while none has: so the terminal is looked
+ * at only when inotify says that it was opened or closed.
+ */
 #include "console.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
+#include <termios.h>
 #include <unistd.h>
 
-#include "console_endpoint.h"
 #include "fifo.h"
 #include "message.h"
 #include "qemu_api.h"
 
-static const struct console_endpoint_kind *const kinds[] = {&console_pty, &console_unix};
-#define KIND_COUNT (sizeof kinds / sizeof kinds[0])
-
 static struct {
-    struct console_endpoint endpoint; /**< kind NULL: there is no console */
+    char path[64]; /**< of the terminal; "": there is no console */
+    int terminal;
+    int watch; /**< inotify: becomes readable when the terminal is opened or closed */
     console_changed changed;
     void *context;
     struct fifo to_guest;
     struct fifo to_client;
-    bool client;     /**< one has the place open now */
-    bool had_client; /**< one had it open at some time */
-    bool bytes_left; /**< the client, or one that has just gone, may have sent more */
-    size_t to_lose;  /**< bytes of the client that shall not arrive */
-    bool watched, reading, writing; /**< what QEMU's main loop looks at for us */
+    bool client;           /**< one has the terminal open now */
+    bool had_client;       /**< one had it open at some time */
+    bool bytes_left;       /**< the client, or one that has just gone, may have sent more */
+    size_t to_lose;        /**< bytes of the client that shall not arrive */
+    bool reading, writing; /**< what QEMU's main loop looks at for us */
 } console;
 
 /** Ask QEMU's main loop for just what can go on now, so that it sleeps otherwise. */
 static void update_handlers(void);
+
+/* --- The terminal ----------------------------------------------------------- */
+
+/** Raw bytes in both directions, and nothing left of what the last client did not read. */
+static bool refresh_terminal(const char *path)
+{
+    int terminal = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (terminal < 0) {
+        return false;
+    }
+    struct termios settings;
+    bool right = tcgetattr(terminal, &settings) == 0;
+    cfmakeraw(&settings);
+    right = right && tcsetattr(terminal, TCSANOW, &settings) == 0;
+    tcflush(terminal, TCIFLUSH);
+    close(terminal);
+    return right;
+}
+
+static bool open_terminal(void)
+{
+    console.terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+    if (console.terminal < 0 || grantpt(console.terminal) < 0 || unlockpt(console.terminal) < 0 ||
+        ptsname_r(console.terminal, console.path, sizeof console.path) != 0) {
+        return false;
+    }
+    console.watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    // Opening and closing it once also starts the hang-up condition.
+    return refresh_terminal(console.path) &&
+           inotify_add_watch(console.watch, console.path, IN_OPEN | IN_CLOSE) >= 0;
+}
+
+/** Does a client have it open? */
+static bool is_open(void)
+{
+    char events[4096];
+    while (read(console.watch, events, sizeof events) > 0) {
+    }
+    struct pollfd terminal = {.fd = console.terminal};
+    return poll(&terminal, 1, 0) == 0;
+}
 
 /* --- Bytes ---------------------------------------------------------------- */
 
@@ -44,7 +94,7 @@ static void end_of_bytes(void)
     client_left();
     console.bytes_left = false;
     update_handlers();
-    console.endpoint.kind->forget(&console.endpoint);
+    refresh_terminal(console.path);
 }
 
 /** Read what fits. Ends with the FIFO full, nothing there, or the client gone. */
@@ -54,7 +104,7 @@ static void pump_to_guest(void)
     while (console.bytes_left && (room = fifo_room(&console.to_guest)) > 0) {
         uint8_t bytes[4096];
         size_t wanted = room < sizeof bytes ? room : sizeof bytes;
-        ssize_t got = read(console.endpoint.data, bytes, wanted);
+        ssize_t got = read(console.terminal, bytes, wanted);
         if (got > 0) {
             size_t lost = console.to_lose < (size_t)got ? console.to_lose : (size_t)got;
             console.to_lose -= lost;
@@ -72,7 +122,7 @@ static void pump_to_client(void)
     const uint8_t *bytes;
     size_t size;
     while (console.client && (size = fifo_peek(&console.to_client, &bytes)) > 0) {
-        ssize_t put = write(console.endpoint.data, bytes, size);
+        ssize_t put = write(console.terminal, bytes, size);
         if (put > 0) {
             fifo_drop(&console.to_client, (size_t)put);
         } else if (put < 0 && errno != EAGAIN && errno != EINTR) {
@@ -98,13 +148,13 @@ static void pump(void *opaque)
 /** A client came or went. */
 static void attend(void *opaque)
 {
-    bool present = console.endpoint.kind->attend(&console.endpoint);
+    bool present = is_open();
     if (present) {
         console.client = console.had_client = true;
     } else if (console.client) {
         client_left();
     }
-    struct pollfd data = {.fd = console.endpoint.data, .events = POLLIN};
+    struct pollfd data = {.fd = console.terminal, .events = POLLIN};
     bool sent_before_it_left = poll(&data, 1, 0) > 0 && (data.revents & POLLIN);
     console.bytes_left = console.bytes_left || present || sent_before_it_left;
     pump(opaque);
@@ -112,17 +162,11 @@ static void attend(void *opaque)
 
 static void update_handlers(void)
 {
-    const struct console_endpoint *endpoint = &console.endpoint;
-    bool watched = !(endpoint->kind->next_client_waits && console.bytes_left);
     bool reading = console.bytes_left && fifo_room(&console.to_guest) > 0;
     bool writing = console.client && fifo_used(&console.to_client) > 0;
-    if (watched != console.watched) {
-        qemu_set_fd_handler(endpoint->watch, watched ? attend : NULL, NULL, NULL);
-    }
     if (reading != console.reading || writing != console.writing) {
-        qemu_set_fd_handler(endpoint->data, reading ? pump : NULL, writing ? pump : NULL, NULL);
+        qemu_set_fd_handler(console.terminal, reading ? pump : NULL, writing ? pump : NULL, NULL);
     }
-    console.watched = watched;
     console.reading = reading;
     console.writing = writing;
 }
@@ -131,7 +175,7 @@ static void update_handlers(void)
 
 bool console_exists(void)
 {
-    return console.endpoint.kind;
+    return console.path[0] != 0;
 }
 
 bool console_has_client(void)
@@ -217,27 +261,15 @@ bool console_inject(const char *fault, unsigned count)
     return false;
 }
 
-/* --- Open and close --------------------------------------------------------- */
+/* --- Open ------------------------------------------------------------------- */
 
-static const struct console_endpoint_kind *find_kind(const char *argument)
+bool console_open(void)
 {
-    for (size_t i = 0; i < KIND_COUNT; i++) {
-        if (strncmp(argument, kinds[i]->prefix, strlen(kinds[i]->prefix)) == 0) {
-            return kinds[i];
-        }
-    }
-    return NULL;
-}
-
-bool console_open(const char *argument)
-{
-    const struct console_endpoint_kind *kind = find_kind(argument);
-    if (!kind) {
-        message(MESSAGE_NONE, "console=%s: expected pty or unix:PATH", argument);
+    if (!open_terminal()) {
+        message(MESSAGE_NONE, "the host gives no pseudo terminal: %s", strerror(errno));
         return false;
     }
-    console.endpoint = (struct console_endpoint){.kind = kind, .watch = -1, .data = -1};
-    return kind->open(&console.endpoint, argument + strlen(kind->prefix));
+    return true;
 }
 
 void console_start(console_changed changed, void *context)
@@ -245,14 +277,8 @@ void console_start(console_changed changed, void *context)
     console.changed = changed;
     console.context = context;
     if (console_exists()) {
+        qemu_set_fd_handler(console.watch, attend, NULL, NULL);
         update_handlers();
-        message(MESSAGE_NONE, "console %s", console.endpoint.path);
-    }
-}
-
-void console_close(void)
-{
-    if (console_exists() && console.endpoint.kind->remove) {
-        console.endpoint.kind->remove(&console.endpoint);
+        message(MESSAGE_NONE, "console %s", console.path);
     }
 }

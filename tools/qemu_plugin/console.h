@@ -17,13 +17,10 @@
 /** Called whenever bytes came in or room came free. */
 typedef void (*console_changed)(void *context);
 
-/**
- * Open the host's end, "pty" or "unix:PATH", and print where it is.
- * False: it cannot be, and an error was printed.
- */
-bool console_open(const char *argument);
+/** Open the host's end, a pseudo terminal. False: it cannot be, and an error was printed. */
+bool console_open(void);
 
-/** Begin to serve clients: once QEMU's main loop is there. */
+/** Begin to serve clients, and print where: once QEMU's main loop is there. */
 void console_start(console_changed changed, void *context);
 
 /** Is there a console at all? If not, sending drops and nothing is ever received. */
@@ -48,8 +45,5 @@ bool console_has_client(void);
  * @return  false: no such fault
  */
 bool console_inject(const char *fault, unsigned count);
-
-/** The process is about to exit. */
-void console_close(void);
 
 #endif

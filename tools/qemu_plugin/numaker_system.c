@@ -18,8 +18,9 @@
 #include "message.h"
 #include "qemu_api.h"
 
-#define BASE 0x40000000u
 #define SIZE 0x3000u
+
+static uint32_t registers_base;
 
 /** Offsets: SYS at 0x0000, CLK at 0x1000, PMC at 0x2000. */
 enum system_register {
@@ -81,12 +82,12 @@ static struct {
 
 static uint32_t get(uint32_t offset)
 {
-    return machine_none_recall(BASE + offset);
+    return machine_none_recall(registers_base + offset);
 }
 
 static void set(uint32_t offset, uint32_t value)
 {
-    machine_none_remember(BASE + offset, value);
+    machine_none_remember(registers_base + offset, value);
 }
 
 bool numaker_system_unlocked(void)
@@ -234,7 +235,7 @@ static void write_register(void *context, uint32_t offset, uint32_t value)
         return;
     }
     if (is_protected(offset) && !numaker_system_unlocked()) {
-        message(MESSAGE_GUEST_ERROR, "system: register 0x%08x is locked", BASE + offset);
+        message(MESSAGE_GUEST_ERROR, "system: register 0x%08x is locked", registers_base + offset);
         return;
     }
     bool set_before = offset == CLK_APLL0CTL || offset == CLK_APLL0SEL;
@@ -266,14 +267,15 @@ static void reset(void *opaque)
     update_srams();
 }
 
-void numaker_system_create(void)
+void numaker_system_create(uint32_t base)
 {
+    registers_base = base;
     for (size_t i = 0; i < SRAM_COUNT; i++) {
         machine_map_hole((MemoryRegion *)srams[i].hole, srams[i].name, srams[i].base,
                          srams[i].size);
     }
     machine_map(&(struct machine_window){.name = "system",
-                                         .base = BASE,
+                                         .base = base,
                                          .size = SIZE,
                                          .read = read_register,
                                          .write = write_register},

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** Make them, over registers that only remember. Big lock. */
-void numaker_system_create(void);
+/** Make them from `base` on, over registers that only remember. Big lock. */
+void numaker_system_create(uint32_t base);
 
 /** Has the guest unlocked the protected registers? */
 bool numaker_system_unlocked(void);

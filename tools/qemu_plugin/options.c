@@ -24,9 +24,9 @@ static const char *board_values(void)
 {
     static char text[256];
     size_t used = 0;
-    for (size_t i = 0; board_name(i) && used < sizeof text; i++) {
-        used +=
-            (size_t)snprintf(text + used, sizeof text - used, "%s%s", i ? ", " : "", board_name(i));
+    for (size_t i = 0; i < board_count && used < sizeof text; i++) {
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i ? ", " : "",
+                                 boards[i].name);
     }
     return text;
 }
@@ -82,8 +82,8 @@ static const char *read_npu_memory(struct options *options, const char *value)
 
 static const char *read_console(struct options *options, const char *value)
 {
-    options->console = value;
-    return *value ? NULL : "pty or unix:PATH"; // the console itself judges the rest
+    options->console = strcmp(value, "pty") == 0;
+    return options->console ? NULL : "pty";
 }
 
 /** The devices, which do not exist yet, judge the name. */

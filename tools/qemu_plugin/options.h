@@ -17,7 +17,7 @@ struct options {
     struct npu_timing timing;
     struct coherence_mode coherence;
     struct guest_memory_file memories[BOARD_MEMORIES_MAX + 1];
-    const char *console;                        /**< NULL: none */
+    bool console;
     const char *faults[OPTIONS_MAX_FAULTS + 1]; /**< to inject from the start; NULL ends them */
 };
 

@@ -105,7 +105,6 @@ static void on_exit_of_qemu(Notifier *notifier, void *data)
             npu_device_stop(npus[i]);
         }
     }
-    console_close();
 }
 
 /** What a machine that QEMU has lacks of the board's memories; machine "none" has them already. */
@@ -175,7 +174,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int count,
     if (board()->chip && !machine_none_prepare()) {
         return -1;
     }
-    if (options.console && !console_open(options.console)) {
+    if (options.console && !console_open()) {
         return -1;
     }
     instruction_count_install();

@@ -6,23 +6,23 @@ nothing but these files, the images, which it runs to measure a copy, and the tr
 a file is listed as not tested.
 """
 
-import json
-import re
-import subprocess
+import contextlib
 import sys
+import tomllib
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from pathlib import Path
 
-from ethosu_tools import boards, paths
+from ethosu_tools import board_files, boards, paths
+
+from host_tests.firmware.drivers import copy_cost
 
 _HEAD = """\
 | board | tests on QEMU 7.2 | on QEMU 10 | DMA of 64 KB, cache off; cache on | text, bytes | lines |
 | --- | --- | --- | --- | --- | --- |"""
 _QEMUS = ("installed", "newer")
 _ENDS = {"error": "errors", "failure": "failed", "skipped": "skipped"}
-_SOURCES = {".c", ".h", ".ld", ".mk", ".toml", ".ini"}
-_CHIP = re.compile(r"^include .*/(firmware/chips/\w+)/", re.M)
+_SOURCES = {".c", ".h", ".toml"}
 
 
 def tests(junit: Path) -> str:
@@ -38,13 +38,9 @@ def tests(junit: Path) -> str:
 
 def copied(name: str) -> str:
     """What a copy by the DMA controller costs, in the CPU's instructions: "1.60 %; 49.7 %"."""
-    shares = []
-    for coherence in ("off", "strict"):
-        options = "--json", "--quiet", "--board", name, "--coherence", coherence
-        command = Path(sys.executable).with_name("ethosu"), "bench", "copy", *options
-        done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
-        shares.append(json.loads(done.stdout)["dma_to_cpu_instruction_ratio_64k"])
-    return "; ".join(f"{100 * share:.2f} %" for share in shares)
+    with contextlib.redirect_stdout(None):
+        found = [copy_cost.measure(name, coherence) for coherence in ("off", "strict")]
+    return "; ".join(f"{100 * each['reference']['ratio']:.2f} %" for each in found)
 
 
 def text_bytes(name: str) -> str:
@@ -55,9 +51,9 @@ def text_bytes(name: str) -> str:
 
 def lines(name: str) -> str:
     """Lines of the board's own folder, and of the chip's, which its boards share: "120 + 300"."""
-    folder = paths.root() / "boards" / name.partition("-")[0]
-    chip = _CHIP.search((folder / "board.mk").read_text())
-    folders = [folder, paths.root() / chip[1]] if chip else [folder]
+    folders = [paths.root() / "boards" / name.partition("-")[0]]
+    chip = tomllib.loads((folders[0] / board_files.FILE).read_text()).get("chip")
+    folders += [paths.root() / board_files.CHIPS / chip] if chip else []
     return " + ".join(
         str(
             sum(

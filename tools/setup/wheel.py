@@ -28,8 +28,7 @@ LIBRARIES = (
 SOURCES = (
     "boards/*/board.toml",
     "boards/*/points.csv",
-    "boards/*/vela.ini",
-    "firmware/chips/*/vela.ini",
+    "firmware/chips/*/chip.toml",
     "build/examples/*",
     "build/library/*.py",
     "modules/openmv/*.py",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** The board: its description, and NPUs with a driver each. */
+/** The board: its description, NPUs with a driver each, and cache hooks. */
 #include "sim_host_internal.h"
 
 static const struct ethosu_npu npus[SIM_HOST_NPU_COUNT] = {
@@ -67,4 +67,22 @@ void sim_host_close(unsigned index)
         ethosu_ext_board_irq_disconnect(index);
         sim_host_destroy(index);
     }
+}
+
+bool ethosu_ext_board_npu_present(size_t index)
+{
+    return index < SIM_HOST_NPU_COUNT && sim_host_npus[index].sim != NULL;
+}
+
+/* ---- the driver's hooks: here, since a linker would take its weak defaults from an archive ----
+ */
+
+void ethosu_flush_dcache(const uint64_t *base, const size_t *size, int count)
+{
+    sim_host_cache_maintain(COHERENCE_CLEAN, base, size, count);
+}
+
+void ethosu_invalidate_dcache(const uint64_t *base, const size_t *size, int count)
+{
+    sim_host_cache_maintain(COHERENCE_DISCARD, base, size, count);
 }

@@ -15,7 +15,7 @@ import wave
 from pathlib import Path
 from typing import NamedTuple
 
-from ethosu_tools import objects
+import discs
 from ethosu_tools.wakeword import speech, words
 
 HERE = Path(__file__).parent
@@ -63,7 +63,7 @@ def make_examples(models: Path) -> None:
     subprocess.run([*command, "mobilenet_v2"], check=True, stdout=subprocess.DEVNULL)
     for name in ("okay_nabu", "hey_jarvis"):
         shutil.copy(words.load(name).model, models / f"{name}.tflite")
-    (models / "discs.tflite").write_bytes(objects.discs_model())
+    (models / "discs.tflite").write_bytes(discs.make_model())
 
 
 def script_of(example: Example) -> str:
@@ -98,7 +98,7 @@ def lay_out_examples(models: Path, page: Path) -> None:
             write_wav(example.recording, example.voice, folder / row["recording"])
         if example.picture:
             row["picture"] = f"{example.name}.png"
-            (folder / row["picture"]).write_bytes(objects.png(objects.discs_picture()))
+            (folder / row["picture"]).write_bytes(discs.png(discs.make_picture()))
         rows.append(row)
     (page / "examples.json").write_text(json.dumps(rows))
 

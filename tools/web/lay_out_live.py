@@ -6,7 +6,8 @@ import shutil
 import sys
 from pathlib import Path
 
-from ethosu_tools import live_rom, paths, romfs
+import live_rom
+from ethosu_tools import paths, romfs
 
 HERE = Path(__file__).parent
 BOARD_JS = paths.web_runner().with_name("board.mjs")

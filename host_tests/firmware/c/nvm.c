@@ -37,7 +37,7 @@ int main(void)
     const struct nvm flash = {.write = nvm_write_plain, .erase = erase, .erase_unit = NVM_CHUNK};
     uint32_t chunk[NVM_CHUNK / 4] = {0};
     npu = sim_host_open(0, "ethos-u55-128");
-    memory = sim_host_alloc(NVM_CHUNK);
+    memory = sim_host_alloc_uncached(NVM_CHUNK); // as fake_cpu.h has it
     bases[0] = (uintptr_t)sim_host_alloc(BYTES);
     bases[1] = (uintptr_t)sim_host_alloc(BYTES);
     if (npu == NULL || ethosu_ext_reserve_this(npu, 0) != 0) {

@@ -1,20 +1,23 @@
 # SPDX-License-Identifier: MIT
 """Drivers that boards share: on this machine, and on each emulated board that has them."""
 
-import re
+from typing import Any
 
-from ethosu_tools import boards, paths
+from ethosu_tools import board_files, boards, paths
 
-
-def sources(board: str) -> str:
-    """The sources of a board: its folder's, and those of its chip, which board.mk includes."""
-    folders = [paths.root() / "boards" / board.partition("-")[0]]
-    included = re.search(r"^include \$\(ROOT\)/(.*)$", (folders[0] / "board.mk").read_text(), re.M)
-    folders += [(paths.root() / included[1]).parent] if included else []
-    files = (path for folder in folders for path in folder.iterdir())
-    return "\n".join(path.read_text() for path in files if path.suffix in {".mk", ".c"})
+from host_tests.kit import matrix
 
 
-WITH_DMA = [
-    name for name in boards.names() if boards.load(name).qemu and "dma_copy.c" in sources(name)
-]
+def table(board: str) -> dict[str, Any]:
+    """What a board's board.toml says, with what it inherits."""
+    folder, _, variant = board.partition("-")
+    path = paths.root() / "boards" / folder / board_files.FILE
+    return board_files.choose(board_files.read(paths.root(), path), variant)
+
+
+EMULATED = [name for name in boards.names() if boards.load(name).qemu]
+WITH_DMA = [name for name in EMULATED if "dma" in table(name)]
+# One board with each controller, in `make test`.
+EACH_DMA = matrix.cases(
+    WITH_DMA, matrix.one_of_each(WITH_DMA, lambda name: table(name)["dma"].get("driver", name))
+)

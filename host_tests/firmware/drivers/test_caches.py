@@ -84,7 +84,8 @@ def _build(repo: Path, driver: str, program: Path, changes: dict[str, tuple[str,
             sources[macro].write_text(text.replace(*changes[name]))
     module = repo / "modules/ethosu"
     folders = (here, repo / "firmware/drivers", module / "driver", module / "driver/include")
-    folders += (repo / "firmware",)
+    folders += (repo / "firmware", repo / "tools/npu_sim")
+    cache = sorted((repo / "tools/npu_sim").glob("coherence*.c"))
     subprocess.run(
         ["gcc", "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Wno-unused-parameter"]
         + ["-Wno-unused-function", "-no-pie"]
@@ -92,7 +93,7 @@ def _build(repo: Path, driver: str, program: Path, changes: dict[str, tuple[str,
         + [f'-D{macro}="{path}"' for macro, path in sources.items()]
         + ([f"-DSHARED={DRIVERS[driver]}"] if DRIVERS[driver] else [])
         + [f"-I{folder}" for folder in folders]
-        + ["-o", program, here / "dma_caches.c", module / "driver/ethosu_memory.c"],
+        + ["-o", program, here / "dma_caches.c", *cache, module / "driver/ethosu_memory.c"],
         check=True,
     )
     return program

@@ -2,7 +2,6 @@
 """Tensors copied by DMA, on each emulated board that has it: sizes, alignments, errors."""
 
 import os
-import re
 import struct
 from collections.abc import Iterator
 
@@ -18,7 +17,7 @@ from host_tests.kit import firmware_image
 from host_tests.modules.ethosu.runtime import board_models
 from host_tests.modules.ethosu.runtime.reference_cases import make_case
 
-from . import WITH_DMA, sources
+from . import EACH_DMA, table
 
 E7 = "ALIF_ENSEMBLE_E7-M55_HP"
 TCM_BYTES = 4096
@@ -50,7 +49,7 @@ def changes():
 SIZES = (0, 1, 31, 32, 735, 4095, 4096, 8191, 16379, 16381, 33000, 65536)
 
 
-@pytest.fixture(scope="module", params=WITH_DMA)
+@pytest.fixture(scope="module", params=EACH_DMA)
 def running(request: pytest.FixtureRequest, each_qemu: None) -> Iterator[QemuBoard]:
     """Each board in turn."""
     with QemuBoard(Machine(board=request.param)) as board:
@@ -75,9 +74,9 @@ def free_tcm(board: str) -> int:
 
 
 def least(board: QemuBoard) -> int:
-    """Bytes from which on the board's folder says that DMA is worth while."""
+    """Bytes from which on board.toml says that DMA is worth while."""
     field = "least" if os.environ[coherence.VARIABLE] == "off" else "least_cached"
-    return int(re.search(rf"\.{field} = (\d+)", sources(name_of(board)))[1])
+    return table(name_of(board))["dma"][field]
 
 
 def test_every_size_and_alignment(copies):

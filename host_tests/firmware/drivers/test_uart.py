@@ -4,17 +4,14 @@
 from collections.abc import Iterator
 
 import pytest
-from ethosu_tools import boards
 from ethosu_tools.board import Board, QemuBoard
 from ethosu_tools.qemu import Machine
 
 from host_tests.firmware.test_uart import flood
 
-from . import sources
+from . import EMULATED, table
 
-WITH_16550 = [
-    name for name in boards.names() if boards.load(name).qemu and "uart_16550.c" in sources(name)
-]
+WITH_16550 = [name for name in EMULATED if table(name)["uart"].get("driver") == "16550"]
 # Base, and the clock that is divided (the pages of the boards); all tools speak 115,200 baud.
 CLOCKS = {
     "ALIF_ENSEMBLE_E7-M55_HP": (0x4901C000, 100_000_000),

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""firmware/template compiles, links and says what a board must say; it runs nowhere."""
+"""firmware/template compiles and links; it runs nowhere."""
 
 import re
 import shutil
 import subprocess
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -12,17 +11,20 @@ from ethosu_tools import boards, flash, paths, vela
 from ethosu_tools.boards import Span
 
 from host_tests.firmware.conftest import build
+from host_tests.kit import firmware_image
 
-FILES = {
-    *("README.md", "board.c", "board.mk", "board.toml", "dma.c"),
-    *("memory.ld", "mpconfigboard.h", "uart.c", "vela.ini"),
-}
+FILES = {"README.md", "board.toml", "dma.c", "init.c", "uart.c"}
 HOOK = "arm_ethos_io_memcpy"
 
 
 @pytest.fixture(scope="module")
 def image(repo) -> Path:
-    return build("TEMPLATE", "BOARD=TEMPLATE", f"BOARD_DIR={repo / 'firmware/template'}")
+    return build(
+        "TEMPLATE-no-emulator",
+        "BOARD=TEMPLATE",
+        f"BOARD_DIR={repo / 'firmware/template'}",
+        "BOARD_EMULATOR=no",
+    )
 
 
 def _run(*command: str | Path) -> str:
@@ -50,26 +52,22 @@ def test_its_copy_is_a_board(copied):
     assert boards.names() == ["COPY"]
 
 
-def test_its_files_name_the_same_places(copied, image, repo):
-    """A number is in several files: each of them is compared with the linked image."""
+def test_what_it_names_twice_agrees(copied, image):
+    """The tools' numbers are those of the linked image."""
     symbols = re.findall(r"^(\w+) A (_\w+)$", _run("arm-none-eabi-nm", image), re.MULTILINE)
     at = {name: int(address, 16) for address, name in symbols}
-    toml = tomllib.loads((repo / "firmware/template/board.toml").read_text())
-    header = (repo / "firmware/template/mpconfigboard.h").read_text()
     assert copied.romfs == Span(at["_romfs_start"], at["_romfs_end"] - at["_romfs_start"] - 256)
-    heap = Span(**toml["heap"])
-    assert (heap.start, heap.end) == (at["_gc_heap_start"], at["_gc_heap_end"])
+    assert (copied.heap.start, copied.heap.end) == (at["_gc_heap_start"], at["_gc_heap_end"])
     assert copied.flash["jlink"]["address"] == min(
         int(start, 16)
         for start in re.findall(
             r"^ +LOAD .* paddr (0x\w+)", _run("arm-none-eabi-objdump", "-p", image), re.MULTILINE
         )
     )
-    assert f"BOARD_EMULATOR_PAGE_BASE {copied.qemu.page:#010X}u".replace("0X", "0x") in header
-    assert f"BOARD_CLOCK_HZ {copied.clock_mhz}000000u" in header
-    (sram,) = copied.qemu.memories.values()
-    assert (sram.start, sram.end) == (at["_sram_start"], at["_sram_end"])
-    assert sram.holds(copied.qemu.window.start, copied.qemu.window.size)
+    (sram,) = (row for row in firmware_image.Image(image).memories if row.name == "SRAM")
+    (shared,) = copied.qemu.memories.values()
+    assert (sram.start, sram.end) == (shared.start, shared.end)
+    assert shared.holds(copied.qemu.window.start, copied.qemu.window.size)
     for name, settings in copied.flash.items():
         assert flash.WAYS[name].check(copied) == settings
 
@@ -82,29 +80,11 @@ def test_a_model_is_compiled_for_its_copy(copied, small_models, tmp_path):
 
 def test_the_page_of_boards_names_each_setting_of_each_way_to_flash(repo):
     page = (repo / "boards/README.md").read_text()
-    table = page.partition("| way |")[2]
+    table = page.partition("| way |")[2].partition("\n\n")[0]
     rows = dict(re.findall(r"^\| `(\w+)` \|(.*)\|$", table, re.MULTILINE))
     for name, way in flash.WAYS.items():
         missing = [key for key in way.settings | way.optional if f"`{key}`" not in rows[name]]
         assert missing == [], name
-
-
-def test_every_field_of_the_table_is_shown(repo):
-    """A field that ethosu_board.h gains is explained to the next board, too."""
-    header = (repo / "modules/ethosu/driver/include/ethosu_board.h").read_text()
-    header = re.sub(r"/\*.*?\*/", "", header, flags=re.DOTALL)
-    table = (repo / "firmware/template/board.c").read_text()
-    fields = [
-        field
-        for name in ("ethosu_memory", "ethosu_npu", "ethosu_board")
-        for field in re.findall(
-            r"(\w+);|\(\*(\w+)\)\(",
-            re.search(rf"^struct {name} \{{(.*?)^\}};", header, re.MULTILINE | re.DOTALL)[1],
-        )
-    ]
-    names = {first or second for first, second in fields}
-    assert {"npu_address", "power", "cache_line"} <= names
-    assert sorted(name for name in names if f".{name} = " not in table) == []
 
 
 def test_the_board_s_copy_replaces_the_driver_s(image):

@@ -22,7 +22,6 @@ from ethosu_tools.errors import InputError, RemoteError
 from ethosu_tools.model import file
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.ui import Ui
-from ethosu_tools.wakeword.stage import by_lines
 from rich.console import Console
 
 COMMANDS = discover("commands")
@@ -292,10 +291,8 @@ def test_nothing_that_a_board_says_acts_on_the_terminal(capsys):
     ui.note(evil)
     with ui.progress(evil):
         pass
-    lines = []
-    by_lines(lines.append)(evil.encode() + b"\n")
     out, err = capsys.readouterr()
-    for text in (str(error), out, *lines):
+    for text in (str(error), out):
         assert r"\x1b[2J\x1b]0;x\x07" in text
         assert all(each.isprintable() for each in text.strip()), text
     assert "\x1b[2J" not in err and "\x1b]0;" not in err

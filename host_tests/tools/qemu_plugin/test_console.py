@@ -7,7 +7,6 @@ import contextlib
 import os
 import random
 import select
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -18,7 +17,6 @@ from ethosu_tools.deadline import STEP_S, Deadline
 
 from host_tests.tools.qemu_plugin.guest import TIMEOUT_S, Guest, outcome
 
-KIND = ["pty", "unix"]
 NO_PROGRESS_S = 0.5
 
 
@@ -27,23 +25,12 @@ class Client:
 
     def __init__(self, process: subprocess.Popen[str], path: str) -> None:
         self.process = process
-        self.socket = None
-        if path.startswith("/dev/"):
-            # Nothing is set up: the terminal must be raw already.
-            self.fd = os.open(path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
-        else:
-            self.socket = socket.socket(socket.AF_UNIX)
-            self.socket.connect(path)
-            self.socket.setblocking(False)
-            self.fd = self.socket.fileno()
+        # Nothing is set up: the terminal must be raw already.
+        self.fd = os.open(path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
 
     def close(self) -> None:
         """Leave."""
-        if self.socket:
-            self.socket.close()
-        elif self.fd >= 0:
-            os.close(self.fd)
-            self.fd = -1
+        os.close(self.fd)
 
     def write_until_blocked(self, data: bytes) -> int:
         """Write, but read nothing, until all is written or nothing moves any more."""
@@ -74,12 +61,9 @@ class Client:
 
 
 @contextlib.contextmanager
-def console(
-    guest: Guest, kind: str, folder: Path, scenario: str
-) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def console(guest: Guest, scenario: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A guest whose console is open for clients, and where."""
-    argument = "pty" if kind == "pty" else f"unix:{folder / 'console'}"
-    with guest.start(scenario, f"console={argument}") as process:
+    with guest.start(scenario, "console=pty") as process:
         for line in process.stderr:
             if line.startswith("ethosu: console "):
                 yield process, line.split()[-1]
@@ -107,19 +91,15 @@ def random_bytes(size: int) -> bytes:
     return random.Random(size).randbytes(size)
 
 
-@pytest.mark.parametrize("kind", KIND)
-def test_echo_at_full_speed_is_byte_exact(guest: Guest, tmp_path: Path, kind: str) -> None:
+def test_echo_at_full_speed_is_byte_exact(guest: Guest) -> None:
     data = random_bytes(1_000_000)
-    with console(guest, kind, tmp_path, "echo") as (process, path), client(process, path) as one:
+    with console(guest, "echo") as (process, path), client(process, path) as one:
         assert one.exchange(data, len(data)) == echoed(data)
 
 
-@pytest.mark.parametrize("kind", KIND)
-def test_a_client_that_does_not_read_makes_the_guest_wait(
-    guest: Guest, tmp_path: Path, kind: str
-) -> None:
+def test_a_client_that_does_not_read_makes_the_guest_wait(guest: Guest) -> None:
     data = random_bytes(2_000_000)
-    with console(guest, kind, tmp_path, "echo") as (process, path), client(process, path) as one:
+    with console(guest, "echo") as (process, path), client(process, path) as one:
         sent = one.write_until_blocked(data)
         assert sent < len(data), "the FIFOs are bounded"
         assert_idle(process)
@@ -127,9 +107,8 @@ def test_a_client_that_does_not_read_makes_the_guest_wait(
         assert one.exchange(rest, len(data)) == echoed(data)
 
 
-@pytest.mark.parametrize("kind", KIND)
-def test_clients_come_and_go(guest: Guest, tmp_path: Path, kind: str) -> None:
-    with console(guest, kind, tmp_path, "echo") as (process, path):
+def test_clients_come_and_go(guest: Guest) -> None:
+    with console(guest, "echo") as (process, path):
         for turn in range(10):
             data = random_bytes(1000 + turn)
             with client(process, path) as one:
@@ -137,24 +116,9 @@ def test_clients_come_and_go(guest: Guest, tmp_path: Path, kind: str) -> None:
         assert_idle(process)
 
 
-def test_second_client_of_a_socket_waits(guest: Guest, tmp_path: Path) -> None:
-    with (
-        console(guest, "unix", tmp_path, "echo") as (process, path),
-        client(process, path) as one,
-        client(process, path) as two,
-    ):
-        assert one.exchange(b"first", 5) == echoed(b"first")
-        two.write_until_blocked(b"second")
-        assert_idle(process)
-        assert not select.select([two.fd], [], [], 0)[0]
-        one.close()
-        assert two.exchange(b"", 6) == echoed(b"second")
-
-
-@pytest.mark.parametrize("kind", KIND)
-def test_bytes_of_a_client_that_left_arrive(guest: Guest, tmp_path: Path, kind: str) -> None:
+def test_bytes_of_a_client_that_left_arrive(guest: Guest) -> None:
     data = random_bytes(100_000).replace(b"\xff", b"\xfe")
-    with console(guest, kind, tmp_path, "count_bytes") as (process, path):
+    with console(guest, "count_bytes") as (process, path):
         with client(process, path) as one:
             one.exchange(data, 0)
         with client(process, path) as two:
@@ -163,22 +127,18 @@ def test_bytes_of_a_client_that_left_arrive(guest: Guest, tmp_path: Path, kind: 
     assert values == {"count": 2 * len(data), "sum": 2 * sum(data) & 0xFFFFFFFF}
 
 
-@pytest.mark.parametrize("kind", KIND)
-def test_first_client_finds_what_was_said_before(guest: Guest, tmp_path: Path, kind: str) -> None:
+def test_first_client_finds_what_was_said_before(guest: Guest) -> None:
     greeting = b"before the first client"
-    with console(guest, kind, tmp_path, "greet_then_echo") as (process, path):
+    with console(guest, "greet_then_echo") as (process, path):
         with client(process, path) as one:
             assert one.exchange(b"", len(greeting)) == greeting
         with client(process, path) as two:
             assert two.exchange(b"a", 1) == b"b", "the next one does not"
 
 
-@pytest.mark.parametrize("kind", KIND)
-def test_guest_that_does_not_read_makes_the_client_wait(
-    guest: Guest, tmp_path: Path, kind: str
-) -> None:
+def test_guest_that_does_not_read_makes_the_client_wait(guest: Guest) -> None:
     data = random_bytes(1_000_000)
-    with console(guest, kind, tmp_path, "deaf") as (process, path):
+    with console(guest, "deaf") as (process, path):
         with client(process, path) as one:
             assert 65536 <= one.write_until_blocked(data) < len(data)
             assert_idle(process)
@@ -198,23 +158,9 @@ def assert_idle(process: subprocess.Popen[str]) -> None:
     assert used_ticks() - before <= 0.2 * os.sysconf("SC_CLK_TCK")
 
 
-def test_pty_is_idle_before_the_first_client(guest: Guest, tmp_path: Path) -> None:
-    with console(guest, "pty", tmp_path, "deaf") as (process, _):
+def test_it_is_idle_before_the_first_client(guest: Guest) -> None:
+    with console(guest, "deaf") as (process, _):
         assert_idle(process)
-
-
-def test_socket_is_removed_at_exit(guest: Guest, tmp_path: Path) -> None:
-    path = tmp_path / "console"
-    guest.run("identify", f"console=unix:{path}")
-    assert not path.exists()
-
-
-def test_file_in_place_of_the_socket_is_kept(guest: Guest, tmp_path: Path) -> None:
-    path = tmp_path / "console"
-    path.write_text("mine")
-    refused = guest.run("identify", f"console=unix:{path}")
-    assert refused.messages == [f"cannot listen at {path}: Address already in use"]
-    assert path.read_text() == "mine"
 
 
 def test_features_tell_of_the_console(guest: Guest) -> None:

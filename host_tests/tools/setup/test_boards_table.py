@@ -9,6 +9,7 @@ from ethosu_tools import boards, paths
 from host_tests.kit import sharing
 
 BOARD = """\
+chip = "chip"
 title = "a board"
 core = "Cortex-M55"
 clock_mhz = 100
@@ -38,9 +39,9 @@ def table(program, tmp_path, monkeypatch):
     """The program, in a tree with a board of two variants, of which one is emulated."""
     for path, text in {
         "boards/B/board.toml": BOARD,
-        "boards/B/board.mk": "# line 1\ninclude $(ROOT)/firmware/chips/chip/chip.mk\n",
+        "boards/B/init.c": "// one\n",
         "boards/B/README.md": "not a source\n",
-        "firmware/chips/chip/chip.mk": "# one\n",
+        "firmware/chips/chip/chip.toml": "# one\n",
         "build/firmware/B-HE/firmware.elf": "",
         "build/firmware/B-HE/firmware.size": "text data bss dec hex filename\n4321 1 2 3 4 elf\n",
     }.items():

@@ -4,10 +4,11 @@
 from pathlib import Path
 
 import pytest
-from ethosu_tools import make_mixed, make_model, objects
+from ethosu_tools import make_mixed, make_model
 from ethosu_tools.wakeword import words
 
 from host_tests.kit import needs
+from tools.web import discs
 
 from .chromium import find
 from .serve import serve
@@ -24,7 +25,7 @@ SHARED = (
 MADE = {
     **make_model.MODELS,
     **{name: mixed.make for name, mixed in make_mixed.MODELS.items()},
-    "discs": objects.discs_model,
+    "discs": discs.make_model,
 }
 NAMES = (*MADE, *words.NAMES, *SHARED)
 

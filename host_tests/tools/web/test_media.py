@@ -2,8 +2,10 @@
 """Sound and pictures in the page: recordings, the microphone, files, the camera."""
 
 import pytest
-from ethosu_tools import objects, paths
+from ethosu_tools import paths
 from ethosu_tools.wakeword import words
+
+from tools.web import discs
 
 from .steps import (
     ALERT,
@@ -69,7 +71,7 @@ def test_what_does_not_start_is_off_again(address, name, breaks):
 
 def test_objects_of_a_picture_and_of_the_camera(address, tmp_path, ready):
     source = tmp_path / "discs.tflite"
-    source.write_bytes(objects.discs_model())
+    source.write_bytes(discs.make_model())
     options = ("--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
     labels = (
         "[...document.querySelectorAll('#scores li')].map(e => e.textContent.split(':')[0]).sort()"
@@ -79,8 +81,8 @@ def test_objects_of_a_picture_and_of_the_camera(address, tmp_path, ready):
         run_program(page, "discs")
         page.choose_file("#picture-file", FOLDER / "examples/discs.png")
         page.wait_for("document.querySelectorAll('#scores li').length")
-        assert page.evaluate(labels) == sorted(label for label, *_ in objects.DISCS)
-        page.screenshot(paths.work("web_parts") / "page-objects.png")
+        assert page.evaluate(labels) == sorted(label for label, *_ in discs.DISCS)
+        page.screenshot(paths.work("web_parts") / "page-discs.png")
         click(page, "camera")  # Chromium's shows a green picture
         page.wait_for(f"{labels}.length && {labels}.every(label => label === 'green')")
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** What is particular to Ethos-U55 and Ethos-U65. */
 #include "device.h"
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#include "ethosu_count.h"
 
 /** AXI_LIMIT: outstanding reads and writes; bursts of 64 bytes, device memory. */
 #define AXI_LIMIT(reads, writes) (((reads) - 1u) << 16 | ((writes) - 1u) << 24)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** What is particular to Ethos-U85. */
 #include "device.h"
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#include "ethosu_count.h"
 
 /** MEM_ATTR: memory domain [1:0], AXI port [2] (0 SRAM, 1 EXT), memory type [7:4] */
 enum { PORT_SRAM = 0x0, PORT_EXT = 0x4 };

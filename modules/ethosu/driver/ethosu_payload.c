@@ -5,6 +5,7 @@
  * and COP2, one entry with metadata. Never reads outside [data, data + size).
  */
 #include "ethosu_ext.h"
+#include "ethosu_count.h"
 #include "ethosu_registers.h"
 #include "ethosu_fault.h"
 
@@ -174,7 +175,7 @@ static int check_cop2_fields(const struct reader *reader)
         {COP2_FIELDS_BYTES, COP2_LEAST - COP2_CONFIG},
         {COP2_STAGING + 4, 0},
     };
-    for (uint32_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+    for (uint32_t i = 0; i < COUNT(fields); i++) {
         RETURN_IF_ERROR(expect(reader, fields[i].at, fields[i].value));
     }
     uint32_t features = word_at(reader, COP2_FEATURES);

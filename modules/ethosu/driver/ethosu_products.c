@@ -5,6 +5,7 @@
  * for, from a static archive too, and drops the others.
  */
 #include "ethosu_products.h"
+#include "ethosu_count.h"
 
 #include "ethosu_build.h"
 #include "device.h"
@@ -20,7 +21,7 @@ static const struct ethosu_ext_product products[] = {
 
 const struct ethosu_ext_product *ethosu_ext_product_find(uint32_t config)
 {
-    for (unsigned i = 0; i < sizeof products / sizeof products[0]; i++) {
+    for (unsigned i = 0; i < COUNT(products); i++) {
         if (products[i].number == NPU_CONFIG_PRODUCT(config) &&
             products[i].macs_log2 == NPU_CONFIG_MACS(config)) {
             return &products[i];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /** Faults in words, without the C library's printf. */
 #include "ethosu_ext.h"
-#include "ethosu_format.h"
 #include "ethosu_registers.h"
+#include "ethosu_text.h"
 
 #include <string.h>
 
@@ -79,37 +79,27 @@ static const char *sentence_of(int error)
     return nth(sentences, index <= ERROR_LAST ? index : 0);
 }
 
-static void put_hex(struct ethosu_text *text, uint64_t number)
-{
-    ethosu_ext_text_string(text, "0x");
-    ethosu_ext_text_hex(text, number);
-}
-
 /** Numbers of more than 32 bits are hexadecimal, which needs no 64-bit division. */
-static void put_number(struct ethosu_text *text, uint64_t number)
+static void put_number(struct ethosu_text *text, uint64_t number, bool hexadecimal)
 {
-    if (number > UINT32_MAX) {
-        put_hex(text, number);
+    if (hexadecimal || number > UINT32_MAX) {
+        ethosu_ext_text_print(text, "0x");
+        ethosu_ext_text_hex(text, number);
     } else {
-        ethosu_ext_text_decimal(text, (uint32_t)number);
+        ethosu_ext_text_print(text, "%u", (unsigned)number);
     }
 }
 
-static void put_config(struct ethosu_text *text, uint64_t config)
+/** "ethos-u85-256", or its family: "U85". */
+static void put_config(struct ethosu_text *text, uint64_t config, bool family)
 {
     char name[ETHOSU_EXT_CONFIG_NAME_SIZE];
     ethosu_ext_config_name((uint32_t)config, name);
-    ethosu_ext_text_string(text, name);
-}
-
-/** "U85" of "ethos-u85-256". */
-static void put_family(struct ethosu_text *text, uint64_t config)
-{
-    char name[ETHOSU_EXT_CONFIG_NAME_SIZE];
-    ethosu_ext_config_name((uint32_t)config, name);
-    ethosu_ext_text_char(text, 'U');
-    ethosu_ext_text_char(text, name[sizeof "ethos-u" - 1]);
-    ethosu_ext_text_char(text, name[sizeof "ethos-u"]);
+    if (family) { // "u85" of it
+        name[sizeof "ethos-u85" - 1] = '\0';
+        name[sizeof "ethos-" - 1] = 'U';
+    }
+    ethosu_ext_text_print(text, "%s", family ? name + sizeof "ethos-" - 1 : name);
 }
 
 static void put_status(struct ethosu_text *text, uint32_t status)
@@ -120,61 +110,34 @@ static void put_status(struct ethosu_text *text, uint32_t status)
         if (!(status >> bit & 1) || *words == '\0') {
             continue;
         }
-        ethosu_ext_text_string(text, separator);
-        ethosu_ext_text_string(text, words);
+        ethosu_ext_text_print(text, "%s%s", separator, words);
         separator = ", ";
         const char *channel = nth(channels, NPU_STATUS_CHANNEL(status));
         if (1u << bit == ETHOSU_EXT_STATUS_BUS_ERROR && *channel != '\0') {
-            ethosu_ext_text_string(text, " at ");
-            ethosu_ext_text_string(text, channel);
-            ethosu_ext_text_string(text,
-                                   NPU_STATUS_INTERFACE(status) ? " on port M1" : " on port M0");
+            ethosu_ext_text_print(text, " at %s on port M%u", channel,
+                                  (unsigned)NPU_STATUS_INTERFACE(status));
         }
     }
-    ethosu_ext_text_string(text, " (STATUS ");
-    put_hex(text, status);
-    ethosu_ext_text_char(text, ')');
+    ethosu_ext_text_print(text, " (STATUS 0x%x)", (unsigned)status);
 }
 
+/** What a field stands for; see ethosu_errors.def. */
 static void put_field(struct ethosu_text *text, const struct ethosu_ext_fault *fault, char field)
 {
-    switch (field) {
-    case 'f':
-        put_number(text, fault->found);
-        break;
-    case 'e':
-        put_number(text, fault->expected);
-        break;
-    case 'F':
-        put_hex(text, fault->found);
-        break;
-    case 'E':
-        put_hex(text, fault->expected);
-        break;
-    case 'C':
-        put_config(text, fault->found);
-        break;
-    case 'D':
-        put_config(text, fault->expected);
-        break;
-    case 'u':
-        put_family(text, fault->found);
-        break;
-    case 'i':
-        put_number(text, (uint32_t)fault->index);
-        break;
-    case 'b':
-        ethosu_ext_text_string(text, fault->index < 0 ? nth(phrases, STREAM[0]) : "base pointer ");
-        if (fault->index >= 0) {
-            put_number(text, (uint32_t)fault->index);
-        }
-        break;
-    case 'r':
-        put_number(text, fault->detail);
-        break;
-    default:
+    const bool expected = field == 'e' || field == 'E' || field == 'D';
+    if (field == 's') {
         put_status(text, fault->status);
-        break;
+    } else if (field == 'r') {
+        put_number(text, fault->detail, false);
+    } else if (field == 'b' && fault->index < 0) {
+        ethosu_ext_text_print(text, "%s", nth(phrases, STREAM[0]));
+    } else if (field == 'b' || field == 'i') {
+        ethosu_ext_text_print(text, field == 'b' ? "base pointer %u" : "%u",
+                              (unsigned)fault->index);
+    } else if (field == 'C' || field == 'D' || field == 'u') {
+        put_config(text, expected ? fault->expected : fault->found, field == 'u');
+    } else {
+        put_number(text, expected ? fault->expected : fault->found, field < 'a');
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** The verifier: the operations of Ethos-U55 and Ethos-U65, and what each of them accesses. */
 #include "ethosu_verify.h"
+#include "ethosu_count.h"
 
 /* ---- kernels ---- */
 
@@ -229,7 +230,7 @@ static const struct operation operations[] = {
 
 #define COMMANDS                                                                            \
     .registers = registers, .payloads = payloads, .zeros = zeros, .operations = operations, \
-    .operation_count = sizeof operations / sizeof operations[0], .size_log2_most = 2,       \
+    .operation_count = COUNT(operations), .size_log2_most = 2,                              \
     .other = ethosu_ext_walk_refuse_command, .walk = ethosu_ext_walk_straight
 
 const struct ethosu_ext_commands ethosu_ext_commands_U55 = {COMMANDS, .narrow = true};

@@ -9,6 +9,7 @@
  * that branches back may run for ever, but nowhere else: the time-out ends it.
  */
 #include "ethosu_verify.h"
+#include "ethosu_count.h"
 
 /* ---- feature maps ---- */
 
@@ -293,7 +294,7 @@ const struct ethosu_ext_commands ethosu_ext_commands_U85 = {
     .payloads = payloads,
     .zeros = zeros,
     .operations = operations,
-    .operation_count = sizeof operations / sizeof operations[0],
+    .operation_count = COUNT(operations),
     .size_log2_most = 3,
     .other = ethosu_ext_walk_branch,
     .walk = ethosu_ext_walk_pieces,

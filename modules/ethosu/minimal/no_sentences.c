@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-/** Faults as numbers: a terse build has this file instead of the driver's ethosu_sentences.c. */
+/** Faults as numbers. Replaces the driver's ethosu_sentences.c in a build without messages. */
 #include "ethosu_ext.h"
-#include "ethosu_format.h"
+#include "ethosu_count.h"
+#include "ethosu_text.h"
 
 /** "1c 3 64 0 2": code, index, found, expected and STATUS, all hexadecimal. */
 size_t ethosu_ext_describe(const struct ethosu_ext_fault *fault, char *text, size_t size)
@@ -9,7 +10,7 @@ size_t ethosu_ext_describe(const struct ethosu_ext_fault *fault, char *text, siz
     const uint64_t numbers[] = {0u - (unsigned)fault->code, (uint32_t)fault->index, fault->found,
                                 fault->expected, fault->status};
     struct ethosu_text out = {text, size, 0};
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+    for (size_t i = 0; i < COUNT(numbers); i++) {
         if (i > 0) {
             ethosu_ext_text_char(&out, ' ');
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Boards that init() of the native module knows by name; see boards.c. */
+/** Boards that init() of the native module knows by name: a table that firmware/board.py makes. */
 #ifndef BOARDS_H
 #define BOARDS_H
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** Measures and loads a model: from the file to the steps. See builder.h. */
 #include "builder.h"
+#include "ethosu_count.h"
 
 #include "ethosu_memory.h"
 #include "format.h"
@@ -124,7 +125,7 @@ static int refuse_format(struct builder *builder, const struct ethosu_model_sour
 
 static int find_format(struct builder *builder, const struct ethosu_model_source *source)
 {
-    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+    for (size_t i = 0; i < COUNT(formats); i++) {
         if (source->file_size >= 8 && formats[i]->is(source->file)) {
             builder->model->format = formats[i];
             return check_format(builder, source);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** The operators without a kernel, and the walk over the graphs. */
 #include "format.h"
+#include "ethosu_count.h"
 
 #include "kernels/kernel.h"
 
@@ -118,7 +119,7 @@ static const struct operator_kernel *find_kernel(const struct tflite_operator_ca
     if (call->code == TFLITE_CUSTOM && !call->npu) {
         return NULL;
     }
-    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
+    for (size_t i = 0; i < COUNT(kernels); i++) {
         if (kernels[i].code == call->code) {
             return &kernels[i];
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** What the runtime reads of TensorFlow Lite's schema; see tflite.h. */
 #include "tflite.h"
+#include "ethosu_count.h"
 
 #include "checked.h"
 #include "plan.h"
@@ -84,12 +85,12 @@ static const struct {
 
 const char *ethosu_model_type_name(uint32_t type)
 {
-    return type < sizeof types / sizeof types[0] ? types[type].name : "?";
+    return type < COUNT(types) ? types[type].name : "?";
 }
 
 uint32_t ethosu_model_type_size(uint32_t type)
 {
-    return type < sizeof types / sizeof types[0] ? types[type].size : 0;
+    return type < COUNT(types) ? types[type].size : 0;
 }
 
 static struct tflite_text text_of(const struct tflite *file, struct fb_vector string)

@@ -2,6 +2,5 @@
 """The benchmarks of `ethosu bench`, one module each.
 
 A module here is made like a command (`commands/__init__.py`); its docstring begins
-"`ethosu bench NAME`: what it measures." The figures repeat: they are counts, such as instructions,
-and where only time will do, ratios of runs in pairs.
+"`ethosu bench NAME`: what it measures." Tests print the figures of this project itself.
 """

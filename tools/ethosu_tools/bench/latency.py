@@ -143,7 +143,7 @@ def _work(looked: Subject) -> dict[str, Any]:
 
 
 def _measure(args: argparse.Namespace, looked: Subject, ui: Ui) -> dict[str, Any]:
-    """What the board says: times, counters, instructions."""
+    """Times, counters and instructions, measured on the board."""
     emulated = args.on == "qemu"
     runner = (
         EmulatedRunner(looked.compiled, board=looked.system.name, repeatable=True)
@@ -180,7 +180,7 @@ def _timed(board: Board, _: System) -> tuple[float, None]:
 
 
 def _emulated(board: Board, system: System) -> tuple[float, int]:
-    """Milliseconds of an inference by what was executed, and the instructions in it."""
+    """Milliseconds of an inference from its instructions and cycles, and the instructions."""
     answer = board.ask("_answer = _emulated()", timeout=_TIMEOUT_S)
     if not isinstance(answer, tuple) or len(answer) != 2:
         raise BoardError(f"the board answered {answer!r:.100}, expected two numbers")
@@ -190,7 +190,7 @@ def _emulated(board: Board, system: System) -> tuple[float, int]:
 
 @contextlib.contextmanager
 def _prepared(runner: EmulatedRunner | SerialRunner) -> Iterator[None]:
-    """The model on an NPU that is reserved meanwhile."""
+    """Load the model on an NPU, which stays reserved."""
     board = runner.board
     try:
         board.ask(
@@ -204,12 +204,12 @@ def _prepared(runner: EmulatedRunner | SerialRunner) -> Iterator[None]:
         )
         yield
     finally:
-        with contextlib.suppress(BoardError):  # a board that failed starts anew, without it
+        with contextlib.suppress(BoardError):  # a failed board restarts without the model
             board.ask(_END)
 
 
 def _pmu(board: Board) -> dict[str, Any]:
-    """Each group of events in an inference of its own."""
+    """Counters of each group of events, one inference per group."""
     pmu: dict[str, int] = {}
     cycles = 0
     for events in EVENTS:

@@ -101,7 +101,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
-    """Look at each model in each system."""
+    """Examine each model in each system."""
     found = {task.file: args.models / task.file for task in TASKS}
     there = [task for task in TASKS if found[task.file].is_file()]
     if not there:
@@ -161,7 +161,7 @@ def _row(
 
 
 def _instructions(looked: Subject, counts: dict[str, int]) -> int:
-    """Once for each compiled file: systems with the same NPU often have the same."""
+    """Count once per compiled file: systems with the same NPU often share it."""
     key = hashlib.sha256(looked.compiled.read_bytes()).hexdigest()
     if key not in counts:
         counts[key] = cpu.instructions(looked.compiled)
@@ -169,7 +169,7 @@ def _instructions(looked: Subject, counts: dict[str, int]) -> int:
 
 
 def _accuracy(task: Task, looked: Subject, folder: Path | None) -> dict[str, Any]:
-    """Of the compiled model on the simulator; "why": the reason if there is none."""
+    """Accuracy of the compiled model on the simulator; "why": the reason if it is unknown."""
     name = Path(task.file).stem
     known = [folder / f"{name}{end}" for end in (".npz", ".csv", "")] if folder else []
     path = next((each for each in known if each.exists()), None)

@@ -83,7 +83,7 @@ def _equal(found: list[list[Array]], expected: list[list[Array]]) -> bool:
 
 @contextlib.contextmanager
 def serve(port: str) -> Iterator[str]:
-    """Put a serial port onto the network, for one client at a time; yields its URL."""
+    """Serve a serial port over TCP, to one client at a time; yields its URL."""
     line = os.open(port, os.O_RDWR | os.O_NOCTTY)
     tty.setraw(line)
     ended = threading.Event()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu bench`: measure a model on a board; count and compare, in ways that repeat."""
+"""`ethosu bench`: measure a model on a board, and compare estimates with measurements."""
 
 import argparse
 import importlib

@@ -98,19 +98,9 @@ def render(data: dict[str, Any]) -> str:
         first, second = data["a"][key], data["b"][key]
         change = f" ({second / first - 1:+.1%})" if first else ""
         lines.append(f"{key:<10} {first:,} -> {second:,}{change}")
-    return "\n".join([*lines, f"outputs    {_outputs(data['outputs'])}"])
-
-
-def _outputs(found: dict[str, Any]) -> str:
-    if "why" in found:
-        return f"not compared: {found['why']}"
-    values = f"{found['values']:,} values of {found['steps']} random inputs"
-    if not found["differing"]:
-        return f"equal: {values}"
-    return (
-        f"{found['differing']:,} of {values} differ, by {found['largest']:g} at most, "
-        f"{found['mean']:.3g} in the mean"
-    )
+    found = data["outputs"]
+    outputs = f"not compared: {found['why']}" if "why" in found else views.difference(found)
+    return "\n".join([*lines, f"outputs    {outputs}"])
 
 
 def _row(row: dict[str, Any]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from .. import boards, convert, fit, models, selftest, tflite, vela, vela_defects, verdict
 from ..boards import BoardFacts
-from ..errors import BoardError, InputError, SetupError, ToolError, UsageError
+from ..errors import BoardError, InputError, SetupError, ToolError, UsageError, named_as
 from ..estimate import latency, systems, text
 from ..executorch import export
 from ..files import read_whole, write_all, write_whole
@@ -25,7 +25,7 @@ from .plan import render_sizes
 
 DEFAULT_NPU = "ethos-u55-128"
 EPILOG = f"""\
-With --board all is the board's: its NPU, and clocks and memories in boards/BOARD/vela.ini, which
+With --board all is the board's: its NPU, and clocks and memories in its board.toml, which
 says what was read where and what is a guess. A model that the board can't hold, because its arena
 is larger than the heap or its file larger than /rom, is refused. The file notes the board: other
 commands start from it.
@@ -300,10 +300,8 @@ def _check_fit(
 def _fit(
     args: argparse.Namespace, room: fit.Room, made: Path, source: Path | None
 ) -> dict[str, Any]:
-    try:
+    with named_as(args.model, made):
         found = fit.check(fit.need_of(made), room)
-    except InputError as error:  # the user knows the model by its own name
-        raise InputError(str(error).replace(str(made), str(args.model))) from error
     if not args.force:
         fit.refuse(found, str(args.model), "--force writes it anyway", source)
     return {"fit": found.as_dict()}

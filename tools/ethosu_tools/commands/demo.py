@@ -7,28 +7,30 @@ import re
 import shutil
 import sys
 import wave
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from .. import boards, paths, vela
+from .. import boards, paths, qemu, romfs, vela
 from ..arrays import Array
-from ..errors import InputError
-from ..files import write_whole
-from ..ui import Ui
-from ..wakeword import features, listen, picture, plot, results, speech, words
-from ..wakeword.stage import IMPORTS, Source, Stage, command, open_stage
+from ..board import Board, QemuBoard
+from ..deploy import deploy
+from ..errors import BoardError, InputError
+from ..sim import Simulation
+from ..ui import Ui, visible
+from ..wakeword import listen, speech, words
+from ..wakeword.words import Result, WakeWord
 
 VOICE = "en-us"
 # What no model may take for its wake word.
 OTHER_PHRASE = "hello world"
 
 EPILOG = """\
-The board gets samples, as from a microphone, and makes its own features. Without --say and --wav
-the first model's wake word is spoken, then a sentence that must not trigger, both from files in the
-board's ROM; then the word again, sent over the console. All that the board gets is kept, to go on
-with by hand.
+The board gets samples, as from a microphone, and makes its own features; every probability is
+compared with the reference. Without --say and --wav the first model's wake word is spoken, then a
+sentence that must not trigger. All that the board gets is kept, so that you can go on by hand.
 
     ethosu demo wakeword
     ethosu demo wakeword --model alexa hey_jarvis --voice en-gb
@@ -37,30 +39,34 @@ with by hand.
     ethosu demo wakeword --wav recording.wav --on /dev/ttyACM0
 """
 
+SILENCE_TIMEOUT_S = 30
+# No sound that a board's ROM holds takes this long.
+SOUND_TIMEOUT_S = 3600
+IMPORTS = """\
+import ethosu
+from ethosu_audio import MicroFrontend, Ring
+from listen import Word, listen"""
+_ANSWER = re.compile(r"(\d+\.\d+) s +(\w+) +raw +(\d+) +mean +(\d\.\d+)")
+_VERDICT = re.compile(r"(\w+) (?:detected at (\d+\.\d+) s|not detected)")
 
-# A processor of 160 MHz that takes one clock cycle for each instruction.
-CLOCK_HZ = 160_000_000
+# Called with the number of answers of all words.
+Progress = Callable[[int], None]
+# Has a board, or the simulator, listen to a sound.
+Listener = Callable[["Sound", Progress], dict[str, Result]]
 
 
 @dataclass(frozen=True)
 class Sound:
-    """One thing to listen to: samples, and the rows that the PC's front end makes of them."""
+    """One thing to listen to."""
 
     title: str
     name: str
     samples: Array
-    rows: Array
-    streamed: bool = False
 
     @property
-    def seconds(self) -> float:
-        """How long it lasts."""
-        return len(self.samples) / speech.RATE
-
-    @property
-    def source(self) -> Source:
-        """Where the board hears it."""
-        return Source(f"{self.name}.pcm", self.samples.astype("<i2").tobytes(), self.streamed)
+    def file(self) -> str:
+        """Its name in the board's ROM."""
+        return f"{self.name}.pcm"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -82,18 +88,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[words.NAMES[0], "alexa"],
         choices=words.NAMES,
-        help="wake words to listen for, all at a time (default: okay_nabu alexa)",
-    )
-    parser.add_argument(
-        "--stream", action="store_true", help="send all sounds over the console, none to ROM"
+        help="wake words to listen for at the same time (default: okay_nabu alexa)",
     )
     parser.add_argument("--voice", default=VOICE, help="espeak-ng's voice (default: %(default)s)")
     parser.add_argument(
         "--on",
         default="qemu",
         metavar="WHERE",
-        help="qemu (an emulated board), sim (the NPU simulator in this process) or the serial port "
-        "of a board (default: %(default)s)",
+        help="qemu (an emulated board), sim (the simulated NPU alone, in this process) or the "
+        "serial port of a board (default: %(default)s)",
     )
     boards.add_option(parser, "the board of qemu, and whose NPU it is")
     vela.add_npu_option(parser, "another NPU than the board's", default=None)
@@ -105,18 +108,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="where to keep the files (default: build/demo of the source tree, else "
         "~/.cache/ethosu/demo)",
     )
-    parser.add_argument(
-        "--picture", type=Path, metavar="FILE.svg", help="draw sound and probability into FILE.svg"
-    )
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Run the demo."""
     chosen = [words.load(name) for name in dict.fromkeys(args.model)]
     sounds = _sounds(args, chosen[0], ui)
-    expected = [
-        {word.name: results.reference(word, sound.rows) for word in chosen} for sound in sounds
-    ]
+    expected = [{word.name: words.reference(word, each.samples) for word in chosen}
+                for each in sounds]  # fmt: skip
     folder = args.output or paths.work("demo")
     board = boards.chosen(args.board)
     npu = args.npu or board.npus[0]
@@ -125,16 +124,8 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     except OSError as error:
         raise InputError(f"{folder} cannot be filled: {error.strerror}") from error
     ui.note(f"opening {args.on}")
-    found, counts = [], None
-    with open_stage(args.on, npu, rom, board.name) as stage:
-        for sound, reference in zip(sounds, expected, strict=True):
-            lines = _listen(stage, chosen, sound, len(reference[chosen[0].name].raw), ui)
-            found.append({word.name: results.gather(lines, word.name) for word in chosen})
-            for name, result in found[-1].items():
-                results.compare(result, reference[name], f"{sound.title}, {name}")
-            counts = counts or results.counts(lines)
-    if args.picture:
-        _draw(args.picture, chosen[0], sounds, [each[chosen[0].name] for each in found])
+    with _open(args.on, chosen, npu, rom, board.name) as hear:
+        found = [_listen(hear, *each, ui) for each in zip(sounds, expected, strict=True)]
     return {
         "words": [
             {key: value for key, value in asdict(word).items() if key != "model"} for word in chosen
@@ -146,98 +137,159 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         "sounds": [
             {
                 "title": sound.title,
-                "file": None if sound.streamed else sound.source.file,
-                "seconds": sound.seconds,
+                "file": sound.file,
+                "seconds": len(sound.samples) / speech.RATE,
                 "words": {
-                    name: {**asdict(result), "verdict": results.sentence(name, result)}
+                    name: {**asdict(result), "verdict": _verdict(name, result)}
                     for name, result in each.items()
                 },
             }
             for sound, each in zip(sounds, found, strict=True)
         ],
         "equal_to_reference": sum(len(one.raw) for each in found for one in each.values()),
-        "instructions_per_10_ms": counts,
-        "try": command(chosen, replace(sounds[0], streamed=False).source),
+        "try": command(chosen, sounds[0].file),
     }
 
 
-def _sounds(args: argparse.Namespace, word: words.WakeWord, ui: Ui) -> list[Sound]:
+def _listen(
+    hear: Listener, sound: Sound, wanted: Mapping[str, Result], ui: Ui
+) -> dict[str, Result]:
+    """Listen to a sound; MismatchError when an answer is not the reference's."""
+    total = sum(len(each.raw) for each in wanted.values())
+    with ui.progress(f"listening to {sound.title}") as update:
+        found = hear(sound, lambda done: update(done, total))
+    for name, result in found.items():
+        words.compare(result, wanted[name], f"{sound.title}, {name}")
+    return found
+
+
+def _sounds(args: argparse.Namespace, word: WakeWord, ui: Ui) -> list[Sound]:
     if args.wav:
         ui.note(f"reading {args.wav}")
-        return [_sound(args.wav.name, args.wav.stem, speech.read_wav(args.wav), args.stream)]
-    texts = [word.phrase, OTHER_PHRASE] if args.say is None else [args.say]
+        return [_sound(args.wav.name, args.wav.stem, speech.read_wav(args.wav))]
     sounds = []
-    for text in texts:
+    for text in [word.phrase, OTHER_PHRASE] if args.say is None else [args.say]:
         ui.note(f"espeak-ng says {text!r} as {args.voice}")
-        sounds.append(_sound(f'"{text}"', text, speech.say(text, args.voice), args.stream))
-    if args.say is None and not args.stream:
-        title = f"{sounds[0].title} over the console"
-        sounds.append(replace(sounds[0], title=title, streamed=True))
+        sounds.append(_sound(f'"{text}"', text, speech.say(text, args.voice)))
     return sounds
 
 
-def _sound(title: str, text: str, samples: Array, streamed: bool) -> Sound:
+def _sound(title: str, text: str, samples: Array) -> Sound:
     name = re.sub(r"\W+", "_", text.lower(), flags=re.ASCII).strip("_")[:24] or "sound"
-    return Sound(title, name, samples, features.from_samples(samples), streamed)
+    return Sound(title, name, samples)
 
 
 def _fill(
-    folder: Path, chosen: Sequence[words.WakeWord], npu: str, sounds: Sequence[Sound], ui: Ui
+    folder: Path, chosen: Sequence[WakeWord], npu: str, sounds: Sequence[Sound], ui: Ui
 ) -> Path:
-    """Put into `folder` what one can hear, and into its `rom` all that the board gets."""
+    """Put recordings into `folder`, and into its `rom` all that the board gets."""
     rom = folder / "rom"
     rom.mkdir(parents=True, exist_ok=True)
     for old in (*rom.glob("*.pcm"), *rom.glob("*.tflite")):
         old.unlink()
     for word in chosen:
         ui.note(f"Vela compiles {word.name} for {npu}")
-        compiled = folder / f"{word.name}_vela.tflite"
-        vela.compile_model(word.model, npu, compiled)
-        shutil.copy(compiled, rom / f"{word.name}.tflite")
+        vela.compile_model(word.model, npu, rom / f"{word.name}.tflite")
     shutil.copy(listen.__file__, rom)
     for sound in sounds:
-        if not sound.streamed:
-            (rom / sound.source.file).write_bytes(sound.source.pcm)
-        _write_wav(folder / f"{sound.name}.wav", sound.samples)
+        pcm = sound.samples.astype("<i2").tobytes()
+        (rom / sound.file).write_bytes(pcm)
+        with wave.open(str(folder / f"{sound.name}.wav"), "wb") as file:
+            file.setparams((1, 2, speech.RATE, 0, "NONE", ""))
+            file.writeframes(pcm)
     return rom
 
 
-def _write_wav(path: Path, samples: Array) -> None:
-    with wave.open(str(path), "wb") as file:
-        file.setnchannels(1)
-        file.setsampwidth(2)
-        file.setframerate(speech.RATE)
-        file.writeframes(samples.astype("<i2").tobytes())
+@contextmanager
+def _open(
+    where: str, chosen: Sequence[WakeWord], npu: str, rom: Path, name: str
+) -> Iterator[Listener]:
+    """Open `where` (sim, qemu or a serial port), with the files of `rom` in its ROM."""
+    if where == "sim":
+        yield lambda sound, progress: _simulate(sound, chosen, npu, rom, progress)
+        return
+    if where == "qemu":
+        board: Board = QemuBoard(qemu.Machine(npu, board=name, romfs=romfs.load_image(rom)))
+    else:
+        deploy(where, romfs.read_tree(rom))
+        board = Board(where)
+    with board:
+        board.soft_reset()  # mounts what was deployed
+        board.exec(IMPORTS)
+        yield lambda sound, progress: _on_board(board, sound, chosen, progress)
 
 
-def _listen(
-    stage: Stage, chosen: Sequence[words.WakeWord], sound: Sound, total: int, ui: Ui
-) -> list[str]:
-    """Give one sound to the board, showing the first word's answers as they come."""
-    lines: list[str] = []
-    names = " and ".join(word.name for word in chosen)
-    title = f"{names} listen{'s' if len(chosen) == 1 else ''} to {sound.title}"
-    with plot.watch(ui.console, title, chosen[0], total, sound.seconds) as show:
+def _simulate(
+    sound: Sound, chosen: Sequence[WakeWord], npu: str, rom: Path, progress: Progress
+) -> dict[str, Result]:
+    """The NPU alone: features are those of the reference."""
+    rows, done, found = words.features(sound.samples), 0, {}
+    for word in chosen:
+        with Simulation(rom / f"{word.name}.tflite", npu) as simulation:
+            raw = []
+            for each in words.steps(rows, simulation.inputs[0]):
+                raw.append(int(simulation.step([each])[0].item()))
+                done += 1
+                progress(done)
+            found[word.name] = words.result(word, raw, simulation)
+    return found
 
-        def say(line: str) -> None:
-            lines.append(line)
-            show(line)
 
-        stage(chosen, sound.source, say)
-    return lines
+def _on_board(
+    board: Board, sound: Sound, chosen: Sequence[WakeWord], progress: Progress
+) -> dict[str, Result]:
+    pending, lines = bytearray(), []
+
+    def take(piece: bytes) -> None:
+        pending.extend(piece)
+        while (end := pending.find(b"\n")) >= 0:
+            lines.append(visible(pending[:end].decode(errors="replace").strip()))
+            del pending[: end + 1]
+            progress(len(lines))
+
+    board.exec(
+        command(chosen, sound.file),
+        timeout=SILENCE_TIMEOUT_S,
+        overall=SOUND_TIMEOUT_S,
+        on_output=take,
+    )
+    return {word.name: gather(lines, word.name) for word in chosen}
 
 
-def _draw(
-    path: Path, word: words.WakeWord, sounds: list[Sound], found: list[results.Result]
-) -> None:
-    panels = [
-        (sound.title, sound.samples, result) for sound, result in zip(sounds, found, strict=True)
-    ]
-    write_whole(path, picture.draw(word, panels).encode())
+def command(chosen: Sequence[WakeWord], file: str) -> str:
+    """The line to enter at a board's prompt, after IMPORTS, to process one sound."""
+    listed = ", ".join(
+        f'Word("{word.name}", ethosu.Model("/rom/{word.name}.tflite"), {word.cutoff}, '
+        f"{word.window})"
+        for word in chosen
+    )
+    return f'listen(MicroFrontend(), Ring(4096), [{listed}], open("/rom/{file}", "rb"))'
+
+
+def gather(lines: Sequence[str], word: str) -> Result:
+    """The result of one word in a whole run of listen.py."""
+    verdicts = filter(None, map(_VERDICT.fullmatch, lines))
+    verdict = next((each for each in verdicts if each[1] == word), None)
+    if verdict is None:
+        last = repr(lines[-1]) if lines else "nothing"
+        raise BoardError(f"the board ended without a verdict; the last it said was {last}")
+    answers = [each for each in map(_ANSWER.fullmatch, lines) if each and each[2] == word]
+    return Result(
+        times=[float(each[1]) for each in answers],
+        raw=[int(each[3]) for each in answers],
+        means=[float(each[4]) for each in answers],
+        detected_at=float(verdict[2]) if verdict[2] else None,
+    )
+
+
+def _verdict(name: str, result: Result) -> str:
+    if result.detected_at is None:
+        return f"{name} not detected, the highest mean was {max(result.means, default=0.0):.2f}"
+    return f"detected {name} at {result.detected_at:.1f} s"
 
 
 def render(data: dict[str, Any]) -> str:
-    """Say what was detected, what was compared, what it cost, and how to go on."""
+    """Say what was detected, what was compared, and how to go on."""
     return "\n".join(
         [
             *(
@@ -249,22 +301,10 @@ def render(data: dict[str, Any]) -> str:
             "",
             f"Each of the {data['equal_to_reference']} probabilities equals that of "
             "pymicro-features and TFLite's reference kernels on this PC, bit by bit.",
-            *_cost(data["instructions_per_10_ms"]),
             "",
             *_how_to_go_on(data),
         ]
     )
-
-
-def _cost(counts: Mapping[str, int] | None) -> list[str]:
-    if counts is None:
-        return []
-    share = sum(counts.values()) * 100 / CLOCK_HZ
-    return [
-        f"10 ms of sound take {counts['front_end']:,} instructions of the front end and "
-        f"{counts['models']:,} of the models with their script: {share:.1%} of a CPU at "
-        f"{CLOCK_HZ / 1e6:.0f} MHz, at one instruction a cycle."
-    ]
 
 
 def _hint(data: Mapping[str, Any]) -> list[str]:
@@ -279,23 +319,21 @@ def _hint(data: Mapping[str, Any]) -> list[str]:
 def _how_to_go_on(data: Mapping[str, Any]) -> list[str]:
     rom = _short(Path(data["rom"]))
     if data["on"] in ("qemu", "sim"):
-        ethosu = _program("ethosu")
         board = "" if data["board"] == boards.DEFAULT else f"--board {data['board']} "
         start = [
-            f"    {ethosu} qemu {board}--npu {data['npu']} --romfs {rom}",
-            "It says its PORT; then",
+            f"    {_program('ethosu')} qemu {board}--npu {data['npu']} --romfs {rom}",
+            "It prints its PORT; then",
         ]
         port = "PORT"
     else:
-        start = []
-        port = data["on"]
+        start, port = [], data["on"]
     return [
         "Go on by hand, with the same files on a board:",
         *start,
         f"    {_program('mpremote')} connect {port} repl",
         *(f"    >>> {line}" for line in IMPORTS.splitlines()),
         f"    >>> {data['try']}",
-        f"What was heard lies in {_short(Path(data['rom']).parent)}, as .wav files.",
+        f"The sounds are in {_short(Path(data['rom']).parent)}, as .wav files.",
     ]
 
 

@@ -4,12 +4,11 @@
 import argparse
 import tempfile
 from collections.abc import Iterator
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from .. import boards, fit, vela, verification
-from ..errors import InputError, UsageError
+from ..errors import InputError, UsageError, named_as
 from ..estimate import cpu, latency, roofline, systems, text
 from ..estimate.latency import Estimate
 from ..estimate.systems import System
@@ -19,7 +18,7 @@ from ..ui import Ui
 
 EPILOG = """\
 The estimate has the rules of Vela's performance model, per operation, with what that leaves out:
-blocks at the edges, memory that is read anew for each block, copies during kernels, and the speeds
+blocks at the edges, memory that is read again for each block, copies during kernels, and the speeds
 of the chip's memories. `ethosu bench silicon` compares it with measured chips. BOUND says what an
 operation waits for: the MAC array, the output unit, the issue of blocks, its start, a copy (DMA), a
 memory, or a port.
@@ -82,11 +81,9 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     (model,) = args.models
     system = _system(args, model)
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
-        compiled = compile_for(model, system, Path(work))
-        try:
+        compiled = systems.compile_for(model, system, Path(work))
+        with named_as(model, compiled):
             found = latency.estimate(compiled, system)
-        except InputError as error:  # the user knows the model by its own name
-            raise InputError(str(error).replace(str(compiled), str(model))) from error
         faster = hints(model, compiled, found, Path(work))
         rows = table.by_operator(compiled, found.operations, system.memories)
         peak = views.peak(system.npu)
@@ -110,19 +107,6 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     return data
 
 
-def compile_for(model: Path, system: System, folder: Path) -> Path:
-    """The model compiled for a system, once; one that is compiled already stays as it is."""
-    file = ModelFile(model)
-    if file.is_program or file.description.npu:
-        return model
-    facts = system.facts
-    names = (sha256(file.data).hexdigest(), system.npu, facts.system_config, facts.memory_mode)
-    output = folder / f"{'-'.join(names)}.tflite"
-    if not output.exists():
-        vela.compile_model(model, system.npu, output, board=facts)
-    return output
-
-
 def hints(model: Path, compiled: Path, found: Estimate, folder: Path) -> list[str]:
     """Other memories for the weights, and the largest NPU of the family, if they take less time."""
     system = found.system
@@ -137,7 +121,7 @@ def hints(model: Path, compiled: Path, found: Estimate, folder: Path) -> list[st
         other = system.with_npu(largest)
         having = [board.name for board in boards.every() if largest in board.npus]
         change = f"with an {largest}" + (f" ({', '.join(having)})" if having else "")
-        others.append((change, compile_for(model, other, folder), other))
+        others.append((change, systems.compile_for(model, other, folder), other))
     lines = []
     for change, path, other in others:
         gain = latency.estimate(path, other)
@@ -184,7 +168,7 @@ def _all(args: argparse.Namespace, ui: Ui) -> Iterator[dict[str, Any]]:
                 yield row | {"error": f"{model} is compiled for {own[model]}: no row for others"}
                 continue
             try:
-                compiled = compile_for(model, system, Path(work))
+                compiled = systems.compile_for(model, system, Path(work))
                 found = latency.estimate(compiled, system)
                 needs[compiled] = needs.get(compiled) or fit.need_of(compiled)
             except InputError as error:  # such as too large for this system

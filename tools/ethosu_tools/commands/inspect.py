@@ -51,7 +51,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 
 
 def _load_program(file: ModelFile) -> dict[str, Any]:
-    """What the runtime says of a program, here, where it runs on a simulated NPU."""
+    """Facts of a program from the runtime, which loads it on a simulated NPU."""
     found: dict[str, Any] = {"cases": len(file.cases), "runtime": None, "refused": None}
     try:
         with Simulation(file) as simulation:

@@ -26,7 +26,7 @@ class Format:
     by: str | None = None
 
     def sentence(self, path: Path) -> str:
-        """What the file is, and what to do with it."""
+        """Names the format, and the remedy."""
         return f"{path} is {self.title}: {self.remedy.format(path=path)}"
 
 
@@ -44,7 +44,7 @@ _NAMED = {".keras": "Keras model", ".h5": "Keras model (HDF5)", ".onnx": "ONNX m
 
 
 def find(path: Path) -> Format | None:
-    """The format of a file, or of a folder; None: it is none of these."""
+    """The format of a file or folder; None if it is another one."""
     if path.is_dir():
         return SAVED_MODEL if (path / "saved_model.pb").is_file() else None
     if not path.is_file():
@@ -53,7 +53,7 @@ def find(path: Path) -> Format | None:
 
 
 def check(path: Path) -> None:
-    """Say what is wrong with what is none of these formats by its contents, but one by its name."""
+    """Report a file whose name has the suffix of a format that its contents do not have."""
     if path.is_dir():
         raise InputError(f"{path} holds no SavedModel: saved_model.pb is missing")
     read_whole(path)

@@ -1,23 +1,21 @@
 # SPDX-License-Identifier: MIT
-"""What the CPU does in an inference: instructions, counted on an emulated board."""
+"""Instructions of the CPU in an inference, counted on an emulated board."""
 
 from pathlib import Path
 
-from .. import boards, models, romfs, verification
-from ..board import QemuBoard
+from .. import boards
 from ..errors import BoardError
-from ..qemu import Machine
+from ..remote import EmulatedRunner
 from .systems import System
 
 INFERENCES = 10
 MOST_PER_CYCLE = 2
 _COUNT = f"""\
-import emulator, ethosu
-_model = ethosu.Model({{path!r}}{{verify}})
-_model.run_into()
+import emulator
+{{model}}.run_into()
 _begin = emulator.instructions()
 for _ in range({INFERENCES}):
-    _model.run_into()
+    {{model}}.run_into()
 _answer = emulator.instructions() - _begin
 """
 
@@ -27,14 +25,8 @@ def instructions(compiled: Path) -> int:
 
     Counted with the firmware of the board that takes any NPU, which has to be built.
     """
-    data = models.read(compiled)
-    name = f"model{models.suffix(data)}"
-    image = romfs.build({name: data})
-    npu = models.describe_compiled(compiled).npu
-    machine = Machine(npu, board=boards.DEFAULT, romfs=image, repeatable=True)
-    with QemuBoard(machine) as board:
-        code = _COUNT.format(path=f"/rom/{name}", verify=verification.board_argument())
-        found = board.ask(code, timeout=300)
+    with EmulatedRunner(compiled, board=boards.DEFAULT, repeatable=True) as runner:
+        found = runner.board.ask(_COUNT.format(model=runner.name), timeout=300)
     if not isinstance(found, int):
         raise BoardError(f"the board answered {found!r:.100}, expected a number of instructions")
     return found // INFERENCES

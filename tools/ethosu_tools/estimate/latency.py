@@ -29,7 +29,7 @@ EXTERNAL = "a lower bound: no measured point checks weights or tensors in {memor
 
 @dataclass(frozen=True)
 class Estimate:
-    """What is said of a model in a system; `high_ms` is None where nobody knows it."""
+    """Latency of a model in a system; `high_ms` is None if only the lower end is known."""
 
     system: System
     cycles: int
@@ -47,7 +47,7 @@ class Estimate:
 
     @property
     def is_bound(self) -> bool:
-        """Is only the lower end worth saying?"""
+        """Is only the lower end meaningful?"""
         return self.high_ms is None and self.basis != UNCHECKED
 
     @property
@@ -78,7 +78,7 @@ class Estimate:
 
 
 def estimate(model: Path | bytes, system: System) -> Estimate:
-    """Estimate the latency of a compiled model; the part of CPU operators is not in it.
+    """Estimate the latency of a compiled model, without its CPU operators.
 
     Raises InputError for a model that is not compiled, or for another NPU.
     """
@@ -121,7 +121,7 @@ def store(found: Estimate, compiled: Path) -> None:
 def _interval(
     cycles: int, ideal: int, constants: int, system: System
 ) -> tuple[float, float | None, str]:
-    """Lower and upper end in ms, and what they rest on."""
+    """Lower and upper end in ms, and their basis."""
     per_ms = system.clock_hz / 1e3
     latency = cycles / per_ms
     outside = next((m for m, _ in system.memories if m.external), None)

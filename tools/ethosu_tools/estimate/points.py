@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from .. import boards, models, vela
+from .. import boards
 from ..errors import InputError
 from . import latency, systems
 
@@ -50,12 +50,12 @@ class Result:
 
     @property
     def error(self) -> float:
-        """How far the estimate is off: +0.1 is 10 % too slow."""
+        """Relative error of the estimate: +0.1 is 10 % too slow."""
         return self.estimated_ms / self.point.measured_ms - 1
 
     @property
     def inside(self) -> bool:
-        """Is the measured latency in the interval that is promised?"""
+        """Is the measured latency within the promised interval?"""
         return self.low_ms <= self.point.measured_ms <= self.high_ms
 
 
@@ -108,25 +108,21 @@ def _array(path: Path) -> bytes:
 
 
 def compare(point: Point, model: bytes, work: Path) -> Result:
-    """Estimate a point's latency, compiling its model for the point's NPU if that is to do."""
+    """Estimate a point's latency; its model is compiled for the point's NPU if necessary."""
     system = systems.find(point.system, point.npu, point.weights)
     source = work / point.model
     source.write_bytes(model)
-    if models.describe(source).npu is None:
-        compiled = work / f"{point.id}.tflite"
-        vela.compile_model(source, point.npu, compiled, board=system.facts, debug=False)
-        source = compiled
-    found = latency.estimate(source, system)
+    found = latency.estimate(systems.compile_for(source, system, work), system)
     return Result(point, found.milliseconds, found.low_ms, found.high_ms or math.inf)
 
 
 def mean_error(results: Sequence[Result]) -> float:
-    """Mean of the errors without their signs."""
+    """Mean absolute error."""
     return sum(abs(each.error) for each in results) / len(results)
 
 
 def left_out(result: Result, results: Sequence[Result]) -> float | None:
-    """The error if all estimates were scaled by what points of other chips and models say.
+    """The error if estimates were scaled by the mean error of other chips and models.
 
     A scale that others agree on would show that the rules have a bias; None without others.
     """

@@ -17,7 +17,7 @@ OCTAVES = 12  # of each axis
 
 
 class Point(NamedTuple):
-    """What the roofline shows of an operation or a layer with MACs; `label` is next to it."""
+    """A point of the roofline: an operation or a layer with MACs; `label` is printed next to it."""
 
     label: str
     text: str

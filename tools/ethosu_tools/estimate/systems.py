@@ -11,6 +11,7 @@ import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -92,12 +93,12 @@ class System:
 
 
 def names() -> list[str]:
-    """All systems that can be asked about by name."""
+    """Names of all systems."""
     return [board.name for board in boards.every() if board.estimate] + list(_chips())
 
 
 def find(name: str, npu: str | None = None, weights: str | None = None) -> System:
-    """A board or chip, with another of its NPUs and with the weights elsewhere, if asked so."""
+    """A board or chip, optionally with another of its NPUs or with the weights elsewhere."""
     facts, own = _known(name)
     if npu and npu not in own:
         raise UsageError(f"{name} has {' and '.join(own)}, not {npu}")
@@ -108,7 +109,7 @@ def find(name: str, npu: str | None = None, weights: str | None = None) -> Syste
 
 
 def _known(name: str) -> tuple[dict[str, Any], list[str]]:
-    """What is known of a board or chip, and the NPUs that it can have, its own first."""
+    """Facts of a board or chip, and the NPUs that it can have, its own first."""
     chips = _chips()
     if name in chips:
         return chips[name], [chips[name]["npu"]]
@@ -147,7 +148,9 @@ def chosen(
     """
     own = models.describe(model, named=models.find_data(model)).npu
     if own and npu not in (None, own):
-        raise UsageError(f"{model} is compiled for {own}, not for {npu}")
+        raise UsageError(
+            f"{model} is compiled for {own}, not for {npu}; name the model as it was before Vela"
+        )
     name = board or models.board_of(model) or boards.chosen().name
     npus = _known(name)[1]
     if own and own not in npus:
@@ -165,18 +168,19 @@ def every() -> list[System]:
 def example(npu: str) -> System:
     """The system around an NPU that Vela assumes when it is told nothing."""
     target = vela.TARGETS[npu]
-    facts = {
-        "config": vela.CONFIG_FILE,
-        "memory_mode": target.memory_mode,
-        "tensors": "",
-        "weights": {"": target.system_config},
-        "checked": False,
-    }
-    return replace(_build(target.system_config, "an example of Vela", npu, facts, None), places=())
+    names = target.system_config, target.memory_mode
+    return _of_a_file(npu, vela.CONFIG_FILE, *names, title="an example of Vela")
 
 
 def custom(npu: str, config: Path, system_config: str, memory_mode: str) -> System:
     """A system in a user's own file for Vela."""
+    return _of_a_file(npu, config, system_config, memory_mode, title=str(config))
+
+
+def _of_a_file(
+    npu: str, config: str | Path, system_config: str, memory_mode: str, title: str
+) -> System:
+    """A system from a section alone, without a board that names its memories."""
     facts = {
         "config": config,
         "memory_mode": memory_mode,
@@ -184,7 +188,20 @@ def custom(npu: str, config: Path, system_config: str, memory_mode: str) -> Syst
         "weights": {"": system_config},
         "checked": False,
     }
-    return replace(_build(system_config, str(config), npu, facts, None), places=())
+    return replace(_build(system_config, title, npu, facts, None), places=())
+
+
+def compile_for(model: Path, system: System, folder: Path) -> Path:
+    """Compile a model for a system, once per folder; a compiled model is returned unchanged."""
+    data = models.read(model)
+    if models.is_program(data) or models.describe(model).npu:
+        return model
+    facts = system.facts
+    names = (sha256(data).hexdigest(), system.npu, facts.system_config, facts.memory_mode)
+    output = folder / f"{'-'.join(names)}.tflite"
+    if not output.exists():
+        vela.compile_model(model, system.npu, output, board=facts)
+    return output
 
 
 def _chips() -> dict[str, dict[str, Any]]:
@@ -220,7 +237,7 @@ def _section(parser: configparser.ConfigParser, name: str, *heirs: str) -> dict[
 
 
 def _number(section: Mapping[str, str], key: str, least: float, default: float | None) -> float:
-    """A number of a section, at least as large as said; a default of None: it has to be there."""
+    """A number of a section, at least `least`; required if `default` is None."""
     text = section.get(key.lower(), default)
     if text is None:
         raise InputError(f"{key} is missing")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a person reads of an estimate, from its plain data."""
+"""Text of an estimate, from its plain data."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ LEGEND = (
 
 
 def summary(data: dict[str, Any]) -> list[tuple[str, str]]:
-    """The figure in a few lines: what, and how sure."""
+    """The estimate in a few lines, with its uncertainty."""
     operators = ", ".join(f"{name} x {count}" for name, count in data["cpu_operators"].items())
     shares = ", ".join(f"{unit} {share:.0%}" for unit, share in list(data["bounds"].items())[:4])
     lines = [
@@ -41,7 +41,7 @@ def summary(data: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _cpu_time(row: dict[str, Any], npu_ms: float) -> tuple[str, ...]:
-    """What comes on top of the NPU's time, if it has to wait for it: a bound."""
+    """Time of the CPU, if the NPU has to wait for it: a bound."""
     text = f"{row['instructions']:,} instructions of driver, runtime and CPU operators"
     if row["ms"] is None:
         return (f"{text}; its clock is not known",)
@@ -53,7 +53,7 @@ def _cpu_time(row: dict[str, Any], npu_ms: float) -> tuple[str, ...]:
 
 
 def figure(row: dict[str, Any]) -> str:
-    """The latency as far as it is known."""
+    """The latency, as far as it is known."""
     if row["high_ms"] is not None:
         return f"{row['ms']:.3g} ms ({interval(row)})"
     if row["basis"] == latency.UNCHECKED:
@@ -69,7 +69,7 @@ def interval(row: dict[str, Any]) -> str:
 
 
 def frames(row: dict[str, Any]) -> str:
-    """Inferences a second, one after the other; at most, if something is not in the figure."""
+    """Inferences per second, in sequence; "at most" if the estimate is incomplete."""
     if row["high_ms"] is None or row["cpu_operators"]:
         return f"at most {1e3 / row['low_ms']:,.0f} frames/s"
     return f"{row['frames_per_second']:,.0f} frames/s"

@@ -6,19 +6,21 @@ step needs and does not find is one `SetupError` that says what to get, and wher
 """
 
 from ..errors import InputError, UsageError
-from . import alif, dfu, disk, probe, serial_line
+from . import alif, disk, programs, serial_line
 from .job import Job, Step, Way
 
 WAYS: dict[str, Way] = {
     way.name: way
-    for way in (disk.WAY, serial_line.WAY, dfu.WAY, alif.WAY, probe.JLINK, probe.PYOCD)
+    for way in (
+        *(disk.WAY, serial_line.WAY, programs.DFU, alif.WAY, programs.JLINK, programs.PYOCD),
+    )
 }
 
 __all__ = ["WAYS", "Job", "Step", "Way", "choose"]
 
 
 def choose(job: Job, asked: str | None) -> Way:
-    """Return the way asked for, else the usual one of the board."""
+    """Return the requested way, or the usual one of the board."""
     if not job.board.flash:
         raise InputError(
             f"{job.board.name} is not flashed by this tool: its board.toml has no [flash]; "

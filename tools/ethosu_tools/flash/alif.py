@@ -53,7 +53,7 @@ def contents(settings: Mapping[str, Any], binary: str, device_config: str) -> di
 
 
 def find(job: Job) -> tuple[Path, bool] | None:
-    """Folder of the toolkit, and whether it is MicroPython's edition (Python files); None: none."""
+    """Folder of the toolkit, and whether it is MicroPython's edition; None if not found."""
     on_path = (shutil.which(f"{_WRITE}{suffix}") for suffix in (".py", ""))
     named = job.tools or os.environ.get(VARIABLE) or next(filter(None, on_path), None)
     if not named:
@@ -67,56 +67,42 @@ def find(job: Job) -> tuple[Path, bool] | None:
 
 
 def steps(job: Job, settings: Mapping[str, Any]) -> list[Step]:
-    """Write the table of contents, have both packed, have both written."""
+    """Write the table of contents, pack it with the image, write both to the board."""
     found = find(job)
     folder, of_micropython = found or (Path("TOOLKIT"), True)
+    image, work = job.image(".bin"), job.work if of_micropython else folder
+    generate: list[str | Path]
+    write: list[str | Path]
     if of_micropython:
-        return _steps_of_micropython(job, settings, folder, missing=found is None)
-    return _steps_of_alif(job, settings, folder)
-
-
-def _steps_of_micropython(
-    job: Job, settings: Mapping[str, Any], folder: Path, *, missing: bool
-) -> list[Step]:
-    image, work = job.image(".bin"), job.work
-    package = work / "application_package.ds"
-    generate: list[str | Path] = [
-        *(sys.executable, folder / f"{_GENERATE}.py", "--filename", work / _CONFIG),
-        *("--output-dir", work, "--firmware-dir", work, "--output", work / "firmware.toc.bin"),
-    ]
-    write: list[str | Path] = [
-        *(sys.executable, folder / f"{_WRITE}.py", "--cfg-part", settings["part"]),
-        *(("--cfg-rev", settings["revision"]) if "revision" in settings else ()),
-        *("--port", job.port or "PORT"),
-        *("--pad", "--images", f"file:{package}"),
-    ]
+        copy, config = work / image.name, work / _CONFIG
+        device_config = settings["device_config"]
+        generate = [
+            *(sys.executable, folder / f"{_GENERATE}.py", "--filename", config),
+            *("--output-dir", work, "--firmware-dir", work, "--output", work / "firmware.toc.bin"),
+        ]
+        write = [
+            *(sys.executable, folder / f"{_WRITE}.py", "--cfg-part", settings["part"]),
+            *(("--cfg-rev", settings["revision"]) if "revision" in settings else ()),
+            *("--port", job.port or "PORT"),
+            *("--pad", "--images", f"file:{work / 'application_package.ds'}"),
+        ]
+    else:
+        copy, config = folder / "build/images" / image.name, folder / "build/config" / _CONFIG
+        device_config = _DEVICE_CONFIG
+        generate = [folder / _GENERATE, "-f", config.relative_to(folder)]
+        write = [folder / _WRITE, "-p"]
 
     def prepare() -> None:
-        if missing:
+        if found is None:
             raise SetupError(MISSING)
-        job.needs_port()
-        table = contents(settings, image.name, settings["device_config"])
-        _stage(image, work / image.name, work / _CONFIG, table)
+        if of_micropython:
+            job.needs_port()
+        _stage(image, copy, config, contents(settings, image.name, device_config))
 
     return [
-        Step(f"write {work / _CONFIG}: {image} at {settings['address']:#x}", prepare),
+        Step(f"copy {image} to {copy}, for {settings['address']:#x}; write {config}", prepare),
         _command(generate, work),
         _command(write, work),
-    ]
-
-
-def _steps_of_alif(job: Job, settings: Mapping[str, Any], folder: Path) -> list[Step]:
-    image = job.image(".bin")
-    config = folder / "build/config" / _CONFIG
-
-    def prepare() -> None:
-        table = contents(settings, image.name, _DEVICE_CONFIG)
-        _stage(image, folder / "build/images" / image.name, config, table)
-
-    return [
-        Step(f"copy {image} to {folder}/build/images, write {config}", prepare),
-        _command([folder / _GENERATE, "-f", config.relative_to(folder)], folder),
-        _command([folder / _WRITE, "-p"], folder),
     ]
 
 

@@ -29,7 +29,7 @@ _REFUSED = "FAIL.TXT"
 # A probe that has written an image may unmount its disk and show it again.
 _BACK_S = 10.0
 _LOOK_S = 0.2
-# What a probe's disk has, as Linux calls it: others, such as those of a network, are not looked at.
+# File systems of a probe's disk, in Linux's terms; others, such as network mounts, are skipped.
 _FILE_SYSTEMS = {"vfat", "msdos", "exfat"}
 # A disk whose cable was pulled may not answer, and never will.
 _ANSWER_S = 5.0
@@ -44,7 +44,7 @@ class _SilentError(Exception):
 
 
 def _answer(question: Callable[[], T], seconds: float | None = None) -> T:
-    """What a disk answers; _SilentError after so long (None: _ANSWER_S). OSError as it comes."""
+    """Ask a disk; _SilentError after `seconds` (None: _ANSWER_S). OSError passes through."""
     answers: list[T | BaseException] = []
 
     def ask() -> None:
@@ -64,7 +64,7 @@ def _answer(question: Callable[[], T], seconds: float | None = None) -> T:
 
 
 def mounted() -> list[Path]:
-    """Folders at which this computer has disks."""
+    """Mount points of disks."""
     if platform.system() == "Darwin":
         return sorted(_VOLUMES.iterdir())
     if platform.system() != "Linux":
@@ -117,7 +117,7 @@ def _is(kind: Callable[[], bool]) -> bool:
 
 
 def copy(image: Path, data: bytes, disk: Path) -> dict[str, Any]:
-    """Copy the image, then look what became of it; BoardError when it is not what was sent."""
+    """Copy the image and check the copy; BoardError if it differs."""
     target = disk / image.name
     refused = disk / _REFUSED
 
@@ -141,7 +141,7 @@ def copy(image: Path, data: bytes, disk: Path) -> dict[str, Any]:
 
 
 def _check(target: Path, data: bytes, refused: Path) -> str:
-    """Say what is seen of the image on the disk."""
+    """Describe the state of the image on the disk."""
     deadline = time.monotonic() + _BACK_S
     while not _is(target.parent.is_dir) and time.monotonic() < deadline:
         time.sleep(_LOOK_S)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What all ways to flash a board share: the job, its steps, and how a vendor's tool is run."""
+"""Shared by all ways to flash a board: the job, its steps, running a vendor's tool."""
 
 import os
 import subprocess
@@ -19,7 +19,7 @@ TOOL_TIMEOUT_S = 900.0
 
 @dataclass(frozen=True)
 class Job:
-    """One image for one board; `tools`, `disk` and `port` are what the user said of them."""
+    """One image for one board; `tools`, `disk` and `port` are options of the user."""
 
     board: BoardFacts
     firmware: Path
@@ -36,7 +36,7 @@ class Job:
         )
 
     def needs_port(self) -> str:
-        """The serial port, which the user has to name."""
+        """The serial port; UsageError if the user did not name it."""
         if self.port is None:
             raise UsageError(
                 f"flashing {self.board.name} needs its serial port: --port /dev/ttyACM0, say"
@@ -69,7 +69,7 @@ class Way:
     optional: frozenset[str] = frozenset()
 
     def check(self, board: BoardFacts) -> Mapping[str, Any]:
-        """Return the settings of a board; SetupError when one lacks, or none is called so."""
+        """Return the settings of a board; SetupError if one is missing or unknown."""
         given = board.flash[self.name]
         for word, names in (
             ("lacks", self.settings - given.keys()),
@@ -83,7 +83,7 @@ class Way:
 
 
 def read_image(path: Path, largest: int | None = None) -> bytes:
-    """Contents of an image, which must be there, and fit."""
+    """Contents of an image; InputError if it is missing, empty or too large."""
     data = read_whole(path)
     if not data:
         raise InputError(f"{path} is empty: it is no firmware image")
@@ -95,7 +95,7 @@ def read_image(path: Path, largest: int | None = None) -> bytes:
 def tool_folder(job: Job, variable: str, file: str, missing: str) -> Path:
     """Folder of a vendor's tool: that of --tools, else of an environment variable.
 
-    SetupError with the sentence `missing` when there is none, or it has not the file.
+    SetupError with the sentence `missing` if there is no such folder, or the file is not in it.
     """
     named = job.tools or (os.environ.get(variable) and Path(os.environ[variable]))
     if not named:
@@ -107,7 +107,7 @@ def tool_folder(job: Job, variable: str, file: str, missing: str) -> Path:
 
 
 def run_tool(command: Sequence[str | Path], folder: Path | None = None) -> None:
-    """Run a vendor's tool; BoardError with its last words when it fails or does not end."""
+    """Run a vendor's tool; BoardError with its last lines if it fails or hangs."""
     name = Path(command[0]).name if len(command) < 2 else f"{Path(command[0]).name} {command[1]}"
     try:
         done = subprocess.run(

@@ -32,7 +32,7 @@ MISSING = (
 )
 _TOOLS = {"Darwin": "we2_local_image_gen_macOS_arm64", "Windows": "we2_local_image_gen.exe"}
 
-# What the boot loader says, and what is typed then. The key also chooses XMODEM in its menu.
+# Prompts of the boot loader and the replies. The key also selects XMODEM in its menu.
 READY = b"Send data using the xmodem protocol"
 END = b"end file transmission and reboot system"
 _START = b"C\x15"  # a receiver says these until the first block comes
@@ -52,7 +52,7 @@ _SHOWN_BYTES = 80
 
 
 class _Line:
-    """The open port, with waits that end."""
+    """The open port; all waits are bounded."""
 
     def __init__(self, port: str, baudrate: int) -> None:
         self._name = port
@@ -140,7 +140,7 @@ _SILENT.addHandler(logging.NullHandler())
 
 
 def send_image(job: Job, settings: Mapping[str, Any], data: bytes) -> dict[str, Any]:
-    """Have the boot loader take an image: menu, XMODEM, reboot."""
+    """Send an image to the boot loader: menu, XMODEM, reboot."""
     line = _Line(job.needs_port(), settings["baud"])
     try:
         job.ui.note("press the board's reset button")
@@ -157,19 +157,9 @@ def send_image(job: Job, settings: Mapping[str, Any], data: bytes) -> dict[str, 
 
 def steps(job: Job, settings: Mapping[str, Any]) -> list[Step]:
     """Make the image, unless --firmware is one already, then send it."""
-    port = job.port or "PORT"
-    sending = f"press reset; at {port}, {settings['baud']} baud: type 1 until the boot loader "
-    sending += f'says "{READY.decode()}", send IMAGE by XMODEM, answer y'
-    if job.firmware.suffix not in ("", ".elf"):
-        image = job.firmware
-
-        def send_given() -> Mapping[str, Any]:
-            return send_image(job, settings, read_image(image, settings["largest"]))
-
-        return [Step(sending.replace("IMAGE", str(image)), send_given)]
+    is_image = job.firmware.suffix not in ("", ".elf")
     tool = _TOOLS.get(platform.system(), "we2_local_image_gen")
     shown = job.tools or Path("TOOL")
-    output = shown / settings["output"]
 
     def make() -> None:
         folder = tool_folder(job, VARIABLE, tool, MISSING)
@@ -179,19 +169,24 @@ def steps(job: Job, settings: Mapping[str, Any]) -> list[Step]:
         shutil.copyfile(job.firmware, folder / settings["input"])
         run_tool([folder / tool, settings["project"]], folder)
 
-    def send_made() -> Mapping[str, Any]:
-        folder = tool_folder(job, VARIABLE, tool, MISSING)
-        data = read_image(folder / settings["output"], settings["largest"])
-        return send_image(job, settings, data)
+    def send() -> Mapping[str, Any]:
+        image = job.firmware
+        if not is_image:
+            image = tool_folder(job, VARIABLE, tool, MISSING) / settings["output"]
+        return send_image(job, settings, read_image(image, settings["largest"]))
 
-    return [
-        Step(
-            f"cp {job.firmware} {shown / settings['input']}; cd {shown}; "
-            f"./{tool} {settings['project']}",
-            make,
-        ),
-        Step(sending.replace("IMAGE", str(output)), send_made),
-    ]
+    making = Step(
+        f"cp {job.firmware} {shown / settings['input']}; cd {shown}; "
+        f"./{tool} {settings['project']}",
+        make,
+    )
+    sending = Step(
+        f"press reset; at {job.port or 'PORT'}, {settings['baud']} baud: type 1 until the boot "
+        f'loader says "{READY.decode()}", send '
+        f"{job.firmware if is_image else shown / settings['output']} by XMODEM, answer y",
+        send,
+    )
+    return [sending] if is_image else [making, sending]
 
 
 WAY = Way(

@@ -18,7 +18,7 @@ from labgrid.remote.common import Place
 from labgrid.remote.generated import labgrid_coordinator_pb2 as messages
 from labgrid.util.proxy import proxymanager
 
-# What an exporter makes of each serial line of its host, for all hosts.
+# Class of the resource that an exporter offers for each serial line of its host.
 SERIAL = "NetworkSerialPort"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a model costs, layer by layer: one table, which six commands show.
+"""The cost of a model by layer: one table, shown by six commands.
 
 table.py    cycles, traffic and MACs of each operation, and of each operator of the model by name
 views.py    rows as plain data, as text and as HTML

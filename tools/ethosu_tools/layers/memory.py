@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The arena over time as plan/picture.py draws it, with what layers on the NPU write.
 
-Within a call time goes on from layer to layer. What the NPU copies by DMA, as weights into a fast
-scratch, has no feature map and is not in the picture.
+Within a call, time advances from layer to layer. DMA copies by the NPU, such as weights into a fast
+scratch, have no feature map and are not drawn.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _Written:
     last: int
 
     def overlaps(self, region: int, low: int, high: int) -> bool:
-        """Has it some of these bytes?"""
+        """Does it overlap these bytes?"""
         return self.region == region and self.low < high and low < self.high
 
 
@@ -89,7 +89,7 @@ def pictures(subject: Subject) -> list[dict[str, Any]]:
 
 
 def scratch(program: Path, operations: Sequence[Operation], size: int) -> dict[str, Any]:
-    """What the operations of an ExecuTorch program write into the scratch of its delegates."""
+    """Writes of an ExecuTorch program's operations into the scratch of its delegates."""
     return _alone("scratch", size, _calls(Names(program), operations), _SCRATCH)
 
 
@@ -149,7 +149,7 @@ def _arena(subject: Subject, calls: list[_Call], *, shared: bool) -> dict[str, A
 
 
 def _ends(call: _Call, block: dict[str, Any], time: int, start: int, begin: int) -> dict[str, int]:
-    """Within a call: when an input of it is read last, when an output is written first."""
+    """When a call reads an input last, and writes an output first."""
     place = _SCRATCH, block["offset"] - start, block["offset"] - start + block["size"]
     found = {}
     reads = [each.last for each in call.given if each.overlaps(*place)]

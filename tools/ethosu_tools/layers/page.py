@@ -45,7 +45,7 @@ _NAMED = 3
 
 
 def build(subject: Subject, proof: dict[str, Any]) -> str:
-    """The whole page; `proof` is what subject.py says of the reference."""
+    """The whole page; `proof` is the comparison with the reference of subject.py."""
     title = f"{subject.model.name} on {subject.system.npu if subject.found else 'the CPU'}"
     npu = [layer for layer in subject.layers if layer.on_npu]
     parts = [
@@ -113,15 +113,12 @@ def _facts(subject: Subject, proof: dict[str, Any]) -> str:
 
 
 def verdict(proof: dict[str, Any]) -> tuple[str, str, str]:
-    """What the comparison with the reference says: class, label, text."""
+    """Result of the comparison with the reference: CSS class, label, text."""
     label = "compared with TFLite's reference kernels"
     if "why" in proof:
         return "", label, f"no: {proof['why']}"
-    values = f"{proof['values']:,} values of {proof['steps']} random inputs"
-    if proof["differing"]:
-        much = f"{proof['differing']:,} of {values} differ, by {proof['largest']:g} at most"
-        return "bad", label, f"{much}, {proof['mean']:.3g} in the mean"
-    return "good", label, f"bit-exact: {values}"
+    kind = "bad" if proof["differing"] else "good"
+    return kind, label, views.difference(proof, equal="bit-exact")
 
 
 def _table(subject: Subject) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import arrays, fit, models, vela, verdict
 from ..arrays import Array
-from ..errors import InputError, SetupError
+from ..errors import InputError, SetupError, named_as
 from ..estimate import latency
 from ..estimate.latency import Estimate
 from ..estimate.systems import System
@@ -39,7 +39,7 @@ class Subject:
 
     @property
     def cycles(self) -> int:
-        """Of the NPU, in one inference."""
+        """Cycles of the NPU in one inference."""
         return self.found.cycles if self.found else 0
 
     def as_dict(self) -> dict[str, Any]:
@@ -73,13 +73,11 @@ def look(model: Path, system: System, folder: Path, reference: Path | None = Non
         vela.compile_model(model, system.npu, compiled, board=system.facts)
         verdict.prepare(model, compiled)
     named = models.find_data(compiled)
-    try:
+    with named_as(model, compiled):
         with Simulation(compiled, data=named) as simulation:
             info = simulation.info()
         on_npu = models.describe(compiled, named=named).npu is not None
         found = latency.estimate(compiled, system) if on_npu else None
-    except InputError as error:  # the user knows the model by its own name
-        raise InputError(str(error).replace(str(compiled), str(model))) from error
     operations, memories = (found.operations, system.memories) if found else ([], ())
     rows = table.by_operator(compiled, operations, memories)
     fits = fit.on_board(fit.need_of(compiled, named), system.name)
@@ -87,20 +85,20 @@ def look(model: Path, system: System, folder: Path, reference: Path | None = Non
 
 
 def inputs(subject: Subject, steps: int) -> list[list[Array]]:
-    """Random inputs of so many steps."""
+    """Random inputs for `steps` inferences."""
     random = np.random.default_rng(SEED)
     tensors = models.describe(subject.compiled, named=models.find_data(subject.compiled)).inputs
     return [arrays.random_inputs(tensors, random) for _ in range(steps)]
 
 
 def outputs(subject: Subject, given: list[list[Array]]) -> list[list[Array]]:
-    """What the simulator makes of inputs, step by step."""
+    """The simulator's outputs for these inputs, step by step."""
     with Simulation(subject.compiled, data=models.find_data(subject.compiled)) as simulation:
         return [simulation.step(each) for each in given]
 
 
 def difference(found: list[list[Array]], expected: list[list[Array]]) -> dict[str, Any]:
-    """How far outputs are from others: values in all, those that differ, largest, mean.
+    """Compare outputs with others: number of values, how many differ, largest and mean difference.
 
     InputError: they have not the same shapes.
     """
@@ -123,7 +121,7 @@ def difference(found: list[list[Array]], expected: list[list[Array]]) -> dict[st
 
 
 def compare_with_reference(subject: Subject, steps: int) -> dict[str, Any]:
-    """Compare outputs with TFLite's reference kernels; "why": the reason if that can't be done."""
+    """Compare outputs with TFLite's reference kernels; "why": the reason if they can't be."""
     if models.is_program(models.read(subject.compiled)):
         return {"why": "an ExecuTorch program is compared by its cases: ethosu run MODEL.bpte"}
     if subject.source is None:

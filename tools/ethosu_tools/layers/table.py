@@ -54,7 +54,7 @@ class Layer:
 
     @property
     def on_npu(self) -> bool:
-        """Does the NPU compute it?"""
+        """Does it run on the NPU?"""
         return self.stream is not None
 
     @property
@@ -74,13 +74,11 @@ class Layer:
         self.macs += other.macs
         self.commands += other.commands
         for counter in ("read", "written", "busy", "bounds"):
-            mine, theirs = getattr(self, counter), getattr(other, counter)
-            for key, count in theirs.items():  # update() would not keep the order of new keys
-                mine[key] += count
+            getattr(self, counter).update(getattr(other, counter))
 
 
 class Names:
-    """Which operator of the model an operation of the NPU belongs to."""
+    """Maps operations of the NPU to operators of the model."""
 
     def __init__(self, compiled: Path) -> None:
         """Read a compiled model; a program, or a model without a debug table, has no names.
@@ -178,14 +176,9 @@ def by_operator(
 ) -> list[Layer]:
     """A row for each operator of the model, in the order of the inference, with the CPU's."""
     names = Names(compiled)
-    calls: dict[int, dict[str, Layer]] = {}
-    for row, (stream, _), name in zip(
-        rows(operations, memories),
-        with_streams(operations),
-        names.of(operations),
-        strict=True,
-    ):
-        calls.setdefault(stream, {}).setdefault(name, Layer(name, stream)).add(row)
+    calls: dict[int | None, dict[str, Layer]] = {}
+    for row, name in zip(rows(operations, memories), names.of(operations), strict=True):
+        calls.setdefault(row.stream, {}).setdefault(name, Layer(name, row.stream)).add(row)
     layers: list[Layer] = []
     for name, call in _operators(compiled, names):
         layers += [Layer(name)] if call is None else calls.get(call, {}).values()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Rows of the table of layers: as plain data for JSON, and that as text or HTML.
 
-COLUMNS has what a person can see of a layer. A command names the columns that it shows.
+COLUMNS formats the cells of a layer; a command names the columns that it shows.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _amounts(amounts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count:,}" for name, count in amounts.items() if count)
 
 
-# What a column shows of a layer on the NPU.
+# Text of each column, for a layer on the NPU.
 COLUMNS: dict[str, Callable[[Row], str]] = {
     "cycles": lambda row: f"{row['cycles']:,}",
     "share": lambda row: f"{row['share']:.1%}",
@@ -62,7 +62,7 @@ NUMBERS = ("cycles", "share", "MACs", "MAC use", "bytes")
 
 
 def cell(row: Row | None, column: str) -> str:
-    """What a column shows of a layer; "-": there is no such layer."""
+    """Text of a column for a layer; "-" if the model has no such layer."""
     if row is None:
         return "-"
     if column == "layer":
@@ -75,6 +75,17 @@ def cell(row: Row | None, column: str) -> str:
 def cells(rows: Sequence[Row], columns: Sequence[str]) -> list[tuple[str, ...]]:
     """The text of these columns."""
     return [tuple(cell(row, column) for column in columns) for row in rows]
+
+
+def difference(found: Row, equal: str = "equal") -> str:
+    """How far outputs differ, as subject.py measures it."""
+    values = f"{found['values']:,} values of {found['steps']} random inputs"
+    if not found["differing"]:
+        return f"{equal}: {values}"
+    return (
+        f"{found['differing']:,} of {values} differ, by at most {found['largest']:g}, "
+        f"on average {found['mean']:.3g}"
+    )
 
 
 def text(head: Sequence[str], rows: Sequence[Sequence[str]], *numbers: str) -> str:

@@ -37,7 +37,7 @@ class DataSet:
     """All samples of a data set, for the inputs of a model."""
 
     def __init__(self, samples: Samples, classes: Sequence[str] = ()) -> None:
-        """`classes` are names, if there are some; `identity` is a hash of all samples."""
+        """`classes` are optional names; `identity` is a hash of all samples."""
         self.samples = samples
         self.classes = tuple(classes)
         digest = hashlib.sha256()
@@ -83,7 +83,7 @@ def _read(source: str, tensors: Sequence[Tensor]) -> DataSet:
 
 
 def classes_of(output: Tensor) -> int:
-    """How many classes an output tells apart; of a single value two: a half and more, or less."""
+    """Number of classes of an output; a single value has two, below a half and from it on."""
     return max(2, math.prod(output.shape))
 
 
@@ -95,7 +95,7 @@ def _bad_label(source: str | Path, label: object, index: int, end: str = " on") 
 
 
 def _classes(path: Path, given: Array) -> Array:
-    """Classes as whole numbers; InputError names the first that is none."""
+    """Classes as whole numbers; InputError names the first that is not one."""
     if given.dtype.kind not in "biuf" or given.ndim != 1:
         raise InputError(
             f"the classes of {path} must be one whole number for each sample, found {given.dtype} "
@@ -181,7 +181,7 @@ def _image(path: Path, content: bytes, tensor: Tensor) -> Array:
 
 
 def _program(path: Path, name: str, tensors: Sequence[Tensor]) -> DataSet:
-    """What NAME of a program is, or returns: samples, or pairs of a sample and its class."""
+    """Samples, or pairs of sample and class, from NAME of a program: an iterable or function."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
@@ -211,7 +211,7 @@ def _made(
     labels: Array | None,
     tensors: Sequence[Tensor],
 ) -> DataSet:
-    """Check all, and have each array in the tensor's shape: raw values, or real ones as float32."""
+    """Check and reshape all arrays to the tensors' shapes; real values become float32."""
     checked = []
     for index, (array, tensor) in enumerate(zip(columns, tensors, strict=False)):
         shape = (len(array) if array.ndim else 0, *tensor.shape)

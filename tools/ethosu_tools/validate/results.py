@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a block of samples came to; those of all blocks add up to the result."""
+"""Result of one block of samples; the sum over all blocks is the result of the run."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from ..model.graph import Tensor
 
 # Errors of an output by size, in steps of its scale: none, up to 1, 2, 4, ..., and more.
 BINS = (0, 1, 2, 4, 8, 16, 32, 64, 128)
-# So many failures are kept, the first ones.
+# Number of failures that are kept, the first ones.
 FAILURES = 10
 
 
@@ -29,7 +29,7 @@ class OutputError:
     histogram: list[int] = field(default_factory=lambda: [0] * (len(BINS) + 1))
 
     def add(self, other: "OutputError") -> None:
-        """Take in those of another block."""
+        """Add those of another block."""
         self.values += other.values
         self.differing += other.differing
         self.largest = max(self.largest, other.largest)
@@ -53,7 +53,7 @@ class Result:
     failures: list[int] = field(default_factory=list)
 
     def add(self, other: "Result") -> None:
-        """Take in a later block."""
+        """Add a later block."""
         for name in ("samples", "labelled", "top1", "topk", "exact", "agree", "reference_top1"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         counts = Counter[tuple[int, int]]()
@@ -86,40 +86,41 @@ def count_block(
     top: int,
 ) -> Result:
     """Count one block, whose first sample is number `start`."""
-    result, confusion = Result(samples=len(found)), Counter[tuple[int, int]]()
+    outputs = [np.stack(each) for each in zip(*found, strict=True)]
+    ranking = _ranking(outputs[0], tensors[0])
+    guesses, known = ranking[:, 0], np.greater_equal(labels, 0)
+    hits = (guesses == labels) & known
+    right = hits | ~known
+    result = Result(
+        samples=len(labels),
+        labelled=int(known.sum()),
+        top1=int(hits.sum()),
+        topk=int(((ranking[:, :top] == labels[:, None]).any(axis=1) & known).sum()),
+    )
+    pairs = zip(labels[known].tolist(), guesses[known].tolist(), strict=True)
+    result.confusion = [(*pair, count) for pair, count in sorted(Counter(pairs).items())]
     if expected is not None:
-        result.errors = [OutputError() for _ in tensors]
-    for index, (outputs, label) in enumerate(zip(found, labels, strict=True)):
-        ranking = _ranking(outputs[0], tensors[0])
-        right = True
-        if label >= 0:
-            result.labelled += 1
-            right = bool(ranking[0] == label)
-            result.top1 += right
-            result.topk += bool(label in ranking[:top])
-            confusion[int(label), int(ranking[0])] += 1
-        if expected is not None:
-            wanted = expected[index]
-            theirs = _ranking(wanted[0], tensors[0])[0]
-            result.agree += bool(ranking[0] == theirs)
-            result.reference_top1 += bool(label >= 0 and theirs == label)
-            exact = _compare(outputs, wanted, tensors, result.errors)
-            result.exact += exact
-            same_kind = wanted[0].dtype == outputs[0].dtype
-            right = right and (exact if same_kind else bool(ranking[0] == theirs))
-        if not right and len(result.failures) < FAILURES:
-            result.failures.append(start + index)
-    result.confusion = [(*key, count) for key, count in sorted(confusion.items())]
+        wanted = [np.stack(each) for each in zip(*expected, strict=True)]
+        theirs = _ranking(wanted[0], tensors[0])[:, 0]
+        exact = np.ones(len(labels), bool)
+        for array, reference, tensor in zip(outputs, wanted, tensors, strict=True):
+            result.errors.append(_difference(array, reference, tensor))
+            exact &= _same_bits(array, reference)
+        result.agree = int((guesses == theirs).sum())
+        result.reference_top1 = int(((theirs == labels) & known).sum())
+        result.exact = int(exact.sum())
+        right &= exact if wanted[0].dtype == outputs[0].dtype else guesses == theirs
+    result.failures = (start + np.flatnonzero(~right)[:FAILURES]).tolist()
     return result
 
 
-def _ranking(output: Array, tensor: Tensor) -> Array:
-    """Classes from the likeliest on; of one value, whether it is a half or more."""
-    values = output.ravel()
-    if values.size == 1:
-        real = _real(output, tensor).ravel()[0]
-        return np.array([1, 0] if real >= 0.5 else [0, 1])
-    return np.argsort(-values.astype(np.float64), kind="stable")
+def _ranking(outputs: Array, tensor: Tensor) -> Array:
+    """Classes of each sample, most likely first; for a single value, 1 if it is at least a half."""
+    values = outputs.reshape(len(outputs), -1)
+    if values.shape[1] == 1:
+        ones = _real(values, tensor) >= 0.5
+        return np.hstack([ones, ~ones]).astype(np.int64)
+    return np.argsort(-values.astype(np.float64), axis=1, kind="stable")
 
 
 def _real(array: Array, tensor: Tensor) -> NDArray[np.float64]:
@@ -128,32 +129,23 @@ def _real(array: Array, tensor: Tensor) -> NDArray[np.float64]:
     return (array.astype(np.float64) - tensor.zero_point) * tensor.scale
 
 
-def _compare(
-    outputs: Sequence[Array],
-    wanted: Sequence[Array],
-    tensors: Sequence[Tensor],
-    errors: Sequence[OutputError],
-) -> bool:
-    """Add the differences of one sample; True when all are equal bit by bit."""
-    exact = True
-    for array, reference, tensor, error in zip(outputs, wanted, tensors, errors, strict=True):
-        step = tensor.scale or 1.0
-        size = np.abs(_real(array, tensor) - _real(reference, tensor)) / step
-        if array.dtype == reference.dtype:
-            same = array.tobytes() == reference.tobytes()
-            size = np.rint(size) if tensor.scale else size
-        else:
-            same = False
-        exact = exact and same
-        bins = np.searchsorted(BINS, size.ravel(), side="left")
-        counts = np.bincount(bins, minlength=len(BINS) + 1)
-        error.add(
-            OutputError(
-                int(size.size),
-                int(np.count_nonzero(size)),
-                float(size.max(initial=0)),
-                float(size.sum()),
-                counts.tolist(),
-            )
-        )
-    return exact
+def _same_bits(array: Array, reference: Array) -> Array:
+    """Which samples are equal bit by bit."""
+    if array.dtype != reference.dtype:
+        return np.zeros(len(array), bool)
+    pairs = zip(array, reference, strict=True)
+    return np.array([one.tobytes() == other.tobytes() for one, other in pairs])
+
+
+def _difference(array: Array, reference: Array, tensor: Tensor) -> OutputError:
+    size = np.abs(_real(array, tensor) - _real(reference, tensor)) / (tensor.scale or 1.0)
+    if array.dtype == reference.dtype and tensor.scale:
+        size = np.rint(size)
+    bins = np.searchsorted(BINS, size.ravel(), side="left")
+    return OutputError(
+        values=size.size,
+        differing=int(np.count_nonzero(size)),
+        largest=float(size.max(initial=0)),
+        total=float(size.sum()),
+        histogram=np.bincount(bins, minlength=len(BINS) + 1).tolist(),
+    )

@@ -21,7 +21,7 @@ import numpy as np
 
 from .. import other_python, qemu, verification
 from ..arrays import Array, Feed, quantise
-from ..errors import InputError, SetupError, ToolError
+from ..errors import InputError, SetupError, ToolError, named_as
 from ..model.graph import Tensor
 from ..oracle import Oracle
 from ..runner import Runner, open_runner
@@ -34,7 +34,7 @@ BLOCK = 64
 
 @dataclass(frozen=True)
 class Job:
-    """What is done with each block: models as their contents, so that a cluster has them too."""
+    """Settings of a run; models as bytes, so that a cluster has them too."""
 
     model: bytes
     name: str  # of its file
@@ -54,11 +54,8 @@ class _Worker:
         with tempfile.TemporaryDirectory(prefix="ethosu-") as folder:
             path = Path(folder) / Path(job.name).name
             path.write_bytes(job.model)
-            try:
-                with verification.applied(job.verify):
-                    self.runner: Runner = open_runner(path, job.on, npu=job.npu, board=job.board)
-            except InputError as error:  # the user knows the model by its own name
-                raise InputError(str(error).replace(str(path), job.name)) from error
+            with named_as(job.name, path), verification.applied(job.verify):
+                self.runner: Runner = open_runner(path, job.on, npu=job.npu, board=job.board)
         self.oracle = None if job.reference is None else Oracle(job.reference)
 
     def run(self, start: int, samples: Samples) -> Result:
@@ -93,7 +90,7 @@ _workers: list[_Worker] = []
 
 
 def run_block(job: Job, start: int, samples: Samples) -> Result:
-    """Run a block, in whatever process this is; its model stays loaded for the next one."""
+    """Run a block in this process; the model stays loaded for the next one."""
     if not _workers or _workers[0].job != job:
         close()
         _workers.append(_Worker(job))
@@ -114,10 +111,10 @@ def dequantise(array: Array, tensor: Tensor) -> Array:
 
 
 class Notes:
-    """What is done, a line for each block; a line that is cut off is done again."""
+    """Finished blocks, one line each; a truncated line is computed again."""
 
     def __init__(self, path: Path, key: str) -> None:
-        """Read the notes of the run that `key` stands for; others are dropped."""
+        """Read the notes of the run with this `key`; discard others."""
         self._path = path
         self.done: dict[int, Result] = {}
         lines = path.read_text().splitlines() if path.is_file() else []
@@ -138,7 +135,7 @@ class Notes:
         self._write(start, result)
 
     def close(self, *, remove: bool) -> None:
-        """End; notes of a run that is complete are of no more use."""
+        """Close the file; `remove` it after a complete run."""
         self._file.close()
         if remove:
             self._path.unlink(missing_ok=True)
@@ -159,7 +156,7 @@ def run(
     scheduler: str | None,
     progress: Update,
 ) -> Result:
-    """Run all blocks that are not done; the sum of all, in their order."""
+    """Run all missing blocks; returns the sum of all, in order."""
     count = len(data.samples)
     missing = [start for start in range(0, count, BLOCK) if start not in notes.done]
     for start, result in _results(job, data, missing, workers, scheduler):
@@ -204,7 +201,7 @@ def _in_processes(
 
 
 def _begin_process() -> None:
-    """End with the process that started this one, however that ends; Ctrl-C is for that one."""
+    """Exit when the parent process exits; ignore Ctrl-C, which the parent handles."""
     qemu.die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 

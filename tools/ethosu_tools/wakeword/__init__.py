@@ -1,12 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The wake-word demo, in the order of the data.
+"""The wake words of `ethosu demo wakeword`.
 
-words     the wake words that the demo knows, and what their manifests say
-speech    text or a WAV file becomes 16 kHz samples
-features  samples become the 40 numbers per 10 ms that the models listen to
-listen    the script that runs on the board: features in, one line per inference out
-stage     runs it, on a board or here with the simulated NPU, and returns its lines
-results   reads the lines, and compares them with the reference
-plot      shows the lines in a terminal while they come
-picture   draws sound and probability for a page
+words.py   the models of pymicro-wakeword, their rule, and what the reference computes
+speech.py  text or a WAV file becomes 16 kHz samples
+listen.py  runs on the board: samples in, a line per inference out
 """

@@ -8,19 +8,12 @@
     with open("/rom/speech.pcm", "rb") as sound:
         listen(ethosu_audio.MicroFrontend(), ethosu_audio.Ring(4096), words, sound)
 
-`sound` is anything with readinto() that gives 16-bit samples at 16 kHz: a file, machine.I2S, or
-Console() for what a PC sends. One front end makes a row of features for each 10 ms, and any number
-of models take the rows, a few at a time.
+`sound` is anything with readinto() that gives 16-bit samples at 16 kHz: a file, or machine.I2S. One
+front end makes a row of features for each 10 ms, and any number of models take the rows.
 """
 
 from array import array
 
-try:
-    from emulator import instructions  # an emulated board counts
-except ImportError:
-    instructions = None
-
-SECONDS_PER_ROW = 0.01
 SAMPLES_AT_ONCE = 480
 
 
@@ -36,6 +29,11 @@ class Word:
         self.mean = 0.0
         self.detected = None
 
+    @property
+    def seconds(self):
+        """Sound that was heard; a row of features is 10 ms."""
+        return self.taken / 100
+
     def take(self, row):
         """Take one more row of features. True: the model has answered."""
         at = self.taken % self.rows * self.values
@@ -50,54 +48,18 @@ class Word:
         full = len(self.recent) == self.window
         self.mean = sum(self.recent) / self.window if full else 0.0
         if self.detected is None and self.mean > self.cutoff:
-            self.detected = self.taken * SECONDS_PER_ROW
+            self.detected = self.seconds
         return True
-
-
-class Console:
-    """Sound that the program at the other end of the console sends when it is asked: base64."""
-
-    def readinto(self, buffer):
-        """Ask for as many bytes as fit; none come at the end."""
-        import sys
-        from binascii import a2b_base64
-
-        print("send", len(buffer))
-        data = a2b_base64(sys.stdin.readline())
-        buffer[: len(data)] = data
-        return len(data)
-
-
-class Cost:
-    """Instructions of calls, if they can be counted."""
-
-    def __init__(self):
-        self.total = 0
-
-    def of(self, function, *arguments):
-        """Call a function; returns what it does."""
-        if instructions is None:
-            return function(*arguments)
-        begin = instructions()
-        result = function(*arguments)
-        self.total += instructions() - begin
-        return result
 
 
 def listen(frontend, ring, words, sound, say=print):
     """Take all of `sound`; say a line for each inference, and one for each word at the end."""
     row = array("f", bytes(4 * frontend.values))
-    hearing, inference, rows = Cost(), Cost(), 0
     while ring.fill(sound, SAMPLES_AT_ONCE) or ring.any():
-        while hearing.of(frontend.process, ring, row):
-            rows += 1
+        while frontend.process(ring, row):
             for word in words:
-                if inference.of(word.take, row):
-                    now = word.taken * SECONDS_PER_ROW
-                    say(f"{now:.2f} s  {word.name}  raw {word.raw:3d}  mean {word.mean:.3f}")
+                if word.take(row):
+                    say(f"{word.seconds:.2f} s  {word.name}  raw {word.raw}  mean {word.mean:.3f}")
     for word in words:
         end = f"detected at {word.detected:.2f} s" if word.detected else "not detected"
         say(f"{word.name} {end}")
-    if instructions and rows:
-        hearing, inference = hearing.total // rows, inference.total // rows
-        say(f"instructions per 10 ms: {hearing} front end, {inference} models")

@@ -25,7 +25,7 @@ TIMEOUT_S = 30
 
 
 def say(text: str, voice: str, *, speed: int = 175) -> Array:
-    """What espeak-ng makes of `text` at so many words a minute, with silence around it."""
+    """`text` spoken by espeak-ng at `speed` words per minute, with silence around it."""
     if not text.strip():
         raise InputError("there is no text to say")
     if len(text) > MAX_TEXT:

@@ -4,17 +4,16 @@
  * that fails at times: FRAME is dma_copy.c, DRIVER the driver of a controller,
  * FAKE that controller.
  *
- * The CPU's bytes and those in memory are two arrays. A line is dirty when the
- * CPU has changed it since they last met. At every step a line may be evicted
- * (memory gets what is dirty) or fetched again, at random, as a cache may at
- * any moment. What is neither cleaned, nor discarded, nor hit by that chance
- * stays apart, and a copy that relies on it goes wrong. The controller sees
- * memory at other addresses than the CPU.
+ * The cache is that of tools/npu_sim/coherence.h, which writes lines back and
+ * fetches them at random moments. The controller sees memory at other addresses
+ * than the CPU.
  *
  *     dma_caches COPIES SEED     # exit code 1 and a sentence when a copy is wrong
  */
 #include FRAME  // with its statics
 #include DRIVER // the same
+
+#include "coherence.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +21,7 @@
 
 #ifndef SHARED // the controller reads nothing but the bytes to copy
 #define SHARED nothing
-static uint8_t nothing;
+static _Alignas(COHERENCE_LINE) uint8_t nothing;
 #endif
 
 #define WINDOW_BASE 0x60000000u
@@ -30,13 +29,12 @@ static uint8_t nothing;
 #define WINDOW_BUS 0x90000000u /**< where the controller sees it */
 #define SHARED_BUS 0xA0000000u /**< where it sees what the driver shares with it */
 #define SHARED_SIZE 512u
-#define LINE DMA_LINE
-#define LINES (WINDOW_SIZE / LINE)
 
-static uint8_t *cpu;                /**< what the CPU sees: mapped at WINDOW_BASE */
-static uint8_t met[WINDOW_SIZE];    /**< as they last met */
-static uint8_t memory[WINDOW_SIZE]; /**< what bus masters see */
-static uint8_t shared_memory[SHARED_SIZE];
+static uint8_t *cpu; /**< what the CPU sees: mapped at WINDOW_BASE */
+static struct coherence cache;
+static uint8_t memory[WINDOW_SIZE], snapshot[WINDOW_SIZE], state[WINDOW_SIZE / COHERENCE_LINE];
+static uint8_t shared_memory[SHARED_SIZE], shared_snapshot[SHARED_SIZE];
+static uint8_t shared_state[SHARED_SIZE / COHERENCE_LINE];
 static uint32_t now, random_state;
 static bool hung; /**< the transfer under way never ends */
 
@@ -50,7 +48,7 @@ static const struct ethosu_memory window_table[] = {
     {"shared", &SHARED, &SHARED + 1, .npu_address = SHARED_BUS, .masters = ETHOSU_MASTERS_READ},
 };
 const struct ethosu_board ethosu_board = {
-    .memories = window_table, .memory_count = 2, .cache_line = LINE};
+    .memories = window_table, .memory_count = 2, .cache_line = COHERENCE_LINE};
 const struct dma_board dma_board = {
     .base = 0x41200000, .irq = 1, .abort_irq = 2, .least = 704, .least_cached = 2560};
 
@@ -70,72 +68,55 @@ static uint32_t pseudo_random(uint32_t limit)
 
 /* --- The cache ------------------------------------------------------------ */
 
-static void write_back(size_t line)
-{
-    size_t at = line * LINE;
-    if (memcmp(cpu + at, met + at, LINE) != 0) {
-        memcpy(memory + at, cpu + at, LINE);
-        memcpy(met + at, cpu + at, LINE);
-    }
-}
-
-static void fetch(size_t line)
-{
-    size_t at = line * LINE;
-    if (memcmp(cpu + at, met + at, LINE) == 0) {
-        memcpy(cpu + at, memory + at, LINE);
-        memcpy(met + at, memory + at, LINE);
-    }
-}
-
-/** What a cache may do at any moment. */
+/** What a cache may do at any moment; many moments at once. */
 static void live(void)
 {
-    uint32_t odds = 1 + pseudo_random(8);
-    for (size_t line = 0; line < LINES; line++) {
-        if (pseudo_random(odds) == 0) {
-            write_back(line);
-        }
-        if (pseudo_random(odds) == 0) {
-            fetch(line);
-        }
+    for (int i = 0; i < 16; i++) {
+        coherence_event(&cache, true);
     }
 }
 
-/** The lines of a range, or none when it is what the driver shares with the controller. */
-static bool lines_of(uint64_t base, size_t size, size_t *first, size_t *end)
+/** As the firmware's hooks, which end with a barrier. */
+static void maintain(enum coherence_operation operation, uint64_t base, size_t size)
 {
-    if (base == (uintptr_t)&SHARED) {
-        check(size == sizeof SHARED, "a part is not cleaned");
-        memcpy(shared_memory, &SHARED, size);
-        return false;
-    }
-    *first = (size_t)(base - WINDOW_BASE) / LINE;
-    *end = (size_t)(base - WINDOW_BASE + size + LINE - 1) / LINE;
-    return true;
+    live();
+    coherence_maintain(&cache, operation, base, size);
+    coherence_barrier(&cache);
+    live();
 }
 
 void ethosu_flush_dcache(const uint64_t *base, const size_t *size, int count)
 {
     (void)count;
-    live();
-    size_t line = 0, end = 0;
-    for (lines_of(*base, *size, &line, &end); line < end; line++) {
-        write_back(line);
-    }
-    live();
+    maintain(COHERENCE_CLEAN, *base, *size);
 }
 
 void ethosu_invalidate_dcache(const uint64_t *base, const size_t *size, int count)
 {
     (void)count;
-    live();
-    size_t line = 0, end = 0;
-    for (lines_of(*base, *size, &line, &end); line < end; line++) {
-        write_back(line);
-        fetch(line);
+    maintain(COHERENCE_CLEAN_DISCARD, *base, *size);
+}
+
+static void add_ranges(uint32_t seed)
+{
+    const struct coherence_range ranges[] = {
+        {.base = WINDOW_BASE,
+         .size = WINDOW_SIZE,
+         .cpu = cpu,
+         .memory = memory,
+         .snapshot = snapshot,
+         .state = state},
+        {.base = (uintptr_t)&SHARED,
+         .size = sizeof SHARED,
+         .cpu = (uint8_t *)&SHARED,
+         .memory = shared_memory,
+         .snapshot = shared_snapshot,
+         .state = shared_state},
+    };
+    for (int i = 0; i < 2; i++) {
+        check(coherence_add(&cache, &ranges[i], COHERENCE_EQUAL), "there is no room for a range");
     }
-    live();
+    coherence_evict(&cache, true, seed);
 }
 
 /* --- The controller and the board ----------------------------------------- */
@@ -143,10 +124,11 @@ void ethosu_invalidate_dcache(const uint64_t *base, const size_t *size, int coun
 /** What the controller finds at an address. */
 static uint8_t *bus(uint32_t address, size_t size)
 {
-    bool in_window = address >= WINDOW_BUS && address + size <= WINDOW_BUS + WINDOW_SIZE;
-    bool in_shared = address >= SHARED_BUS && address + size <= SHARED_BUS + SHARED_SIZE;
-    check(in_window || in_shared, "nothing is there for the controller");
-    return in_window ? memory + (address - WINDOW_BUS) : shared_memory + (address - SHARED_BUS);
+    uint64_t at = address >= SHARED_BUS ? (uintptr_t)&SHARED + (address - SHARED_BUS)
+                                        : (uint64_t)WINDOW_BASE + (address - WINDOW_BUS);
+    uint8_t *found = address >= WINDOW_BUS ? coherence_map(&cache, at, size, true) : NULL;
+    check(found != NULL, "nothing is there for the controller");
+    return found;
 }
 
 #include FAKE
@@ -224,6 +206,9 @@ static bool copy_is_right(void)
     for (size_t i = 0; i < WINDOW_SIZE; i++) {
         cpu[i] = (uint8_t)pseudo_random(256);
     }
+    // What bus masters use is where lines are evicted and fetched.
+    (void)coherence_map(&cache, WINDOW_BASE + source, size, true);
+    (void)coherence_map(&cache, WINDOW_BASE + target, size, true);
     live();
     memcpy(expected, cpu, WINDOW_SIZE);
     memcpy(expected + target, expected + source, size);
@@ -235,10 +220,9 @@ static bool copy_is_right(void)
     arm_ethos_io_memcpy(cpu + target, cpu + source, size);
     live();
     bool right = memcmp(cpu, expected, WINDOW_SIZE) == 0;
-    for (size_t line = 0; line < LINES; line++) {
-        write_back(line);
-    }
-    return right && memcmp(memory, expected, WINDOW_SIZE) == 0;
+    coherence_maintain_all(&cache, COHERENCE_CLEAN);
+    coherence_barrier(&cache);
+    return right && coherence_equal(&cache, WINDOW_BASE, WINDOW_SIZE);
 }
 
 /** In a handler, or with interrupts masked in any way, nothing would wake the CPU. */
@@ -261,6 +245,7 @@ int main(int count, char **arguments)
     random_state = count == 3 ? (uint32_t)atoi(arguments[2]) : 0;
     ethosu_ext_memory_use(&ethosu_board);
     cpu = map_at(WINDOW_BASE, WINDOW_SIZE);
+    add_ranges(random_state);
     fake_prepare(map_at(dma_board.base, 0x2000));
     if (!callers_that_cannot_wait_copy_alone()) {
         puts("a transfer was begun by a caller that cannot wait for it");

@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: MIT
 """`ethosu.Model` of an ExecuTorch program: the same methods, the same answers as of a .tflite."""
 
-import json
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from ethosu_tools import models, romfs
@@ -12,6 +8,7 @@ from ethosu_tools.board import QemuBoard
 from ethosu_tools.errors import RemoteError
 from ethosu_tools.qemu import Machine
 
+from host_tests.modules.ethosu import overhead
 from host_tests.modules.ethosu.runtime.executorch import made, program_writer
 from host_tests.modules.ethosu.runtime.executorch.program_writer import Method
 
@@ -360,15 +357,13 @@ def test_refusals(board, call, expected):
 
 @pytest.fixture(scope="module")
 def figures(request, cases, tmp_path_factory):
-    """What `ethosu bench overhead` counts of the programs, by name."""
+    """What overhead.py counts of the programs, by name."""
     if request.config.getoption("--ethosu-port"):
         pytest.skip("counts instructions of the emulated board")
     folder = tmp_path_factory.mktemp("programs")
     for name, case in cases.items():
         (folder / f"{name}.pte").write_bytes(case.program)
-    command = [sys.executable, "-m", "ethosu_tools.cli", "bench", "overhead", "--json"]
-    done = subprocess.run([*command, *sorted(folder.iterdir())], check=True, stdout=subprocess.PIPE)
-    return json.loads(done.stdout)["models"]
+    return overhead.measure(sorted(folder.iterdir()))["models"]
 
 
 def test_a_delegate_alone_costs_no_more_than_a_model_of_one_operator(figures):

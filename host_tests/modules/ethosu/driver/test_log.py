@@ -8,7 +8,8 @@ from host_tests.modules.ethosu.driver import cbuild
 SOURCES = sorted((cbuild.REPO / "modules/ethosu/driver").glob("*.c"))
 
 ERRORS = [
-    "0 NPU stopped at byte 0 of the command stream: bus error at command on port M0 (STATUS 0x4)",
+    "0 NPU stopped at byte 0 of the command stream: "
+    "bus error at command on port M1 (STATUS 0xffff0804)",
     "0 no inference was started",
 ]
 ALL = [

@@ -1,30 +1,23 @@
 # SPDX-License-Identifier: MIT
-"""The verifier with Vela's own output; host_tests/campaigns changes it."""
+"""The verifier: with streams made by hand, and with Vela's own output.
+
+host_tests/campaigns changes the latter.
+"""
 
 import ctypes
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from ethosu_tools.tflite import describe
 
-from host_tests.modules.ethosu.driver import cbuild
+from host_tests.kit import sharing
+from host_tests.modules.ethosu.driver import cbuild, stream_table
+from host_tests.modules.ethosu.driver.stream_table import CONFIGS
 from host_tests.modules.ethosu.driver.streams import Call, npu_calls
 
-CONFIGS = {
-    "ethos-u55-32": 0x00001005,
-    "ethos-u55-64": 0x00001006,
-    "ethos-u55-128": 0x00001807,
-    "ethos-u55-256": 0x00003008,
-    "ethos-u65-256": 0x10003008,
-    "ethos-u65-512": 0x10006009,
-    "ethos-u85-128": 0x20000117,
-    "ethos-u85-256": 0x20000118,
-    "ethos-u85-512": 0x20001119,
-    "ethos-u85-1024": 0x2000251A,
-    "ethos-u85-2048": 0x2000261B,
-}
 VENDOR_MODELS = cbuild.REPO.parent / "shared/models/vendor_vela"
 MODELS = ("hello_world_int8", "kws_ref_model", "ad01_int8", "pretrainedResnet_quant")
 
@@ -54,6 +47,30 @@ class Fault(ctypes.Structure):
         ("status", ctypes.c_uint32),
         ("qread", ctypes.c_uint32),
     )
+
+
+TESTS, BLOCKS = stream_table.read_table()
+
+
+@pytest.fixture(scope="module")
+def verifier(tmp_path_factory) -> Iterator[stream_table.Verifier]:
+    """The verifier in a program of its own, under ASan and UBSan."""
+    sharing.make("tools/npu_sim", "shared")
+    program = tmp_path_factory.mktemp("verdict") / "verdict"
+    sources = ["verdict.c", "standalone_board.c"]
+    verifier = stream_table.Verifier(cbuild.link(program, "address", sources, cbuild.DRIVER))
+    yield verifier
+    verifier.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "config"), [(name, config) for name in TESTS for config in TESTS[name].configs]
+)
+def test_streams_made_by_hand(verifier, name, config) -> None:
+    """Each stream of verify.txt gets the verdict on its line."""
+    run = stream_table.Run(verifier, BLOCKS, config)
+    run.lines(TESTS[name].lines)
+    assert run.verdicts
 
 
 @pytest.fixture(scope="module")

@@ -39,7 +39,7 @@ def heap_in_dtcm(memory: str) -> str:
         memory, count = re.subn(rf"^{name} = .*;$", f"{name} = {value:#x};", memory, flags=re.M)
         assert count == 1, name
     size = f"{HEAP[0] - 0x20000000:#x}"
-    memory, count = re.subn(r"^( +DATA .* LENGTH = )[^/]*", rf"\g<1>{size} ", memory, flags=re.M)
+    memory, count = re.subn(r"^( +DATA .* LENGTH = )\S+", rf"\g<1>{size}", memory, flags=re.M)
     assert count == 1
     return memory
 
@@ -52,7 +52,8 @@ def plain(request, repo, build_dir, native, compiled, small_models):
     folder = build_dir / f"firmware/{CORE}-plain-dtcm"
     folder.mkdir(parents=True, exist_ok=True)
     memory = folder / "memory.ld"
-    text = heap_in_dtcm((repo / "firmware/chips/alif_ensemble/M55_HP.ld").read_text())
+    sharing.make("firmware", f"BOARD={CORE}")
+    text = heap_in_dtcm((build_dir / f"firmware/{CORE}/board/memory.ld").read_text())
     if not memory.exists() or memory.read_text() != text:
         memory.write_text(text)
     where = f"BUILD={folder}", f"BOARD_MEMORY={memory}"
@@ -200,11 +201,12 @@ KNOWN_BOARD = 28  # bytes of struct known_board (boards.h)
 @pytest.fixture(scope="module")
 def known_boards(tmp_path_factory, repo) -> dict[str, firmware_image.Image]:
     """What boards.c says of each board."""
-    image = tmp_path_factory.mktemp("boards") / "boards.elf"
-    module = repo / "modules/ethosu"
+    folder, module = tmp_path_factory.mktemp("boards"), repo / "modules/ethosu"
+    image, source = folder / "boards.elf", folder / "boards.c"
+    subprocess.run(["python3", repo / "firmware/board.py", "native", source], check=True)
     subprocess.run(
         ["arm-none-eabi-gcc", "-mcpu=cortex-m55", "-nostdlib", "-Wl,-e0",
-         f"-I{module}/driver/include", module / "natmod/boards.c", "-o", image],
+         f"-I{module}", f"-I{module}/driver/include", source, "-o", image],
         check=True,
     )  # fmt: skip
     table = firmware_image.Image(image)

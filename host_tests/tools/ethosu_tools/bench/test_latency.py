@@ -79,7 +79,7 @@ def test_a_first_inference_that_fails_leaves_the_npu_free(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["mlperf"], "'mlperf' is neither a file nor a benchmark; benchmarks are audio, "),
+        (["mlperf"], "'mlperf' is neither a file nor a benchmark; benchmarks are latency, "),
         (["no.tflite"], "'no.tflite' is neither a file nor a benchmark"),
         (["latency", "no.tflite"], "no.tflite"),
         (["README.md"], "README.md is neither a TensorFlow Lite model nor"),

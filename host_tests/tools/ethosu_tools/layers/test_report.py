@@ -142,7 +142,7 @@ def test_a_compiled_model_says_that_it_lacks_the_reference(
     code, out, _ = ethosu("report", model, "-o", path, "--reference", other)
     assert code == 0 and "bit-exact" not in out, "another model is no proof"
     code, _, err = ethosu("report", model, "--npu", "ethos-u85-256", "-o", path)
-    assert code == 2 and "is compiled for ethos-u55-128, not for ethos-u85-256" in err
+    assert code == 2 and "is compiled for ethos-u55-128, not for ethos-u85-256; name the" in err
 
 
 @pytest.mark.parametrize("more", [[], ["--json"]])
@@ -174,3 +174,22 @@ def test_models_with_cpu_operators_have_pages(ethosu, tmp_path, name):
     code, out, err = ethosu("report", source, "-o", tmp_path / "page.html", "--json")
     assert code == 0, err
     assert any(layer["on"] == "cpu" for layer in json.loads(out)["layers"])
+
+
+def test_commands_show_the_same_layers(ethosu, small_models, compiled, tmp_path):
+    model = compiled(small_models["small_cnn"])
+
+    def layers(key, *words):
+        code, out, err = ethosu(*words, "--json")
+        assert code == 0, err
+        return json.loads(out)[key]
+
+    reported = layers("layers", "report", model, "-o", tmp_path / "page.html")
+    assert layers("operators", "estimate", model) == reported
+    compared = layers("layers", "compare", model, model)
+    assert [row["a"] for row in compared] == [row["b"] for row in compared] == reported
+    traced = layers("layers", "trace", model)
+    names = [row["name"] for row in reported]
+    assert [row["name"] for row in traced] == names
+    assert [row["macs"] for row in traced] == [row["macs"] for row in reported]
+    assert {row["name"] for row in layers("debug_table", "inspect", model)} == set(names)

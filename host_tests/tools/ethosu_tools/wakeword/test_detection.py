@@ -1,22 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Which spoken words the models hear, with the reference kernels in place of the NPU."""
 
-import contextlib
-
 import numpy as np
 import pytest
 from ethosu_tools import oracle
-from ethosu_tools.errors import InputError
-from ethosu_tools.wakeword import features, results, speech, stage, words
+from ethosu_tools.errors import InputError, MismatchError
+from ethosu_tools.wakeword import speech, words
+from ethosu_tools.wakeword.words import Result
 from pymicro_wakeword import MicroWakeWord, MicroWakeWordFeatures, Model
-
-
-def probabilities(word, samples):
-    """What the reference answers, one number per inference."""
-    model = oracle.Oracle(word.model)
-    inputs = features.steps(features.from_samples(samples), model.inputs[0])
-    raw = oracle.run(word.model, [inputs], steps=len(inputs))["0"].ravel()
-    return (raw * model.outputs[0].scale).tolist()
 
 
 @pytest.mark.parametrize("voice", ["en-us", "en-gb"])
@@ -24,7 +15,7 @@ def probabilities(word, samples):
 @pytest.mark.parametrize("text", ["okay nabu", "alexa", "hello world"])
 def test_a_model_hears_its_word_and_no_other(name, text, voice):
     word = words.load(name)
-    heard = word.detected_at(probabilities(word, speech.say(text, voice))) is not None
+    heard = words.reference(word, speech.say(text, voice)).detected_at is not None
     assert heard == (text == word.phrase)
 
 
@@ -37,41 +28,25 @@ def test_features_and_rule_are_those_of_pymicro_wakeword(name):
     decisions = [theirs.process_streaming(row) for row in rows]
     # One decision for each row, a new one with each third.
     expected = next((i for i, heard in enumerate(decisions[2::3], start=1) if heard), None)
-    assert word.detected_at(probabilities(word, samples)) == expected
-
-
-@pytest.mark.parametrize("text", ["okay nabu", "hello world"])
-def test_the_board_script_says_what_the_host_computes(text):
-    """For two words at once, from samples."""
-    samples = speech.say(text, "en-us")
-    chosen = [words.load("okay_nabu"), words.load("hey_mycroft")]
-    lines = []
-    listening = stage.on_pc(lambda word: contextlib.nullcontext(oracle.Oracle(word.model)))
-    listening(chosen, stage.Source("", samples.tobytes(), False), lines.append)
-    for word in chosen:
-        found = results.gather(lines, word.name)
-        expected = probabilities(word, samples)
-        assert found.raw == [round(256 * p) for p in expected]
-        step = word.detected_at(expected)
-        assert found.detected_at == (None if step is None else pytest.approx(0.03 * step))
+    found = words.reference(word, samples).detected_at
+    assert found == (expected and pytest.approx(0.03 * expected))
 
 
 def test_features_are_the_same_every_time_and_fill_the_int8_range():
     samples = speech.say("okay nabu", "en-us")
-    rows = features.from_samples(samples)
+    rows = words.features(samples)
     assert rows.dtype == np.float32 and rows.shape == (len(samples) // 160 - 2, 40)
-    assert np.array_equal(rows, features.from_samples(samples))
+    assert np.array_equal(rows, words.features(samples))
     (tensor,) = oracle.Oracle(words.load("okay_nabu").model).inputs
-    steps = features.steps(rows, tensor)
+    steps = words.steps(rows, tensor)
     assert steps.shape == (len(rows) // 3, 1, 3, 40) and steps.dtype == np.int8
     assert steps.min() == -128 and steps.max() > 100
 
 
 @pytest.mark.parametrize("samples", [0, 100, 600, 700])
 def test_too_short_a_sound_is_refused(samples):
-    (tensor,) = oracle.Oracle(words.load("alexa").model).inputs
     with pytest.raises(InputError, match=r"too short|one inference takes 3"):
-        features.steps(features.from_samples(np.zeros(samples, np.int16)), tensor)
+        words.reference(words.load("alexa"), np.zeros(samples, np.int16))
 
 
 def test_an_unknown_wake_word_is_answered_with_the_known_ones():
@@ -85,3 +60,16 @@ def test_the_rule_needs_a_full_window_above_the_cutoff():
     assert word.detected_at([1.0, 1.0]) is None
     assert word.detected_at([0.5] * 10) is None
     assert word.detected_at([0.0, 0.0, 0.5, 0.5, 0.6]) == 5
+
+
+@pytest.mark.parametrize(
+    ("found", "message"),
+    [
+        (Result([], [1, 2], [], None), "2 answers, .* give 3"),
+        (Result([], [1, 5, 3], [], None), "1 of 3 answers differ .* inference 2: 5 instead of 2"),
+        (Result([], [1, 2, 3], [], 0.09), r"was detected at 0\.09 s instead of never"),
+    ],
+)
+def test_each_difference_from_the_reference_is_named(found, message):
+    with pytest.raises(MismatchError, match=message):
+        words.compare(found, Result([], [1, 2, 3], [], None), "a sound")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** Facts about the methods of an ExecuTorch program, read again on request. */
 #include "build_program.h"
+#include "ethosu_count.h"
 #include "format.h"
 
 #include <string.h>
@@ -79,7 +80,7 @@ static bool get_constant(const struct ethosu_model *model, uint32_t method, uint
     if (type == PROGRAM_TENSOR) {
         return get_constant_tensor(&program, number, constant);
     }
-    if (type >= sizeof kinds / sizeof kinds[0] || kinds[type].field.slot == 0) {
+    if (type >= COUNT(kinds) || kinds[type].field.slot == 0) {
         return type == PROGRAM_NULL;
     }
     constant->kind = kinds[type].kind;

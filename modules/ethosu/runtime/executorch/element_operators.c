@@ -5,6 +5,7 @@
  * arithmetic is the same. Arguments: backends/cortex_m/ops of pytorch/executorch 1.5.
  */
 #include "kernels/batch_matmul.h"
+#include "ethosu_count.h"
 #include "kernels/binary.h"
 #include "kernels/softmax.h"
 #include "kernels/unary.h"
@@ -91,7 +92,7 @@ int prepare_add(struct program_builder *program, const struct fb_vector *argumen
         {12, LIMITS_HIGH, offsetof(struct binary, range.high)},
     };
     struct binary p = {.left_shift = BINARY_ADD_SHIFT};
-    TRY(argument_ints(program, arguments, rows, sizeof rows / sizeof rows[0], &p));
+    TRY(argument_ints(program, arguments, rows, COUNT(rows), &p));
     return add_binary(program, arguments, SECOND, TFLITE_ADD, &p);
 }
 
@@ -105,7 +106,7 @@ int prepare_mul(struct program_builder *program, const struct fb_vector *argumen
         SCALE_ARGUMENTS(5, struct binary, output_scale),
     };
     struct binary p = {.range = {INT8_MIN, INT8_MAX}};
-    TRY(argument_ints(program, arguments, rows, sizeof rows / sizeof rows[0], &p));
+    TRY(argument_ints(program, arguments, rows, COUNT(rows), &p));
     return add_binary(program, arguments, SECOND, TFLITE_MUL, &p);
 }
 
@@ -216,7 +217,7 @@ int prepare_batch_matmul(struct program_builder *program, const struct fb_vector
     TRY(get_int8(program, arguments, SECOND, &operands[1]));
     TRY(get_int8(program, arguments, UINT32_MAX, &operands[2]));
     TRY(program_kernel(program, TFLITE_BATCH_MATMUL, &kernel));
-    TRY(argument_ints(program, arguments, rows, sizeof rows / sizeof rows[0], &p));
+    TRY(argument_ints(program, arguments, rows, COUNT(rows), &p));
     const int32_t *x = operands[0].tensor.shape;
     const int32_t *y = operands[1].tensor.shape;
     const int32_t *out = operands[2].tensor.shape;

@@ -4,6 +4,7 @@
  * TensorFlow Lite's operators. Arguments: backends/cortex_m/ops of pytorch/executorch 1.5.
  */
 #include "kernels/pool.h"
+#include "ethosu_count.h"
 
 #include "images.h"
 
@@ -68,7 +69,7 @@ int prepare_max_pool2d(struct program_builder *program, const struct fb_vector *
     };
     int64_t dilation[2];
     TRY(image_pair(program, arguments, DILATION, 1, dilation));
-    TRY(argument_ints(program, arguments, rows, sizeof rows / sizeof rows[0], &found));
+    TRY(argument_ints(program, arguments, rows, COUNT(rows), &found));
     struct pool p = {.range = {found.low, found.high}};
     if (dilation[0] != 1 || dilation[1] != 1 || found.zero != found.out_zero) {
         return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,

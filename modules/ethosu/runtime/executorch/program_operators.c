@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /** Finds the operator that an instruction calls, and reads its arguments. */
 #include "program_operators.h"
+#include "ethosu_count.h"
 
-#include "ethosu_format.h"
+#include "ethosu_text.h"
 
 #include <string.h>
 
@@ -19,7 +20,7 @@ static const struct operator_row rows[] = {
 #undef PROGRAM_OPERATOR
 };
 
-enum { ROWS = sizeof rows / sizeof rows[0] };
+enum { ROWS = COUNT(rows) };
 
 /** Number of a row by the operator's name, ROWS when there is none. */
 static uint32_t search_rows(struct program_bytes name)
@@ -160,8 +161,7 @@ static void add_shapes(struct program *file, uint32_t value, unsigned lists,
         }
     } else if (program_get_tensor(file, value, &tensor) == PROGRAM_TENSOR_OK) {
         for (uint32_t i = 0; i < tensor->rank; i++) {
-            ethosu_ext_text_char(out, i == 0 ? ' ' : 'x');
-            ethosu_ext_text_decimal(out, (uint32_t)tensor->shape[i]);
+            ethosu_ext_text_print(out, "%s%u", i == 0 ? " " : "x", (unsigned)tensor->shape[i]);
         }
     }
 }
@@ -172,7 +172,7 @@ int program_refuse_shapes(struct program_builder *program)
     const struct program_instruction *call = program_get_instruction(file, program->instruction);
     char text[128];
     struct ethosu_text out = {text, sizeof text, 0};
-    ethosu_ext_text_string(&out, "its shapes do not match:");
+    ethosu_ext_text_print(&out, "its shapes do not match:");
     if (call != NULL) {
         // The result is there twice.
         for (uint32_t i = 0; i + 1 < call->arguments.count && i < 2 * ETHOSU_MODEL_MAX_RANK; i++) {
@@ -193,7 +193,7 @@ static int bad_argument(struct program_builder *program, const struct fb_vector 
     uint32_t type =
         program_get_type(&program->program, fb_u32_at(&program->program.fb, arguments, index));
     error_set(&why, 0, "argument %u is %s, %s expected", (unsigned)index,
-              type < sizeof kinds / sizeof kinds[0] ? kinds[type] : "a list", expected);
+              type < COUNT(kinds) ? kinds[type] : "a list", expected);
     return program_refuse(program, ETHOSU_MODEL_BAD_FILE, why.text);
 }
 

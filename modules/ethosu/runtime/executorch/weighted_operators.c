@@ -5,6 +5,7 @@
  * arithmetic: backends/cortex_m of pytorch/executorch 1.5; both sides rescale sums in the same way.
  */
 #include "images.h"
+#include "ethosu_count.h"
 
 /** Positions of the arguments; 0: the operator has none of these. */
 struct layout {
@@ -63,7 +64,7 @@ static int get_weighted(struct program_builder *program, const struct fb_vector 
         {layout->low, LIMITS_INT8, offsetof(struct weighted, range.low)},
         {layout->high, LIMITS_HIGH, offsetof(struct weighted, range.high)},
     };
-    TRY(argument_ints(program, arguments, rows, sizeof rows / sizeof rows[0], weighted));
+    TRY(argument_ints(program, arguments, rows, COUNT(rows), weighted));
     TRY(get_table(program, arguments, 2, p->filters, &bias));
     weighted->bias = bias;
     return ETHOSU_MODEL_OK;

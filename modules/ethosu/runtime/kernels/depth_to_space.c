@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** DEPTH_TO_SPACE and SPACE_TO_DEPTH: channels become blocks of pixels, and back. */
 #include "copy.h"
+#include "ethosu_count.h"
 
 /** Field of the options. */
 enum { OPTION_BLOCK_SIZE = 0 };
@@ -37,7 +38,7 @@ static int prepare_blocks(struct builder *builder, const struct tflite_operator_
         {block, line, block * channels},
         {shape[0] * shape[1], block * line, block * line},
     };
-    struct copy p = {.walk.rank = sizeof dimensions / sizeof dimensions[0]};
+    struct copy p = {.walk.rank = COUNT(dimensions)};
     for (uint32_t i = 0; i < p.walk.rank; i++) {
         p.walk.dimension[i].extent = dimensions[i].extent;
         p.walk.dimension[i].stride[space] = dimensions[i].space;

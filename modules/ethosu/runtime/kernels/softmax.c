@@ -6,6 +6,7 @@
  * because they are used twice: to compute their sum, and to be divided by it.
  */
 #include "softmax.h"
+#include "ethosu_count.h"
 
 #include "real.h"
 
@@ -52,7 +53,7 @@ static int32_t exp_of_negative(int32_t x)
     int32_t rest = (x & (quarter - 1)) - quarter;
     int32_t quarters = rest - x;
     int32_t result = exp_of_quarter(fixed_shift_left(rest, 5));
-    for (uint32_t i = 0; i < sizeof factors / sizeof factors[0]; i++) {
+    for (uint32_t i = 0; i < COUNT(factors); i++) {
         if (((uint32_t)quarters >> (24 + i) & 1) != 0) {
             result = fixed_high_mul(result, factors[i]);
         }

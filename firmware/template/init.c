@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+/**
+ * What the board does at start-up, and what is no data. Addresses of memories
+ * and devices are in board.toml; the chip here is invented.
+ */
+#include "board.h"
+
+#include "cpu.h"
+#include "ethosu_board.h"
+
+/** The bit that clocks the NPU: this chip switches it off after a reset. */
+#define NPU_CLOCK ((volatile uint32_t *)0x40001000u)
+
+/** Only for a chip that switches clock or power of the NPU: `power` in board.toml. */
+bool board_npu_power(const struct ethosu_npu *npu, bool on)
+{
+    (void)npu;
+    *NPU_CLOCK = on;
+    return true;
+}
+
+/**
+ * This chip's ROM file system is in RAM. One in flash has an erase_unit and functions erase() and
+ * write() here; one that cannot be written has none of them: firmware/nvm.h.
+ */
+const struct nvm board_nvm = {.write = nvm_write_plain};
+
+void board_init(void)
+{
+    // Clocks and pins first, then the caches.
+    SCB_EnableICache();
+    SCB_EnableDCache();
+}
+
+uint32_t board_wall_clock(void)
+{
+    return 0; // no clock that runs on over a reset
+}
+
+const uint8_t *board_unique_id(size_t *size)
+{
+    static const uint8_t id[] = {0}; // most chips have one in a register or in a fuse
+    *size = sizeof(id);
+    return id;
+}

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""The ROM file system and / lie in the chip's flash: erased, programmed, read again."""
+
+import os
+import struct
+import zlib
+from collections.abc import Iterator
+
+import pytest
+from ethosu_tools import romfs
+from ethosu_tools.board import QemuBoard
+from ethosu_tools.deploy import deploy
+from ethosu_tools.qemu import Machine
+
+from host_tests.firmware.chips.m55m1.test_devices import HELPERS
+
+BOARD = "NUMAKER_M55M1"
+# More than a page of flash, and no multiple of what is programmed at once.
+OLD = {"a.bin": bytes(range(251)) * 80, "b.txt": b"stays"}
+NEW = {"a.bin": bytes(range(250, 0, -1)) * 90}
+
+
+@pytest.fixture(params=["off", "strict"])
+def machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
+    """With and without a data cache, which does not see what the flash controller does."""
+    with Machine(board=BOARD, coherence=request.param) as machine:
+        yield machine
+
+
+def test_rom_and_files_outlive_a_loss_of_power(machine):
+    deploy(machine.port, OLD)
+    deploy(machine.port, NEW)
+    data = os.urandom(20_000)
+    with QemuBoard(machine) as board:
+        board.write_file("/data", data)
+        board.exec("import emulator")
+        board.start("emulator.fault('board.power-loss')\nimport time\ntime.sleep(9)")
+        with pytest.raises(Exception, match="longer than 1 s"):
+            board.finish(timeout=1)
+        board.interrupt()
+        assert board.read_file("/data") == data
+        assert board.read_file("/rom/a.bin") == NEW["a.bin"]
+        assert board.read_file("/rom/b.txt") == OLD["b.txt"]
+
+
+def test_the_disk_is_as_large_as_its_memory(machine):
+    with QemuBoard(machine) as board:
+        block, _, count = board.eval("__import__('os').statvfs('/')[:3]")
+    assert block == 8192 and block * count == 0x00300000 - 0x00280000
+
+
+# A new image that waits, and the record of it in the last page: firmware/romfs.c.
+WAITS = """
+def program(address, data):
+    isp(0x22, address)
+    for at in range(0, len(data), 8):
+        isp(0x61, address + at, *struct.unpack_from("<2I", data, at))
+"""
+RECORD = struct.pack("<3I", 0x45564F4D, 0x8000, 64)
+OR = ~(0x45564F4D ^ 0x8000 ^ 64 << 1) & 0xFFFFFFFF
+
+
+@pytest.mark.parametrize("check", [zlib.crc32(RECORD), OR], ids=["CRC", "exclusive or"])
+def test_a_record_counts_when_its_crc_is_right(machine, check):
+    """An exclusive or of its words stays right when two bits are wrong."""
+    new = romfs.build({"b.txt": b"moved"}).ljust(64)
+    start, size = machine.board.romfs.start, machine.board.romfs.size
+    deploy(machine.port, OLD)
+    with QemuBoard(machine) as board:
+        board.exec(HELPERS + "import struct" + WAITS)
+        board.exec(f"program({start + 0x8000}, {new!r})")
+        board.exec(f"program({start + size}, {RECORD + struct.pack('<I', check)!r})")
+        board.reset()
+        assert board.read_file("/rom/b.txt") == (OLD["b.txt"] if check == OR else b"moved")

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: MIT
+"""firmware/board.py: what it makes of a board.toml, and what it says of a wrong one."""
+
+import re
+import subprocess
+import sys
+import tomllib
+
+import pytest
+from ethosu_tools import board_files
+
+from host_tests.kit import firmware_image, sharing
+
+# Every field of the driver's structures.
+TOML = """
+clock_mhz = 100
+cache_line = 32
+interrupts = { count = 100, priority_bits = 4 }
+micropython = { board = "B \\"{variant}\\"", mcu = "M", platform = "b" }
+heap = { start = 0x20000000, size = 0x800 }
+ramdisk = { start = 0x20000800, size = 0x100 }
+romfs = { start = 0x20000900, size = 0x200 }
+journal = 0x40
+uart = { base = 0x40000000, irq = 3, baud = 115200, driver = "16550" }
+define = { MINE = "(1u + 2u)" }
+[[memories]]
+name = "code"
+start = "_code_start"
+end = "_code_end"
+masters = "read"
+cpu = "code"
+[[memories]]
+name = "RAM"
+start = 0x20000000
+size = 0x1000
+masters = ["npu-reads", "dma-writes"]
+npu_address = 0x60000000
+port = 2
+cache = "write-through"
+cpu = "all"
+[[npu_registers]]
+base = 0x50000000
+irq = 7
+secure = false
+fast_memory = { start = 0x30000000, size = 0x2000 }
+settings = { axi_limit = [1, 2, 3, 4], power_ramp = 5 }
+power = true
+[regions]
+VECTORS = { start = 0, size = 0x400 }
+CODE = { start = 0x400, size = 0x1000 }
+DATA = { start = 0x20000000, size = 0x1000, section = "own", takes = "*(.own)", noload = true }
+[variants.fast]
+"""
+
+
+@pytest.fixture
+def program(repo):
+    return sharing.script(repo / "firmware/board.py")
+
+
+@pytest.fixture
+def made(program, tmp_path):
+    """The files of a board that uses everything, and the folder that they are in."""
+    (tmp_path / "B").mkdir()
+    (tmp_path / "B/board.toml").write_text(TOML)
+    program.make("B-fast", tmp_path / "B", tmp_path / "out")
+    return tmp_path / "out"
+
+
+def test_the_table_has_each_field(repo, made):
+    header = re.sub(
+        r"/\*.*?\*/", "", (repo / "modules/ethosu/driver/include/ethosu_board.h").read_text(),
+        flags=re.DOTALL,
+    )  # fmt: skip
+    text = (made / "board_table.c").read_text()
+    for name in ("ethosu_memory", "ethosu_npu", "ethosu_board"):
+        body = re.search(rf"^struct {name} \{{(.*?)^\}};", header, re.M | re.S)[1]
+        for plain, function in re.findall(r"(\w+);|\(\*(\w+)\)\(", body):
+            assert f".{plain or function} = " in text
+
+
+def test_the_table_compiles_to_what_the_file_says(repo, made):
+    image, firmware = made / "table.elf", repo / "firmware"
+    module = repo / "modules/ethosu/driver/include"
+    (made / "startup.h").write_text("#include <stdint.h>\n")
+    (made / "hooks.c").write_text(
+        '#include "ethosu_board.h"\nuint32_t _code_start[8], _code_end[8];\n'
+        "bool board_npu_power(const struct ethosu_npu *npu, bool on) { return npu && on; }\n"
+    )
+    subprocess.run(
+        ["arm-none-eabi-gcc", "-mcpu=cortex-m55", "-mfloat-abi=hard", "-Wall", "-Werror"]
+        + ["-nostdlib", "-Wl,-e0", made / "board_table.c", made / "hooks.c", "-o", image]
+        + [f"-I{folder}" for folder in (made, module, firmware, firmware / "drivers")],
+        check=True,
+    )
+    found = firmware_image.Image(image)
+    assert found.name == 'B "fast"'
+    code, ram = found.memories
+    assert (code.start, code.end) == (found.symbol("_code_start"), found.symbol("_code_end"))
+    assert (ram.start, ram.end, ram.npu_address) == (0x20000000, 0x20001000, 0x60000000)
+    assert (ram.masters, ram.cache, ram.cpu) == (1 | 8, 1, firmware_image.Cpu.ALL)
+    assert (found.npu_base, found.npu_irq) == (0x50000000, 7)
+
+
+def test_the_linker_script_has_regions_symbols_and_sections(made):
+    text = (made / "memory.ld").read_text()
+    assert "DATA    (rw) : ORIGIN = 0x20000000, LENGTH = 0x1000" in text
+    assert "_romfs_start = 0x20000900;\n_romfs_end = 0x20000B40;" in text  # with the journal
+    assert ".own (NOLOAD) : {\n        *(.own)\n    } > DATA" in text
+    assert text.index(".own") < text.index("INCLUDE sections.ld")
+
+
+def test_nothing_is_written_again_that_is_the_same(program, made, tmp_path):
+    before = {path.name: path.stat().st_mtime_ns for path in made.iterdir()}
+    program.make("B-fast", tmp_path / "B", made)
+    assert {path.name: path.stat().st_mtime_ns for path in made.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("clock_mhz = 100\n", "", "board.toml has no entry 'clock_mhz'"),
+        ('cpu = "all"', 'cpu = "some"', "cpu is 'some', expected one of data, code, all"),
+        ("power = true", "powre = true", "npu_registers has an entry 'powre', known are base, irq"),
+        ("journal =", "joural =", "board.toml has an entry 'joural', known are title"),
+        ('"npu-reads"', '"npu"', "masters is 'npu', expected one of all, read, none, npu-reads"),
+        ("[variants.fast]", "[variants.slow]", "B-fast is one of several: B-slow"),
+        ("count = 100", "count = ", "Invalid value"),
+    ],
+)
+def test_a_wrong_file_is_one_sentence(repo, tmp_path, old, new, said):
+    (tmp_path / "B").mkdir()
+    (tmp_path / "B/board.toml").write_text(TOML.replace(old, new))
+    command = [sys.executable, repo / "firmware/board.py", "make", "B-fast", tmp_path / "B"]
+    done = subprocess.run([*command, tmp_path / "out"], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1 and "B-fast: " in done.stderr and said in done.stderr
+
+
+def test_a_board_s_entries_go_over_those_of_its_chip(tmp_path):
+    chip = tmp_path / board_files.CHIPS / "C/chip.toml"
+    chip.parent.mkdir(parents=True)
+    chip.write_text("clock = 1\nuart = { irq = 1, base = 2 }\n[variants.one]\nclock = 3\n")
+    board = tmp_path / "boards/B/board.toml"
+    board.parent.mkdir(parents=True)
+    board.write_text('chip = "C"\nuart = { irq = 4 }\n')
+    table = board_files.read(tmp_path, board)
+    assert (table["clock"], table["uart"]) == (1, {"irq": 4, "base": 2})
+    assert board_files.variants("B", table) == ["B-one"]
+    assert board_files.choose(table, "one")["clock"] == 3
+    assert tomllib.loads(board.read_text())["uart"] == {"irq": 4}  # the file is as it was

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT
+"""Instructions, code and RAM that the module adds, counted on an emulated board.
+
+Counts guest instructions, outside the NPU, for loading a model and for inferences, from Python and
+from C; bytes of RAM beyond the arena that Vela planned; bytes of text.
+"""
+
+import re
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+from ethosu_tools import boards, models, paths, romfs, vela
+from ethosu_tools.board import QemuBoard
+from ethosu_tools.coherence import OFF
+from ethosu_tools.layers import views
+from ethosu_tools.qemu import Machine
+
+ON_BOARD = Path(__file__).with_name("overhead_on_board.py")
+
+# The most that a model with one ethos-u operator may cost. TFLM's C++ interpreter with Arm's
+# driver takes 981 instructions per inference, 7,140 to load, and 452 bytes.
+AIMS = {
+    "instructions_per_run_into": 1020,
+    "instructions_per_run_into_reserved": 1020,
+    "instructions_per_invoke_in_c": 490,
+    "instructions_to_load_in_c_unverified": 7200,
+    "verifier_instructions_per_word": 30,
+    "heap_bytes_of_1000_run_into": 0,
+    "bytes_copied_at_load": 0,
+    "heap_bytes_beyond_vela_arena": 450,
+}
+
+
+def measure(files, npu=None, firmware=None):
+    """Count for each model, compiled or not, by its name; prints a table (pytest -s shows it)."""
+    board = boards.chosen()
+    npu = npu or board.npus[0]
+    firmware = firmware or paths.firmware(board.name)
+    with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
+        compiled = {path.stem: _compiled(path, npu, Path(work)) for path in files}
+        roms = {name: name + models.suffix(path.read_bytes()) for name, path in compiled.items()}
+        image = romfs.build({roms[name]: path.read_bytes() for name, path in compiled.items()})
+        machine = Machine(npu, board=board.name, romfs=image, firmware=firmware, coherence=OFF)
+        with QemuBoard(machine) as emulated:
+            emulated.exec(ON_BOARD.read_text())
+            rows = {
+                name: _row(path, emulated.eval(f"measure('/rom/{roms[name]}')", timeout=120))
+                for name, path in compiled.items()
+            }
+    figures = {"models": rows, **text_bytes(firmware.with_suffix(".map"))}
+    _show(npu, figures)
+    return figures
+
+
+def _compiled(path, npu, work):
+    if models.describe(path).npu:
+        return path
+    output = work / f"{path.stem}_vela.tflite"
+    vela.compile_model(path, npu, output)
+    return output
+
+
+def _row(path, counted):
+    operators = models.describe(path).npu_operators
+    words = sum(operator.stream_bytes for operator in operators) // 4
+    arena = max(operator.scratch_bytes for operator in operators)
+    arena += max(operator.fast_scratch_bytes or 0 for operator in operators)
+    verifying = counted["instructions_to_load_in_c"]
+    verifying -= counted["instructions_to_load_in_c_unverified"]
+    return {
+        "file_bytes": path.stat().st_size,
+        "command_words": words,
+        "vela_arena_bytes": arena,
+        **{key: counted[key] for key in sorted(counted)},
+        "heap_bytes_beyond_vela_arena": counted["heap_bytes"] - arena,
+        "verifier_instructions_per_word": round(verifying / words, 1),
+    }
+
+
+def text_bytes(map_file):
+    """Bytes of text and constants in an image: of each folder of the module, of U85's files."""
+    # Only what the linker kept: its memory map, not the list of discarded sections.
+    _, _, kept = map_file.read_text(errors="replace").partition("Linker script and memory map")
+    folders = Counter()
+    u85 = 0
+    section = re.compile(
+        r"^ \.(?:text|rodata)\S*\s+0x[0-9a-f]+\s+0x([0-9a-f]+)\s+\S*/ethosu/(\S+)/(\w+)\.o$", re.M
+    )
+    for size, folder, file in section.findall(kept):
+        folders[folder] += int(size, 16)
+        u85 += int(size, 16) if file.endswith("_u85") else 0
+    return {
+        "text_bytes": dict(sorted(folders.items())),
+        "text_bytes_without_kernels": folders.total() - folders["runtime/kernels"],
+        "u85_text_bytes": u85,
+    }
+
+
+def _show(npu, figures):
+    columns = figures["models"] | {"aim": AIMS}
+    head = (f"on {npu}", *columns)
+    keys = next(iter(figures["models"].values()))
+    rows = [
+        (key, *(f"{column[key]:,}" if key in column else "" for column in columns.values()))
+        for key in keys
+    ]
+    print("\n" + views.text(head, rows, *columns))
+    print(*(f"text of {name}: {size:,}" for name, size in figures["text_bytes"].items()), sep="\n")
+    for key in ("text_bytes_without_kernels", "u85_text_bytes"):
+        print(f"{key}: {figures[key]:,}")

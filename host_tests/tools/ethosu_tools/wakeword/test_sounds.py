@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT
+"""Which sounds are taken for the wake word, here and by pymicro-wakeword.
+
+Each sound goes through this project's front end and the compiled model on the simulated NPU,
+through pymicro-wakeword, and through pymicro-features with TensorFlow Lite's reference kernels.
+pymicro-wakeword runs optimised kernels, which round otherwise than the reference kernels, so its
+probabilities differ a little; those of the reference may not. `pytest -s` prints the table.
+"""
+
+from collections import Counter, defaultdict
+
+import numpy as np
+import pytest
+from ethosu_tools.sim import Simulation
+from ethosu_tools.wakeword import speech, words
+from pymicro_wakeword import MicroWakeWord, MicroWakeWordFeatures, Model
+
+from host_tests.modules.ethosu.audio.conftest import run  # noqa: F401
+
+from . import sounds
+
+SCALE = 0.0390625  # of the front end's integers
+
+
+def theirs(word, samples):
+    """Probabilities by pymicro-wakeword."""
+    model = MicroWakeWord.from_builtin(Model(word.name))
+    model.sliding_window_size = 1
+    model._probabilities = type(model._probabilities)(maxlen=1)  # each one, not their mean
+    found = []
+    for count, row in enumerate(MicroWakeWordFeatures().process_streaming(samples.tobytes()), 1):
+        probability = model.process_streaming_prob(row)
+        if count % model.stride == 0:
+            found.append(probability or 0.0)
+    return found
+
+
+@pytest.fixture
+def tally(run, compiled):  # noqa: F811
+    """Counts what came of this many minutes of sounds, by whether the word is in them and noise."""
+    word = words.load("okay_nabu")
+
+    def count(minutes):
+        rows, seconds, worst = defaultdict(Counter), 0.0, 0.0
+        for clip in sounds.clips(word):
+            if seconds >= 60 * minutes:
+                return rows, worst
+            data = np.frombuffer(run(clip.samples.tobytes(), "micro", 160), np.uint16)
+            with Simulation(compiled(word.model)) as simulation:
+                inputs = words.steps(data.reshape(-1, 40) * SCALE, simulation.inputs[0])
+                raw = [int(simulation.step([each])[0].item()) for each in inputs]
+                output = simulation.outputs[0]
+            assert raw == words.reference(word, clip.samples).raw, "the reference, bit by bit"
+            mine = [(each - output.zero_point) * output.scale for each in raw]
+            other = theirs(word, clip.samples)
+            worst = max(worst, *(abs(a - b) for a, b in zip(mine, other, strict=True)))
+            here, there = word.detected_at(mine), word.detected_at(other)
+            rows[clip.spoken, clip.ratio].update(
+                clips=1,
+                seconds=len(clip.samples) / speech.RATE,
+                here=here is not None,
+                there=there is not None,
+                same=(here is None) == (there is None),
+            )
+            seconds += len(clip.samples) / speech.RATE
+
+    return count
+
+
+def check(rows, worst):
+    for (spoken, ratio), row in rows.items():
+        print(f"\n{'the word' if spoken else 'other sounds'}, SNR {ratio} dB: {dict(row)}", end="")
+    total = sum(rows.values(), Counter())
+    assert total["same"] >= 0.99 * total["clips"] - 1 and worst < 0.1
+    return {
+        spoken: sum(row["here"] for (word, _), row in rows.items() if word is spoken)
+        for spoken in (True, False)
+    }
+
+
+def test_some_sounds_are_heard_as_pymicro_wakeword_hears_them(tally):
+    rows, worst = tally(0.5)
+    check(rows, worst)
+    assert rows[True, None]["here"] == rows[True, None]["clips"] > 0
+
+
+@pytest.mark.slow
+def test_half_an_hour_is_heard_as_pymicro_wakeword_hears_it(tally):
+    heard = check(*tally(30))
+    assert heard[True] > 80 and heard[False] <= 2
+
+
+def test_the_same_sounds_come_each_time():
+    word = words.load("okay_nabu")
+    first, again = sounds.clips(word), sounds.clips(word)
+    for _ in range(7):
+        one, other = next(first), next(again)
+        assert one.samples.tobytes() == other.samples.tobytes() and one.ratio == other.ratio

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: MIT
+"""Reads board.toml and the chip.toml under it: all that firmware and tools know about a board.
+
+firmware/board.py uses it with the system's Python, so it needs nothing but the standard library.
+"""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+# The board that commands emulate by default.
+DEFAULT = "MPS3_AN547"
+FILE = "board.toml"
+CHIP_FILE = "chip.toml"
+CHIPS = "firmware/chips"
+
+
+def files(root: Path, name: str = FILE) -> list[Path]:
+    """The files of this name in the folders of boards."""
+    return sorted((root / "boards").glob(f"*/{name}"))
+
+
+def read(root: Path, path: Path) -> dict[str, Any]:
+    """A board.toml merged over the file of its chip, with all variants."""
+    table = tomllib.loads(path.read_text())
+    if "chip" in table:
+        return over(tomllib.loads((root / CHIPS / table["chip"] / CHIP_FILE).read_text()), table)
+    return table
+
+
+def variants(name: str, table: dict[str, Any]) -> list[str]:
+    """Names of the boards in a folder: FOLDER-VARIANT for each variant, or FOLDER."""
+    return [f"{name}-{variant}" for variant in table.get("variants", ())] or [name]
+
+
+def choose(table: dict[str, Any], variant: str) -> dict[str, Any]:
+    """The table with the entries of one variant merged over it."""
+    return over(table, table["variants"][variant]) if variant else table
+
+
+def over(table: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    """Two tables merged level by level; entries of `more` win."""
+    merged = dict(table)
+    for key, value in more.items():
+        below = merged.get(key)
+        if isinstance(below, dict) and isinstance(value, dict):
+            value = over(below, value)
+        merged[key] = value
+    return merged

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+"""By one call of a program on PATH: dfu-util, SEGGER's J-Link, or whatever pyOCD drives.
+
+Settings of DFU: `device`, vendor and product of the boot loader; `partition`, the number of its
+alternate setting that takes the image; `largest`, its bytes; `address`, where it begins; `how`, how
+the boot loader is started. Facts of OpenMV's boot loader: its boot_config.h and its page on
+dfu-util. Settings of the probes: `device` in SEGGER's words and `address`, or `target` in pyOCD's.
+"""
+
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import SetupError
+from .job import Job, Step, Way, read_image, run_tool
+
+_DFU_MISSING = (
+    "dfu-util is not on PATH: install the package dfu-util; https://dfu-util.sourceforge.net "
+    "explains it"
+)
+_JLINK = ("JLinkExe", "JLink")
+_JLINK_MISSING = (
+    "JLinkExe is not on PATH: get SEGGER's J-Link software, "
+    "https://www.segger.com/downloads/jlink explains it"
+)
+_PYOCD_MISSING = (
+    "pyocd is not on PATH: run pip install pyocd, then pyocd pack install TARGET; "
+    "https://pyocd.io/docs explains it"
+)
+
+
+def _call(command: Sequence[str | Path], missing: str, image: Path, largest: int | None) -> Step:
+    """A program that writes the image; without it the step ends with the sentence `missing`."""
+
+    def write() -> None:
+        read_image(image, largest)
+        if shutil.which(command[0]) is None:
+            raise SetupError(missing)
+        run_tool(command)
+
+    return Step(" ".join(map(str, command)), write)
+
+
+def dfu_steps(job: Job, settings: Mapping[str, Any]) -> list[Step]:
+    """The user starts the boot loader; dfu-util waits for it and writes."""
+    image = job.image(".bin")
+    # In front of the comma would be the device as the running firmware shows it.
+    command = ["dfu-util", "-w", "-d", f",{settings['device']}", "-a", str(settings["partition"])]
+    command += ["--reset", "-D", str(image)]
+    return [
+        Step(f"once dfu-util waits: {settings['how']}", lambda: None),
+        _call(command, _DFU_MISSING, image, settings["largest"]),
+    ]
+
+
+def jlink_steps(job: Job, settings: Mapping[str, Any]) -> list[Step]:
+    """Write a script and run it with J-Link."""
+    image, script = job.image(".bin"), job.work / "flash.jlink"
+    lines = (
+        "ExitOnError 1",
+        f"Device {settings['device']}",
+        "SelectInterface SWD",
+        "Speed auto",
+        "Connect",
+        f'LoadFile "{image}",{settings["address"]:#x}',
+        "Reset",
+        "Go",
+        "Exit",
+    )
+    program = next(filter(None, map(shutil.which, _JLINK)), _JLINK[0])
+
+    def write() -> None:
+        script.write_text("\n".join(lines) + "\n")
+
+    return [
+        Step(f"write {script}: {'; '.join(lines)}", write),
+        _call([program, "-NoGui", "1", "-CommandFile", script], _JLINK_MISSING, image, None),
+    ]
+
+
+def pyocd_steps(job: Job, settings: Mapping[str, Any]) -> list[Step]:
+    """Write the ELF file with pyOCD; it contains the addresses."""
+    target = settings["target"]
+    command: list[str | Path] = ["pyocd", "load", "--target", target, job.firmware]
+    return [_call(command, _PYOCD_MISSING.replace("TARGET", target), job.firmware, None)]
+
+
+DFU = Way(
+    "dfu",
+    "written over USB by the board's own boot loader (DFU)",
+    dfu_steps,
+    frozenset({"device", "partition", "largest", "how"}),
+    frozenset({"address"}),
+)
+JLINK = Way("jlink", "written by a J-Link probe", jlink_steps, frozenset({"device", "address"}))
+PYOCD = Way(
+    "pyocd", "written by a debug probe that pyOCD drives", pyocd_steps, frozenset({"target"})
+)
