@@ -310,7 +310,8 @@ class WebRunner(SerialRunner):
     def __init__(self, model: Path | ModelFile, npu: str | None = None) -> None:
         """Start a board with the model in its ROM, and the data file that it names."""
         file = ModelFile.of(model)
-        npu = npu or file.compiled.npu or vela.NPUS[0]
+        own = file.compiled.npu  # refuses a file that was never compiled
+        npu = npu or own or vela.NPUS[0]
         self._web = WebBoard([npu], rom=romfs.build(_files(file)))
         with self._closing_on_error():
             super().__init__(file, self._web.port)

@@ -88,10 +88,3 @@ int ethosu_ext_errno(int error)
 {
     return errnos[error_index(error)];
 }
-
-int ethosu_ext_check_fast_memory(struct ethosu_driver *drv, size_t size)
-{
-    size_t given = drv->fast_memory != 0 ? drv->fast_memory_size : 0;
-    return size <= given ? 0
-                         : ethosu_ext_refuse(&drv->fault, ETHOSU_EXT_E_FAST_MEMORY, 2, size, given);
-}
