@@ -32,7 +32,7 @@ _FLAGS += ["-fno-sanitize-recover=all", f"-I{_RUNTIME}", f"-I{_TESTS}", *cbuild.
 _BOARD = _TESTS / "board_none.c"
 _LOAD = [*(C / name for name in ("load.c", "steps.c", "change_table.c")), _TESTS / "exercise.c"]
 # Of the driver, what reads a payload and verifies its stream.
-_PAYLOADS = re.compile(r"device_u|ethosu_(payload|verify|fault|names|sentences|format|products)")
+_PAYLOADS = re.compile(r"device_u|ethosu_(payload|verify|fault|sentences|text|products)")
 
 
 def _objects(bits: int) -> list[Path]:

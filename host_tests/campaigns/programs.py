@@ -11,7 +11,6 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from ethosu_tools.executorch import VelaBinary
 from ethosu_tools.make_model import MODELS
 
 from host_tests.kit import sharing, vela_once
@@ -23,6 +22,7 @@ from host_tests.modules.ethosu.runtime.executorch import (
     program_writer,
 )
 from host_tests.modules.ethosu.runtime.executorch.conftest import OPTIONS
+from host_tests.modules.ethosu.runtime.executorch.vela_binary import VelaBinary
 
 NAME = "programs"
 KEY = "0123456789abcdef" * 4

@@ -88,7 +88,7 @@ static uint32_t erase(struct stream *s, uint32_t at, uint32_t words[2])
     return count;
 }
 
-/** A value at a boundary: of what was there, of a region, of a number of bits; or any. */
+/** A value at a boundary: of the old value, of a region, of a number of bits; or any value. */
 static uint32_t boundary(const struct stream *s, uint32_t old)
 {
     static const uint32_t fixed[] = {0,      1,      2,       3,          15,         16,
@@ -97,7 +97,7 @@ static uint32_t boundary(const struct stream *s, uint32_t old)
     static const uint32_t steps[] = {1, 2, 4, 8, 16, 32, 128};
     uint32_t step = steps[draw(7)];
     uint32_t size = s->sizes[draw(STREAM_REGIONS)];
-    switch (draw(12)) {
+    switch (draw(13)) {
     case 0:
     case 1:
         return fixed[draw(sizeof fixed / sizeof fixed[0])];
@@ -120,8 +120,10 @@ static uint32_t boundary(const struct stream *s, uint32_t old)
         return step - draw(2);
     case 10:
         return old ^ 1u << draw(32);
-    default:
+    case 11:
         return any_number();
+    default:
+        return any_number() & ~15u;
     }
 }
 

@@ -23,10 +23,15 @@ def damage(repo):
             *("-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
             *(
                 f"-I{path}"
-                for path in (module / "runtime", module / "driver", module / "driver/include")
+                for path in (
+                    *(module / "runtime", module / "runtime/describe"),
+                    *(module / "driver", module / "driver/include"),
+                )
             ),
             f"-I{repo / 'tools/sim_host'}",
+            f"-I{HERE / 'describe'}",
             *(HERE / "damage.c", HERE / "board_none.c", HERE / "exercise.c"),
+            HERE / "describe/describe_all.c",
             *sorted((sharing.BUILD / "sim_host" / kind / "modules").rglob("*.o")),
             *("-lm", "-o"),
         ]
