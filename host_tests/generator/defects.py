@@ -268,7 +268,7 @@ def groups_of_batch(b: Builder) -> None:
     ],
 )
 def groups_of_equal_weights(b: Builder) -> None:
-    """Grouped convolution in which some groups have equal weights: they all get the biases of one."""
+    """Grouped convolution, some groups with equal weights: they all get the biases of one."""
     data = np.full((4, 1, 1, 4), 64, np.int8)
     data[2] = 32
     _convolve(b, "CONV_2D", _input(b, 1, 4, 4, 16), b.constant(data, 1 / 64), 4)
@@ -394,7 +394,7 @@ def sum_of_several_axes(b: Builder) -> None:
 
 @_defect(_U55, Offset(0, "t4", 128, 128), Offset(0, "t2", 192, 256), repaired=False)
 def arg_max_to_int64(b: Builder) -> None:
-    """ARG_MAX to int64 on an Ethos-U55 or U65: another tensor begins in the middle of the output."""
+    """ARG_MAX to int64 on an Ethos-U55 or U65: another tensor begins inside the output."""
     x = _input(b, 1, 4, 4, 8)
     _append(b, "RELU", [x], x.shape, scale=1 / 8)
     window: dict[str, Any] = {
@@ -410,7 +410,7 @@ def arg_max_to_int64(b: Builder) -> None:
 
 @_defect(_U85, Register(0, "POOL", 7, 6))
 def arg_max_of_slice(b: Builder) -> None:
-    """ARG_MAX of a slice: it counts the axis among those of the slice, which may have fewer axes."""
+    """ARG_MAX of a slice: it counts the axis among those of the slice, which may have fewer."""
     _arg_max(b, _slice(b, _input(b, 1, 6, 6, 8), (0, 1, 0, 0), (1, 1, 6, 8)), 2, "int32")
 
 
