@@ -115,7 +115,7 @@ say = @printf '\033[1m==> %s\033[0m\n' "$(1)"
 or_say = || { echo "error: $(1)" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help examples web page serve wheel wheel-aarch64 native kernel-sizes litert-newest setup build parts sim sim-host accel plugin firmware \
+.PHONY: help examples web page serve wheel wheel-aarch64 native kernel-sizes litert-newest setup build parts sim library-binding sim-host accel plugin firmware \
     sim-variants sim-host-variants fuzzers firmware-variants board-images chip-images release \
     docs demo test test-all test-web test-linux tutorial nightly mutations graphs fuzz coverage lint format clean distclean lock $(AREA_NAMES:%=test-%) \
     boards-table $(EMULATED:%=suite-%) \
@@ -169,12 +169,23 @@ sim: $(STAMPS)/debian ## Build the simulator of the NPU
 	@$(SUBMAKE) -C tools/npu_sim all shared $(call progress,simulator) \
 	    $(call or_say,the simulator did not build; the compiler's lines above say where.)
 
-sim-host: sim ## Build driver and runtime with the simulator for this machine
+# What the tools know of the library: made from its headers.
+LIBRARY_BINDING := $(BUILD)/library/ethosu_library.py
+LIBRARY_HEADERS := $(wildcard modules/ethosu/driver/include/*.h modules/ethosu/driver/*.h \
+    modules/ethosu/runtime/*.h modules/ethosu/runtime/describe/*.h modules/ethosu/audio/*.h \
+    modules/ethosu/accel/*.h tools/npu_sim/*.h tools/sim_accel/sim_accel.h tools/sim_host/*.h)
+
+library-binding: $(LIBRARY_BINDING)
+
+$(LIBRARY_BINDING): tools/setup/library_binding.py $(LIBRARY_HEADERS) | setup
+	@$(BIN)/python $< $@
+
+sim-host: sim $(LIBRARY_BINDING) ## Build driver and runtime with the simulator for this machine
 	$(call say,simulator with driver and runtime)
 	@$(SUBMAKE) -C tools/sim_host $(call progress,driver and runtime) \
 	    $(call or_say,driver and runtime did not build with the simulator; the compiler's lines above say where.)
 
-accel: $(STAMPS)/debian ## Build driver and runtime for an NPU behind Linux's driver (on that board)
+accel: $(STAMPS)/debian $(LIBRARY_BINDING) ## Build driver and runtime for an NPU behind Linux's driver (on that board)
 	$(call say,driver and runtime for /dev/accel)
 	@$(SUBMAKE) -C modules/ethosu/accel $(call progress,driver and runtime) \
 	    $(call or_say,driver and runtime did not build; the compiler's lines above say where.)
@@ -197,6 +208,7 @@ sim-variants: sim
 sim-host-variants: sim-host
 	@$(SUBMAKE) -C tools/sim_host driver $(call progress,driver)
 	@$(SUBMAKE) -C tools/sim_host SANITIZE=address all archives $(call progress,with ASan)
+	@$(SUBMAKE) -C tools/sim_host SANITIZE=address32 objects $(call progress,with ASan for 32 bits)
 	@$(SUBMAKE) -C tools/sim_host SANITIZE=thread all archives $(call progress,with TSan)
 	@$(SUBMAKE) -C tools/sim_host SANITIZE=fuzz objects $(call progress,for libFuzzer)
 

@@ -2,7 +2,6 @@
 """Fixtures for the tests of all parts; `board` comes from ethosu_tools.pytest_plugin."""
 
 import contextlib
-import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,10 +11,10 @@ from ethosu_tools.board import Board, QemuBoard
 from ethosu_tools.errors import SetupError
 from ethosu_tools.qemu import Machine, find_qemu
 
-from host_tests.kit import debian, firmware_image, needs, ram_disk, sharing
+from host_tests.kit import debian, firmware_image, matrix, needs, ram_disk, sharing
 from host_tests.kit.sharing import REPO
 
-pytest_plugins = ["host_tests.kit.cpu_seconds"]
+pytest_plugins = ["host_tests.kit.cpu_seconds", "host_tests.kit.vela_once"]
 
 # A shell that starts pytest with `&` has it and its children ignore Ctrl-C, which tests send.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -126,17 +125,10 @@ def newer_qemu() -> Path:
         needs.missing(f"NOT TESTED WITH A NEWER QEMU: {error}")
 
 
-@pytest.fixture(scope="module", params=["installed", "newer"])
+@pytest.fixture(scope="module", params=["installed", pytest.param("newer", marks=pytest.mark.slow)])
 def each_qemu(request: pytest.FixtureRequest, record_testsuite_property) -> Iterator[None]:
     """Run each QEMU in turn, whatever `--qemu` says; reports say which it was."""
-    from host_tests.tools.qemu_plugin import releases
-
-    with pytest.MonkeyPatch.context() as patch:
-        if request.param == "newer":
-            patch.setenv("ETHOSU_QEMU", str(request.getfixturevalue("newer_qemu")))
-        version = ".".join(map(str, releases.version(Path(find_qemu()))))
-        record_testsuite_property(f"qemu {request.param}", f"QEMU {version}")
-        yield
+    yield from matrix.use_qemu(request, record_testsuite_property)
 
 
 @pytest.fixture(scope="session")
@@ -162,14 +154,8 @@ def compiled(tmp_path_factory):
     def compile_once(source: Path, npu: str = "ethos-u55-128", *options: str) -> Path:
         key = source, npu, *options
         if key not in done:
-            shared = sharing.compiled(
-                source.stem,
-                source.read_bytes(),
-                [npu, *options],
-                lambda model, out: compile_model(model, npu, out / "compiled.tflite", more=options),
-            )
-            output = folder / f"{source.stem}_{npu}_{len(done)}.tflite"
-            done[key] = shutil.copy(shared / "compiled.tflite", output)
+            done[key] = folder / f"{source.stem}_{npu}_{len(done)}.tflite"
+            compile_model(source, npu, done[key], more=options)
         return done[key]
 
     return compile_once

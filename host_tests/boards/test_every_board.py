@@ -19,7 +19,7 @@ from ethosu_tools.port import Port
 from ethosu_tools.qemu import Machine
 
 from host_tests.firmware.emulator.test_emulated import wait_for_log
-from host_tests.kit import firmware_image
+from host_tests.kit import firmware_image, matrix
 from host_tests.modules.ethosu.runtime.board_models import check, load, raised
 from host_tests.modules.ethosu.runtime.reference_cases import make_case
 
@@ -29,7 +29,25 @@ MLPERF_TINY = ("ad01_int8", "kws_ref_model", "pretrainedResnet_quant", "vww_96_i
 WAKE_WORD = Path(pymicro_wakeword.__file__).parent / "models/okay_nabu.tflite"
 
 
-@pytest.fixture(scope="module", params=EMULATED)
+# All on the installed QEMU; on the newer one a board of each of QEMU's machines.
+ROWS = matrix.on_each_qemu(
+    EMULATED,
+    installed=EMULATED,
+    newer=matrix.one_of_each(EMULATED, lambda name: boards.load(name).qemu.machine),
+)
+
+
+def pytest_generate_tests(metafunc):
+    if "every_board" in metafunc.fixturenames:
+        metafunc.parametrize(("each_qemu", "every_board"), ROWS, indirect=True, scope="module")
+
+
+@pytest.fixture(scope="module")
+def each_qemu(request, record_testsuite_property):
+    yield from matrix.use_qemu(request, record_testsuite_property)
+
+
+@pytest.fixture(scope="module")
 def every_board(request, each_qemu):
     """Each board in turn, just booted, with a file in its ROM."""
     with QemuBoard(Machine(board=request.param, romfs=romfs.build(ROM))) as board:

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from ethosu_tools.make_mixed import MixedNet
 from ethosu_tools.make_model import MODELS
-from ethosu_tools.payload import read as read_payload
+from ethosu_tools.model import read_stream
 from ethosu_tools.plan import plan_file
 from ethosu_tools.tflite import model_metadata
 from ethosu_tools.vela import TARGETS, compile_model, run_vela, vela_options
@@ -145,7 +145,7 @@ def _config_word(npu: str) -> int:
 
 def _stream(npu: str, call: Call) -> bytes:
     """struct corpus_stream."""
-    stream = read_payload(call.payload).stream
+    stream = read_stream(call.payload)[1]
     sizes = [*call.sizes, *([0] * REGIONS)][:REGIONS]
     place = hardware.configs().index(npu)
     head = struct.pack(f"<3I{REGIONS}I", place, len(stream) // 4, len(call.sizes), *sizes)

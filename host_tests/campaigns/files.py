@@ -17,9 +17,10 @@ from functools import cache
 from pathlib import Path
 from types import FrameType
 
-from ethosu_tools import debug_table, payload, tflite
+from ethosu_tools import debug_table, tflite
 from ethosu_tools.errors import InputError, ToolError
 from ethosu_tools.make_model import MODELS
+from ethosu_tools.model import read_stream
 from ethosu_tools.plan import plan_file, record
 from ethosu_tools.romfs import load_image
 from ethosu_tools.tflite import model_metadata
@@ -56,7 +57,7 @@ def _plan(path: Path, _: bytes) -> None:
 
 def _payload(path: Path, data: bytes) -> None:
     with tflite.reading(path):
-        payload.read(data)
+        read_stream(data)
 
 
 def _image(path: Path, _: bytes) -> None:

@@ -8,15 +8,12 @@ delegate's blocks, or its command stream.
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
-from ethosu_tools.executorch import VelaBinary
 from ethosu_tools.make_model import MODELS
 
-from host_tests.kit import sharing
+from host_tests.kit import sharing, vela_once
 from host_tests.modules.ethosu.runtime.executorch import (
     cortex_m,
     damaged,
@@ -25,6 +22,7 @@ from host_tests.modules.ethosu.runtime.executorch import (
     program_writer,
 )
 from host_tests.modules.ethosu.runtime.executorch.conftest import OPTIONS
+from host_tests.modules.ethosu.runtime.executorch.vela_binary import VelaBinary
 
 NAME = "programs"
 KEY = "0123456789abcdef" * 4
@@ -76,6 +74,6 @@ def _apart(model: Path, blob: VelaBinary) -> bytes:
 
 def _compile(model: Path, options: tuple[str, ...]) -> VelaBinary:
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "ethosu.vela", model, *options, "--output-format", "raw"]
-        subprocess.run([*command, "--output-dir", folder], check=True, capture_output=True)
+        options = (*options, "--output-format", "raw", "--output-dir", folder)
+        vela_once.run_vela(model, options)
         return made.binary(Path(folder) / f"{model.stem}_vela.npz")

@@ -35,7 +35,7 @@ def program(repo, tmp_path_factory) -> Path:
     """firmware/mpu.c on this machine, with registers that are variables."""
     program = tmp_path_factory.mktemp("mpu") / "mpu"
     cmsis = next((repo / "build/micropython").glob("1.*")) / "lib/cmsis/inc"
-    folders = ("firmware", "boards/MPS3_AN547", "modules/ethosu/driver/include")
+    folders = ("firmware", "firmware/common", "modules/ethosu/driver/include")
     _output(
         *("gcc", "-std=gnu11", "-g", "-Wall", "-Wextra", "-Werror"),
         *("-fsanitize=undefined,address", "-fno-sanitize-recover=all"),

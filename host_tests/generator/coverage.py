@@ -11,8 +11,9 @@ import struct
 from collections import Counter
 from collections.abc import Iterator
 
-from ethosu_tools.payload import read as read_payload
-from ethosu_tools.tflite.reader import NPU_CONSTANTS, NPU_STREAM, parse
+from ethosu_tools.model import read_stream
+from ethosu_tools.model.graph import NPU_CONSTANTS, NPU_STREAM
+from ethosu_tools.tflite import parse
 
 from host_tests.tools.npu_sim.hardware import commands as command_table
 
@@ -39,7 +40,7 @@ def streams(model: bytes) -> Iterator[bytes]:
     graph = parse(model)[0]
     for operator in graph.operators:
         if operator.on_npu:
-            yield read_payload(graph.tensors[operator.inputs[NPU_STREAM]].content).stream
+            yield read_stream(graph.tensors[operator.inputs[NPU_STREAM]].content)[1]
 
 
 def constants(model: bytes) -> bytes:

@@ -209,15 +209,15 @@ def _transposed(b: Builder, x: Value) -> Value:
     *_at(0, OFM_HEIGHT_M1=(0, 3), OFM_WIDTH_M1=(3, 0), OFM_STRIDE_Y=(4, 1)),
 )
 def reduce_without_dims(b: Builder) -> None:
-    """REDUCE_MAX, REDUCE_MIN, REDUCE_ALL and REDUCE_ANY without keep_dims, or of axes of length 1
-    only: the output's shape is taken for the input's.
+    """REDUCE_MAX, REDUCE_MIN, REDUCE_ALL and REDUCE_ANY without keep_dims, or only over axes of
+    length 1: the output's shape is used as the input's.
     """
     _reduce(b, "REDUCE_MAX", _input(b, 4, 8), [1], keep=False)
 
 
 @_defect(_U55, *_at(0, IFM_BASE0=(48, 96), IFM_WIDTH0_M1=(5, 2), KERNEL_WIDTH_M1=(5, 2)))
 def reduce_of_slice(b: Builder) -> None:
-    """REDUCE_MAX and REDUCE_MIN of a slice: the window is that of the whole tensor."""
+    """REDUCE_MAX and REDUCE_MIN of a slice: the window covers the whole tensor."""
     x = _input(b, 1, 6, 6, 8)
     _reduce(b, "REDUCE_MAX", _slice(b, x, (0, 1, 0, 0), (1, 3, 6, 8)), [1])
 
@@ -228,13 +228,13 @@ def reduce_of_slice(b: Builder) -> None:
     *_at(0, OFM_WIDTH_M1=(2, 0), OFM_BASE0=(0, 56)),
 )
 def reduce_before_pad(b: Builder) -> None:
-    """REDUCE_MAX and REDUCE_MIN before a PAD: the padded shape is taken for the output's."""
+    """REDUCE_MAX and REDUCE_MIN before a PAD: the padded shape is used as the output's."""
     _pad(b, _reduce(b, "REDUCE_MAX", _input(b, 1, 4, 4, 8), [1]))
 
 
 @_defect(_U55, Register(0, "IFM_BASE0", 192, 128))
 def padding_of_slice(b: Builder) -> None:
-    """SAME padding around a slice: the window begins at another place of the whole tensor."""
+    """SAME padding around a slice: the window begins elsewhere in the whole tensor."""
     x = _every_other(b, _input(b, 1, 4, 8, 8), 1)
     _convolve(b, "DEPTHWISE_CONV_2D", x, _weights(b, 1, 3, 3, 8), 8, depthMultiplier=1)
 
@@ -251,7 +251,7 @@ def padding_of_slice(b: Builder) -> None:
     ],
 )
 def groups_of_batch(b: Builder) -> None:
-    """Groups of a convolution of a batch: the padding is that of the wrong sides."""
+    """Grouped convolution of a batch: the padding is applied to the wrong sides."""
     _convolve(b, "CONV_2D", _input(b, 2, 4, 4, 8), _weights(b, 8, 3, 3, 4), 8)
 
 
@@ -268,7 +268,7 @@ def groups_of_batch(b: Builder) -> None:
     ],
 )
 def groups_of_equal_weights(b: Builder) -> None:
-    """Groups of a convolution, of which some have equal weights: these have the biases of one."""
+    """Grouped convolution, some groups with equal weights: they all get the biases of one."""
     data = np.full((4, 1, 1, 4), 64, np.int8)
     data[2] = 32
     _convolve(b, "CONV_2D", _input(b, 1, 4, 4, 16), b.constant(data, 1 / 64), 4)
@@ -282,7 +282,7 @@ def groups_of_equal_weights(b: Builder) -> None:
 )
 def operators_of_equal_weights(b: Builder) -> None:
     """CONV_2D, DEPTHWISE_CONV_2D, FULLY_CONNECTED or gates of an LSTM with equal weights, in two
-    tensors or in one: both have the biases of one.
+    tensors or in one: both get the biases of one.
     """
     x = _input(b, 1, 4, 4, 4)
     for first in (100, 0):
@@ -292,7 +292,7 @@ def operators_of_equal_weights(b: Builder) -> None:
 
 @_defect(_U55, Register(0, "IFM2_BROADCAST", 2, 0))
 def elementwise_of_slice(b: Builder) -> None:
-    """ADD, SUB, ... of a slice and a value of its shape: one operand is repeated."""
+    """ADD, SUB, ... of a slice and a value with the same shape: one operand is repeated."""
     x = _every_other(b, _input(b, 1, 1, 6, 1), 2)
     y = _input(b, 1, 1, 3, 1)
     _append(b, "SUB", [x, y], y.shape, "SubOptions", potScaleInt16=False)
@@ -300,7 +300,7 @@ def elementwise_of_slice(b: Builder) -> None:
 
 @_defect(_U55, *[Register(operation, "OFM_WIDTH_M1", 5, 3) for operation in range(1, 9)])
 def batch_matmul_of_slice(b: Builder) -> None:
-    """BATCH_MATMUL of a slice: the product is that of the whole tensor."""
+    """BATCH_MATMUL of a slice: the whole tensor is multiplied."""
     x = _slice(b, _input(b, 1, 6, 8), (0, 0, 0), (1, 4, 8))
     y = _input(b, 1, 8, 4)
     _append(b, "BATCH_MATMUL", [x, y], (1, 4, 4), "BatchMatMulOptions", scale=1.0)
@@ -314,15 +314,15 @@ def transpose_conv_of_slice(b: Builder) -> None:
 
 @_defect(_U85, Register(1, "OFM_BASE0", 0, 88))
 def transpose_conv_into_part(b: Builder) -> None:
-    """TRANSPOSE_CONV into a part of a tensor, with a kernel below the stride: results go to row 0
-    and column 0 of the whole tensor.
+    """TRANSPOSE_CONV into part of a tensor, with a kernel smaller than the stride: results go to
+    row 0 and column 0 of the whole tensor.
     """
     _pad(b, _transpose_conv(b, _input(b, 1, 4, 4, 8), 1))
 
 
 @_defect(_U85, Count("DEPTHWISE", 4, 2), repaired=False)
 def depthwise_multiplier_into_part(b: Builder) -> None:
-    """DEPTHWISE_CONV_2D with a multiplier into a part of a tensor: it computes all channels of the
+    """DEPTHWISE_CONV_2D with a multiplier into part of a tensor: it computes all channels of the
     whole tensor.
     """
     x = _input(b, 1, 4, 4, 4)
@@ -333,7 +333,7 @@ def depthwise_multiplier_into_part(b: Builder) -> None:
 
 @_defect(_U55, Register(0, "OFM_SCALE", 34, 0))
 def mul_int32(b: Builder) -> None:
-    """MUL of int32: the product is shifted, as if it had scales."""
+    """MUL of int32: the product is shifted as if it had scales."""
     parts = [_input(b, 1, 4, 4, 8, dtype="int32") for _ in range(2)]
     _append(b, "MUL", parts, (1, 4, 4, 8), "MulOptions", dtype="int32")
 
@@ -352,7 +352,7 @@ def squared_difference_multiplier(b: Builder) -> None:
 @_defect(_U55, *[Register(3 + row, "IFM2_BASE0", 0, 16 * row) for row in range(1, 6)])
 def shared_between_shapes(b: Builder) -> None:
     """A value used in two shapes (RESHAPE, EXPAND_DIMS, SQUEEZE, TRANSPOSE, MIRROR_PAD, strides
-    beyond 3): the other operator reads it in the wrong one.
+    over 3): the other operator reads it in the wrong shape.
     """
     x = _reduce(b, "REDUCE_MIN", _input(b, 6, 2, 1), [1])
     _append(b, "EXPAND_DIMS", [x, b.integers(1)], (6, 1, 1, 1), "ExpandDimsOptions")
@@ -370,8 +370,8 @@ def shared_between_shapes(b: Builder) -> None:
     ],
 )
 def resize_bilinear_before_pad(b: Builder) -> None:
-    """RESIZE_BILINEAR (half_pixel_centers) before a PAD: the padded shape is taken for the
-    output's, and written from its start.
+    """RESIZE_BILINEAR (half_pixel_centers) before a PAD: the padded shape is used as the output's,
+    and written from its start.
     """
     _pad(b, _resize(b, "BILINEAR", _input(b, 1, 4, 4, 8), (8, 8), halfPixelCenters=True))
 
@@ -386,13 +386,15 @@ def mirror_pad_of_channels(b: Builder) -> None:
 
 @_defect(_U55, Register(1, "OFM_WIDTH_M1", 31, 7), repaired=False)
 def sum_of_several_axes(b: Builder) -> None:
-    """SUM of several axes, of others than the last, or without keep_dims: it sums along one."""
+    """SUM over several axes, over an axis other than the last, or without keep_dims: it sums along
+    one.
+    """
     _reduce(b, "SUM", b.input((1, 4, 4, 8), "int8", _SCALE, 0, low=-9, high=9), [1, 2])
 
 
 @_defect(_U55, Offset(0, "t4", 128, 128), Offset(0, "t2", 192, 256), repaired=False)
 def arg_max_to_int64(b: Builder) -> None:
-    """ARG_MAX to int64 on an Ethos-U55 or U65: another tensor begins in the output's middle."""
+    """ARG_MAX to int64 on an Ethos-U55 or U65: another tensor begins inside the output."""
     x = _input(b, 1, 4, 4, 8)
     _append(b, "RELU", [x], x.shape, scale=1 / 8)
     window: dict[str, Any] = {
@@ -414,21 +416,21 @@ def arg_max_of_slice(b: Builder) -> None:
 
 @_defect(_U55, Constant(171, b"\x80" * 85, b"\x7f" * 85))
 def exp_overflow(b: Builder) -> None:
-    """EXP of int8 whose result exceeds 2^31 steps: the table wraps to the least value."""
+    """EXP of int8 whose result exceeds 2^31 steps: the table wraps to the minimum."""
     _append(b, "EXP", [_input(b, 1, 4, 4, 8, scale=0.5)], (1, 4, 4, 8), "ExpOptions", scale=1.0)
 
 
 @_defect(_U85, *_at(0, RESIZE_X_OFFSET=(4095, 4093), AB_START=(4095, 4093)))
 def resize_nearest_centres(b: Builder) -> None:
-    """RESIZE_NEAREST_NEIGHBOR by no whole factor: it takes the centres of pixels, where TFLite
-    takes them only if half_pixel_centers is set.
+    """RESIZE_NEAREST_NEIGHBOR by a factor that is not an integer: it uses pixel centres, where
+    TFLite uses them only if half_pixel_centers is set.
     """
     _resize(b, "NEAREST_NEIGHBOR", _input(b, 1, 4, 4, 8), (6, 6))
 
 
 @_defect(_U85, Register(0, "RESIZE_Y_STEP", 7, 23), repaired=False)
 def resize_steps(b: Builder) -> None:
-    """RESIZE by steps of 16 or more: they lose all but their low 4 bits."""
+    """RESIZE by steps of 16 or more: only their low 4 bits are kept."""
     _resize(b, "NEAREST_NEIGHBOR", _input(b, 1, 24, 1, 8), (2, 4), alignCorners=True)
 
 
@@ -440,8 +442,8 @@ def resize_steps(b: Builder) -> None:
     choices=(99,),
 )
 def truth_as_mask(b: Builder) -> None:
-    """A comparison that is an output and an input of SELECT, REDUCE_ALL or REDUCE_ANY: what is made
-    0 or 1 for the output is taken for the mask 0 or -1.
+    """A comparison that is an output and an input of SELECT, REDUCE_ALL or REDUCE_ANY: the output's
+    0 or 1 is used as the mask 0 or -1.
     """
     x, y = (_input(b, 1, 4, 4, 8) for _ in range(2))
     truth = b.tensor(x.shape, "bool", 1.0, 0)
@@ -453,7 +455,9 @@ def truth_as_mask(b: Builder) -> None:
     _U85, Offset(0, "state1", 512, 0), Offset(1, "state1", 0, 0), repaired=False, choices=(0, 0, 2)
 )
 def variable_start_value(b: Builder) -> None:
-    """A variable with a start value: the graph that sets it takes another place in the arena."""
+    """A variable with an initial value: the graph that sets it uses a different location in the
+    arena.
+    """
     _input(b, 1, 2, 2, 8)
     streaming(b)
     _append(b, "RELU", [_input(b, 1, 8, 8, 8)], (1, 8, 8, 8))
@@ -461,8 +465,8 @@ def variable_start_value(b: Builder) -> None:
 
 @_defect(_SMALL, Register(0, "DMA0_DST", 0x4000, 0x3800))
 def table_of_transpose(b: Builder) -> None:
-    """TRANSPOSE and an operator with a table on an Ethos-U55-32 or 64: the table goes to the end of
-    SHRAM (16 KB), where no memory is.
+    """TRANSPOSE and an operator with a table on an Ethos-U55-32 or 64: the table goes past the end
+    of SHRAM (16 KB).
     """
     x = _transposed(b, _input(b, 5, 7))
     out = b.tensor(x.shape, "int8", 1 / 256, -128)

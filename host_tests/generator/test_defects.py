@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 from ethosu_tools.cli import main
-from ethosu_tools.payload import read as read_payload
-from ethosu_tools.tflite.reader import NPU_STREAM, parse
+from ethosu_tools.model import read_stream
+from ethosu_tools.model.graph import NPU_STREAM
+from ethosu_tools.tflite import parse
 
 from . import coverage, isolated, unsigned, vela
 from .builder import Builder, UnsuitableError
@@ -43,7 +44,7 @@ def make(defect):
 
 def with_stream(payload, stream):
     """A COP1 payload with another command stream: its last action, whose word has the length."""
-    front = payload[: payload.index(read_payload(payload).stream) - 4]
+    front = payload[: payload.index(read_stream(payload)[1]) - 4]
     words = len(stream) // 4
     return front + struct.pack("<I", 2 | words >> 16 << 8 | (words & 0xFFFF) << 16) + stream
 
@@ -57,7 +58,7 @@ def with_registers(model, rows):
         if described.on_npu:
             tensor = graph.tensors[operator.inputs[NPU_STREAM]]
             payload = bytes(root.buffers[tensor.buffer].data)
-            other = with_stream(payload, repaired(read_payload(payload).stream, wanted))
+            other = with_stream(payload, repaired(read_stream(payload)[1], wanted))
             root.buffers[tensor.buffer].data = np.frombuffer(other, "u1")
             tensor.shape = [len(other)]
     builder = flatbuffers.Builder()

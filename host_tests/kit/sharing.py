@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import ModuleType
 
 from host_tests.kit import needs
 
@@ -85,21 +85,6 @@ def cached(name: str, made_from: Iterable[object], maker: Callable[[Path], objec
     with contextlib.suppress(FileNotFoundError):
         os.utime(place)
     return place
-
-
-def compiled(name: str, model: bytes, options: Iterable[object], maker: FunctionType) -> Path:
-    """Return the folder in which `maker(source, folder)` puts what Vela makes of a model, once."""
-
-    def compile_it(folder: Path) -> None:
-        folder.mkdir()
-        with tempfile.TemporaryDirectory() as work:
-            source = Path(work) / f"{name}.tflite"
-            source.write_bytes(model)
-            maker(source, folder)
-
-    code = maker.__code__
-    how = f"{code.co_qualname} of", Path(code.co_filename)
-    return cached(name, ("vela", tool_sources(), *how, model, *options), compile_it)
 
 
 def program(name: str, command: Iterable[object], *, folder: Path | None = None) -> Path:

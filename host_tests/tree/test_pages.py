@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Pages name only what there is, link only to what there is, and use the words of the field."""
+"""Pages name and link only to things that exist."""
 
 import argparse
 import functools
@@ -27,21 +27,6 @@ ELSEWHERE = {
     "boot.py", "main.py",
     "py/nativeglue.h", "tools/mpy_ld.py",
 }  # fmt: skip
-
-# Private words, and the words in their place.
-WORDS = {
-    r"\bmend(?:s|ed|ing)?\b": "repair, fix",
-    r"\bwho gives\b": "name the thing that acts",
-    r"\btak(?:e|es|en) up(?! to)\b": "resume",
-    r"\bhand(?:s|ed)? out\b": "assign, return",
-    r"\b(?:gives?|given) up\b": "stop, fail",
-    r"\bbeside\b": "next to, in addition to, while",
-    r"\blives in\b": "is in",
-    r"\bout of (?:the NPU's|its) sight\b": "not reachable by the NPU",
-    r"\bfunctional model\b": "simulator",
-    r"npu_model": "npu_sim",
-    r"ethosux_": "ethosu_ext_",
-}
 
 
 def _tracked(*patterns: str) -> list[str]:
@@ -172,28 +157,6 @@ def test_make_targets_exist(page):
         for call in MAKE.findall(command):
             unknown |= unknown_targets(call, page)
     assert unknown == set()
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_pages_use_the_words_of_the_field(page):
-    found = {
-        match[0]: better
-        for word, better in WORDS.items()
-        for match in re.finditer(word, text(page), re.IGNORECASE)
-    }
-    assert found == {}
-
-
-def test_words_that_are_gone_do_not_come_back():
-    # A name of a test or of a function has the words of a sentence.
-    words = (word.replace(r"\b", r"(?:\b|_)") for word in WORDS)
-    pattern = re.compile("|".join(words).replace(" ", "[ _]"), re.IGNORECASE)
-    found = {}
-    for name in files() - {"host_tests/tree/test_pages.py"}:
-        match = pattern.search((REPO / name).read_text(errors="ignore"))
-        if match:
-            found[name] = match[0]
-    assert found == {}
 
 
 parser_of = functools.cache(cli.make_parser)

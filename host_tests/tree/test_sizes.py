@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""No file is long, and few functions are."""
+"""Few functions are long, and no file has grown into several."""
 
 from pathlib import Path
 
@@ -8,7 +8,8 @@ import pytest
 
 from .test_places import tracked
 
-FILE_LINES_MOST = 500
+# Most files have under 500; one that has more than this does two jobs.
+FILE_LINES_MOST = 700
 FUNCTION_LINES_MOST = 45
 SHORT_SHARE_LEAST = 0.9
 PATTERNS = ("*.c", "*.h", "*.py", "*.sh", "*.mk", "*Makefile")

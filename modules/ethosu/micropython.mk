@@ -1,32 +1,63 @@
 # SPDX-License-Identifier: MIT
-# Module `ethosu` for MicroPython: driver, model runtime, Python face.
+# Module `ethosu` for MicroPython: driver, model runtime, Python module.
 # A port gives USER_C_MODULES=<tree>/modules, and ethosu_board.h's functions: docs/upstream_port.md.
 
 ETHOSU_DIR := $(USERMOD_DIR)
 
-# What a build may leave out; FIGURES.md says what that saves.
-# 0: no verifier, no support for a family of NPUs. driver/ethosu_build.h has the defaults, 1.
-# ETHOSU_PTE=0: no ExecuTorch programs (.pte). runtime/format.h has its default, 1.
-# ETHOSU_PMU=0: no performance counters. binding/npu_object.h has its default, 1.
-# ETHOSU_VARIABLES=0: no resource variables, which streaming models have. runtime/builder.h: 1.
-CFLAGS_USERMOD += $(foreach name,ETHOSU_VERIFY ETHOSU_U55 ETHOSU_U65 ETHOSU_U85 ETHOSU_PTE ETHOSU_PMU ETHOSU_VARIABLES, \
-	$(if $($(name)),-D$(name)=$($(name))))
-# ETHOSU_AUDIO=0: no module `ethosu_audio`. ETHOSU_AUDIO_MVE=0: it does not use MVE, to compare.
-ETHOSU_AUDIO ?= 1
-CFLAGS_USERMOD += $(if $(ETHOSU_AUDIO_MVE),-DETHOSU_AUDIO_MVE=$(ETHOSU_AUDIO_MVE))
-# ETHOSU_IMAGE=0: no module ethosu_image. ETHOSU_IMAGE_MVE=0: it does not use MVE, to compare.
-CFLAGS_USERMOD += $(if $(ETHOSU_IMAGE_MVE),-DETHOSU_IMAGE_MVE=$(ETHOSU_IMAGE_MVE))
-# ETHOSU_MESSAGES=terse: numbers instead of sentences, no texts for help().
-# ETHOSU_KERNELS: CPU kernels: all, none, or names of runtime/kernels/kernels.def: "CONV_2D PAD SOFTMAX".
+# What a build contains; FIGURES.md lists what each choice saves.
+# ETHOSU_NPUS: the families of NPUs that it supports.
+# ETHOSU_KERNELS: CPU operators: all, none, or names of runtime/kernels/kernels.def: "CONV_2D PAD SOFTMAX".
+# ETHOSU_WITHOUT: features that it leaves out:
+#   verify     the check of each command stream
+#   messages   sentences and texts for help(): errors are numbers
+#   pte        ExecuTorch programs
+#   pmu        performance counters
+#   variables  resource variables, which streaming models have
+#   audio      module ethosu_audio
+#   image      module ethosu_image
+ETHOSU_FAMILIES := u55 u65 u85
+ETHOSU_NPUS ?= $(ETHOSU_FAMILIES)
 ETHOSU_KERNELS ?= all
-ETHOSU_KERNELS_KNOWN := $(shell sed -n 's/^KERNEL(\([A-Z0-9_]*\),.*)/\1/p' $(ETHOSU_DIR)/runtime/kernels/kernels.def)
-ETHOSU_KERNELS_UNKNOWN := $(filter-out all none $(ETHOSU_KERNELS_KNOWN),$(ETHOSU_KERNELS))
-ifneq ($(ETHOSU_KERNELS_UNKNOWN),)
-$(error ETHOSU_KERNELS: no kernel $(ETHOSU_KERNELS_UNKNOWN); there are: $(ETHOSU_KERNELS_KNOWN))
-endif
+ETHOSU_WITHOUT ?=
+
+# $(call ETHOSU_CHECK,NAME,KINDS,KNOWN WORDS)
+ETHOSU_CHECK = $(if $(filter-out $(3),$($(1))),$(error $(1): no $(2) $(filter-out $(3),$($(1))); there are: $(3)))
+$(call ETHOSU_CHECK,ETHOSU_NPUS,family,$(ETHOSU_FAMILIES))
+$(call ETHOSU_CHECK,ETHOSU_KERNELS,kernel,$(shell sed -n 's/^KERNEL(\([A-Z0-9_]*\),.*)/\1/p' $(ETHOSU_DIR)/runtime/kernels/kernels.def) all none)
+$(call ETHOSU_CHECK,ETHOSU_WITHOUT,feature,verify messages pte pmu variables audio image)
+
+# Names of earlier versions. `ethosu run` also reads ETHOSU_VERIFY, from the environment.
+ETHOSU_RENAMED = $(if $(filter-out undefined $(if $(filter ETHOSU_VERIFY,$(1)),environment),$(origin $(1))),$(error $(1) is now $(2)))
+$(foreach name,U55 U65 U85,$(call ETHOSU_RENAMED,ETHOSU_$(name),a list of families: ETHOSU_NPUS="u55 u85"))
+$(foreach row,VERIFY:verify MESSAGES:messages PTE:pte PMU:pmu VARIABLES:variables AUDIO:audio IMAGE:image, \
+	$(call ETHOSU_RENAMED,ETHOSU_$(firstword $(subst :, ,$(row))),ETHOSU_WITHOUT=$(lastword $(subst :, ,$(row)))))
+$(foreach name,ETHOSU_AUDIO_MVE ETHOSU_IMAGE_MVE,$(call ETHOSU_RENAMED,$(name),CFLAGS_EXTRA=-D$(name)=0))
+
+# What leaves out a feature: macros, and files. The linker drops what nothing calls.
+ETHOSU_FLAGS_u55 := -DETHOSU_U55=0
+ETHOSU_FLAGS_u65 := -DETHOSU_U65=0
+ETHOSU_FLAGS_u85 := -DETHOSU_U85=0
+ETHOSU_FLAGS_verify := -DETHOSU_VERIFY=0
+ETHOSU_FLAGS_messages := -DETHOSU_MESSAGES_TERSE
+ETHOSU_FLAGS_pte := -DETHOSU_PTE=0
+ETHOSU_FLAGS_pmu := -DETHOSU_PMU=0
+ETHOSU_FLAGS_variables := -DETHOSU_VARIABLES=0
+ETHOSU_FILES_messages := driver/ethosu_sentences.c runtime/operator_names.c
+ETHOSU_FILES_pte := runtime/executorch/%
+ETHOSU_FILES_pmu := driver/ethosu_pmu.c binding/pmu_object.c
+ETHOSU_FILES_audio := audio/% binding/audio_%
+ETHOSU_FILES_image := image/% binding/image_%
+ETHOSU_OMITTED := $(sort $(ETHOSU_WITHOUT)) $(filter-out $(ETHOSU_NPUS),$(ETHOSU_FAMILIES))
+CFLAGS_USERMOD += $(foreach name,$(ETHOSU_OMITTED),$(ETHOSU_FLAGS_$(name)))
+ETHOSU_LEFT_OUT := $(foreach name,$(ETHOSU_OMITTED),$(ETHOSU_FILES_$(name)))
+ETHOSU_INSTEAD := $(if $(filter messages,$(ETHOSU_OMITTED)),minimal/no_sentences.c)
 ifeq ($(filter all,$(ETHOSU_KERNELS)),)
-ETHOSU_KERNEL_LIST := $(foreach name,$(filter-out none,$(ETHOSU_KERNELS)),KERNEL($(name)))
-CFLAGS_USERMOD += '-DETHOSU_KERNEL_LIST=$(ETHOSU_KERNEL_LIST)'
+CFLAGS_USERMOD += '-DETHOSU_KERNEL_LIST=$(foreach name,$(filter-out none,$(ETHOSU_KERNELS)),KERNEL($(name)))'
+endif
+ifeq ($(ETHOSU_KERNELS),none)
+ETHOSU_LEFT_OUT += runtime/kernels/% runtime/live_memory.c runtime/plan_check.c \
+	runtime/plan_record.c runtime/schedule.c
+ETHOSU_INSTEAD += minimal/no_kernels.c
 endif
 
 # A tree of CMSIS-NN for the operators with weights; empty: our own loops.
@@ -39,30 +70,6 @@ $(CMSIS_NN_OBJ): CFLAGS += $(CMSIS_NN_CFLAGS)
 $(BUILD)/cmsis_nn/%.o: $(CMSIS_NN_DIR)/Source/%.c
 	$(call compile_c)
 
-ETHOSU_LEFT_OUT :=
-ETHOSU_INSTEAD :=
-ifeq ($(ETHOSU_MESSAGES),terse)
-CFLAGS_USERMOD += -DETHOSU_MESSAGES_TERSE
-ETHOSU_LEFT_OUT += driver/ethosu_sentences.c runtime/operator_names.c
-ETHOSU_INSTEAD += minimal/no_sentences.c
-endif
-ifeq ($(ETHOSU_KERNELS),none)
-ETHOSU_LEFT_OUT += runtime/kernels/% runtime/live_memory.c runtime/plan_check.c \
-	runtime/plan_record.c runtime/schedule.c
-ETHOSU_INSTEAD += minimal/no_kernels.c
-endif
-ifeq ($(ETHOSU_PTE),0)
-ETHOSU_LEFT_OUT += runtime/executorch/%
-endif
-ifeq ($(ETHOSU_PMU),0)
-ETHOSU_LEFT_OUT += driver/ethosu_pmu.c binding/pmu_object.c
-endif
-ifeq ($(ETHOSU_AUDIO),0)
-ETHOSU_LEFT_OUT += audio/% binding/audio_%
-endif
-ifeq ($(ETHOSU_IMAGE),0)
-ETHOSU_LEFT_OUT += image/% binding/image_%
-endif
 ETHOSU_SRC := $(ETHOSU_INSTEAD) $(filter-out $(ETHOSU_LEFT_OUT),$(patsubst $(ETHOSU_DIR)/%,%, \
 	$(sort $(wildcard $(addprefix $(ETHOSU_DIR)/,driver/*.c runtime/*.c runtime/executorch/*.c runtime/kernels/*.c \
 	audio/*.c image/*.c binding/*.c)))))

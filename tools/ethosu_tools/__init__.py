@@ -4,7 +4,7 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .model import Model
+    from .python_model import Model
 
 __all__ = ["Model"]
 
@@ -12,7 +12,7 @@ __all__ = ["Model"]
 def __getattr__(name: str) -> Any:
     """Load `Model` when it is asked for: it loads much that the command does not need."""
     if name == "Model":
-        from .model import Model
+        from .python_model import Model
 
         return Model
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

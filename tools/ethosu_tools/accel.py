@@ -1,33 +1,22 @@
 # SPDX-License-Identifier: MIT
 """Runs compiled models on an NPU behind Linux's own driver, /dev/accel/accel*.
 
-The library is modules/ethosu/accel; the functions below are those of ethosu_accel.h.
+The library is modules/ethosu/accel: see ethosu_accel.h.
 """
 
-import ctypes as c
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from . import native, paths
+from . import library
 from .errors import BoardError, InputError, SetupError
+from .library import ffi
+from .model import ModelFile
 from .native import NativeModel
 
 FOLDER = Path("/dev/accel")
 _ALIGNMENT = 64
-
-_FUNCTIONS: native.Functions = {
-    "ethosu_accel_open": (c.c_void_p, c.c_char_p, c.c_void_p, c.c_void_p),
-    "ethosu_accel_close": (None, c.c_void_p),
-    "ethosu_accel_alloc": (c.c_void_p, c.c_void_p, c.c_size_t),
-    "ethosu_accel_fence": (c.c_int, c.c_void_p),
-    "ethosu_accel_copied": (c.c_uint64, c.c_void_p),
-    "ethosu_ext_config": (c.c_uint32, c.c_void_p),
-    "ethosu_ext_config_name": (None, c.c_uint32, c.c_char_p),
-}
-# Room for a struct ethosu_ext_fault.
-_FAULT_SIZE = 64
 
 
 def is_device(where: str) -> bool:
@@ -47,18 +36,18 @@ class AccelModel(NativeModel):
     """One model on one NPU; the file is open while the model is."""
 
     def __init__(
-        self, model: Path | bytes, where: str = "accel", *, data: bytes | None = None
+        self, model: Path | bytes | ModelFile, where: str = "accel", *, data: bytes | None = None
     ) -> None:
         """Load a compiled model on a device, "accel": the first one that is an Ethos-U.
 
         `data`: a .ptd that a program names. BoardError: no NPU; InputError: not for this NPU.
         """
-        library = native.load_library(paths.accel_library(), "accel", _FUNCTIONS)
-        self._calls = _calls_of(library)
+        driver = library.load_accel()
+        self._calls = _calls_of(driver)
         self._where = where
         self._memory: list[Any] = []
-        self._handle = c.c_void_p()
-        super().__init__(library, model, data=data)
+        self._handle = ffi().new("struct ethosu_driver **")
+        super().__init__(driver, model, data=data)
         self.npu = self._npu_name()
 
     @property
@@ -76,47 +65,45 @@ class AccelModel(NativeModel):
     def _end(self) -> Callable[[], None]:
         return partial(_close, self._library, self._handle)
 
-    def _open_npu(self) -> int:
+    def _open_npu(self) -> Any:
         files = [Path(self._where)]
         if self._where == "accel":
             files = [FOLDER / "accel0"] if self._calls else devices()
-        fault = c.create_string_buffer(_FAULT_SIZE)
+        fault = ffi().new("struct ethosu_ext_fault *")
         for file in files:
             driver = self._library.ethosu_accel_open(str(file).encode(), self._calls, fault)
             if driver:
-                self._handle.value = driver
-                return int(driver)
-        text = c.create_string_buffer(256)
+                self._handle[0] = driver
+                return driver
+        text = ffi().new("char[256]")
         self._library.ethosu_ext_describe(fault, text, len(text))
-        raise BoardError(f"{files[-1]}: {text.value.decode(errors='replace')}")
+        raise BoardError(f"{files[-1]}: {ffi().string(text).decode(errors='replace')}")
 
-    def _alloc(self, size: int) -> int:
-        block = c.create_string_buffer(size + _ALIGNMENT)
+    def _alloc(self, size: int) -> Any:
+        block = ffi().new("char[]", size + _ALIGNMENT)
         self._memory.append(block)
-        return (c.addressof(block) + _ALIGNMENT - 1) & -_ALIGNMENT
+        return block + -int(ffi().cast("uintptr_t", block)) % _ALIGNMENT
 
-    def _alloc_arena(self, size: int) -> int:
+    def _alloc_arena(self, size: int) -> Any:
         memory = self._library.ethosu_accel_alloc(self._driver, max(size, 1))
         if not memory:
             raise InputError(self._reason())
-        return int(memory)
+        return memory
 
     def _npu_name(self) -> str:
-        name = c.create_string_buffer(20)
+        name = ffi().new("char[20]")
         self._library.ethosu_ext_config_name(self._library.ethosu_ext_config(self._driver), name)
-        return name.value.decode()
+        return str(ffi().string(name).decode())
 
 
-def _close(library: c.CDLL, handle: c.c_void_p) -> None:
-    library.ethosu_accel_close(handle)
-    handle.value = None
+def _close(driver: Any, handle: Any) -> None:
+    driver.ethosu_accel_close(handle[0])
+    handle[0] = ffi().NULL
 
 
-def _calls_of(library: c.CDLL) -> int | None:
+def _calls_of(driver: Any) -> Any:
     """The system calls: a library for tests has its own."""
     try:
-        function = library.sim_accel_calls
-    except AttributeError:
-        return None
-    function.restype = c.c_void_p
-    return int(function())
+        return driver.sim_accel_calls()
+    except (AttributeError, ffi().error):
+        return ffi().NULL

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from .errors import InputError, SetupError, UsageError
 from .files import LARGEST, read_whole, unpack, write_whole
-from .tflite import Tensor
+from .model.graph import Tensor
 
 Array = NDArray[np.generic]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""board.toml with what it inherits: the one source of what firmware and tools know of a board.
+"""Reads board.toml and the chip.toml under it: all that firmware and tools know about a board.
 
 firmware/board.py uses it with the system's Python, so it needs nothing but the standard library.
 """
@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-# The emulated board that a command takes that is not told one.
+# The board that commands emulate by default.
 DEFAULT = "MPS3_AN547"
 FILE = "board.toml"
 CHIP_FILE = "chip.toml"
@@ -21,7 +21,7 @@ def files(root: Path, name: str = FILE) -> list[Path]:
 
 
 def read(root: Path, path: Path) -> dict[str, Any]:
-    """One board.toml over the file of its chip, still with all variants."""
+    """A board.toml merged over the file of its chip, with all variants."""
     table = tomllib.loads(path.read_text())
     if "chip" in table:
         return over(tomllib.loads((root / CHIPS / table["chip"] / CHIP_FILE).read_text()), table)
@@ -29,17 +29,17 @@ def read(root: Path, path: Path) -> dict[str, Any]:
 
 
 def variants(name: str, table: dict[str, Any]) -> list[str]:
-    """The names of a folder's boards: with variants FOLDER-VARIANT, else FOLDER."""
+    """Names of the boards in a folder: FOLDER-VARIANT for each variant, or FOLDER."""
     return [f"{name}-{variant}" for variant in table.get("variants", ())] or [name]
 
 
 def choose(table: dict[str, Any], variant: str) -> dict[str, Any]:
-    """The table with the entries of a variant over its own."""
+    """The table with the entries of one variant merged over it."""
     return over(table, table["variants"][variant]) if variant else table
 
 
 def over(table: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
-    """The table with the entries of another one over its own, level by level."""
+    """Two tables merged level by level; entries of `more` win."""
     merged = dict(table)
     for key, value in more.items():
         below = merged.get(key)

@@ -16,7 +16,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from .errors import InputError
-from .tflite import Graph
+from .model import Graph, read_debug_table
 from .tflite import parse as parse_model
 
 NAME = "ethosu_debug"
@@ -67,18 +67,15 @@ def pack(entries: list[Entry]) -> bytes:
     return MARK + struct.pack(f"<{len(words)}I", *words) + texts
 
 
-def parse(table: bytes) -> list[Entry]:
+def parse(table: bytes | memoryview) -> list[Entry]:
     """Read what `pack` laid out."""
     if table[:4] != MARK:
-        raise InputError(f"a debug table begins with {MARK!r}, found {table[:4]!r}")
-    version, count = struct.unpack_from("<2I", table, 4)
-    if version != VERSION:
+        raise InputError(f"a debug table begins with {MARK!r}, found {bytes(table[:4])!r}")
+    rows = read_debug_table(bytes(table))
+    if rows is None:
+        version = int.from_bytes(table[4:8], "little")
         raise InputError(f"the debug table has version {version}, {VERSION} is known")
-    rows = struct.iter_unpack("<3I", table[12 : 12 + 12 * count])
-    return [
-        Entry(npu_operator, end, table[at:].split(b"\0")[0].decode(errors="replace"))
-        for npu_operator, end, at in rows
-    ]
+    return [Entry(*row) for row in rows]
 
 
 def _names(sources: list[dict[str, str]], graph: Graph) -> dict[str, str]:

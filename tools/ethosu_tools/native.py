@@ -1,134 +1,29 @@
 # SPDX-License-Identifier: MIT
 """Models in this process: the runtime in C, on an NPU that is simulated or Linux's.
 
-The library is plain C; the structures below are those of ethosu_model.h.
+The library is plain C: see ethosu_model.h and library.py.
 """
 
-import ctypes as c
 import errno
 import weakref
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import models, verification
+from . import library, verification
 from .arrays import Array, Feed
 from .closeable import Closeable
-from .errors import BoardError, InputError, SetupError
-from .tflite import Tensor
+from .errors import BoardError, InputError
+from .library import OK, PENDING, ffi
+from .model import ModelFile, Tensor
+from .models import ANY_NPU
 
 # Memory of a board is not zero at the start either.
-_ARENA_FILL = 0xA5
-
-OK, PENDING = 0, 1
-
-
-class Error(c.Structure):
-    """struct ethosu_model_error."""
-
-    _fields_ = (("text", c.c_char * 192),)
-
-
-class Source(c.Structure):
-    """struct ethosu_model_source."""
-
-    _fields_ = (
-        ("file", c.c_void_p),
-        ("file_size", c.c_size_t),
-        ("driver", c.c_void_p),
-        ("skip_verify", c.c_bool),
-        ("npu_reads_object", c.c_bool),
-        ("file_may_change", c.c_bool),
-        ("stop", c.c_void_p),
-        ("argument", c.c_void_p),
-        ("method", c.c_char_p),
-        ("data", c.c_void_p),
-        ("data_size", c.c_size_t),
-    )
-
-
-class Memory(c.Structure):
-    """struct ethosu_model_memory."""
-
-    _fields_ = (
-        ("object", c.c_void_p),
-        ("object_size", c.c_size_t),
-        ("arena", c.c_void_p),
-        ("arena_size", c.c_size_t),
-        ("keeps_data", c.c_bool),
-    )
-
-
-class _Buffer(c.Structure):
-    _fields_ = (
-        ("data", c.c_void_p),
-        ("size", c.c_uint32),
-        ("tensor", c.c_uint16),
-        ("type", c.c_uint16),
-    )
-
-
-class Info(c.Structure):
-    """struct ethosu_model_info."""
-
-    _fields_ = (
-        *(
-            (name, c.c_uint32)
-            for name in (
-                *("inputs", "outputs", "tensors", "values", "npu_calls", "npu_init_calls"),
-                *("cpu_steps", "cpu_steps_overlapped", "arena_size", "object_size"),
-                *("scratch_size", "fast_scratch_size"),
-            )
-        ),
-        ("keeps_state", c.c_bool),
-        ("copied_bytes", c.c_uint32),
-        ("npu", c.c_char * 20),
-    )
-
-
-# Result and arguments of each function used; without them ctypes would cut pointers to int.
-Functions = Mapping[str, tuple[Any, ...]]
-_FUNCTIONS: Functions = {
-    "ethosu_ext_last_error": (c.c_void_p, c.c_void_p),
-    "ethosu_ext_describe": (c.c_size_t, c.c_void_p, c.c_char_p, c.c_size_t),
-    "ethosu_ext_errno": (c.c_int, c.c_int),
-    "ethosu_ext_set_timeout": (None, c.c_void_p, c.c_uint64),
-    "ethosu_ext_cancel": (c.c_int, c.c_void_p),
-    "ethosu_model_measure": (c.c_int, c.POINTER(Source), c.POINTER(Memory), c.POINTER(Error)),
-    "ethosu_model_load": (
-        c.c_int,
-        c.POINTER(Source),
-        c.POINTER(Memory),
-        c.POINTER(c.c_void_p),
-        c.POINTER(Error),
-    ),
-    "ethosu_model_get_info": (None, c.c_void_p, c.POINTER(Info)),
-    "ethosu_model_inputs": (c.POINTER(_Buffer), c.c_void_p),
-    "ethosu_model_outputs": (c.POINTER(_Buffer), c.c_void_p),
-    "ethosu_model_reset": (None, c.c_void_p),
-    "ethosu_model_invoke": (c.c_int, c.c_void_p, c.c_void_p),
-    "ethosu_model_start": (c.c_int, c.c_void_p, c.c_void_p),
-    "ethosu_model_resume": (c.c_int, c.c_void_p, c.c_bool),
-    "ethosu_model_forget": (None, c.c_void_p),
-}
-
-
-def load_library(path: Path, target: str, functions: Functions) -> c.CDLL:
-    """Load a library that `make target` builds, and declare what is used of it."""
-    try:
-        library = c.CDLL(str(path))
-        for name, (result, *arguments) in {**_FUNCTIONS, **functions}.items():
-            function = getattr(library, name)
-            function.restype, function.argtypes = result, arguments
-    except (OSError, AttributeError) as error:
-        raise SetupError(
-            f"{path} does not fit these tools ({error}); run: make {target}"
-        ) from error
-    return library
+_ARENA_FILL = b"\xa5"
 
 
 class NativeModel(Closeable):
@@ -136,8 +31,8 @@ class NativeModel(Closeable):
 
     def __init__(
         self,
-        library: c.CDLL,
-        model: Path | bytes,
+        library: Any,
+        model: Path | bytes | ModelFile,
         npu: str | None = None,
         *,
         verify: bool | None = None,
@@ -148,18 +43,16 @@ class NativeModel(Closeable):
         With `verify` False the NPU gets the command streams as they are, right or wrong, where it
         is simulated; None: as verification.py says.
         """
-        try:
-            description = models.describe_compiled(model, named=data)
-        except InputError:  # if only the data file is damaged, the runtime says so
-            description = models.describe_compiled(model)
-        self.npu = npu or description.npu or models.ANY_NPU
+        file = ModelFile.of(model, data)
+        description = file.compiled
+        self.npu = npu or description.npu or ANY_NPU
         self.inputs: Sequence[Tensor] = description.inputs
         self.outputs: Sequence[Tensor] = description.outputs
         self._library = library
         self._finalizer = weakref.finalize(self, self._end())
         try:
             self._driver = self._open_npu()
-            self._model = self._load(model, verification.chosen(verify), data)
+            self._model = self._load(file, verification.chosen(verify))
             # A loaded model's buffers stay where they are.
             self._input_places = self._places("ethosu_model_inputs", self.inputs)
             self._output_places = self._places("ethosu_model_outputs", self.outputs)
@@ -173,14 +66,14 @@ class NativeModel(Closeable):
         """Return what gives the NPU and all memory back; it must not know this object."""
 
     @abstractmethod
-    def _open_npu(self) -> int:
+    def _open_npu(self) -> Any:
         """Return the driver's handle."""
 
     @abstractmethod
-    def _alloc(self, size: int) -> int:
+    def _alloc(self, size: int) -> Any:
         """Return memory for what the CPU works with."""
 
-    def _alloc_arena(self, size: int) -> int:
+    def _alloc_arena(self, size: int) -> Any:
         """Return memory for what CPU and NPU work with."""
         return self._alloc(size)
 
@@ -241,8 +134,7 @@ class NativeModel(Closeable):
                 strict=True,
             )
         )
-        place, size = places[id(tensor)]
-        memory: Any = (c.c_uint8 * size).from_address(place)
+        memory = ffi().buffer(*places[id(tensor)])
         return np.frombuffer(memory, tensor.dtype).reshape(tensor.shape)
 
     def write(self, inputs: Sequence[Array]) -> None:
@@ -255,12 +147,12 @@ class NativeModel(Closeable):
             data = array.tobytes()
             if len(data) != size:
                 raise InputError(f"input {index} takes {size} bytes, found {len(data)}")
-            c.memmove(place, data, size)
+            ffi().memmove(place, data, size)
 
     def read(self) -> list[Array]:
         """Copy the model's outputs."""
         return [
-            np.frombuffer(c.string_at(place, size), dtype).reshape(tensor.shape).copy()
+            np.frombuffer(ffi().buffer(place, size), dtype).reshape(tensor.shape).copy()
             for (place, size), dtype, tensor in zip(
                 self._output_places, self._output_types, self.outputs, strict=True
             )
@@ -272,9 +164,9 @@ class NativeModel(Closeable):
 
     def info(self) -> dict[str, Any]:
         """What the runtime says of the loaded model: sizes in bytes, steps of an inference."""
-        info = Info()
-        self._library.ethosu_model_get_info(self._model, c.byref(info))
-        return {field[0]: getattr(info, field[0]) for field in Info._fields_ if field[0] != "npu"}
+        info = ffi().new("struct ethosu_model_info *")
+        self._library.ethosu_model_get_info(self._model, info)
+        return {name: getattr(info, name) for name in dir(info) if name != "npu"}
 
     def close(self) -> None:
         """Release NPU and memory; may be called again."""
@@ -290,43 +182,47 @@ class NativeModel(Closeable):
             number, _ = self._fault()
             raise OSError(number or errno.EIO, self._reason() or f"status {status}")
 
-    def _load(self, model: Path | bytes, verify: bool, named: bytes | None) -> c.c_void_p:
-        data = models.read(model)
-        source = Source(self._alloc(len(data)), len(data), self._driver, not verify)
-        c.memmove(source.file, data, len(data))
-        if named is not None:
-            source.data, source.data_size = self._alloc(len(named)), len(named)
-            c.memmove(source.data, named, len(named))
-        memory, error, loaded = Memory(), Error(), c.c_void_p()
-        library = self._library
-        status = library.ethosu_model_measure(c.byref(source), c.byref(memory), c.byref(error))
+    def _load(self, file: ModelFile, verify: bool) -> Any:
+        new, library = ffi().new, self._library
+        source = new("struct ethosu_model_source *")
+        memory, error = new("struct ethosu_model_memory *"), new("struct ethosu_model_error *")
+        loaded = new("struct ethosu_model **")
+        source.file, source.file_size = self._copy(file.data), len(file.data)
+        source.driver, source.skip_verify = self._driver, not verify
+        if file.named is not None:
+            source.data, source.data_size = self._copy(file.named), len(file.named)
+        status = library.ethosu_model_measure(source, memory, error)
         if status == OK:
             memory.object = self._alloc(memory.object_size)
             memory.arena = self._alloc_arena(memory.arena_size)
-            c.memset(memory.arena, _ARENA_FILL, memory.arena_size)
-            status = library.ethosu_model_load(
-                c.byref(source), c.byref(memory), c.byref(loaded), c.byref(error)
-            )
+            ffi().memmove(memory.arena, _ARENA_FILL * memory.arena_size, memory.arena_size)
+            status = library.ethosu_model_load(source, memory, loaded, error)
         if status != OK:
-            raise InputError(f"{models.name_of(model)}: {self._refused(error)}")
-        return loaded
+            raise InputError(f"{file}: {self._refused(error)}")
+        return loaded[0]
 
-    def _refused(self, error: Error) -> str:
+    def _copy(self, data: bytes) -> Any:
+        """Memory for the CPU with these contents."""
+        memory = self._alloc(len(data))
+        ffi().memmove(memory, data, len(data))
+        return memory
+
+    def _refused(self, error: Any) -> str:
         """Why the runtime does not load the model."""
-        return bytes(error.text).decode(errors="replace")
+        return library.text_of(error)
 
-    def _places(self, function: str, tensors: Sequence[Tensor]) -> list[tuple[int, int]]:
+    def _places(self, function: str, tensors: Sequence[Tensor]) -> list[tuple[Any, int]]:
         """Address and size of each of the model's buffers."""
         buffers = getattr(self._library, function)(self._model)
         return [(buffers[i].data, buffers[i].size) for i in range(len(tensors))]
 
     def _fault(self) -> tuple[int, str]:
         """Errno and sentence of what the driver refused last; 0 and nothing if it did not."""
-        text = c.create_string_buffer(256)
+        text = ffi().new("char[256]")
         fault = self._library.ethosu_ext_last_error(self._driver)
         self._library.ethosu_ext_describe(fault, text, len(text))
-        code = c.cast(fault, c.POINTER(c.c_int))[0]
-        return self._library.ethosu_ext_errno(code), text.value.decode(errors="replace")
+        number = self._library.ethosu_ext_errno(fault.code)
+        return number, ffi().string(text).decode(errors="replace")
 
     def _reason(self) -> str:
         return self._fault()[1]

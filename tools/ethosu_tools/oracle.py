@@ -19,7 +19,7 @@ from .convert import formats
 from .errors import InputError, SetupError
 from .files import read_whole
 from .litert import Interpreter, RemoteInterpreter
-from .tflite import Tensor
+from .model.graph import Tensor
 
 LITERT_VERSION = "1.2.0"
 

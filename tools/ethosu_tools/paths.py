@@ -70,6 +70,11 @@ def host_library(*, cmsis_nn: bool = False) -> Path:
     return _built(Path(os.environ.get("ETHOSU_SIM_LIBRARY", default)), "sim-host")
 
 
+def library_binding() -> Path:
+    """What the tools know of both libraries, made from their headers."""
+    return _built(root() / "build/library/ethosu_library.py", "library-binding")
+
+
 def accel_library() -> Path:
     """Driver and runtime for an NPU behind Linux's own driver (ETHOSU_ACCEL_LIBRARY, if set).
 

@@ -15,8 +15,8 @@ from .arrays import Array, Feed
 from .board import Board, QemuBoard
 from .closeable import Closeable
 from .errors import BoardError, InputError, RemoteError
+from .model import ModelFile, Tensor
 from .qemu import Machine
-from .tflite import Tensor
 from .ui import Update
 from .web import WebBoard
 
@@ -95,10 +95,10 @@ class _BoardRunner(Closeable):
 
     board: Board
 
-    def __init__(self, model: Path, named: bytes | None = None) -> None:
+    def __init__(self, model: Path | ModelFile) -> None:
         """Describe the model: a file that is none is refused before a board is opened."""
-        description = models.describe_compiled(model, named=named)
-        self._model = model
+        self._file = ModelFile.of(model)
+        description = self._file.compiled
         self._id = next(_IDS)
         self.name = f"_model{self._id}"  # of the loaded model on the board
         self.inputs: Sequence[Tensor] = description.inputs
@@ -137,7 +137,7 @@ class _BoardRunner(Closeable):
         except RemoteError as error:
             if error.kind == "ValueError":  # the model's fault: the same as where it is simulated
                 text = verification.with_way_out(error.text)
-                raise InputError(f"{self._model}: {text}") from error
+                raise InputError(f"{self._file}: {text}") from error
             raise
         if not isinstance(npu, str):
             raise BoardError(f"the board's NPU is none: {npu!r:.100}")
@@ -160,18 +160,23 @@ class _BoardRunner(Closeable):
         return arrays.split(data, self.outputs)
 
 
+def _files(file: ModelFile) -> dict[str, bytes]:
+    """A ROM's files for a model: the model, and the data file that it names."""
+    files = {ROM_NAME + file.suffix: file.data}
+    return files if file.named is None else files | {_DATA_NAME: file.named}
+
+
 class EmulatedRunner(_BoardRunner):
     """A model on an emulated board: it and its tensors go straight into the board's memory."""
 
     def __init__(
         self,
-        model: Path,
+        model: Path | ModelFile,
         npu: str | None = None,
         *,
         console: str = "fast",
         board: str | None = None,
         coherence: str | None = None,
-        named: bytes | None = None,
         repeatable: bool = False,
     ) -> None:
         """Start a board with the model in its ROM, and the data file that it names.
@@ -179,15 +184,13 @@ class EmulatedRunner(_BoardRunner):
         Without `board` it is the one that the model was compiled for. `repeatable`: its time is
         that of `Machine`'s.
         """
-        super().__init__(model, named)
-        data = models.read(model)
-        name = ROM_NAME + models.suffix(data)
-        files = {name: data} | ({} if named is None else {_DATA_NAME: named})
+        super().__init__(model)
+        files = _files(self._file)
         image = romfs.build(files)
-        board = board or models.board_of(model)
+        board = board or models.board_of(self._file)
         emulation = boards.chosen(board).qemu
         if npu is None and emulation and emulation.any_npu:
-            npu = models.describe_compiled(model).npu
+            npu = self._file.description.npu
         self._machine = Machine(
             npu,
             board=board,
@@ -201,7 +204,7 @@ class EmulatedRunner(_BoardRunner):
         self._window = self._machine.window
         self._block = min(BLOCK_STEPS, self._window.size // 2 // step_bytes)
         with self._closing_on_error():
-            self._load(f"/rom/{name}", f"/rom/{_DATA_NAME}" if named is not None else None)
+            self._load(*(f"/rom/{name}" for name in files))
 
     def run(self, feed: Feed) -> Iterator[list[Array]]:
         """Invoke the model in blocks of steps."""
@@ -251,18 +254,17 @@ class SerialRunner(_BoardRunner):
 
     def __init__(
         self,
-        model: Path,
+        model: Path | ModelFile,
         where: str | Board,
         progress: Update | None = None,
-        named: bytes | None = None,
     ) -> None:
         """Send the model to the board's file system, unless it is there already."""
-        super().__init__(model, named)
-        data = models.read(model)
+        super().__init__(model)
+        named = self._file.named
         self._is_ours = isinstance(where, str)
         self.board = Board(where) if isinstance(where, str) else where
         with self._closing_on_error():
-            path = self._send(data, models.suffix(data), progress)
+            path = self._send(self._file.data, self._file.suffix, progress)
             self._load(path, None if named is None else self._send(named, ".ptd", progress))
 
     def close(self) -> None:
@@ -305,16 +307,14 @@ class SerialRunner(_BoardRunner):
 class WebRunner(SerialRunner):
     """A model on the board that is a WebAssembly instance, in its ROM."""
 
-    def __init__(self, model: Path, npu: str | None = None, named: bytes | None = None) -> None:
+    def __init__(self, model: Path | ModelFile, npu: str | None = None) -> None:
         """Start a board with the model in its ROM, and the data file that it names."""
-        data = models.read(model)
-        files = {ROM_NAME + models.suffix(data): data}
-        files |= {} if named is None else {_DATA_NAME: named}
-        own = models.describe_compiled(model, named=named).npu
+        file = ModelFile.of(model)
+        own = file.compiled.npu  # refuses a file that was never compiled
         npu = npu or own or vela.NPUS[0]
-        self._web = WebBoard([npu], rom=romfs.build(files))
+        self._web = WebBoard([npu], rom=romfs.build(_files(file)))
         with self._closing_on_error():
-            super().__init__(model, self._web.port, None, named)
+            super().__init__(file, self._web.port)
 
     def _send(self, data: bytes, suffix: str, progress: Update | None) -> str:
         return f"/rom/{ROM_NAME}{suffix}"

@@ -6,9 +6,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
-from . import models
 from .arrays import Array, Feed
-from .tflite import Tensor
+from .model import ModelFile, Tensor
 from .ui import Update
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ class Runner(Protocol):
 
 
 def open_runner(
-    model: Path,
+    model: Path | ModelFile,
     where: "str | Board" = "sim",
     *,
     npu: str | None = None,
@@ -62,26 +61,24 @@ def open_runner(
     the data file (.ptd) of a program, if it is not NAME.ptd in the program's folder.
     `progress` is told how much of a model has gone over a serial line.
     """
-    named = models.find_data(model, data)
+    file = ModelFile.of(model, data)
     if not isinstance(where, str):
         from .remote import SerialRunner
 
-        return SerialRunner(model, where, progress, named)
+        return SerialRunner(file, where, progress)
     # Each of these loads much that the others do not need.
     if where == "sim":
         from .sim import Simulation
 
-        return Simulation(model, npu, coherence=coherence, data=named)
+        return Simulation(file, npu, coherence=coherence)
     from .accel import AccelModel, is_device
 
     if is_device(where):
-        return AccelModel(model, where, data=named)
+        return AccelModel(file, where)
     from .remote import EmulatedRunner, SerialRunner, WebRunner
 
     if where == "web":
-        return WebRunner(model, npu, named)
+        return WebRunner(file, npu)
     if where == "qemu":
-        return EmulatedRunner(
-            model, npu, board=board, console=console, coherence=coherence, named=named
-        )
-    return SerialRunner(model, where, progress, named)
+        return EmulatedRunner(file, npu, board=board, console=console, coherence=coherence)
+    return SerialRunner(file, where, progress)

@@ -17,7 +17,7 @@ import numpy as np
 from .arrays import Array
 from .errors import InputError
 from .files import write_whole
-from .tflite import Tensor
+from .model.graph import Tensor
 from .tflite.metadata import put
 
 NAME = "ethosu_selftest"

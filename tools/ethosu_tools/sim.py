@@ -1,65 +1,24 @@
 # SPDX-License-Identifier: MIT
 """Runs compiled models in this process: our driver and runtime on the NPU simulator."""
 
-import ctypes as c
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
-from . import native, paths, verification
+from . import library, verification
 from .arrays import Array
 from .coherence import chosen
 from .errors import BoardError, InputError, SetupError
-from .native import Error, NativeModel, Source
-from .trace import MEMORIES, FeatureMap, ObserverFunction, Operation
+from .library import ffi
+from .model import ModelFile
+from .native import NativeModel
+from .trace import MEMORIES, FeatureMap, Operation
 
 NPU_COUNT = 2
 _TIMEOUT_MS = 10_000
-
-
-class MemoryStruct(c.Structure):
-    """struct npu_memory of npu_sim.h."""
-
-    _fields_ = (
-        ("start", c.c_uint64),
-        ("size", c.c_uint64),
-        ("millibytes", c.c_uint32),
-        ("read_latency", c.c_uint16),
-        ("write_latency", c.c_uint16),
-        ("burst", c.c_uint16),
-        ("regions", c.c_uint8),
-    )
-
-
-# Of sim_host.h and ethosu_model.h.
-_FUNCTIONS: native.Functions = {
-    "sim_host_open": (c.c_void_p, c.c_uint, c.c_char_p),
-    "sim_host_close": (None, c.c_uint),
-    "sim_host_alloc": (c.c_void_p, c.c_size_t),
-    "sim_host_free": (None, c.c_void_p),
-    "sim_host_coherence": (c.c_bool, c.c_char_p),
-    "sim_host_cycles": (c.c_uint64, c.c_uint),
-    "sim_host_memories": (c.c_bool, c.c_uint, c.POINTER(MemoryStruct), c.c_uint),
-    "sim_host_observe": (None, c.c_uint, ObserverFunction, c.c_void_p),
-    "sim_host_region": (c.c_void_p, c.c_uint, c.c_uint, c.c_uint64, c.c_uint64),
-    "sim_host_log": (c.c_char_p,),
-    "ethosu_ext_reserve_this": (c.c_int, c.c_void_p, c.c_uint64),
-    "ethosu_model_kernels": (
-        c.c_int,
-        c.POINTER(Source),
-        c.c_void_p,
-        c.POINTER(c.c_uint32),
-        c.POINTER(Error),
-    ),
-}
-
-
-def load_library(path: Path | None = None) -> c.CDLL:
-    """Load the host library and declare what is used of it."""
-    return native.load_library(path or paths.host_library(), "sim-host", _FUNCTIONS)
 
 
 class Simulation(NativeModel):
@@ -69,7 +28,7 @@ class Simulation(NativeModel):
 
     def __init__(
         self,
-        model: Path | bytes,
+        model: Path | bytes | ModelFile,
         npu: str | None = None,
         *,
         verify: bool | None = None,
@@ -83,12 +42,12 @@ class Simulation(NativeModel):
         verification.py says. `coherence` is the mode of the data cache, see coherence.py.
         """
         mode = chosen(coherence)
-        library = load_library()
-        library.sim_host_coherence(mode.encode())
-        self._memory: list[int] = []
-        self._observer = ObserverFunction()
+        simulator = library.load_sim()
+        simulator.sim_host_coherence(mode.encode())
+        self._memory: list[Any] = []
+        self._observer = ffi().NULL
         self._observer_errors: list[BaseException] = []
-        super().__init__(library, model, npu, verify=verify, data=data)
+        super().__init__(simulator, model, npu, verify=verify, data=data)
 
     def observe(self, observer: Callable[[Operation], None] | None) -> None:
         """Call `observer` after each operation of the NPU, which waits meanwhile; None ends it.
@@ -96,19 +55,23 @@ class Simulation(NativeModel):
         `feature_map` shows then what the operation has written.
         """
 
-        def call(_context: int, operation: Any) -> None:
+        def call(_context: Any, operation: Any) -> None:
             try:
                 if observer and not self._observer_errors:
-                    observer(Operation.from_c(operation.contents))
+                    observer(Operation.from_c(operation))
             except BaseException as error:  # C can't pass it on; step() raises it
                 self._observer_errors.append(error)
 
-        self._observer = ObserverFunction(call) if observer else ObserverFunction()
-        self._library.sim_host_observe(self._index, self._observer, None)
+        signature = "void(void *, const struct npu_operation *)"
+        self._observer = ffi().callback(signature, call) if observer else ffi().NULL
+        self._library.sim_host_observe(self._index, self._observer, ffi().NULL)
 
-    def assume(self, memories: Sequence[MemoryStruct]) -> None:
-        """Say what memory is like, for the estimate of cycles; without it, it is always ready."""
-        table = (MemoryStruct * max(len(memories), 1))(*memories)
+    def assume(self, memories: Sequence[Mapping[str, int]]) -> None:
+        """Say what memory is like, for the estimate of cycles; without it, it is always ready.
+
+        Each has the fields of struct npu_memory of npu_sim.h.
+        """
+        table = ffi().new("struct npu_memory[]", [dict(each) for each in memories])
         if not self._library.sim_host_memories(self._index, table, len(memories)):
             raise InputError(f"at most {MEMORIES} memories, each with a speed and a burst")
 
@@ -120,7 +83,7 @@ class Simulation(NativeModel):
         place = self._library.sim_host_region(self._index, map_.region, low, size)
         if not place:
             raise InputError(f"the NPU sees no memory at {low:,} of region {map_.region}")
-        memory = np.frombuffer(c.string_at(place, size), np.uint8)
+        memory = np.frombuffer(ffi().buffer(place, size)[:], np.uint8)
         each = (offsets - low)[..., None] + np.arange(map_.item_size)
         values: Array = memory[each].view(map_.dtype)[..., 0]
         return values
@@ -140,7 +103,7 @@ class Simulation(NativeModel):
         return index
 
     @classmethod
-    def _release(cls, library: c.CDLL, index: int, memory: Sequence[int]) -> None:
+    def _release(cls, library: Any, index: int, memory: Sequence[Any]) -> None:
         library.sim_host_close(index)
         for block in memory:
             library.sim_host_free(block)
@@ -150,31 +113,31 @@ class Simulation(NativeModel):
         self._index = self._take_index()
         return partial(self._release, self._library, self._index, self._memory)
 
-    def _open_npu(self) -> int:
+    def _open_npu(self) -> Any:
         driver = self._library.sim_host_open(self._index, self.npu.encode())
         if not driver:
             raise InputError(f"there is no simulated {self.npu}: {self._log()}")
         if self._library.ethosu_ext_reserve_this(driver, _TIMEOUT_MS) != 0:
             raise BoardError(f"the simulated NPU cannot be reserved: {self._log()}")
-        return int(driver)
+        return driver
 
-    def _alloc(self, size: int) -> int:
+    def _alloc(self, size: int) -> Any:
         memory = self._library.sim_host_alloc(max(size, 1))
         if not memory:
             raise InputError(f"the simulated NPU sees too little memory for {size:,} bytes more")
         self._memory.append(memory)
-        return int(memory)
+        return memory
 
     def _check(self, status: int) -> None:
         if self._observer_errors:
             raise self._observer_errors.pop()
         super()._check(status)
 
-    def _refused(self, error: native.Error) -> str:
+    def _refused(self, error: Any) -> str:
         return verification.with_way_out(super()._refused(error))
 
     def _reason(self) -> str:
         return "; ".join(part for part in (super()._reason(), self._log()) if part)
 
     def _log(self) -> str:
-        return " ".join(self._library.sim_host_log().decode(errors="replace").split())
+        return " ".join(ffi().string(self._library.sim_host_log()).decode(errors="replace").split())

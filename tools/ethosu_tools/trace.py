@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import ctypes as c
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .errors import InputError
+from .library import ffi
 
 _POOL = ("MAX", "AVERAGE", "REDUCE_SUM", "SUM", "NONE", "MIN", "ARGMAX_X", "ARGMAX_Y")
 _SIMPLE = ("MUL", "ADD", "SUB", "MIN", "MAX", "LRELU", "ABS", "CLZ", "SHR", "SHL", "LSR", "DIV")
@@ -31,75 +31,15 @@ MODES: dict[str, dict[int, str]] = {
 }
 
 
-class _FeatureMap(c.Structure):
-    """struct npu_feature_map of npu_sim.h."""
-
-    _fields_ = (
-        ("used", c.c_bool),
-        ("is_signed", c.c_bool),
-        ("nhcwb16", c.c_bool),
-        ("chained", c.c_bool),
-        ("bits", c.c_uint8),
-        ("region", c.c_uint8),
-        ("height", c.c_uint32),
-        ("width", c.c_uint32),
-        ("depth", c.c_uint32),
-        ("zero_point", c.c_int32),
-        ("base", c.c_int64 * 4),
-        ("width0", c.c_uint32),
-        ("height0", c.c_uint32),
-        ("height1", c.c_uint32),
-        ("stride_y", c.c_int64),
-        ("stride_x", c.c_int64),
-        ("stride_c", c.c_int64),
-    )
-
-
-class _Costs(c.Structure):
-    """struct npu_costs of npu_sim.h."""
-
-    _fields_ = (
-        ("mac", c.c_uint64),
-        ("output", c.c_uint64),
-        ("issue", c.c_uint64),
-        ("start", c.c_uint64),
-        ("copy", c.c_uint64),
-        ("port", c.c_uint64 * 2),
-        ("memory", c.c_uint64 * MEMORIES),
-    )
-
-
-class _Operation(c.Structure):
-    """struct npu_operation of npu_sim.h."""
-
-    _fields_ = (
-        ("index", c.c_uint),
-        ("command", c.c_uint),
-        ("offset", c.c_uint32),
-        ("name", c.c_char_p),
-        ("param", c.c_uint32),
-        ("ifm", _FeatureMap),
-        ("ifm2", _FeatureMap),
-        ("ofm", _FeatureMap),
-        ("kernel_height", c.c_uint32),
-        ("kernel_width", c.c_uint32),
-        ("macs", c.c_uint64),
-        ("cycles", c.c_uint64),
-        ("costs", _Costs),
-        ("commands", c.c_uint32),
-        ("read", c.c_uint64 * 8),
-        ("written", c.c_uint64 * 8),
-    )
-
-
-def _values(raw: c.Structure) -> dict[str, Any]:
-    """Fields of a structure by name; arrays as tuples."""
-    values = ((field[0], getattr(raw, field[0])) for field in raw._fields_)
-    return {name: tuple(each) if isinstance(each, c.Array) else each for name, each in values}
-
-
-# npu_observer_t of npu_sim.h.
-ObserverFunction = c.CFUNCTYPE(None, c.c_void_p, c.POINTER(_Operation))
+def _values(raw: Any) -> dict[str, Any]:
+    """Fields of a C structure by name; arrays as tuples."""
+    values = {name: getattr(raw, name) for name in dir(raw)}
+    arrays = {
+        name
+        for name, each in values.items()
+        if isinstance(each, ffi().CData) and ffi().typeof(each).kind == "array"
+    }
+    return {name: tuple(each) if name in arrays else each for name, each in values.items()}
 
 
 @dataclass(frozen=True)
@@ -117,7 +57,7 @@ class FeatureMap:
     strides: tuple[int, int, int]
 
     @classmethod
-    def from_c(cls, map_: _FeatureMap) -> FeatureMap | None:
+    def from_c(cls, map_: Any) -> FeatureMap | None:
         """Translate the C structure; None when the operation has no such map."""
         if not map_.used:
             return None
@@ -173,7 +113,7 @@ class Costs:
     memory: tuple[int, ...]
 
     @classmethod
-    def from_c(cls, raw: _Costs) -> Costs:
+    def from_c(cls, raw: Any) -> Costs:
         """Translate the C structure."""
         return cls(**_values(raw))
 
@@ -203,12 +143,12 @@ class Operation:
     written: tuple[int, ...]
 
     @classmethod
-    def from_c(cls, raw: _Operation) -> Operation:
+    def from_c(cls, raw: Any) -> Operation:
         """Translate the C structure."""
         fields = _values(raw)
         kernel = fields.pop("kernel_height"), fields.pop("kernel_width")
         maps = {name: FeatureMap.from_c(fields[name]) for name in ("ifm", "ifm2", "ofm")}
-        name, costs = raw.name.decode(), Costs.from_c(raw.costs)
+        name, costs = ffi().string(raw.name).decode(), Costs.from_c(raw.costs)
         return cls(**fields | maps | {"name": name, "costs": costs, "kernel": kernel})
 
     @property

@@ -8,7 +8,7 @@ from typing import Any
 from . import plan, tflite
 from .errors import CannotRunError, InputError
 from .plan.kernels import RENAMING, STATEFUL
-from .sim import Simulation, load_library
+from .sim import Simulation
 from .tflite import Graph, Operator
 
 # They turn floats to integers and back at the ends of a quantised model.
@@ -50,19 +50,11 @@ def prepare(source: Path, made: Path, *, cmsis_nn: bool = False) -> dict[str, An
 
 def without_kernel(graph: Graph) -> list[Operator]:
     """Operators that the CPU would have to compute, and no kernel does."""
-    library = load_library()
     return [
         each
         for each in graph.operators
-        if not each.on_npu
-        and each.name not in (*RENAMING, *STATEFUL)
-        and not hasattr(library, f"kernel_{_symbol(each.name)}")
+        if not each.on_npu and each.name not in (*RENAMING, *STATEFUL) and not each.known
     ]
-
-
-def _symbol(operator: str) -> str:
-    """How the library calls the kernel of an operator: kernels.def."""
-    return operator.upper().removeprefix("TFLITE_")
 
 
 def floats(graph: Graph) -> tuple[str, list[Operator]]:

@@ -58,6 +58,16 @@ void npu_faults_reset(struct npu_faults *faults)
     *faults = fresh;
 }
 
+/** A fault happens: say so, of "dead" only once. */
+static void announce(struct npu_faults *faults, enum npu_fault fault)
+{
+    bool told = fault == NPU_FAULT_DEAD && faults->dead_told;
+    if (faults->happens != NULL && !told) {
+        faults->happens(faults->context, names[fault]);
+        faults->dead_told = faults->dead_told || fault == NPU_FAULT_DEAD;
+    }
+}
+
 /** Does this fault happen now? Counts it down. */
 static bool is_due(struct npu_faults *faults, enum npu_fault fault)
 {
@@ -65,11 +75,7 @@ static bool is_due(struct npu_faults *faults, enum npu_fault fault)
         return false;
     }
     faults->due[fault]--;
-    bool told = fault == NPU_FAULT_DEAD && faults->dead_told;
-    if (faults->happens != NULL && !told) {
-        faults->happens(faults->context, names[fault]);
-        faults->dead_told = faults->dead_told || fault == NPU_FAULT_DEAD;
-    }
+    announce(faults, fault);
     return true;
 }
 
@@ -115,7 +121,11 @@ enum npu_action npu_faults_write(struct npu_faults *faults, npu_t *npu, uint32_t
     if (offset == CMD) {
         follow_power(faults, value);
     }
-    if (faults->off || faults->due[NPU_FAULT_DEAD] > 0) {
+    if (faults->due[NPU_FAULT_DEAD] > 0) {
+        announce(faults, NPU_FAULT_DEAD);
+        return NPU_ACTION_NONE;
+    }
+    if (faults->off) {
         return NPU_ACTION_NONE;
     }
     if (offset == RESET) {

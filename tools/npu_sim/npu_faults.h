@@ -50,7 +50,7 @@ struct npu_faults {
     unsigned resetting;  /**< reads of STATUS until a slow reset ends */
     uint32_t status_set; /**< STATUS bits forced until the next reset */
     uint32_t status_clear;
-    /** Called when a fault happens, if not NULL; for "dead" at the first read only. */
+    /** Called when a fault happens, if not NULL; for "dead" at the first access only. */
     void (*happens)(void *context, const char *name);
     void *context;  /**< of `happens` */
     bool dead_told; /**< `happens` was called for it */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * The boards that the plugin emulates, of which board_table.py makes a table:
- * a file or an entry of a file in boards/ each.
+ * The boards that the plugin emulates: board_table.py generates their tables
+ * from the files in boards/.
  */
 #ifndef BOARD_H
 #define BOARD_H

@@ -30,7 +30,7 @@ SOURCES = (
     "boards/*/points.csv",
     "firmware/chips/*/chip.toml",
     "build/examples/*",
-    "modules/ethosu/runtime/executorch/operators.def",
+    "build/library/*.py",
     "modules/openmv/*.py",
 )
 # Stubs of the firmware's modules, which have the modules' names.

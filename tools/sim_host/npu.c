@@ -245,7 +245,7 @@ uint64_t sim_host_cycles(unsigned index)
 
 bool sim_host_memories(unsigned index, const struct npu_memory *table, unsigned count)
 {
-    return ethosu_ext_board_npu_present(index) &&
+    return index < SIM_HOST_NPU_COUNT && sim_host_npus[index].sim != NULL &&
            npu_set_memories(sim_host_npus[index].sim, table, count);
 }
 
@@ -319,11 +319,6 @@ void sim_host_destroy(unsigned index)
 }
 
 /* ---- ethosu_board.h ---- */
-
-bool ethosu_ext_board_npu_present(size_t index)
-{
-    return index < SIM_HOST_NPU_COUNT && sim_host_npus[index].sim != NULL;
-}
 
 void ethosu_ext_board_irq_connect(size_t index, void (*handler)(void *argument), void *argument)
 {

@@ -69,6 +69,11 @@ void sim_host_close(unsigned index)
     }
 }
 
+bool ethosu_ext_board_npu_present(size_t index)
+{
+    return index < SIM_HOST_NPU_COUNT && sim_host_npus[index].sim != NULL;
+}
+
 /* ---- the driver's hooks: here, since a linker would take its weak defaults from an archive ----
  */
 

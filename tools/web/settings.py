@@ -75,8 +75,6 @@ def combinations() -> Iterator[tuple[str, Target, VelaFacts | None, str | None, 
 
 def timed(system: System) -> dict[str, Any]:
     """A system that `ethosu estimate` knows, for a simulator that counts its cycles."""
-    fields = ("millibytes", "read_latency", "write_latency", "burst", "regions")
-    rows = [memory.for_simulator(regions) for memory, regions in system.memories]
     return {
         "name": system.name,
         "title": system.title,
@@ -85,7 +83,7 @@ def timed(system: System) -> dict[str, Any]:
         "weights": system.weights.name,
         "checked": system.checked,
         "external": any(memory.external for memory, _ in system.memories),
-        "memories": [{field: getattr(row, field) for field in fields} for row in rows],
+        "memories": [memory.for_simulator(regions) for memory, regions in system.memories],
     }
 
 

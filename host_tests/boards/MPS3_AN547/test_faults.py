@@ -25,7 +25,7 @@ FAULTS = {
     "reset-stuck": (["hang", "reset-stuck"], EIO, "NPU does not end its reset: in reset"),
     "prot-stuck": (["prot-stuck:2"], EIO, "protection state 0x0, 0x1 requested"),
 }
-HARMLESS = ["irq-spurious", "irq-spurious:3", "dead"]
+HARMLESS = ["irq-spurious", "irq-spurious:3", "power-lost:3", "reset-slow", "dead"]
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -52,6 +52,21 @@ def test_fault_that_nobody_notices(two_npus, load, fault):
 def test_withdrawn_fault_does_not_happen(two_npus, load):
     load(two_npus)
     two_npus.exec("emulator.fault('hang', 5)\nemulator.fault('hang', 0)")
+    assert two_npus.eval("right()")
+
+
+def test_a_hang_that_is_withdrawn_lets_the_inference_go_on(two_npus, load):
+    load(two_npus)
+    two_npus.exec(
+        "import asyncio\nemulator.fault('hang')\n"
+        "async def withdraw():\n"
+        "    task = asyncio.create_task(m.run([x]))\n"
+        "    await asyncio.sleep_ms(50)\n"
+        "    hung = not task.done()\n"
+        "    emulator.fault('hang', 0)\n"
+        "    return hung, bytes((await task)[0]) == golden\n"
+    )
+    assert two_npus.eval("asyncio.run(withdraw())") == (True, True)
     assert two_npus.eval("right()")
 
 

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import io
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from ethosu_tools import make_mixed, make_model, plan, romfs
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.vela import compile_model
 
-from host_tests.kit import sharing
+from host_tests.kit import vela_once
 
 HERE = Path(__file__).parent
 STEPS = 4
@@ -51,27 +51,24 @@ def rom_image(npus: tuple[str, str], program: str) -> bytes:
 def _compiled(name: str, source: bytes, npu: str) -> bytes:
     options = SOURCES[name][1]
 
-    def compile_it(model: Path, folder: Path) -> None:
-        output = folder / "compiled.tflite"
+    with tempfile.TemporaryDirectory() as folder:
+        model, output = Path(folder) / f"{name}.tflite", Path(folder) / "compiled.tflite"
+        model.write_bytes(source)
         compile_model(model, npu, output, more=options)
         if plan.needs_plan(output):
             plan.plan_file(output, output)
-
-    folder = sharing.compiled(name, source, [npu, *options], compile_it)  # type: ignore[arg-type]
-    return (folder / "compiled.tflite").read_bytes()
+        return output.read_bytes()
 
 
 def _raw(source: bytes, npu: str) -> Any:
     """What Vela writes with --output-format raw."""
 
-    def compile_it(model: Path, folder: Path) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        model = Path(folder) / "raw.tflite"
+        model.write_bytes(source)
         options = f"--output-format raw --accelerator-config {npu} --output-dir".split()
-        command = [sys.executable, "-m", "ethosu.vela", str(model), *options, str(folder)]
-        subprocess.run(command, check=True, capture_output=True)
-
-    folder = sharing.compiled("raw", source, [npu], compile_it)  # type: ignore[arg-type]
-    (product,) = folder.glob("*_vela.npz")
-    return np.load(product)
+        vela_once.run_vela(model, [*options, folder])
+        return np.load(io.BytesIO((Path(folder) / "raw_vela.npz").read_bytes()))
 
 
 def _case(source: bytes) -> tuple[bytes, bytes]:

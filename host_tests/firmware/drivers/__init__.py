@@ -5,6 +5,8 @@ from typing import Any
 
 from ethosu_tools import board_files, boards, paths
 
+from host_tests.kit import matrix
+
 
 def table(board: str) -> dict[str, Any]:
     """What a board's board.toml says, with what it inherits."""
@@ -15,3 +17,7 @@ def table(board: str) -> dict[str, Any]:
 
 EMULATED = [name for name in boards.names() if boards.load(name).qemu]
 WITH_DMA = [name for name in EMULATED if "dma" in table(name)]
+# One board with each controller, in `make test`.
+EACH_DMA = matrix.cases(
+    WITH_DMA, matrix.one_of_each(WITH_DMA, lambda name: table(name)["dma"].get("driver", name))
+)

@@ -3,10 +3,10 @@
 
 import pytest
 
-from . import WITH_DMA, copy_cost
+from . import EACH_DMA, copy_cost
 
 
-@pytest.fixture(scope="module", params=WITH_DMA)
+@pytest.fixture(scope="module", params=EACH_DMA)
 def board(request) -> str:
     return request.param
 

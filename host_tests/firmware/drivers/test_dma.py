@@ -17,7 +17,7 @@ from host_tests.kit import firmware_image
 from host_tests.modules.ethosu.runtime import board_models
 from host_tests.modules.ethosu.runtime.reference_cases import make_case
 
-from . import WITH_DMA, table
+from . import EACH_DMA, table
 
 E7 = "ALIF_ENSEMBLE_E7-M55_HP"
 TCM_BYTES = 4096
@@ -49,7 +49,7 @@ def changes():
 SIZES = (0, 1, 31, 32, 735, 4095, 4096, 8191, 16379, 16381, 33000, 65536)
 
 
-@pytest.fixture(scope="module", params=WITH_DMA)
+@pytest.fixture(scope="module", params=EACH_DMA)
 def running(request: pytest.FixtureRequest, each_qemu: None) -> Iterator[QemuBoard]:
     """Each board in turn."""
     with QemuBoard(Machine(board=request.param)) as board:

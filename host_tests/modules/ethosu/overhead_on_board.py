@@ -26,7 +26,7 @@ def count(statement, **names):
 
 
 def can_verify(path):
-    """Has this firmware a verifier? A build with ETHOSU_VERIFY=0 loads with verify=False only."""
+    """Has this firmware a verifier? A build without it loads with verify=False only."""
     try:
         ethosu.Model(path).deinit()
     except ValueError:

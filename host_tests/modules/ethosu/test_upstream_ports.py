@@ -40,7 +40,7 @@ def run(repo, block):
 def built(repo, port):
     """Run the page's first block for a port; returns the others."""
     sharing.make("firmware")  # and with it mpy-cross
-    sharing.make("tools/npu_sim")
+    sharing.make("tools/sim_host")
     build, *rest = commands(repo, port)
     with sharing.turn():
         run(repo, build)

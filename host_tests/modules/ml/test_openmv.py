@@ -19,9 +19,8 @@ from ethosu_tools import romfs
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.errors import RemoteError
 from ethosu_tools.qemu import Machine
-from ethosu_tools.vela import compile_model
 
-from host_tests.kit import needs, sharing
+from host_tests.kit import needs
 from host_tests.modules.ethosu.audio import references
 from host_tests.modules.openmv.test_modules import bmp
 
@@ -88,18 +87,12 @@ def openmv():
 
 
 @pytest.fixture(scope="module")
-def files(openmv, board_npu):
+def files(openmv, board_npu, compiled):
     """OpenMV's models, compiled for the board's NPU, and pictures, as a user has them in /rom."""
     files = {}
     for path in sorted((openmv / "lib/models").glob("*.tflite")):
         if path.stem != "audio_preprocessor":
-            folder = sharing.compiled(
-                path.stem,
-                path.read_bytes(),
-                [board_npu],
-                lambda model, out: compile_model(model, board_npu, out / "compiled.tflite"),
-            )
-            files[path.name] = (folder / "compiled.tflite").read_bytes()
+            files[path.name] = compiled(path, board_npu).read_bytes()
     for path in (openmv / "lib/models").glob("*.txt"):
         files[path.name] = path.read_bytes()
     pictures = openmv / "scripts/unittest/data"

@@ -64,11 +64,11 @@ FAULT = "import emulator\nemulator.fault({!r})\n"
     [
         (
             *("npu", "import ethosu, sys\nsys.modules['ethosu'] = sys\n"),
-            *("AttributeError", r"power is off.*npus\[\] in board\.c.*board\.toml"),
+            *("AttributeError", r"power is off.*npu_registers.*board\.toml"),
         ),
         (
             *("interrupt", FAULT.format("npu.irq-lost")),
-            *("finished, but no interrupt came", "BOARD_IRQ_COUNT"),
+            *("finished, but no interrupt came", "interrupts"),
         ),
         ("interrupt", FAULT.format("npu.hang"), "took longer than", "has no clock"),
         ("interrupt", FAULT.format("npu.bus-error"), "bus error", "`npu_address`"),
@@ -103,8 +103,8 @@ def test_memory_that_the_npu_does_not_reach_gets_advice_on_the_heap(machine):
         board.ask(in_dtcm)
     outcome = bringup.Outcome(BY_NAME["interrupt"], bringup.FAILED, str(caught.value))
     assert "is in memory that the NPU can't see" in outcome.found
-    assert "_gc_heap_start" in outcome.as_dict()["meaning"]
-    assert "BOARD_IRQ_COUNT" not in outcome.as_dict()["meaning"]
+    assert "heap" in outcome.as_dict()["meaning"]
+    assert "interrupts" not in outcome.as_dict()["meaning"]
 
 
 def test_an_npu_that_is_not_there_fails_its_check_and_skips_those_that_need_it(ethosu):

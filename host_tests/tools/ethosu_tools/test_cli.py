@@ -19,6 +19,7 @@ from ethosu_tools import arrays, litert, oracle, tflite, vela
 from ethosu_tools.cli import discover
 from ethosu_tools.commands import run
 from ethosu_tools.errors import InputError, RemoteError
+from ethosu_tools.model import file
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.ui import Ui
 from rich.console import Console
@@ -272,10 +273,10 @@ def test_errors_as_json_name_their_kind(ethosu, tmp_path):
 
 
 def test_ctrl_c_is_one_sentence_and_one_document(ethosu, small_models, monkeypatch):
-    def interrupted(path):
+    def interrupted(_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(tflite, "describe", interrupted)
+    monkeypatch.setattr(file, "describe_tflite", interrupted)
     code, out, err = ethosu("inspect", small_models["small_cnn"], "--json")
     assert code == 130 and json.loads(out)["kind"] == "KeyboardInterrupt"
     assert one_sentence(err) == "ethosu: stopped"

@@ -241,7 +241,11 @@ def test_two(board):
     assert board.eval("1") == 1
 """
 KILLED = "board.machine.process.kill(); board.exec('1')"
-HUNG = "board.exec('import micropython; micropython.kbd_intr(-1)\\nwhile 1: pass', timeout=1)"
+# It sleeps: one that computes would do so for all the time-outs of a recovery.
+HUNG = (
+    "board.exec('import micropython, time; micropython.kbd_intr(-1)\\n"
+    "while 1: time.sleep(9)', timeout=1)"
+)
 
 
 @pytest.mark.parametrize("fault", [KILLED, HUNG])

@@ -1,42 +1,46 @@
 # SPDX-License-Identifier: MIT
 """The simulated NPU in this process: its C structures, its life, its results."""
 
-import ctypes
 import subprocess
 
 import numpy as np
 import pytest
-from ethosu_tools import arrays, native, sim
+from ethosu_tools import arrays, library, sim
 from ethosu_tools.errors import InputError, SetupError
 
-STRUCTURES = {
-    "ethosu_model_error": native.Error,
-    "ethosu_model_source": native.Source,
-    "ethosu_model_memory": native.Memory,
-    "ethosu_model_buffer": native._Buffer,
-}
+# Of each kind: with pointers, bytes that are aligned, a text, 64-bit fields, an array.
+STRUCTURES = (
+    "ethosu_model_error",
+    "ethosu_model_source",
+    "ethosu_model_memory",
+    "ethosu_description",
+    "ethosu_describe_value",
+    "npu_operation",
+    "npu_memory",
+)
 
 
-def test_structures_are_those_of_the_header(repo, tmp_path):
+def test_structures_are_those_of_the_compiler(repo, tmp_path):
+    """cffi lays them out itself, by what it reads in the headers."""
+    layouts = {name: library.ffi().typeof(f"struct {name}") for name in STRUCTURES}
     lines = []
-    for name, structure in STRUCTURES.items():
-        lines.append(f'printf("%zu\\n", sizeof(struct {name}));')
-        lines += [
-            f'printf("%zu\\n", offsetof(struct {name}, {field[0]}));'
-            for field in structure._fields_
-        ]
-    source = tmp_path / "layout.c"
-    body = "\n".join(lines)
-    source.write_text(
-        f'#include <stdio.h>\n#include "ethosu_model.h"\nint main(void) {{\n{body}\n}}\n'
-    )
-    include = repo / "modules/ethosu/runtime"
-    subprocess.run(["cc", "-I", include, source, "-o", tmp_path / "layout"], check=True)
-    printed = subprocess.run([tmp_path / "layout"], check=True, capture_output=True, text=True)
     expected = []
-    for structure in STRUCTURES.values():
-        expected.append(ctypes.sizeof(structure))
-        expected += [getattr(structure, field[0]).offset for field in structure._fields_]
+    for name, layout in layouts.items():
+        lines.append(f'printf("%zu\\n", sizeof(struct {name}));')
+        expected.append(library.ffi().sizeof(layout))
+        for field, place in layout.fields:
+            lines.append(f'printf("%zu\\n", offsetof(struct {name}, {field}));')
+            expected.append(place.offset)
+    source = tmp_path / "layout.c"
+    headers = ("stdio.h", "ethosu_describe.h", "npu_sim.h")
+    source.write_text(
+        "".join(f"#include <{name}>\n" for name in headers)
+        + f"int main(void) {{\n{chr(10).join(lines)}\n}}\n"
+    )
+    folders = ("modules/ethosu/runtime", "modules/ethosu/runtime/describe", "tools/npu_sim")
+    includes = [f"-I{repo / folder}" for folder in folders]
+    subprocess.run(["cc", *includes, source, "-o", tmp_path / "layout"], check=True)
+    printed = subprocess.run([tmp_path / "layout"], check=True, capture_output=True, text=True)
     assert [int(line) for line in printed.stdout.split()] == expected
 
 
@@ -87,7 +91,7 @@ def test_library_of_another_kind_is_refused(tmp_path):
     other = tmp_path / "other.so"
     subprocess.run(["cc", "-shared", "-x", "c", "/dev/null", "-o", other], check=True)
     with pytest.raises(SetupError, match=r"does not fit these tools .* run: make sim-host"):
-        sim.load_library(other)
+        library.load_sim(other)
 
 
 def test_feed_runs_all_its_steps(small_models, compiled):

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from ethosu_tools import paths
 from ethosu_tools.closeable import Closeable
-from ethosu_tools.sim import MemoryStruct
-from ethosu_tools.trace import ObserverFunction, Operation
+from ethosu_tools.library import ffi
+from ethosu_tools.trace import Operation
 
 STATUS_RUNNING = 1 << 0
 STATUS_IRQ = 1 << 1
@@ -28,6 +28,10 @@ STATUS_WEIGHT_FAULT = 1 << 7
 _ALIGNMENT = 16
 _GUARD = 4096
 _FIRST_ADDRESS = 0x6000_0000
+
+
+# npu_observer_t of npu_sim.h.
+ObserverFunction = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 
 
 class Register(enum.IntEnum):
@@ -128,7 +132,7 @@ def _load() -> ctypes.CDLL:
     lib.npu_set_memories.restype = ctypes.c_bool
     lib.npu_set_memories.argtypes = [
         ctypes.c_void_p,
-        ctypes.POINTER(MemoryStruct),
+        ctypes.c_void_p,
         ctypes.c_uint,
     ]
     lib.npu_observe.restype = None
@@ -241,10 +245,11 @@ class Hardware(Closeable):
         """Make a running execution return soon."""
         self._lib.npu_abort(self._handle)
 
-    def set_memories(self, memories: Sequence[MemoryStruct]) -> bool:
+    def set_memories(self, memories: Sequence[dict[str, int]]) -> bool:
         """Say what the estimate of cycles assumes of memory; False: it is refused."""
-        table = (MemoryStruct * max(len(memories), 1))(*memories)
-        return bool(self._lib.npu_set_memories(self._handle, table, len(memories)))
+        table = ffi().new("struct npu_memory[]", memories)
+        address = int(ffi().cast("uintptr_t", table))
+        return bool(self._lib.npu_set_memories(self._handle, address, len(memories)))
 
     @property
     def cycles(self) -> int:
@@ -257,7 +262,9 @@ class Hardware(Closeable):
             self._observer = ObserverFunction()
         else:
             self._observer = ObserverFunction(
-                lambda _context, raw: observer(Operation.from_c(raw.contents))
+                lambda _context, raw: observer(
+                    Operation.from_c(ffi().cast("struct npu_operation *", raw))
+                )
             )
         self._lib.npu_observe(self._handle, self._observer, None)
 

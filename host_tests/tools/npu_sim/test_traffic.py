@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import pytest
 from ethosu import mlw_codec
-from ethosu_tools.sim import MemoryStruct
 
 from host_tests.tools.npu_sim.assembler import Stream
 from host_tests.tools.npu_sim.hardware import Hardware, Outcome, Register
@@ -146,12 +145,12 @@ def stream_and_flash() -> tuple[bytes, bytes]:
 
 # The system that Arm simulates: SRAM at full speed, flash at an eighth of it.
 CORSTONE_300 = [
-    MemoryStruct(millibytes=1000, read_latency=64, burst=128, regions=0b1),
-    MemoryStruct(millibytes=8000, read_latency=32, write_latency=32, burst=32, regions=0xFE),
+    {"millibytes": 1000, "read_latency": 64, "burst": 128, "regions": 0b1},
+    {"millibytes": 8000, "read_latency": 32, "write_latency": 32, "burst": 32, "regions": 0xFE},
 ]
 
 
-def counters(memories: list[MemoryStruct]) -> list[int]:
+def counters(memories: list[dict[str, int]]) -> list[int]:
     """Beats read and written at port M0, those read at M1 but for commands, and the cycles."""
     stream, flash = stream_and_flash()
     with Hardware("ethos-u55-128") as device:
@@ -180,7 +179,7 @@ def test_cycles_are_near_those_of_arms_fast_model():
 
 
 def test_slower_memory_takes_longer_and_moves_the_same():
-    slow = [MemoryStruct(millibytes=500, read_latency=64, burst=128, regions=0b1), CORSTONE_300[1]]
+    slow = [{"millibytes": 500, "read_latency": 64, "burst": 128, "regions": 0b1}, CORSTONE_300[1]]
     fast, slower = counters(CORSTONE_300), counters(slow)
     assert fast[:3] == slower[:3]
     assert slower[3] > 1.1 * fast[3]
@@ -190,6 +189,6 @@ def test_slower_memory_takes_longer_and_moves_the_same():
 def test_memories_without_a_speed_or_a_burst_are_refused(wrong):
     right = {"millibytes": 1000, "burst": 32}
     with Hardware("ethos-u55-128") as device:
-        assert device.set_memories([MemoryStruct(**right)] * 4)
-        assert not device.set_memories([MemoryStruct(**right)] * 5)
-        assert not device.set_memories([MemoryStruct(**right | wrong)])
+        assert device.set_memories([right] * 4)
+        assert not device.set_memories([right] * 5)
+        assert not device.set_memories([right | wrong])

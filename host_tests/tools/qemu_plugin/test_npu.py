@@ -192,7 +192,10 @@ INJECTED = {
          "ecc-error", "dead"),
         ("move_in_ddr", ""),
     )
-    | dict.fromkeys(("power-refused", "reset-stuck", "prot-stuck"), ("power_and_reset", ""))
+    | dict.fromkeys(
+        ("power-refused", "power-lost", "reset-stuck", "reset-slow", "prot-stuck"),
+        ("power_and_reset", ""),
+    )
     | {"branch-error": ("move_in_ddr", "npu=ethos-u85-256")},
     "dma": dict.fromkeys(("bus-error", "abort", "irq-lost", "hang"), ("dma_moves", "")),
     "console": dict.fromkeys(("interrupt", "noise", "lost"), ("move_in_ddr", "")),

@@ -5,13 +5,18 @@ import os
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from host_tests.kit import sharing
 
 SANITIZE = "-O1 -g -fsanitize=thread"
 SOURCES = ["npu_device.c", "worker.c", "message.c"]
 
 
-def test_runs_and_resets_in_any_order_are_free_of_races(repo: Path, build_dir: Path) -> None:
+@pytest.mark.parametrize("turns", ["500", pytest.param("10000", marks=pytest.mark.slow)])
+def test_runs_and_resets_in_any_order_are_free_of_races(
+    repo: Path, build_dir: Path, turns: str
+) -> None:
     plugin, simulator = repo / "tools/qemu_plugin", repo / "tools/npu_sim"
     sharing.make("tools/sim_host", "archives", "SANITIZE=thread")
     sources = [Path(__file__).parent / "stress/stress.c", *(plugin / name for name in SOURCES)]
@@ -20,6 +25,6 @@ def test_runs_and_resets_in_any_order_are_free_of_races(repo: Path, build_dir: P
     paths = [f"-I{plugin}", f"-I{simulator}", *sources, archive, "-lm"]
     program = sharing.program("stress", ["gcc", *flags, *paths, "-o"])
     environment = {**os.environ, "TSAN_OPTIONS": "halt_on_error=1"}
-    done = subprocess.run([program, "3000"], capture_output=True, text=True, env=environment)
+    done = subprocess.run([program, turns], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "3000 turns\n"
+    assert done.stdout == f"{turns} turns\n"

@@ -238,3 +238,10 @@ int ethosu_get_product_config_from_cop_data(const void *custom_data_ptr, const i
     }
     return 0;
 }
+
+int ethosu_ext_check_fast_memory(struct ethosu_driver *drv, size_t size)
+{
+    size_t given = drv->fast_memory != 0 ? drv->fast_memory_size : 0;
+    return size <= given ? 0
+                         : ethosu_ext_refuse(&drv->fault, ETHOSU_EXT_E_FAST_MEMORY, 2, size, given);
+}

@@ -23,9 +23,6 @@
  */
 #define IDLE_SEMAPHORES 8
 
-/** Product and MACs: what tells configs apart. */
-#define CONFIG_NAME_BITS 0xF000000Fu
-
 /** What a caller asks for, and its place in the queue. */
 struct request {
     uint32_t config;                  /**< or ANY_CONFIG */
@@ -115,7 +112,7 @@ static bool fits(const struct request *request, const struct ethosu_driver *drv)
 {
     return (request->this == NULL || request->this == drv) &&
            (request->config == ANY_CONFIG ||
-            ((request->config ^ drv->dev.config_register) & CONFIG_NAME_BITS) == 0);
+            ethosu_ext_config_same(request->config, drv->dev.config_register));
 }
 
 /** A start looks at this without the lock: see claim() in ethosu_driver.c. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /**
- * A build with ETHOSU_KERNELS=none has this file instead of runtime/kernels/, live_memory.c,
+ * Replaces, in a build with ETHOSU_KERNELS=none, runtime/kernels/, live_memory.c,
  * plan_check.c, plan_record.c and schedule.c. It has no CPU operators: no scratch to plan, and
  * nothing to run while the NPU works.
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Faults as numbers: a terse build has this file instead of the driver's ethosu_sentences.c. */
+/** Faults as numbers. Replaces the driver's ethosu_sentences.c in a build without messages. */
 #include "ethosu_ext.h"
 #include "ethosu_count.h"
 #include "ethosu_text.h"

@@ -13,11 +13,11 @@ int ethosu_model_explain(const struct ethosu_model *model, int status,
                                   sizeof error->text);
         return status;
     case ETHOSU_MODEL_BUSY:
-        return error_set(error, status, "an inference of this model is under way: resume it");
+        return error_set(error, status, "an inference is running: resume it");
     case ETHOSU_MODEL_BAD_VALUE:
         return error_set(error, status, "an operator got an index outside of its tensor");
     case ETHOSU_MODEL_STOPPED:
-        return error_set(error, status, "the source's function `stop` ended the inference");
+        return error_set(error, status, "`stop` ended the inference");
     case ETHOSU_MODEL_NO_NPU:
         return error_set(error, status, "the model has NPU operators, and no driver was given");
     default:

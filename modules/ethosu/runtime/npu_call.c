@@ -4,9 +4,6 @@
 
 #include "format.h"
 
-/** Product and MACs of a CONFIG word: what a command stream is made for. */
-#define CONFIG_IDENTITY 0xF000000Fu
-
 static int refuse_config(struct builder *builder, uint32_t config)
 {
     char model_name[ETHOSU_EXT_CONFIG_NAME_SIZE];
@@ -34,7 +31,7 @@ int npu_parse_payload(struct builder *builder, const void *data, uint32_t size,
         return npu_refuse_fault(builder, ETHOSU_MODEL_BAD_FILE, &fault);
     }
     bool wrong = builder->driver != NULL && payload->has_config &&
-                 ((payload->config ^ ethosu_ext_config(builder->driver)) & CONFIG_IDENTITY) != 0;
+                 !ethosu_ext_config_same(payload->config, ethosu_ext_config(builder->driver));
     return wrong ? refuse_config(builder, payload->config) : ETHOSU_MODEL_OK;
 }
 

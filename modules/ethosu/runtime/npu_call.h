@@ -27,7 +27,7 @@ static inline void npu_call_set(struct npu_call *call, uint32_t index, const voi
 /** Has the driver memory of its own for fast scratch? Then a call gives its size only. */
 static inline bool npu_has_fast_memory(const struct builder *builder)
 {
-    return builder->driver != NULL && builder->driver->fast_memory != 0;
+    return builder->driver != NULL && ethosu_ext_has_fast_memory(builder->driver);
 }
 
 /** Let the driver check a complete call, and add its step. */

@@ -49,14 +49,6 @@ int step_jump(struct ethosu_model *model, const struct step *step)
     return step->jump.condition == NULL ? STEP_JUMPS : ETHOSU_MODEL_OK;
 }
 
-/** A call without memory for fast scratch needs what a driver has; another driver has none. */
-static int refuse_no_fast_memory(struct ethosu_driver *driver, const struct npu_base *fast)
-{
-    driver->fault = (struct ethosu_ext_fault){
-        .code = ETHOSU_EXT_E_FAST_MEMORY, .index = NPU_FAST_SCRATCH, .found = fast->size};
-    return ETHOSU_EXT_E_FAST_MEMORY;
-}
-
 int npu_call_prepare(const struct ethosu_model *model, struct npu_call *call,
                      struct ethosu_driver *driver)
 {
@@ -70,8 +62,8 @@ int npu_call_prepare(const struct ethosu_model *model, struct npu_call *call,
         size[i] = npu_bases(call)[i].size;
     }
     const struct npu_base *fast = &npu_bases(call)[NPU_FAST_SCRATCH];
-    if (fast->data == NULL && fast->size != 0 && driver->fast_memory == 0) {
-        return refuse_no_fast_memory(driver, fast);
+    if (fast->data == NULL && fast->size != 0 && !ethosu_ext_has_fast_memory(driver)) {
+        return ethosu_ext_check_fast_memory(driver, fast->size); // the call is for another driver
     }
     return ethosu_ext_prepare(driver, &call->program, call->payload, call->payload_size, base, size,
                               (int)bases, flags);

@@ -144,12 +144,11 @@ def _work(looked: Subject) -> dict[str, Any]:
 
 def _measure(args: argparse.Namespace, looked: Subject, ui: Ui) -> dict[str, Any]:
     """Times, counters and instructions, measured on the board."""
-    named = models.find_data(looked.compiled)
     emulated = args.on == "qemu"
     runner = (
-        EmulatedRunner(looked.compiled, board=looked.system.name, named=named, repeatable=True)
+        EmulatedRunner(looked.compiled, board=looked.system.name, repeatable=True)
         if emulated
-        else SerialRunner(looked.compiled, args.on, named=named)
+        else SerialRunner(looked.compiled, args.on)
     )
     with runner:
         board = runner.board

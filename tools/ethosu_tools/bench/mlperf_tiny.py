@@ -76,14 +76,14 @@ INTRODUCTION = """\
 <!-- SPDX-License-Identifier: MIT -->
 # MLPerf Tiny on all NPUs and boards
 
-`ethosu bench mlperf-tiny --models MODELS --instructions --page docs/mlperf_tiny.md` wrote this
-page. No chip was measured for it: the latency is that of `ethosu estimate`, and
-[latency.md](latency.md) says how far off it may be. "At least" is all that is known of weights or
-tensors outside of the chip, and of Ethos-U65 and U85. The last rows of a table are systems that
-Vela has as examples. Instructions are those of the CPU in one inference, counted on an emulated
-board: driver, runtime, CPU operators and Python's call. The last column compares all values of
+`ethosu bench mlperf-tiny --models MODELS --instructions --page docs/mlperf_tiny.md` generated this
+page. No chip was measured: the latencies come from `ethosu estimate`, and
+[latency.md](latency.md) explains their accuracy. "At least" marks a lower bound, all that can be
+given for off-chip weights or tensors, and for Ethos-U65 and U85. The last rows of each table are
+Vela's example systems. "Instructions" are CPU instructions per inference, counted on an emulated
+board: driver, runtime, CPU operators and the Python call. The last column compares all values of
 three random inputs with TFLite's reference kernels. Accuracy needs MLCommons' data sets, which are
-no part of this project: `--data FOLDER` measures it. These are no results of MLCommons' benchmark.
+not part of this project: `--data FOLDER` measures it. These are not MLCommons benchmark results.
 """
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from .. import accel, boards, other_python, paths, qemu, sim
+from .. import accel, boards, library, other_python, paths, qemu
 from ..board import Board
 from ..errors import SetupError, ToolError
 from ..ui import Ui
@@ -63,7 +63,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 
 
 def _checks() -> Iterator[dict[str, Any]]:
-    yield _check("simulator", "--on sim", lambda: str(sim.load_library()._name))
+    yield _check("simulator", "--on sim", lambda: str(library.load_sim() and paths.host_library()))
     yield _check("QEMU", "--on qemu", _qemu)
     yield _check("QEMU plugin", "--on qemu", lambda: str(paths.qemu_plugin()))
     yield _check("firmware", "--on qemu", _images)

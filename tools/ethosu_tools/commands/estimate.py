@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from .. import boards, fit, models, vela, verification
+from .. import boards, fit, vela, verification
 from ..errors import InputError, UsageError, named_as
 from ..estimate import cpu, latency, roofline, systems, text
 from ..estimate.latency import Estimate
 from ..estimate.systems import System
 from ..layers import table, views
+from ..model import ModelFile
 from ..ui import Ui
 
 EPILOG = """\
@@ -151,9 +152,7 @@ def _all(args: argparse.Namespace, ui: Ui) -> Iterator[dict[str, Any]]:
     """A row for each model on each board, chip and placement, and in an example for each NPU."""
     needs: dict[Path, fit.Need] = {}
     wanted = [each for each in systems.every() if args.npu in (None, each.npu)]
-    own = {
-        model: models.describe(model, named=models.find_data(model)).npu for model in args.models
-    }
+    own = {model: ModelFile(model).description.npu for model in args.models}
     jobs = [(model, system) for model in args.models for system in wanted]
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work, ui.progress("estimating") as update:
         for done, (model, system) in enumerate(jobs):

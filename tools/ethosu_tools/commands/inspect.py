@@ -7,9 +7,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from .. import models, tflite
 from ..errors import InputError, SetupError
 from ..layers.table import Names
+from ..model import ModelFile
 from ..sim import Simulation
 from ..ui import Ui
 
@@ -39,25 +39,22 @@ def add_data_option(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Describe the model."""
-    data = models.read(args.model)
-    named = models.find_data(args.model, args.data)
-    description = models.describe(args.model, named=named)
-    program = models.is_program(data)
+    file = ModelFile(args.model, args.data)
     return {
-        "model": str(args.model),
-        "bytes": len(data),
-        **description.as_dict(),
-        "vela": None if program else tflite.vela_version(args.model),
-        **(load_program(args.model, named) if program else {}),
+        "model": str(file),
+        "bytes": len(file.data),
+        **file.description.as_dict(),
+        "vela": file.vela_version,
+        **(_load_program(file) if file.is_program else {}),
         "debug_table": [asdict(entry) for entry in Names(args.model).entries],
     }
 
 
-def load_program(model: Path, named: bytes | None) -> dict[str, Any]:
+def _load_program(file: ModelFile) -> dict[str, Any]:
     """Facts of a program from the runtime, which loads it on a simulated NPU."""
-    found: dict[str, Any] = {"cases": len(models.cases(model)), "runtime": None, "refused": None}
+    found: dict[str, Any] = {"cases": len(file.cases), "runtime": None, "refused": None}
     try:
-        with Simulation(model, data=named) as simulation:
+        with Simulation(file) as simulation:
             found["runtime"] = simulation.info()
     except InputError as error:
         found["refused"] = str(error)

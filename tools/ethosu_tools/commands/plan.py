@@ -5,9 +5,10 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from .. import executorch, models, plan, verification
+from .. import plan, verification
 from ..errors import UsageError
 from ..layers import memory, table
+from ..model import ModelFile, ProgramDescription
 from ..plan import picture
 from ..sim import Simulation
 from ..ui import Ui
@@ -63,7 +64,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Plan each model."""
     if len(args.models) > 1 and (args.output or args.picture):
         raise UsageError(f"--output and --picture take one model, not {len(args.models)}")
-    if any(models.is_program(models.read(model)) for model in args.models):
+    if any(ModelFile(model).is_program for model in args.models):
         return _plan_programs(args)
     if args.picture:
         picture.check_name(args.picture)
@@ -90,13 +91,13 @@ def _plan_programs(args: argparse.Namespace) -> dict[str, Any]:
         picture.check_name(args.picture)
     rows = []
     for model in args.models:
-        named = models.find_data(model, args.data)
-        description = models.describe(model, named=named)
-        if not isinstance(description, executorch.Description):
+        file = ModelFile(model, args.data)
+        description = file.description
+        if not isinstance(description, ProgramDescription):
             raise UsageError(f"{model} is no ExecuTorch program: plan it by itself")
-        with Simulation(model, data=named) as simulation:
+        with Simulation(file) as simulation:
             info = simulation.info()
-        operations = table.record(model, data=named)
+        operations = table.record(model, data=file.named)
         copies = info["cpu_steps"] - sum(description.cpu_operators.values())
         rows.append(
             {

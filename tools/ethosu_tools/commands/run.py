@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays, boards, coherence, models, qemu, vela, verification
+from .. import arrays, boards, coherence, qemu, vela, verification
 from ..arrays import Array, Feed
 from ..errors import InputError, MismatchError, UsageError
-from ..executorch import Program
-from ..executorch.bundle import Case, differing
+from ..model import Case, ModelFile, Tensor, differing, reading
 from ..runner import open_runner
-from ..tflite import Tensor
 from ..ui import Ui
 from .inspect import add_data_option
 
@@ -75,9 +73,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Run all steps."""
-    named = models.find_data(args.model, args.data)
-    description = models.describe_compiled(args.model, named=named)
-    cases = () if args.input else _cases(args.model)
+    file = ModelFile(args.model, args.data)
+    description = file.compiled
+    cases = () if args.input else _cases(file)
     if cases:
         feed = Feed(
             tuple(map(np.stack, zip(*(case.inputs for case in cases), strict=True))),
@@ -90,13 +88,12 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         feed = _random(description.inputs, args)
     with ui.progress("loading the model") as progress:
         runner = open_runner(
-            args.model,
+            file,
             args.on,
             npu=args.npu,
             board=args.board,
             console=args.console,
             coherence=args.coherence,
-            data=args.data,
             progress=progress,
         )
     rows = []
@@ -151,14 +148,11 @@ def _values(array: Array) -> dict[str, Any]:
     }
 
 
-def _cases(model: Path) -> tuple[Case, ...]:
+def _cases(file: ModelFile) -> tuple[Case, ...]:
     """Cases of the method that is run, arranged as in memory."""
-    found = tuple(case for case in models.cases(model) if case.method == "forward")
-    with models.reading(model):
-        if not found:
-            return ()
-        method = Program(models.program_of(models.read(model))).method()
-        return tuple(case.arrange(method) for case in found)
+    found = [case for case in file.cases if case.method == "forward"]
+    with reading(file):
+        return tuple(case.arrange(file.methods["forward"]) for case in found)
 
 
 def _compare_case(index: int, found: Sequence[Array], case: Case) -> None:

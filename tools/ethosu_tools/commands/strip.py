@@ -5,9 +5,10 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from .. import models, verification
+from .. import verification
 from ..errors import InputError
 from ..files import write_whole
+from ..model import ModelFile, reading
 from ..strip import strip_checked
 from ..ui import Ui
 from .inspect import add_data_option
@@ -35,19 +36,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Strip it, compare, write it."""
-    data = models.read(args.model)
-    if models.suffix(data) != ".pte":
-        raise InputError(f"{args.model} is no ExecuTorch program (.pte): nothing can be left out")
-    named = models.find_data(args.model, args.data)
-    with models.reading(args.model):
-        result = strip_checked(data, named)
+    file = ModelFile(args.model, args.data)
+    if file.suffix != ".pte":
+        raise InputError(f"{file} is no ExecuTorch program (.pte): nothing can be left out")
+    with reading(file):
+        result = strip_checked(file.data, file.named)
     output = args.output or args.model
     write_whole(output, result)
     return {
         "model": str(args.model),
         "output": str(output),
         "bytes": len(result),
-        "before": len(data),
+        "before": len(file.data),
     }
 
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays, models, verification
+from .. import arrays, verification
 from ..files import write_whole
 from ..layers import table, views
+from ..model import ModelFile
 from ..sim import Simulation
 from ..trace import Operation, traffic
 from ..ui import Ui
@@ -48,8 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Run one inference and note what the NPU does."""
-    named = models.find_data(args.model, args.data)
-    description = models.describe_compiled(args.model, named=named)
+    file = ModelFile(args.model, args.data)
+    description = file.compiled
     if args.input:
         feed = arrays.check(arrays.load(args.input), description.inputs)
         inputs = feed.step(0)
@@ -63,7 +64,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
             maps[str(len(operations))] = simulation.feature_map(operation.ofm)
         operations.append(operation)
 
-    with Simulation(args.model, data=named) as simulation:
+    with Simulation(file) as simulation:
         simulation.observe(note)
         simulation.step(inputs)
     data = {

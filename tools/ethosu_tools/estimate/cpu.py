@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from .. import boards, models
+from .. import boards
 from ..errors import BoardError
 from ..remote import EmulatedRunner
 from .systems import System
@@ -25,8 +25,7 @@ def instructions(compiled: Path) -> int:
 
     Counted with the firmware of the board that takes any NPU, which has to be built.
     """
-    named = models.find_data(compiled)
-    with EmulatedRunner(compiled, board=boards.DEFAULT, named=named, repeatable=True) as runner:
+    with EmulatedRunner(compiled, board=boards.DEFAULT, repeatable=True) as runner:
         found = runner.board.ask(_COUNT.format(model=runner.name), timeout=300)
     if not isinstance(found, int):
         raise BoardError(f"the board answered {found!r:.100}, expected a number of instructions")

@@ -19,7 +19,6 @@ from typing import Any
 from .. import boards, models, vela
 from ..boards import VelaFacts
 from ..errors import InputError, UsageError
-from ..sim import MemoryStruct
 
 _HERE = Path(__file__).parent
 _MODES = "Arm/vela.ini"  # where Vela's memory modes are
@@ -43,15 +42,15 @@ class Memory:
     burst: int
     external: bool = False
 
-    def for_simulator(self, regions: int) -> MemoryStruct:
+    def for_simulator(self, regions: int) -> dict[str, int]:
         """The same for the simulator, as the memory of these regions."""
-        return MemoryStruct(
-            millibytes=min(max(1, round(self.bytes_per_cycle * 1000)), 2**32 - 1),
-            read_latency=self.read_latency,
-            write_latency=self.write_latency,
-            burst=self.burst,
-            regions=regions,
-        )
+        return {
+            "millibytes": min(max(1, round(self.bytes_per_cycle * 1000)), 2**32 - 1),
+            "read_latency": self.read_latency,
+            "write_latency": self.write_latency,
+            "burst": self.burst,
+            "regions": regions,
+        }
 
 
 @dataclass(frozen=True)

@@ -11,15 +11,16 @@ import struct
 from collections.abc import Iterator
 
 from ..errors import InputError
-from .program import DELEGATE, IDENTIFIER, KERNEL, Method, Program, Tensor
-from .tables import U64, Row
+from ..model import Method, ModelFile, Tensor
+from .tables import U32, U64, Row
 
 # Compile specs that say for which NPU a delegate is.
 _KEPT_SPECS = ("target", "output_format")
 _NULL = 1
 _SEGMENT_ALIGNMENT = 128
 _CONSTANT_ALIGNMENT = 16
-_HEADER_DATA_SIZE_AT = 32
+_EXTENDED, _EXTENDED_AT = b"eh00", 8
+_HEADER_SEGMENTS_AT, _HEADER_DATA_SIZE_AT = 24, 32
 _PLANS, _SEGMENTS, _CONSTANTS = 1, 4, 5
 _VALUES, _DELEGATES = 2, 7
 _SPECS = 2
@@ -30,32 +31,36 @@ def strip(data: bytes) -> bytes:
 
     InputError: the file is damaged, or shares what should be left out with what is needed.
     """
-    if data[4:8] != IDENTIFIER:
+    file = ModelFile(data)
+    if file.suffix != ".pte":
         return data
-    program = Program(data)
-    methods = [program.method(name) for name in program.methods]
+    root = Row.root(data)
+    methods = list(file.methods.values())
+    plans = list(root.tables(_PLANS))
+    if len(plans) != len(methods):
+        raise InputError("it has several methods of one name: it stays as it is")
     tables = bytearray(data)
-    for row, method in zip(program.root.tables(_PLANS), methods, strict=True):
+    for row, method in zip(plans, methods, strict=True):
         unused = set(_unused(method))
         for number, value in enumerate(row.tables(_VALUES)):
             if number in unused:
                 tables[value.place(0)] = _NULL
         for delegate in row.tables(_DELEGATES):
             _drop_specs(tables, delegate)
-    result = _move_segments(program, methods, tables)
-    _check(program, Program(result))
+    result = _move_segments(data, root, methods, tables)
+    _check(file, ModelFile(result))
     return result
 
 
 def _unused(method: Method) -> Iterator[int]:
     """Constant tensors that no instruction and no list names."""
     named = {*method.inputs, *method.outputs}
-    for each in method.instructions:
-        if each.type not in (KERNEL, DELEGATE):
+    for each in method.operators:
+        if not (each.on_cpu or each.on_npu):
             return  # control flow names values in other ways
         named.update(each.arguments)
     for value in method.values:
-        named.update(value.content if value.kind.endswith("tensors") else ())
+        named.update(value.content if value.kind == "tensors" else ())
     for number, value in enumerate(method.values):
         if isinstance(value.content, Tensor) and value.content.buffer == 0 and number not in named:
             yield number
@@ -78,27 +83,37 @@ def _drop_specs(tables: bytearray, delegate: Row) -> None:
             struct.pack_into("<I", tables, at, table - at)
 
 
-def _move_segments(program: Program, methods: list[Method], tables: bytearray) -> bytes:
-    """Write the segments anew, the constants without those that are unused."""
-    base = program.segments_at
+def _move_segments(data: bytes, root: Row, methods: list[Method], tables: bytearray) -> bytes:
+    """Write the segments again, the constants without those that are unused."""
+    has_header = data[_EXTENDED_AT : _EXTENDED_AT + len(_EXTENDED)] == _EXTENDED
+    base = struct.unpack_from("<Q", data, _HEADER_SEGMENTS_AT)[0] if has_header else 0
     if base == 0:
         return bytes(tables)
-    contents = [program.segment(index) for index, _ in enumerate(program.root.tables(_SEGMENTS))]
-    index, offsets = program.constants_at
-    if index < len(contents):
+    contents = [_segment(data, base, row) for row in root.tables(_SEGMENTS)]
+    constants = root.table(_CONSTANTS)
+    index = constants.number(0, U32) if constants else 0
+    if constants and index < len(contents):
+        offsets = constants.numbers(1, U64)
         contents[index], moved = _pack(contents[index], offsets, _sizes(methods))
-        row = program.root.table(_CONSTANTS)
-        for at, offset in zip(row.places(1, 8) if row else (), moved, strict=True):
+        for at, offset in zip(constants.places(1, 8), moved, strict=True):
             struct.pack_into("<Q", tables, at, offset)
-    data = b""
-    for row, content in zip(program.root.tables(_SEGMENTS), contents, strict=True):
-        data += bytes(-len(data) % _SEGMENT_ALIGNMENT) if content else b""
-        _put(tables, row, 0, len(data) if content else 0)
+    packed = b""
+    for row, content in zip(root.tables(_SEGMENTS), contents, strict=True):
+        packed += bytes(-len(packed) % _SEGMENT_ALIGNMENT) if content else b""
+        _put(tables, row, 0, len(packed) if content else 0)
         _put(tables, row, 1, len(content))
-        data += content
+        packed += content
     if struct.unpack_from("<I", tables, 12)[0] > _HEADER_DATA_SIZE_AT - 8:
-        struct.pack_into("<Q", tables, _HEADER_DATA_SIZE_AT, len(data))
-    return bytes(tables[:base]) + data
+        struct.pack_into("<Q", tables, _HEADER_DATA_SIZE_AT, len(packed))
+    return bytes(tables[:base]) + packed
+
+
+def _segment(data: bytes, base: int, row: Row) -> bytes:
+    start = base + row.number(0, U64)
+    end = start + row.number(1, U64)
+    if end > len(data):
+        raise InputError(f"a segment ends at byte {end:,} of {len(data):,}")
+    return data[start:end]
 
 
 def _put(tables: bytearray, row: Row, field: int, number: int) -> None:
@@ -118,7 +133,8 @@ def _sizes(methods: list[Method]) -> dict[int, int]:
         for number, value in enumerate(method.values):
             tensor = value.content
             if isinstance(tensor, Tensor) and tensor.buffer == 0 and number not in unused:
-                sizes[tensor.data_index] = max(tensor.size, sizes.get(tensor.data_index, 0))
+                index = tensor.constant_index
+                sizes[index] = max(tensor.size, sizes.get(index, 0))
     return sizes
 
 
@@ -136,29 +152,23 @@ def _pack(
     return packed, moved
 
 
-def _check(before: Program, after: Program) -> None:
+def _check(before: ModelFile, after: ModelFile) -> None:
     """Compare all that a run reads."""
-    same = before.methods == after.methods
-    for name in before.methods if same else ():
-        old, new = before.method(name), after.method(name)
+    same = list(before.methods) == list(after.methods)
+    for index, name in enumerate(before.methods if same else ()):
+        old, new = before.methods[name], after.methods[name]
         unused = set(_unused(old))
-        same &= (old.inputs, old.outputs, old.instructions, old.operators, old.buffers) == (
-            (new.inputs, new.outputs, new.instructions, new.operators, new.buffers)
+        same &= (old.inputs, old.outputs, old.operators, old.buffers) == (
+            (new.inputs, new.outputs, new.operators, new.buffers)
         )
-        same &= [each.data for each in old.delegates] == [each.data for each in new.delegates]
+        same &= before.calls(index) == after.calls(index)
         for number, (value, other) in enumerate(zip(old.values, new.values, strict=True)):
             if number not in unused:
-                same &= value == other and _content(before, value.content) == (
-                    _content(after, other.content)
-                )
+                same &= value == other and _content(value.content) == _content(other.content)
     if not same:
         raise InputError("it shares what can be left out with what it needs: it stays as it is")
 
 
-def _content(program: Program, tensor: object) -> bytes:
+def _content(value: object) -> bytes:
     """The bytes of a constant."""
-    index, offsets = program.constants_at
-    if not isinstance(tensor, Tensor) or tensor.buffer or tensor.data_index >= len(offsets):
-        return b""
-    start = offsets[tensor.data_index]
-    return program.segment(index)[start : start + tensor.size]
+    return value.content if isinstance(value, Tensor) else b""

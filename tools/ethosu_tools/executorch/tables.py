@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tables of a FlatBuffer from anywhere: each read is checked, and all reads are counted.
+"""Where the tables of a FlatBuffer lie, for strip.py: each read is checked and counted.
 
 A file may name one table any number of times, so its size says nothing about how long a reader
 that follows each name would take. A budget for each byte does.
@@ -16,8 +16,7 @@ from ..errors import InputError
 _READS = 65_536
 _READS_PER_BYTE = 4
 
-U8, I8, U32, I32 = n.Uint8Flags, n.Int8Flags, n.Uint32Flags, n.Int32Flags
-U64, I64, F64 = n.Uint64Flags, n.Int64Flags, n.Float64Flags
+U32, U64 = n.Uint32Flags, n.Uint64Flags
 _OFFSET = n.UOffsetTFlags
 
 
@@ -58,33 +57,17 @@ class Row:
         at = self._at(field)
         return Row(self._data, self._follow(at), self._budget) if at else None
 
-    def union(self, field: int) -> tuple[int, "Row | None"]:
-        """What a union holds, whose type is in `field`."""
-        return int(self.number(field, U8)), self.table(field + 1)
-
     def tables(self, field: int) -> Iterator["Row"]:
         """The tables of a vector, one after the other."""
         start, count = self._vector(field, 4)
         for at in range(start, start + 4 * count, 4):
             yield Row(self._data, self._follow(at), self._budget)
 
-    def entry(self, field: int, index: int) -> "Row":
-        """One table of a vector."""
-        start, count = self._vector(field, 4)
-        if not 0 <= index < count:
-            raise InputError(f"entry {index} of a list of {count}")
-        return Row(self._data, self._follow(start + 4 * index), self._budget)
-
     def numbers(self, field: int, kind: Any) -> tuple[int, ...]:
         """A vector of scalars."""
         start, count = self._vector(field, kind.bytewidth)
         self._budget.take(count)
         return tuple(self._get(kind, start + kind.bytewidth * i) for i in range(count))
-
-    def contents(self, field: int) -> memoryview:
-        """A vector of bytes, where it lies."""
-        start, count = self._vector(field, 1)
-        return memoryview(self._data)[start : start + count]
 
     def place(self, field: int) -> int:
         """Byte at which a scalar lies; 0: it is absent."""
@@ -97,7 +80,8 @@ class Row:
 
     def text(self, field: int) -> str:
         """A string."""
-        return bytes(self.contents(field)).decode(errors="replace")
+        start, count = self._vector(field, 1)
+        return self._data[start : start + count].decode(errors="replace")
 
     def _at(self, field: int) -> int:
         """Byte at which a field's content lies; 0: it is absent."""

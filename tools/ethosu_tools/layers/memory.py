@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import models, plan, tflite
-from ..tflite.reader import NPU_SCRATCH
+from ..model.graph import NPU_SCRATCH
 from ..trace import FeatureMap, Operation
 from .subject import Subject
 from .table import Names, with_streams

@@ -8,14 +8,11 @@ other scratch: it is asked for with `make sim-host CMSIS_NN_DIR=...`.
 
 from __future__ import annotations
 
-import ctypes as c
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .. import paths
-from ..errors import InputError
-from ..native import Error, Source
-from ..sim import load_library
+from .. import library, paths
+from ..library import ffi
 from ..tflite import OFFSETS_NAME, Graph
 from ..tflite.metadata import get, put
 from .placement import align
@@ -42,17 +39,6 @@ class Kernel:
 Kernels = Mapping[int, Kernel]
 
 
-class _Kernel(c.Structure):
-    """struct ethosu_model_kernel of ethosu_model.h."""
-
-    _fields_ = (
-        ("operator_index", c.c_uint32),
-        ("version", c.c_uint32),
-        ("scratch", c.c_uint32),
-        ("in_place", c.c_bool),
-    )
-
-
 def needs_kernel(graph: Graph) -> list[int]:
     """Numbers of the operators that only a kernel can compute."""
     without = (*RENAMING, *STATEFUL)
@@ -64,17 +50,18 @@ def find_kernels(data: bytes, graph: Graph, *, cmsis_nn: bool = False) -> dict[i
     count = len(needs_kernel(graph))
     if count == 0:
         return {}
-    library = load_library(paths.host_library(cmsis_nn=cmsis_nn))
+    runtime = library.load_sim(paths.host_library(cmsis_nn=cmsis_nn))
     file = _with_any_offsets(data, graph)
-    buffer = c.create_string_buffer(file, len(file))
-    source, error = Source(c.addressof(buffer), len(file)), Error()
-    rows, found = (_Kernel * count)(), c.c_uint32(count)
-    status = library.ethosu_model_kernels(c.byref(source), rows, c.byref(found), c.byref(error))
-    if status != 0:
-        raise InputError(error.text.decode(errors="replace"))
+    source = ffi().new(
+        "struct ethosu_model_source *", {"file": ffi().from_buffer(file), "file_size": len(file)}
+    )
+    error = ffi().new("struct ethosu_model_error *")
+    rows = ffi().new("struct ethosu_model_kernel[]", count)
+    found = ffi().new("uint32_t *", count)
+    library.check(runtime.ethosu_model_kernels(source, rows, found, error), error)
     return {
         row.operator_index: Kernel(row.version, row.scratch, row.in_place)
-        for row in rows[: found.value]
+        for row in rows[0 : found[0]]
     }
 
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from ..model.graph import NPU_FIRST_INPUT, NPU_SCRATCH
 from ..tflite import Graph, Operator
-from ..tflite.reader import NPU_FIRST_INPUT, NPU_SCRATCH
 from .kernels import RENAMING
 from .placement import Block, align
 from .schedule import Schedule, addressed

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
+from ..model.graph import NPU_FIRST_INPUT
 from ..tflite import Graph, Operator
-from ..tflite.reader import NPU_FIRST_INPUT
 from .kernels import RENAMING, STATEFUL, Kernels
 
 

@@ -17,7 +17,7 @@ from .. import arrays
 from ..arrays import LABELS, Array
 from ..errors import InputError, UsageError
 from ..files import read_whole
-from ..tflite import Tensor
+from ..model.graph import Tensor
 
 _IMAGES = {".bmp", ".jpeg", ".jpg", ".pgm", ".png", ".ppm"}
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array
-from ..tflite import Tensor
+from ..model.graph import Tensor
 
 # Errors of an output by size, in steps of its scale: none, up to 1, 2, 4, ..., and more.
 BINS = (0, 1, 2, 4, 8, 16, 32, 64, 128)

@@ -22,9 +22,9 @@ import numpy as np
 from .. import other_python, qemu, verification
 from ..arrays import Array, Feed, quantise
 from ..errors import InputError, SetupError, ToolError, named_as
+from ..model.graph import Tensor
 from ..oracle import Oracle
 from ..runner import Runner, open_runner
-from ..tflite import Tensor
 from ..ui import Update
 from .data import DataSet, Samples
 from .results import Result, count_block

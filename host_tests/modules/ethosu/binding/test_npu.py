@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 """The NPU handle beyond plain invokes: done, cancel, callbacks, await, power, counters."""
 
-import subprocess
-import sys
 import time
 
 import numpy as np
 import pytest
 from ethosu_tools.errors import RemoteError
+
+from host_tests.kit import vela_once
 
 from .conftest import raised
 
@@ -16,11 +16,8 @@ from .conftest import raised
 def raw(tmp_path_factory, small_models, board_npu):
     """Command stream, weights and offsets in the raw form of Vela's output."""
     folder = tmp_path_factory.mktemp("raw")
-    subprocess.run(
-        [sys.executable, "-m", "ethosu.vela", small_models["small_cnn"], "--output-format", "raw",
-         "--accelerator-config", board_npu, "--output-dir", folder],
-        check=True, capture_output=True,
-    )  # fmt: skip
+    options = "--output-format", "raw", "--accelerator-config", board_npu, "--output-dir", folder
+    vela_once.run_vela(small_models["small_cnn"], options)
     (product,) = folder.glob("*_vela.npz")
     return np.load(product)
 

@@ -3,7 +3,7 @@
 
 import numpy as np
 import pytest
-from ethosu_tools import executorch, models, romfs
+from ethosu_tools import models, romfs
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.errors import RemoteError
 from ethosu_tools.qemu import Machine
@@ -259,7 +259,7 @@ def test_constant_methods_are_values(board):
 
 
 def test_tensors_are_tensors(board, cases):
-    method = executorch.Program(cases["real"].program).method()
+    method = models.ModelFile(cases["real"].program).methods["forward"]
     tensors = [i for i, value in enumerate(method.values) if value.kind == "tensor"]
     assert len(tensors) < len(method.values)
     assert board.eval("[t.index for t in real.tensors]") == tensors

@@ -115,12 +115,17 @@ def built():
     sharing.make("tools/sim_host")
 
 
-@pytest.fixture(scope="module", params=NPUS)
+@pytest.fixture(
+    scope="module",
+    params=[(model, npu) for model in ("small_cnn", "small_streaming") for npu in NPUS],
+    ids="-".join,
+)
 def runs(request, small_models, compiled, tmp_path_factory):
     """A compiled model with its feeds."""
-    source = small_models["small_cnn"]
+    model, npu = request.param
+    source = small_models[model]
     folder = tmp_path_factory.mktemp("coherence")
-    return compiled(source, request.param), feeds_of(source, folder)
+    return compiled(source, npu), feeds_of(source, folder)
 
 
 def outcomes(runs, modes, library: Path | None = None) -> dict[str, str]:
@@ -180,7 +185,8 @@ def mutated(name: str, folder: Path) -> Path:
 
 
 def test_results_are_exact_behind_a_cache(runs):
-    modes = ["off", "strict", "off+8", "strict+8", *EVICTIONS, *(f"{mode}+8" for mode in EVICTIONS)]
+    modes = ["off", "strict", "off+8", "strict+8", *(f"{mode}+8" for mode in EVICTIONS)]
+    modes += [f"evict:{seed}" for seed in range(40)]
     assert outcomes(runs, modes) == dict.fromkeys(modes, "exact")
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from ethosu_tools import tflite
 from ethosu_tools.oracle import Oracle
-from ethosu_tools.tflite import reader
 
 from host_tests.kit import sharing
 from host_tests.modules.ethosu.driver import cbuild
@@ -63,7 +63,7 @@ def client(request, archive, compiled, small_models, tmp_path_factory) -> Path:
 def link(folder: Path, archive: Path, npu: str, model: Path, vela: Path, *options: str) -> Path:
     """The client, linked with an archive the ordinary way."""
     (call,) = npu_calls(vela)
-    (graph,) = reader.parse(vela.read_bytes())
+    (graph,) = tflite.parse(vela.read_bytes())
     at = [graph.tensors[index].offset for index in (graph.inputs[0], graph.outputs[0])]
     oracle = Oracle(model)
     tensor = oracle.inputs[0]

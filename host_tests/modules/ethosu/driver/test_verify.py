@@ -67,7 +67,7 @@ def verifier(tmp_path_factory) -> Iterator[stream_table.Verifier]:
     ("name", "config"), [(name, config) for name in TESTS for config in TESTS[name].configs]
 )
 def test_streams_made_by_hand(verifier, name, config) -> None:
-    """Each stream of verify.txt has the verdict that stands beside it."""
+    """Each stream of verify.txt gets the verdict on its line."""
     run = stream_table.Run(verifier, BLOCKS, config)
     run.lines(TESTS[name].lines)
     assert run.verdicts

@@ -3,6 +3,7 @@
 
 import os
 import re
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -15,17 +16,13 @@ from ethosu_tools.qemu import Machine
 from host_tests.kit import sharing
 from host_tests.modules.ethosu import overhead
 
-OPTIONS = (
-    "ETHOSU_VERIFY=0",
-    "ETHOSU_U85=0",
-    "ETHOSU_MESSAGES=terse",
-    "ETHOSU_KERNELS=none",
-    "ETHOSU_PTE=0",
-    "ETHOSU_PMU=0",
-    "ETHOSU_VARIABLES=0",
-    "ETHOSU_AUDIO=0",
-    "ETHOSU_IMAGE=0",
-)
+FEATURES = "verify", "messages", "pte", "pmu", "variables", "audio", "image"
+OPTIONS = "ETHOSU_NPUS=u55 u65", "ETHOSU_KERNELS=none", f"ETHOSU_WITHOUT={' '.join(FEATURES)}"
+OLD = {
+    **{f"ETHOSU_{name.upper()}": f"ETHOSU_WITHOUT={name}" for name in FEATURES},
+    **{f"ETHOSU_U{family}": "ETHOSU_NPUS=" for family in (55, 65, 85)},
+    **{name: f"CFLAGS_EXTRA=-D{name}=0" for name in ("ETHOSU_AUDIO_MVE", "ETHOSU_IMAGE_MVE")},
+}
 # Driver, runtime for the NPU's operator alone, and Python module.
 TEXT_MOST = 38_900
 C_TEXT_MOST = 20_300
@@ -44,18 +41,46 @@ def sources(*options):
 @pytest.mark.parametrize(
     ("option", "left_out"),
     [
-        ("ETHOSU_MESSAGES=terse", {"driver/ethosu_sentences.c", "runtime/operator_names.c"}),
+        ("ETHOSU_WITHOUT=messages", {"driver/ethosu_sentences.c", "runtime/operator_names.c"}),
         ("ETHOSU_KERNELS=none", {"runtime/kernels/kernel.c", "runtime/schedule.c"}),
-        ("ETHOSU_PTE=0", {"runtime/executorch/program.c", "runtime/executorch/ends.c"}),
-        ("ETHOSU_PMU=0", {"driver/ethosu_pmu.c", "binding/pmu_object.c"}),
-        ("ETHOSU_AUDIO=0", {"audio/micro.c", "binding/audio_module.c"}),
-        ("ETHOSU_IMAGE=0", {"image/image_row.c", "binding/image_module.c"}),
+        ("ETHOSU_WITHOUT=pte", {"runtime/executorch/program.c", "runtime/executorch/ends.c"}),
+        ("ETHOSU_WITHOUT=pmu", {"driver/ethosu_pmu.c", "binding/pmu_object.c"}),
+        ("ETHOSU_WITHOUT=audio", {"audio/micro.c", "binding/audio_module.c"}),
+        ("ETHOSU_WITHOUT=image", {"image/image_row.c", "binding/image_module.c"}),
     ],
 )
 def test_an_option_leaves_files_out(option, left_out):
     every, _ = sources()
     fewer, _ = sources(option)
     assert left_out <= every and not left_out & fewer
+
+
+@pytest.mark.parametrize("name", OLD)
+def test_the_name_of_an_earlier_version_is_refused(name):
+    """The error names its successor."""
+    with pytest.raises(subprocess.CalledProcessError) as refused:
+        sources(f"{name}=0")
+    assert f"{name} is now " in refused.value.stderr and OLD[name] in refused.value.stderr
+
+
+def test_an_option_of_the_tools_does_not_change_a_build(monkeypatch):
+    """`ethosu run` reads ETHOSU_VERIFY from the environment."""
+    expected = list(sources())
+    monkeypatch.setenv("ETHOSU_VERIFY", "0")
+    assert list(sources()) == expected
+
+
+@pytest.mark.parametrize(
+    ("option", "error"),
+    [
+        ("ETHOSU_NPUS=u55 u56", "ETHOSU_NPUS: no family u56; there are: u55 u65 u85"),
+        ("ETHOSU_WITHOUT=pmu video", "ETHOSU_WITHOUT: no feature video; there are: verify mess"),
+    ],
+)
+def test_an_unknown_word_is_refused(option, error):
+    with pytest.raises(subprocess.CalledProcessError) as refused:
+        sources(option)
+    assert error in refused.value.stderr
 
 
 def test_what_runs_at_each_inference_is_made_fast():
@@ -67,11 +92,12 @@ def test_what_runs_at_each_inference_is_made_fast():
 def test_a_program_in_c_is_small(repo, tmp_path):
     """Driver and runtime, as the linker keeps them; the C library not counted."""
     module = repo / "modules/ethosu"
-    options = (*OPTIONS, "ETHOSU_U65=0")
+    options = ("ETHOSU_NPUS=u55", *OPTIONS[1:])
     made, _ = sources(*options)
     files = sorted(module / name for name in made if not name.startswith("binding/"))
-    flags = [f"-D{option}" for option in options if option.endswith("=0")]
-    flags += ["-DETHOSU_MESSAGES_TERSE", "-DETHOSU_KERNEL_LIST="]
+    printed = sharing.ask_module("$(info $(CFLAGS_USERMOD))\nall: ;\n", *options)
+    flags = [flag for flag in shlex.split(printed) if flag.startswith("-D")]
+    flags = [flag for flag in flags if "MICROPY_" not in flag]
     paths = [f"-I{module / name}" for name in (".", "driver", "driver/include", "runtime")]
     image, map_file = tmp_path / "program.elf", tmp_path / "program.map"
     command = [

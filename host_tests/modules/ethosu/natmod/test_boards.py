@@ -44,6 +44,11 @@ def heap_in_dtcm(memory: str) -> str:
     return memory
 
 
+# They take a firmware of their own. The native module's tables are compared with the firmware's
+# below; what is done with them is the driver's, which test_native.py uses on another board.
+at_night = pytest.mark.slow
+
+
 @pytest.fixture(scope="module")
 def plain(request, repo, build_dir, native, compiled, small_models):
     """The board, with the native module imported and a model's file in `/`."""
@@ -82,6 +87,7 @@ def fresh(plain, small_models):
     return plain
 
 
+@at_night
 @pytest.mark.parametrize("name", [CORE, "ALIF_ENSEMBLE_E7-M55_HP", "OPENMV_AE3"])
 def test_the_npu_reaches_the_heap_in_the_core_s_own_memory(fresh, name):
     """File, arena and buffers are in the DTCM, which the NPU sees elsewhere."""
@@ -94,6 +100,7 @@ def test_the_npu_reaches_the_heap_in_the_core_s_own_memory(fresh, name):
     assert fresh.eval("bytes(m.predict([x])[0]) == golden")
 
 
+@at_night
 @pytest.mark.parametrize("buffers", ["content", "content, arena=arena", "file"])
 def test_with_the_address_alone_it_is_a_bus_error(fresh, buffers):
     """The NPU finds nothing at the CPU's address of DTCM."""
@@ -104,6 +111,7 @@ def test_with_the_address_alone_it_is_a_bus_error(fresh, buffers):
     assert fresh.eval("bytes(m.predict([x])[0]) == golden")
 
 
+@at_night
 @pytest.mark.parametrize(
     "again", [f"ethosu.init({ADDRESS}, npu=1)", "ethosu.init(0, npu=9)", "ethosu.init(board='?')"]
 )
@@ -116,6 +124,7 @@ def test_a_board_stays_when_the_next_call_names_none(fresh, again):
     assert fresh.eval("bytes(m.predict([x])[0]) == golden")
 
 
+@at_night
 def test_a_job_ends_before_another_board_is_used(fresh):
     """The firmware's interrupt is enabled again then: the NPU must not raise it any more."""
     fresh.exec(f"machine.mem32[{IRQ_ENABLE}] = {IRQ_BIT}\nethosu.init(board={CORE!r})")
@@ -127,6 +136,7 @@ def test_a_job_ends_before_another_board_is_used(fresh):
     assert fresh.eval("bytes(m.predict([x])[0]) == golden")
 
 
+@at_night
 def test_what_the_npu_does_not_reach_is_refused(fresh):
     fresh.exec(f"ethosu.init(board={CORE!r})")
     said = raised(fresh, "ethosu.Model(content, arena=bytearray_at(0x80400000, 0x10000))")
@@ -151,6 +161,7 @@ def test_a_memory_that_the_npu_does_not_reach_is_refused(loaded, compiled, small
     assert said.startswith("OSError 14 ") and f"{unseen:#x}" in said
 
 
+@at_night
 def test_a_name_that_it_does_not_know(fresh):
     """It knows the names of the tools."""
     assert fresh.eval("sorted(name for name, _ in ethosu._boards)") == sorted(boards.names())
@@ -160,6 +171,7 @@ def test_a_name_that_it_does_not_know(fresh):
     assert raised(fresh, "ethosu.init()").startswith("TypeError init() takes an address, or board")
 
 
+@at_night
 def test_the_other_core_of_the_chip_has_another_npu(fresh):
     name = "OPENMV_AE3-M55_HE"
     fresh.exec("machine.mem32[0x43007010] = 0")
@@ -168,6 +180,7 @@ def test_the_other_core_of_the_chip_has_another_npu(fresh):
     assert raised(fresh, "ethosu.Model(content)").startswith("OSError 19 there is no NPU")
 
 
+@at_night
 def test_an_interrupt_of_the_firmware_is_disabled_until_the_soft_reset(fresh):
     """OpenMV's firmware enables it for its own driver, which would take what the module polls."""
     fresh.exec(f"machine.mem32[{IRQ_ENABLE}] = {IRQ_BIT}\nethosu.init(board={CORE!r})")
@@ -181,6 +194,7 @@ def test_an_interrupt_of_the_firmware_is_disabled_until_the_soft_reset(fresh):
     fresh.exec(f"machine.mem32[{IRQ_DISABLE}] = {IRQ_BIT}")
 
 
+@at_night
 def test_without_asyncio_the_rest_works(fresh):
     """A firmware may have none: run() says so when it is called."""
     fresh.exec(

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Fixtures for the tests of the model runtime and of the Python module on a board."""
 
-import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from host_tests.kit import sharing
+from host_tests.kit import sharing, vela_once
 
 HERE = Path(__file__).parent
 
@@ -25,10 +23,15 @@ def damage(repo):
             *("-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
             *(
                 f"-I{path}"
-                for path in (module / "runtime", module / "driver", module / "driver/include")
+                for path in (
+                    *(module / "runtime", module / "runtime/describe"),
+                    *(module / "driver", module / "driver/include"),
+                )
             ),
             f"-I{repo / 'tools/sim_host'}",
+            f"-I{HERE / 'describe'}",
             *(HERE / "damage.c", HERE / "board_none.c", HERE / "exercise.c"),
+            HERE / "describe/describe_all.c",
             *sorted((sharing.BUILD / "sim_host" / kind / "modules").rglob("*.o")),
             *("-lm", "-o"),
         ]
@@ -48,13 +51,10 @@ def vela(tmp_path_factory):
     """Runs Vela with options of one's own: `vela(model, "--cop-format", "COP2")`."""
 
     def run(model: Path, *options: str) -> Path:
-        def compile_it(source: Path, folder: Path) -> None:
-            command = [sys.executable, "-m", "ethosu.vela", source, *options]
-            subprocess.run([*command, "--output-dir", folder], check=True, capture_output=True)
-
-        shared = sharing.compiled(model.stem, model.read_bytes(), options, compile_it)
-        (product,) = [*shared.glob("*_vela.tflite"), *shared.glob("*_vela.npz")]
-        return Path(shutil.copy(product, tmp_path_factory.mktemp("vela")))
+        folder = tmp_path_factory.mktemp("vela")
+        vela_once.run_vela(model, [*options, "--output-dir", folder])
+        (product,) = [*folder.glob("*_vela.tflite"), *folder.glob("*_vela.npz")]
+        return product
 
     return run
 

@@ -8,6 +8,7 @@
  *     damage later FILE              the same after it was loaded: what is said of its ends
  *     damage data FILE               with a data file whose last byte is the arena's first
  */
+#include "describe_all.h"
 #include "exercise.h"
 
 #include <stdint.h>
@@ -17,13 +18,15 @@
 
 static const uint8_t bad_bytes[] = {0x00, 0x01, 0x7F, 0x80, 0xFF};
 
-/** Exercise a copy that has nothing behind its last byte; a refusal must say why. */
+/** Exercise and describe a copy that has nothing behind its last byte; a refusal must say why. */
 static int check(const uint8_t *data, size_t size, size_t place)
 {
     struct ethosu_model_error error = {""};
     uint8_t *copy = malloc(size == 0 ? 1 : size);
     memcpy(copy, data, size);
     int status = exercise(copy, size, &error);
+    struct ethosu_model_error described = {""};
+    (void)describe_all(copy, size, &described);
     free(copy);
     if (status < 0 && error.text[0] == '\0') {
         fprintf(stderr, "byte %zu: refused with status %d and no reason\n", place, status);
@@ -35,6 +38,8 @@ static int check(const uint8_t *data, size_t size, size_t place)
 static int load(const uint8_t *data, size_t size)
 {
     struct ethosu_model_error error = {""};
+    (void)describe_all(data, size, &error);
+    error.text[0] = '\0';
     int status = exercise(data, size, &error);
     printf("%d %s\n", status, error.text);
     return 0;

@@ -15,11 +15,11 @@ from unittest import mock
 import flatbuffers
 import numpy as np
 from ai_edge_litert import schema_py_generated as schema
-from ethosu_tools.executorch import VelaBinary
-from ethosu_tools.executorch.vela_binary import Io
 from ethosu_tools.plan import record
 from ethosu_tools.tflite import OFFSETS_NAME
 from ethosu_tools.tflite.writer import Graph, _operator_code
+
+from host_tests.modules.ethosu.runtime.executorch.vela_binary import Io, VelaBinary
 
 from .executorch import made
 from .executorch.program_writer import Program, Repeat

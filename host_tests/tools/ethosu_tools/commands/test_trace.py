@@ -67,9 +67,9 @@ def test_given_inputs_reach_the_maps(ethosu, model, tmp_path):
 
 def test_a_model_that_was_cut_short_is_one_sentence(ethosu, model, tmp_path):
     short = tmp_path / "short.tflite"
-    short.write_bytes(model.read_bytes()[:-1])
+    short.write_bytes(model.read_bytes()[:-1000])
     code, _, err = ethosu("trace", short)
-    assert code == 3 and f"{short} is damaged or cut short: it has" in err
+    assert code == 3 and f"{short}: damaged or cut short: it has" in err
 
 
 def test_a_model_of_real_numbers_is_traced(ethosu, tmp_path):

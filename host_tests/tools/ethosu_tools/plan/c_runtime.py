@@ -6,8 +6,9 @@ from __future__ import annotations
 import ctypes as c
 import re
 from functools import cache
+from typing import Any
 
-from ethosu_tools import native, paths, sim
+from ethosu_tools import library, paths, sim
 
 
 class Kernel(c.Structure):
@@ -22,8 +23,14 @@ class Kernel(c.Structure):
 
 
 @cache
-def library() -> c.CDLL:
-    found = sim.load_library()
+def _kernels() -> c.CDLL:
+    """The kernels' tables, which no header offers."""
+    return c.CDLL(str(paths.host_library()))
+
+
+@cache
+def runtime() -> Any:
+    found = library.load_sim()
     # The board's memory is there from the first NPU on.
     index = sim.Simulation._take_index()
     found.sim_host_open(index, b"ethos-u55-128")
@@ -37,27 +44,25 @@ def operators() -> dict[str, Kernel]:
     text = (paths.root() / "modules/ethosu/runtime/kernels/kernels.def").read_text()
     found = {}
     for symbol in re.findall(r"^KERNEL\((\w+),", text, re.MULTILINE):
-        kernel = Kernel.in_dll(library(), f"kernel_{symbol}")
+        kernel = Kernel.in_dll(_kernels(), f"kernel_{symbol}")
         found[kernel.custom.decode() if kernel.custom else symbol] = kernel
     return found
 
 
 def load(model: bytes) -> str:
     """Load a model without an NPU: an empty text, or the reason why the runtime refuses it."""
-    lib = library()
+    lib, new = runtime(), library.ffi().new
     file = lib.sim_host_alloc(len(model))
-    c.memmove(file, model, len(model))
+    library.ffi().memmove(file, model, len(model))
     blocks = [file]
-    source = native.Source(file, len(model), None)
-    memory, error, loaded = native.Memory(), native.Error(), c.c_void_p()
-    status = lib.ethosu_model_measure(c.byref(source), c.byref(memory), c.byref(error))
-    if status == 0:
+    source = new("struct ethosu_model_source *", {"file": file, "file_size": len(model)})
+    memory, error = new("struct ethosu_model_memory *"), new("struct ethosu_model_error *")
+    status = lib.ethosu_model_measure(source, memory, error)
+    if status == library.OK:
         memory.object = lib.sim_host_alloc(max(1, memory.object_size))
         memory.arena = lib.sim_host_alloc(max(1, memory.arena_size))
         blocks += [memory.object, memory.arena]
-        status = lib.ethosu_model_load(
-            c.byref(source), c.byref(memory), c.byref(loaded), c.byref(error)
-        )
+        status = lib.ethosu_model_load(source, memory, new("struct ethosu_model **"), error)
     for block in blocks:
         lib.sim_host_free(block)
-    return error.text.decode() if status else ""
+    return library.text_of(error) if status else ""

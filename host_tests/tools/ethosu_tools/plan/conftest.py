@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Models of mixed graphs, compiled and planned as `ethosu compile` does."""
 
-import json
-import shutil
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,8 +9,6 @@ import pytest
 from ethosu_tools import vela
 from ethosu_tools.make_mixed import MODELS
 from ethosu_tools.plan import plan_file
-
-from host_tests.kit import sharing
 
 NPU = "ethos-u55-128"
 
@@ -29,17 +24,6 @@ class Planned:
     plan: Any
 
 
-def _compile(name: str, model: bytes, output: Path, options: Sequence[str]) -> dict[str, Any]:
-    def compile_it(source: Path, folder: Path) -> None:
-        facts = vela.compile_model(source, NPU, folder / "compiled.tflite", more=options)
-        (folder / "facts.json").write_text(json.dumps(facts))
-
-    shared = sharing.compiled(name, model, [NPU, *options], compile_it)
-    shutil.copy(shared / "compiled.tflite", output)
-    facts: dict[str, Any] = json.loads((shared / "facts.json").read_text())
-    return facts
-
-
 @pytest.fixture(scope="session")
 def mixed(tmp_path_factory):
     """The models of make_mixed, by name; each is compiled once: `mixed("svdf")`."""
@@ -53,7 +37,7 @@ def mixed(tmp_path_factory):
                 folder / f"{name}{end}.tflite" for end in ("", "_vela", "_planned")
             )
             source.write_bytes(model.make())
-            facts = _compile(name, source.read_bytes(), compiled, model.options)
+            facts = vela.compile_model(source, NPU, compiled, more=model.options)
             done[name] = Planned(source, compiled, planned, facts, plan_file(compiled, planned))
         return done[name]
 

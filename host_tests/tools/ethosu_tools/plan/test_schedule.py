@@ -34,12 +34,12 @@ def run(source, compiled, threaded=False):
     """Check a model against the reference; returns its facts."""
     oracle, random = Oracle(source), np.random.default_rng(8)
     with Simulation(compiled) as simulation:
-        c_runtime.library().sim_host_use_thread(simulation._index, threaded)
+        c_runtime.runtime().sim_host_use_thread(simulation._index, threaded)
         for _ in range(STEPS):
             row = [random.integers(-128, 128, t.shape, np.int8) for t in oracle.inputs]
             for ours, theirs in zip(simulation.step(row), oracle.step(row), strict=True):
                 assert ours.tobytes() == theirs.tobytes()
-        c_runtime.library().sim_host_use_thread(simulation._index, False)
+        c_runtime.runtime().sim_host_use_thread(simulation._index, False)
         return simulation.info()
 
 
@@ -129,8 +129,8 @@ def test_an_operator_that_fails_while_the_npu_works(tmp_path):
     with Simulation(compiled) as simulation:
         assert simulation.info()["cpu_steps_overlapped"] > 0
         for threaded in (False, True):
-            c_runtime.library().sim_host_use_thread(simulation._index, threaded)
+            c_runtime.runtime().sim_host_use_thread(simulation._index, threaded)
             with pytest.raises(BoardError, match="the inference failed"):
                 simulation.step(wrong)
             assert simulation.step(row)[0].tobytes() == expected
-        c_runtime.library().sim_host_use_thread(simulation._index, False)
+        c_runtime.runtime().sim_host_use_thread(simulation._index, False)

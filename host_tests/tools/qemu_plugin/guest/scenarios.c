@@ -141,9 +141,10 @@ SCENARIO(states)
 
 SCENARIO(power_and_reset)
 {
-    NPU(NPU_CMD) = 0; // asks for power
+    NPU(NPU_CMD) = 0; // requests power
     NPU(NPU_RESET) = 3;
     report("prot", NPU(NPU_PROT));
+    NPU(NPU_CMD) = 0xC; // releases it
 }
 
 SCENARIO(stream_in_tcm)

@@ -181,32 +181,6 @@ TEST(uncached_memory)
     CHECK_EQ(needed("strict", sim_host_alloc_uncached), BARRIER_BEFORE | BARRIER_AFTER);
 }
 
-TEST(second_run_needs_its_clean)
-{
-    open("strict", sim_host_alloc);
-    CHECK(copies(ALL_STEPS, 1));
-    CHECK(copies(ALL_STEPS, 2));
-    CHECK(!copies(ALL_STEPS & ~CLEAN_INPUT, 3));
-    CHECK(copies(ALL_STEPS, 4));
-    CHECK(copies(ALL_STEPS & ~CLEAN_STREAM, 5)); // the same stream as before
-    close();
-}
-
-TEST(line_shared_with_the_cpu_is_damaged)
-{
-    open("strict", sim_host_alloc);
-    output += 16; // the NPU's result begins and ends inside of lines
-    output[-1] = 42;
-    CHECK(copies(ALL_STEPS, 1));
-    CHECK_EQ(output[-1], 42); // written before the run, and cleaned with the line
-    output[-1] = 43;
-    maintain(ethosu_invalidate_dcache, output, SIZE);
-    ethosu_io_barrier();
-    CHECK_EQ(output[-1], 42); // the discard took it along
-    output -= 16;
-    close();
-}
-
 /* ---- evictions ---- */
 
 /** Of 1000 seeds, how many give a wrong result without these steps? */
@@ -237,13 +211,6 @@ TEST(evictions_show_a_missing_step)
 }
 
 /* ---- the face ---- */
-
-TEST(modes)
-{
-    CHECK(!sim_host_coherence("on"));
-    CHECK(sim_host_coherence("evict:12"));
-    CHECK(sim_host_coherence("off"));
-}
 
 TEST(mode_of_the_environment)
 {

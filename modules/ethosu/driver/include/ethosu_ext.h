@@ -107,6 +107,18 @@ void ethosu_ext_config_name(uint32_t config, char name[ETHOSU_EXT_CONFIG_NAME_SI
 /** CONFIG word (product and MACs only) of a name; false when it is none. */
 bool ethosu_ext_config_parse(const char *name, uint32_t *config);
 
+/** Is this the same NPU, for a command stream: product and MACs of two CONFIG words? */
+static inline bool ethosu_ext_config_same(uint32_t config, uint32_t other)
+{
+    return ((config ^ other) & 0xF000000Fu) == 0;
+}
+
+/** Can a command stream for this NPU use fast scratch besides the scratch? */
+static inline bool ethosu_ext_config_spills(uint32_t config)
+{
+    return config >> 28 != 0; // Vela uses none on Ethos-U55
+}
+
 /* ---- which NPU ---- */
 
 /** How long ethosu_reserve_driver() waits: for ever, as Arm's does. */
@@ -133,6 +145,21 @@ struct ethosu_driver *ethosu_ext_next(const struct ethosu_driver *drv);
 
 /** CONFIG register of this NPU, read at init; ethosu_ext_config_name() makes a name of it. */
 uint32_t ethosu_ext_config(const struct ethosu_driver *drv);
+
+/** Did ethosu_init() get memory for fast scratch? Then it has ethosu_ext_fast_memory_size() bytes.
+ */
+static inline bool ethosu_ext_has_fast_memory(const struct ethosu_driver *drv)
+{
+    return drv->fast_memory != 0;
+}
+
+static inline size_t ethosu_ext_fast_memory_size(const struct ethosu_driver *drv)
+{
+    return drv->fast_memory_size;
+}
+
+/** Has it so many bytes for fast scratch? 0, or an error: see ethosu_ext_last_error(). */
+int ethosu_ext_check_fast_memory(struct ethosu_driver *drv, size_t size);
 
 /* ---- inferences ---- */
 

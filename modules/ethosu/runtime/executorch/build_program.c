@@ -47,8 +47,7 @@ static int refuse_damage(struct program_builder *program)
                      (unsigned)program->program.file_size);
 }
 
-static int refuse_tensor(struct program_builder *program, uint32_t value,
-                         enum program_tensor_fault fault)
+const char *program_tensor_problem(enum program_tensor_fault fault)
 {
     static const char *const sentences[] = {
         [PROGRAM_TENSOR_NONE] = "is no tensor",
@@ -58,9 +57,14 @@ static int refuse_tensor(struct program_builder *program, uint32_t value,
         [PROGRAM_TENSOR_SHAPE] = "has more than 8 dimensions, or sizes and order contradict",
         [PROGRAM_TENSOR_DATA] = "has constant data that is not in the file",
         [PROGRAM_TENSOR_PLACE] = "leaves its planned buffer, has none, or is not aligned there",
-        [PROGRAM_TENSOR_ALIGNMENT] = "is not aligned in memory: a program is read from an address "
-                                     "that is a multiple of 16",
+        [PROGRAM_TENSOR_ALIGNMENT] = "is misaligned: load the program at a multiple of 16",
     };
+    return sentences[fault];
+}
+
+static int refuse_tensor(struct program_builder *program, uint32_t value,
+                         enum program_tensor_fault fault)
+{
     bool lacks = fault == PROGRAM_TENSOR_TYPE || fault == PROGRAM_TENSOR_DYNAMIC;
     if (program->program.fb.bad) {
         return refuse_damage(program);
@@ -68,7 +72,7 @@ static int refuse_tensor(struct program_builder *program, uint32_t value,
     return error_set(program->builder->error,
                      lacks ? ETHOSU_MODEL_UNSUPPORTED : ETHOSU_MODEL_BAD_FILE,
                      "value %u, of instruction %u, %s", (unsigned)value,
-                     (unsigned)program->instruction, sentences[fault]);
+                     (unsigned)program->instruction, program_tensor_problem(fault));
 }
 
 /* ---- memory ---- */

@@ -153,6 +153,9 @@ extern const struct method_facts program_methods;
 /** Open a loaded model's program again: each read is bounded, and the file may have changed. */
 bool program_open_again(const struct ethosu_model *model, struct program *program);
 
+/** Why a value is not a tensor that can be used: ends a sentence about it. */
+const char *program_tensor_problem(enum program_tensor_fault fault);
+
 /** The operator that an instruction of a program calls, and its arguments; size 0: it calls none.
  */
 struct program_bytes program_called(struct program *program, uint32_t instruction,

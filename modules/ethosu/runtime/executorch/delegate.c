@@ -180,13 +180,13 @@ static int measure_fast_scratch(struct program_builder *program, const struct ve
     const struct builder *builder = program->builder;
     size_t sizes[REGIONS];
     if (builder->loading && builder->driver != NULL &&
-        ethosu_ext_config(builder->driver) >> 28 == 0) {
-        return ETHOSU_MODEL_OK; // Vela uses no fast scratch on Ethos-U55
+        !ethosu_ext_config_spills(ethosu_ext_config(builder->driver))) {
+        return ETHOSU_MODEL_OK;
     }
     memset(sizes, 0xFF, sizeof sizes);
     TRY(build_work(program->builder, commands.size / 4));
     TRY(npu_parse_payload(program->builder, commands.data, commands.size, &payload));
-    if (!payload.has_config || payload.config >> 28 == 0) {
+    if (!payload.has_config || !ethosu_ext_config_spills(payload.config)) {
         return ETHOSU_MODEL_OK;
     }
     if (ethosu_ext_verify(payload.stream, payload.stream_bytes, payload.config, sizes, REGIONS,
@@ -196,8 +196,8 @@ static int measure_fast_scratch(struct program_builder *program, const struct ve
         }
         // Nothing bounds the commands behind the refused one but what there is, or what COP2
         // states.
-        size_t most =
-            npu_has_fast_memory(builder) ? builder->driver->fast_memory_size : payload.fast_scratch;
+        size_t most = npu_has_fast_memory(builder) ? ethosu_ext_fast_memory_size(builder->driver)
+                                                   : payload.fast_scratch;
         return most != 0 ? grow(program, REGION_FAST_SCRATCH, most)
                          : program_refuse(program, ETHOSU_MODEL_BAD_FILE,
                                           "its fast scratch has no known size: the verifier "

@@ -101,8 +101,7 @@ enum header {
     HEADER_LEAST = 24
 };
 
-/** Tensor types: ExecuTorch's numbers to ours, plus 1; 0: there is none. */
-static const uint8_t types[] = {
+const uint8_t program_tensor_types[PROGRAM_TENSOR_TYPES] = {
     [0] = ETHOSU_TYPE_UINT8 + 1,   [1] = ETHOSU_TYPE_INT8 + 1,    [2] = ETHOSU_TYPE_INT16 + 1,
     [3] = ETHOSU_TYPE_INT32 + 1,   [4] = ETHOSU_TYPE_INT64 + 1,   [5] = ETHOSU_TYPE_FLOAT16 + 1,
     [6] = ETHOSU_TYPE_FLOAT32 + 1, [7] = ETHOSU_TYPE_FLOAT64 + 1, [11] = ETHOSU_TYPE_BOOL + 1,
@@ -383,13 +382,13 @@ static enum program_tensor_fault read_tensor(struct program *program, uint32_t i
     if (fb->bad) {
         return PROGRAM_TENSOR_NONE;
     }
-    if (table.type >= sizeof types || types[table.type] == 0) {
+    if (table.type >= PROGRAM_TENSOR_TYPES || program_tensor_types[table.type] == 0) {
         return PROGRAM_TENSOR_TYPE;
     }
     if (table.dynamism != 0) {
         return PROGRAM_TENSOR_DYNAMIC;
     }
-    tensor->type = types[table.type] - 1u;
+    tensor->type = program_tensor_types[table.type] - 1u;
     tensor->data = NULL;
     tensor->buffer = tensor->offset = 0;
     if (table.storage_offset != 0 || !get_shape(fb->data, &table, tensor)) {
@@ -458,6 +457,16 @@ bool program_get_delegate(struct program *program, uint32_t index, struct progra
     *data = get_bytes(program, fb_element(fb, &program->root.inline_data, reference.index),
                       first_bytes);
     return !fb->bad;
+}
+
+bool program_get_entry(struct program *program, uint32_t index, struct program_bytes *name,
+                       struct program_bytes *data)
+{
+    struct flatbuffer *fb = &program->fb;
+    struct named_table entry;
+    fb_read(fb, fb_element(fb, &program->root.named, index), named_fields, &entry);
+    *name = (struct program_bytes){fb->data + entry.key.position, entry.key.count};
+    return !fb->bad && get_segment(program, entry.segment, data);
 }
 
 bool program_get_named(struct program *program, struct program_bytes name,

@@ -27,6 +27,7 @@ enum program_value_type {
     PROGRAM_STRING = 6,
     PROGRAM_INT_LIST = 7,
     PROGRAM_TENSOR_LIST = 10,
+    PROGRAM_OPTIONAL_TENSOR_LIST = 11,
 };
 
 /** Kinds of instructions. */
@@ -171,6 +172,15 @@ bool program_get_operator(struct program *program, uint32_t index, struct progra
 /** Backend and data of a delegate; false: malformed. */
 bool program_get_delegate(struct program *program, uint32_t index, struct program_bytes *backend,
                           struct program_bytes *data);
+
+/** Tensor types: ExecuTorch's numbers to enum ethosu_model_type, plus 1; 0: no array here has it.
+ */
+#define PROGRAM_TENSOR_TYPES 30u
+extern const uint8_t program_tensor_types[PROGRAM_TENSOR_TYPES];
+
+/** Data number `index` that is stored under a name, and this name; false: malformed. */
+bool program_get_entry(struct program *program, uint32_t index, struct program_bytes *name,
+                       struct program_bytes *data);
 
 /** Data stored under a name in the program; false: there is none. */
 bool program_get_named(struct program *program, struct program_bytes name,

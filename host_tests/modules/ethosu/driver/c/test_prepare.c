@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** Checks before the first register is written: alignment, placement, sizes, arguments. */
 #include "board.h"
+#include "ethosu_text.h"
 
 #define MEMORY_SIZE 1024
 static uint8_t *memory;
@@ -365,6 +366,26 @@ TEST(the_status_of_a_failed_npu_is_put_into_words)
         ethosu_ext_describe(&fault, text, sizeof text);
         CHECK_TEXT(text, cases[i].words);
     }
+}
+
+TEST(a_text_is_printed_as_printf_does_it)
+{
+    char found[64], expected[64], cut[6];
+    const int number = -2147483647 - 1;
+    struct ethosu_text text = {found, sizeof found, 0};
+    ethosu_ext_text_print(&text, "%s|%.*s|%d|%d|%u|%x", "ab", 2, "cde", number, 7, 4294967295u,
+                          0xBEu);
+    snprintf(expected, sizeof expected, "%s|%.*s|%d|%d|%u|%x", "ab", 2, "cde", number, 7,
+             4294967295u, 0xBEu);
+    CHECK_EQ(ethosu_ext_text_end(&text), strlen(expected));
+    CHECK(strcmp(found, expected) == 0);
+
+    text = (struct ethosu_text){cut, sizeof cut, 0};
+    ethosu_ext_text_print(&text, "%s",
+                          "a\x7F\n\xE9"
+                          "bcd"); // unprintable, and too long
+    CHECK_EQ(ethosu_ext_text_end(&text), 7);
+    CHECK(strcmp(cut, "a???b") == 0);
 }
 
 TEST(every_error_has_a_sentence_and_an_errno)

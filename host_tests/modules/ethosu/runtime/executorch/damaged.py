@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from ethosu_tools.executorch import VelaBinary
-from ethosu_tools.executorch.vela_binary import block
+
+from host_tests.modules.ethosu.runtime.executorch.vela_binary import VelaBinary, block
 
 from . import made
 from .program_writer import FREE, JUMP, MOVE, NULL, Method, Program, Repeat, i32, union

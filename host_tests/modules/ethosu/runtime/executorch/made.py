@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from ethosu_tools.executorch import Io, VelaBinary
 from ethosu_tools.oracle import Oracle
+
+from host_tests.modules.ethosu.runtime.executorch.vela_binary import Io, VelaBinary
 
 from .program_writer import Method, Program
 

@@ -129,7 +129,7 @@ def flags(*options):
 
 
 def test_6_programs_change_no_flag_of_the_port():
-    with_programs, without = flags(), flags("ETHOSU_PTE=0")
+    with_programs, without = flags(), flags("ETHOSU_WITHOUT=pte")
     assert with_programs < without and without - with_programs == {"-DETHOSU_PTE=0"}
 
 

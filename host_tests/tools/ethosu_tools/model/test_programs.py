@@ -6,13 +6,15 @@ import struct
 import flatbuffers
 import numpy as np
 import pytest
-from ethosu_tools import executorch, models
+from ethosu_tools import models
 from ethosu_tools.commands import inspect
 from ethosu_tools.errors import InputError
-from ethosu_tools.executorch import Bundle, DataFile, Io, Program, VelaBinary
+from ethosu_tools.model import ModelFile, read_data
+from ethosu_tools.model.reader import Reader
 
 from host_tests.modules.ethosu.runtime.executorch import damaged, program_writer
 from host_tests.modules.ethosu.runtime.executorch.made import LAST
+from host_tests.modules.ethosu.runtime.executorch.vela_binary import Io, VelaBinary
 
 # COP1: an action with the CONFIG of an Ethos-U55 with 128 MACs, one with a stream of one word.
 COMMANDS = b"COP1" + struct.pack("<3I", 1, 7, 0) + struct.pack("<2I", 2 | 1 << 16, 0xFFFF0000)
@@ -33,25 +35,21 @@ def program(**options):
     return made
 
 
-def test_a_delegate_is_what_was_encoded():
-    assert VelaBinary.parse(BLOB.encode()) == BLOB
-
-
 @pytest.mark.parametrize("inline", [False, True])
 def test_a_program_is_what_was_written(inline):
-    found = Program(program(inline=inline).encode())
-    method = found.method()
-    assert found.methods == ("forward", "input0_scale", "input0_zp")
-    assert (found.constant("input0_scale"), found.constant("input0_zp")) == (0.25, -3)
-    assert found.constant("output0_scale") is None
+    found = ModelFile(program(inline=inline).encode())
+    method = found.methods["forward"]
+    assert list(found.methods) == ["forward", "input0_scale", "input0_zp"]
+    assert found.methods["input0_scale"].constant == 0.25
+    assert found.methods["input0_zp"].constant == -3 and method.constant is None
     assert method.inputs == (0,) and method.outputs == (1,) and method.buffers == (784,)
     assert method.tensor(0).sizes == (1, 3, 16, 16) and method.tensor(0).order == LAST
     assert method.tensor(0).shape == (1, 16, 16, 3) and method.tensor(1).offset == 768
-    assert [(each.type, each.index, each.arguments) for each in method.instructions] == [
-        (program_writer.DELEGATE, 0, (0, 1))
-    ]
-    assert method.delegates[0].specs == {"target": b"ethos-u55-128"}
-    assert found.binary(method.delegates[0]) == BLOB
+    (operator,) = method.operators
+    assert operator.on_npu and (operator.inputs, operator.outputs) == ((0,), (1,))
+    (call,) = found.calls()
+    assert bytes(call.constants) == BLOB.weights and bytes(call.stream) == COMMANDS[-4:]
+    assert call.operator.scratch_bytes == BLOB.scratch_size
 
 
 def test_the_description_says_what_inspect_shows():
@@ -85,13 +83,14 @@ def test_external_data_is_found_in_the_program_and_in_other_files():
     external = damaged._external(BLOB, "weight_data")
     made = damaged._program(external)
     key = BLOB.weights.decode()
-    delegate = Program(made.encode()).method().delegates[0]
-    with pytest.raises(InputError, match=r"is in another file \(.ptd\), which was not given"):
-        Program(made.encode()).binary(delegate)
-    file = DataFile.parse(program_writer.data_file({"other": b"1", key: b"weights"}))
-    assert Program(made.encode(), [file]).binary(delegate).weights == b"weights"
+    (call,) = ModelFile(made.encode()).calls()
+    assert (call.absent, bytes(call.constants)) == (key, b"")
+    file = program_writer.data_file({"other": b"1", key: b"weights"})
+    (call,) = ModelFile(made.encode(), file).calls()
+    assert (call.absent, bytes(call.constants)) == ("", b"weights")
     made.named[key] = made.segment(b"here")
-    assert Program(made.encode()).binary(delegate).weights == b"here"
+    (call,) = ModelFile(made.encode()).calls()
+    assert (call.absent, bytes(call.constants)) == ("", b"here")
 
 
 def bundle(inner: bytes, array: np.ndarray, order: tuple[int, ...]) -> bytes:
@@ -102,7 +101,7 @@ def bundle(inner: bytes, array: np.ndarray, order: tuple[int, ...]) -> bytes:
 def test_a_bundle_holds_a_program_and_its_cases(order):
     array = np.arange(24, dtype=np.float32).reshape(1, 2, 3, 4)
     inner = program().encode()
-    found = Bundle.parse(bundle(inner, array, order))
+    found = ModelFile(bundle(inner, array, order))
     assert found.program == inner
     (case,) = found.cases
     np.testing.assert_array_equal(case.inputs[0], array)
@@ -157,12 +156,17 @@ def test_a_file_that_names_one_table_again_and_again_is_refused():
         models.describe(_named_again_and_again())
 
 
+def _read_data(data: bytes) -> None:
+    _ = Reader(data).entries
+
+
 @pytest.mark.parametrize("kind", ["pte", "ptd", "bpte"])
 def test_cut_or_spoilt_anywhere_there_is_one_error(kind):
+    array = np.zeros((1, 2, 3, 4), np.float32)
     data, read = {
         "pte": (program().encode(), models.describe),
-        "ptd": (program_writer.data_file({"a": b"1"}), DataFile.parse),
-        "bpte": (bundle(b"inner", np.zeros((1, 2, 3, 4), np.float32), LAST), Bundle.parse),
+        "ptd": (program_writer.data_file({"a": b"1"}), _read_data),
+        "bpte": (bundle(program().encode(), array, LAST), models.cases),
     }[kind]
     refused = 0
     spoilt = [data[:size] for size in range(8, len(data), 7)]
@@ -170,11 +174,17 @@ def test_cut_or_spoilt_anywhere_there_is_one_error(kind):
         spoilt += [data[:at] + bytes([byte]) + data[at + 1 :] for byte in (0, 0x7F, 0xFF)]
     for each in spoilt:
         try:
-            with models.reading(each):
-                read(each)
+            read(each)
         except InputError:
             refused += 1
     assert 0 < refused < len(spoilt)
+
+
+def test_a_data_file_is_named_by_its_first_bytes(tmp_path):
+    path = tmp_path / "x.ptd"
+    path.write_bytes(b"\0\0\0\0ET12 and more")
+    with pytest.raises(InputError, match=r"x.ptd: not a .ptd file: expected b'FT01' at byte 4"):
+        read_data(path)
 
 
 def test_another_file_is_named_by_its_first_bytes(tmp_path):
@@ -183,4 +193,4 @@ def test_another_file_is_named_by_its_first_bytes(tmp_path):
     with pytest.raises(InputError, match=r"b'ET12' or b'BP08' at byte 4, found b'ET99'"):
         models.describe(path)
     with pytest.raises(InputError, match="there is no method backward, but forward"):
-        executorch.describe(damaged._program(BLOB.encode()).encode(), "backward")
+        models.describe(damaged._program(BLOB.encode()).encode(), method="backward")

@@ -23,10 +23,10 @@ from .accel import AccelModel, is_device
 from .arrays import Array, advice, is_same_layout, quantise
 from .closeable import Closeable
 from .errors import InputError
+from .model.graph import Tensor
 from .native import NativeModel
 from .runner import open_runner
 from .sim import Simulation
-from .tflite import Tensor
 
 if TYPE_CHECKING:
     from .board import Board

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT
+"""Which boards and which QEMU a test takes in `make test`; the other pairs are slow tests.
+
+A fault is in a driver, in the emulated device, in a board's numbers, or in how the plugin and a
+QEMU fit. So each device is tested on one of the boards that have it, and each board and each kind
+of QEMU's machines by a few tests of all of it (test_every_board.py, test_bringup.py).
+"""
+
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from ethosu_tools.qemu import find_qemu
+
+
+def one_of_each(names: Sequence[str], kind: Callable[[str], Hashable]) -> set[str]:
+    """The first name of each kind."""
+    first: dict[Hashable, str] = {}
+    for name in names:
+        first.setdefault(kind(name), name)
+    return set(first.values())
+
+
+def cases(names: Sequence[str], quick: Collection[str]) -> list[object]:
+    """All names as parameters; those that are not quick are slow."""
+    return [
+        pytest.param(name, marks=[] if name in quick else pytest.mark.slow, id=name)
+        for name in names
+    ]
+
+
+def on_each_qemu(
+    names: Sequence[str], installed: Collection[str], newer: Collection[str]
+) -> list[object]:
+    """Parameters for `each_qemu` and a board: which boards are quick on which QEMU."""
+    return [
+        pytest.param(
+            qemu, name, marks=[] if name in quick else pytest.mark.slow, id=f"{qemu}-{name}"
+        )
+        for qemu, quick in (("installed", installed), ("newer", newer))
+        for name in names
+    ]
+
+
+def use_qemu(
+    request: pytest.FixtureRequest, record: Callable[[str, object], None]
+) -> Iterator[None]:
+    """Have tools run the QEMU that is this fixture's parameter, "installed" or "newer"."""
+    from host_tests.tools.qemu_plugin import releases
+
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "newer":
+            patch.setenv("ETHOSU_QEMU", str(request.getfixturevalue("newer_qemu")))
+        version = ".".join(map(str, releases.version(Path(find_qemu()))))
+        record(f"qemu {request.param}", f"QEMU {version}")
+        yield

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: MIT
+"""What board_table.py makes of the files of emulated boards."""
+
+import re
+
+import pytest
+from ethosu_tools import boards
+
+from host_tests.kit import sharing
+
+TOML = """
+machine = "none"
+vectors = 0
+irqs = 8
+clock_hz = 1
+[memories]
+A = { kind = "ram", block = "a", base = 0, size = 16 }
+[registers]
+r = { base = 0, size = 16 }
+[uart]
+kind = "16550"
+[npus.npu]
+base = 0x40
+irq = 1
+[cores.one]
+npus.npu = { irq = 2, config = "ethos-u55-64" }
+memories.B = { kind = "tcm", base = 32, alias = 64, size = 16 }
+[boards.X-ONE]
+core = "one"
+memories.A = { size = 32 }
+"""
+
+
+@pytest.fixture
+def program(repo):
+    return sharing.script(repo / "tools/qemu_plugin/board_table.py")
+
+
+def test_a_board_goes_over_its_core_and_that_over_the_file(program, tmp_path):
+    (tmp_path / "x.toml").write_text(TOML)
+    text = program.source(tmp_path)
+    assert '{.argument = "npu", .base = 0x40, .irq = 0x2, .preset = "ethos-u55-64"}' in text
+    a, b = re.findall(r"\{\.access = ([^,]*), \.name = \"(\w)\"", text)
+    assert (a[1], b[1]) == ("A", "B") and "BUS_AT_ALIAS" in b[0] and "BUS_AT_ALIAS" not in a[0]
+    assert '.blocks = {"a"}, .base = 0x0, .size = 0x20}' in text
+
+
+def test_the_default_board_is_the_first(program, repo):
+    names = [name for name, _ in program.tables(repo / "tools/qemu_plugin/boards")]
+    assert names[0] == boards.DEFAULT
+    assert set(names) - {"VIRT"} == {board.name for board in boards.every() if board.qemu}
+
+
+def test_an_unknown_kind_of_memory_is_refused(program, tmp_path):
+    (tmp_path / "x.toml").write_text(TOML.replace('"tcm"', '"rom2"'))
+    with pytest.raises(KeyError, match="rom2"):
+        program.source(tmp_path)

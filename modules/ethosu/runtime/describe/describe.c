@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+/** Describes files of any format; see ethosu_describe.h. */
+#include "describer.h"
+
+#include "debug_table.h"
+#include "ethosu_ext.h"
+
+_Static_assert(sizeof(struct reader) <= sizeof((struct ethosu_description){0}.reader), "reader");
+
+/** Reads that any file may cause, and for each of its bytes: a file may name a table repeatedly. */
+enum { READS_AT_LEAST = 65536, READS_PER_BYTE = 4 };
+
+int describe_take(struct ethosu_description *description, uint64_t reads,
+                  struct ethosu_model_error *error)
+{
+    if (reads > description->reads) {
+        return error_set(error, ETHOSU_MODEL_BAD_FILE,
+                         "it names its tables so often that reading it would take too long");
+    }
+    description->reads -= reads;
+    return ETHOSU_MODEL_OK;
+}
+
+int describe_damage(const struct flatbuffer *fb, struct ethosu_model_error *error)
+{
+    return error_set(error, ETHOSU_MODEL_BAD_FILE,
+                     "damaged or cut short: it has %u bytes, a table reaches to byte %u or beyond",
+                     (unsigned)fb->size, (unsigned)fb->bad_at);
+}
+
+int describe_list(struct ethosu_description *description, const struct flatbuffer *fb,
+                  struct fb_vector list, uint32_t size, struct ethosu_describe_bytes *bytes,
+                  struct ethosu_model_error *error)
+{
+    *bytes = (struct ethosu_describe_bytes){fb->data + list.position, size * list.count};
+    return describe_take(description, list.count, error);
+}
+
+int ethosu_model_describe(const void *file, size_t size, struct ethosu_description *description,
+                          struct ethosu_model_error *error)
+{
+    static const struct {
+        char mark[5];
+        uint8_t format;
+        int (*open)(struct ethosu_description *description, const void *file, uint32_t size,
+                    struct ethosu_model_error *error);
+    } formats[] = {
+        {"TFL3", ETHOSU_FORMAT_TFLITE, describe_open_tflite},
+        {"ET12", ETHOSU_FORMAT_PROGRAM, describe_open_program},
+        {"BP08", ETHOSU_FORMAT_BUNDLE, describe_open_bundle},
+        {"FT01", ETHOSU_FORMAT_DATA, describe_open_data},
+    };
+    memset(description, 0, sizeof *description);
+    description->program = (struct ethosu_describe_bytes){file, (uint32_t)size};
+    description->reads = READS_AT_LEAST + (uint64_t)READS_PER_BYTE * size;
+    reader_of(description)->graph = UINT32_MAX;
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        if (size >= 8 && size <= INT32_MAX &&
+            fb_is_mark((const uint8_t *)file + 4, formats[i].mark)) {
+            description->format = formats[i].format;
+            return formats[i].open(description, file, (uint32_t)size, error);
+        }
+    }
+    return error_set(error, ETHOSU_MODEL_BAD_FILE,
+                     "not a model file: %u bytes without one of the marks TFL3, ET12, BP08 and "
+                     "FT01 at byte 4",
+                     (unsigned)size);
+}
+
+/* ---- what each format describes ---- */
+
+/** Refuse an index that is not there, and count a read. */
+static int check_index(struct ethosu_description *description, const char *what, uint32_t index,
+                       uint32_t count, struct ethosu_model_error *error)
+{
+    if (index >= count) {
+        return error_set(error, ETHOSU_MODEL_BAD_FILE, "there is no %s %u: it has %u", what,
+                         (unsigned)index, (unsigned)count);
+    }
+    return describe_take(description, 1, error);
+}
+
+int ethosu_describe_entry(struct ethosu_description *description, uint32_t index,
+                          struct ethosu_describe_entry *entry, struct ethosu_model_error *error)
+{
+    TRY(check_index(description, "entry", index, description->entries, error));
+    return reader_of(description)->format->entry(description, index, entry, error);
+}
+
+int ethosu_describe_graph(struct ethosu_description *description, uint32_t index,
+                          struct ethosu_describe_graph *graph, struct ethosu_model_error *error)
+{
+    struct reader *reader = reader_of(description);
+    TRY(check_index(description, "graph", index, description->graphs, error));
+    memset(graph, 0, sizeof *graph);
+    TRY(reader->format->graph(description, index, graph, error));
+    reader->graph = index;
+    reader->values = graph->values;
+    reader->operators = graph->operators;
+    return ETHOSU_MODEL_OK;
+}
+
+int ethosu_describe_value(struct ethosu_description *description, uint32_t index,
+                          struct ethosu_describe_value *value, struct ethosu_model_error *error)
+{
+    struct reader *reader = reader_of(description);
+    TRY(check_index(description, "value", index, reader->values, error));
+    memset(value, 0, sizeof *value);
+    value->offset = -1;
+    return reader->format->value(description, index, value, error);
+}
+
+int ethosu_describe_operator(struct ethosu_description *description, uint32_t index,
+                             struct ethosu_describe_operator *operation,
+                             struct ethosu_model_error *error)
+{
+    struct reader *reader = reader_of(description);
+    TRY(check_index(description, "operator", index, reader->operators, error));
+    memset(operation, 0, sizeof *operation);
+    return reader->format->operation(description, index, operation, error);
+}
+
+int ethosu_describe_npu_call(struct ethosu_description *description, uint32_t index,
+                             const struct ethosu_describe_bytes *data,
+                             struct ethosu_describe_npu_call *call,
+                             struct ethosu_model_error *error)
+{
+    struct reader *reader = reader_of(description);
+    TRY(check_index(description, "operator", index, reader->operators, error));
+    memset(call, 0, sizeof *call);
+    TRY(reader->format->npu_call(description, index, data, call, error));
+    return call->absent.data != NULL && call->payload.data == NULL
+               ? ETHOSU_MODEL_OK
+               : ethosu_describe_payload(call->payload.data, call->payload.size, call, error);
+}
+
+int ethosu_describe_payload(const void *payload, uint32_t size,
+                            struct ethosu_describe_npu_call *call, struct ethosu_model_error *error)
+{
+    struct ethosu_ext_payload found;
+    struct ethosu_ext_fault fault;
+    char sentence[128];
+    if (ethosu_ext_parse_payload(payload, size, &found, &fault) != 0) {
+        ethosu_ext_describe(&fault, sentence, sizeof sentence);
+        return error_set(error, ETHOSU_MODEL_BAD_FILE, "%s", sentence);
+    }
+    memcpy(call->npu, "unknown", sizeof "unknown");
+    if (found.has_config) {
+        ethosu_ext_config_name(found.config, call->npu);
+    }
+    call->payload = (struct ethosu_describe_bytes){payload, size};
+    call->stream = (struct ethosu_describe_bytes){found.stream, (uint32_t)found.stream_bytes};
+    return ETHOSU_MODEL_OK;
+}
+
+/* ---- the debug table ---- */
+
+uint32_t ethosu_describe_debug_rows(struct ethosu_describe_bytes table)
+{
+    uint32_t rows = debug_table_rows(table.data, table.size);
+    uint32_t most = table.size / (sizeof(uint32_t) * DEBUG_ENTRY_WORDS);
+    if (rows == UINT32_MAX) {
+        return rows;
+    }
+    for (rows = rows < most ? rows : most;
+         rows > 0 && !debug_table_has_row(table.size, rows - 1);) {
+        rows--;
+    }
+    return rows;
+}
+
+bool ethosu_describe_debug_row(struct ethosu_describe_bytes table, uint32_t index,
+                               struct ethosu_describe_debug_row *row)
+{
+    const char *text = table.data;
+    struct debug_row found = debug_table_row(text, index);
+    if (found.name >= table.size) {
+        return false;
+    }
+    uint32_t length = debug_table_name_length(text, table.size, found.name);
+    *row = (struct ethosu_describe_debug_row){found.call, found.end, {text + found.name, length}};
+    return true;
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+/** How each format describes a file; see ethosu_describe.h. */
+#ifndef DESCRIBER_H
+#define DESCRIBER_H
+
+#include "error.h"
+#include "ethosu_describe.h"
+#include "executorch/program.h"
+#include "tflite.h"
+
+/** One format's part of ethosu_describe.h; indices are below the counts. NULL: it has none. */
+struct describer {
+    int (*entry)(struct ethosu_description *description, uint32_t index,
+                 struct ethosu_describe_entry *entry, struct ethosu_model_error *error);
+    int (*graph)(struct ethosu_description *description, uint32_t index,
+                 struct ethosu_describe_graph *graph, struct ethosu_model_error *error);
+    int (*value)(struct ethosu_description *description, uint32_t index,
+                 struct ethosu_describe_value *value, struct ethosu_model_error *error);
+    int (*operation)(struct ethosu_description *description, uint32_t index,
+                     struct ethosu_describe_operator *operation, struct ethosu_model_error *error);
+    int (*npu_call)(struct ethosu_description *description, uint32_t index,
+                    const struct ethosu_describe_bytes *data, struct ethosu_describe_npu_call *call,
+                    struct ethosu_model_error *error);
+};
+
+/** What ethosu_description.reader holds. */
+struct reader {
+    const struct describer *format;
+    uint32_t graph;           /**< the current one; UINT32_MAX: none */
+    uint32_t values;          /**< of it */
+    uint32_t operators;       /**< of it */
+    struct flatbuffer bundle; /**< of a bundle: its own tables */
+    struct fb_vector suites;  /**< of them */
+    struct fb_vector ends[2]; /**< inputs and outputs of the current case */
+    struct tflite tflite;
+    struct tflite_subgraph subgraph;
+    struct program program;
+};
+
+static inline struct reader *reader_of(struct ethosu_description *description)
+{
+    return (struct reader *)(void *)description->reader;
+}
+
+/** Count reads before they are done; refuses a file that causes too many. */
+int describe_take(struct ethosu_description *description, uint64_t reads,
+                  struct ethosu_model_error *error);
+
+/** Refuse what is malformed or lies behind the end of the file. */
+int describe_damage(const struct flatbuffer *fb, struct ethosu_model_error *error);
+
+/** The elements of a vector, each of so many bytes, whose reads are counted. */
+int describe_list(struct ethosu_description *description, const struct flatbuffer *fb,
+                  struct fb_vector list, uint32_t size, struct ethosu_describe_bytes *bytes,
+                  struct ethosu_model_error *error);
+
+static inline struct ethosu_describe_bytes describe_text(struct tflite_text text)
+{
+    return (struct ethosu_describe_bytes){text.bytes, text.length};
+}
+
+static inline struct ethosu_describe_bytes describe_bytes(struct program_bytes bytes)
+{
+    return (struct ethosu_describe_bytes){bytes.data, bytes.size};
+}
+
+/** Open a file of a format: sets the counts. */
+int describe_open_tflite(struct ethosu_description *description, const void *file, uint32_t size,
+                         struct ethosu_model_error *error);
+int describe_open_program(struct ethosu_description *description, const void *file, uint32_t size,
+                          struct ethosu_model_error *error);
+int describe_open_data(struct ethosu_description *description, const void *file, uint32_t size,
+                       struct ethosu_model_error *error);
+int describe_open_bundle(struct ethosu_description *description, const void *file, uint32_t size,
+                         struct ethosu_model_error *error);
+
+#endif

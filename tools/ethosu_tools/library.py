@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT
+"""The C library: driver, runtime and simulator, or driver and runtime for Linux's NPUs.
+
+Its structures and functions are those of the headers: `make library-binding` has cffi read them.
+"""
+
+from functools import cache
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+from . import paths
+from .errors import InputError, SetupError
+
+# Statuses that are not errors.
+OK, PENDING = 0, 1
+
+
+@cache
+def ffi() -> Any:
+    """The structures: cffi's FFI."""
+    path = paths.library_binding()
+    spec = spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise SetupError(f"{path} is not a Python module; run: make library-binding")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.ffi
+
+
+@cache
+def load(path: Path, target: str, *needed: str) -> Any:
+    """Load a library that `make target` builds, which must have the functions `needed`."""
+    try:
+        library = ffi().dlopen(str(path))
+        for name in ("ethosu_model_describe", "ethosu_model_load", *needed):
+            getattr(library, name)
+    except (OSError, AttributeError, ffi().error) as error:
+        raise SetupError(
+            f"{path} does not fit these tools ({error}); run: make {target}"
+        ) from error
+    return library
+
+
+def load_sim(path: Path | None = None) -> Any:
+    """The library with the simulator."""
+    return load(path or paths.host_library(), "sim-host", "sim_host_open")
+
+
+def load_accel() -> Any:
+    """The library for Linux's NPUs."""
+    return load(paths.accel_library(), "accel", "ethosu_accel_open")
+
+
+@cache
+def describing() -> Any:
+    """A library that describes models: either does."""
+    try:
+        return load_sim()
+    except SetupError as error:
+        try:
+            return load_accel()
+        except SetupError:
+            raise error from None
+
+
+def check(status: int, error: Any) -> None:
+    """Raise InputError with the library's sentence, unless a call was successful."""
+    if status != OK:
+        raise InputError(text_of(error))
+
+
+def text_of(error: Any) -> str:
+    """The sentence of a struct ethosu_model_error."""
+    return str(ffi().string(error.text).decode(errors="replace"))

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MIT
+"""Model files of any format that the board loads: `.tflite`, `.pte` and `.bpte`.
+
+The C library reads and describes them: what a file contains, without an NPU.
+
+file.py         a file: read once, described once, and passed on
+description.py  what a model needs and offers, in a few fields
+case.py         test cases of a bundle
+graph.py        tensors, operators, graphs
+reader.py       what the C library says of the bytes
+"""
+
+from .case import Case, differing
+from .description import CpuOperator, Description, ProgramDescription
+from .file import ModelFile, is_model, name_of, read_data, reading
+from .graph import DTYPES, Graph, Method, NpuOperator, Operator, Tensor, Value
+from .reader import Call, read_debug_table, read_stream
+
+__all__ = [
+    "DTYPES",
+    "Call",
+    "Case",
+    "CpuOperator",
+    "Description",
+    "Graph",
+    "Method",
+    "ModelFile",
+    "NpuOperator",
+    "Operator",
+    "ProgramDescription",
+    "Tensor",
+    "Value",
+    "differing",
+    "is_model",
+    "name_of",
+    "read_data",
+    "read_debug_table",
+    "read_stream",
+    "reading",
+]

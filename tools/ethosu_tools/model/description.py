@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: MIT
+"""What a model needs and offers, in a few fields: from what its file says."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from ..errors import InputError
+from .graph import ITEM_SIZES, Method, NpuOperator, Operator, Tensor
+from .reader import Reader
+
+# Metadata with the version of the Vela that wrote a `.tflite`.
+VELA_NAME = "vela_version"
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a model needs and offers."""
+
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    npu_operators: tuple[NpuOperator, ...]
+    cpu_operators: dict[str, int]
+    compiled: bool
+
+    @property
+    def npu(self) -> str | None:
+        """NPU that the model was compiled for; None when it has nothing for an NPU."""
+        return self.npu_operators[0].npu if self.npu_operators else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give plain data, for JSON."""
+        return {
+            "npu": self.npu,
+            "compiled": self.compiled,
+            "inputs": [tensor.as_dict() for tensor in self.inputs],
+            "outputs": [tensor.as_dict() for tensor in self.outputs],
+            "npu_operators": [asdict(operator) for operator in self.npu_operators],
+            "cpu_operators": self.cpu_operators,
+        }
+
+
+def describe_tflite(reader: Reader) -> Description:
+    """Describe a `.tflite`."""
+    graph = reader.graphs[0]
+    for index in (*graph.inputs, *graph.outputs):
+        dtype = graph.tensors[index].dtype
+        if dtype not in ITEM_SIZES:
+            raise InputError(f"tensor {index} has {dtype}, which no array can hold")
+    calls = reader.calls()
+    return Description(
+        inputs=tuple(graph.tensors[index] for index in graph.inputs),
+        outputs=tuple(graph.tensors[index] for index in graph.outputs),
+        npu_operators=tuple(call.operator for call in calls),
+        cpu_operators=dict(Counter(op.name for op in graph.operators if not op.on_npu)),
+        compiled=VELA_NAME in reader.entries or bool(calls),
+    )
+
+
+@dataclass(frozen=True)
+class CpuOperator:
+    """What the CPU computes in each run: calls, values that it writes, multiplications."""
+
+    name: str
+    calls: int
+    values: int
+    macs: int
+    known: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give plain data, for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class ProgramDescription(Description):
+    """The same, and what only an ExecuTorch program has.
+
+    methods: their names; constants: what constant methods return; planned_bytes: all planned
+    buffers; state_bytes: what a run reads before it has written it; delegate_ends: inputs and
+    outputs of delegates; ends: values that the CPU quantises and dequantises in each run; nchw: an
+    image that the NPU has to transpose first; cpu: what stayed on the CPU; missing: operators that
+    the firmware lacks; external: names of data in a file that was not given.
+    """
+
+    methods: tuple[str, ...] = ()
+    constants: dict[str, Any] = field(default_factory=dict)
+    planned_bytes: int = 0
+    state_bytes: int = 0
+    delegate_ends: int = 0
+    ends: int = 0
+    nchw: bool = False
+    cpu: tuple[CpuOperator, ...] = ()
+    missing: tuple[str, ...] = ()
+    external: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> list[str]:
+        """What makes the program slow, as sentences that say what helps."""
+        notes = []
+        if self.ends:
+            notes.append(
+                f"the CPU quantises and dequantises {self.ends:,} values in each run: export with "
+                "integer inputs and outputs (QuantizeInputs, QuantizeOutputs)"
+            )
+        if self.nchw:
+            notes.append(
+                "inputs are NCHW, so the NPU has to transpose them: export with torch.channels_last"
+            )
+        return notes
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give plain data, for JSON."""
+        names = (
+            "methods",
+            "constants",
+            "planned_bytes",
+            "state_bytes",
+            "ends",
+            "nchw",
+            "delegate_ends",
+        )
+        more = {name: getattr(self, name) for name in (*names, "missing", "external")}
+        cpu = [each.as_dict() for each in self.cpu]
+        return super().as_dict() | more | {"cpu": cpu, "notes": self.notes}
+
+
+def describe_program(
+    reader: Reader, name: str = "forward", named: bytes | None = None
+) -> ProgramDescription:
+    """Describe a method of a program; `named`: a data file (.ptd) with what it names."""
+    methods = reader.methods
+    if name not in methods:
+        raise InputError(f"there is no method {name}, but {', '.join(methods) or 'none'}")
+    method = methods[name]
+    called = [each for each in method.operators if each.on_cpu]
+    calls = reader.calls(list(methods).index(name), named)
+    if not all(call.stream for call in calls):
+        raise InputError("a delegate's commands are in a data file (.ptd), which was not given")
+    constants = {
+        each.name: _plain(each.constant) for each in methods.values() if each.constant is not None
+    }
+    return ProgramDescription(
+        inputs=_ends(method, "input", method.inputs),
+        outputs=_ends(method, "output", method.outputs),
+        compiled=True,
+        npu_operators=tuple(call.operator for call in calls),
+        cpu_operators=dict(Counter(each.name for each in called)),
+        methods=tuple(each for each in methods if each not in constants),
+        constants=constants,
+        planned_bytes=sum(method.buffers),
+        state_bytes=_state(method),
+        delegate_ends=sum(len(each.arguments) for each in method.operators if each.on_npu),
+        ends=method.quantized,
+        nchw=method.nchw,
+        cpu=_cpu_operators(method, called),
+        missing=tuple(sorted({each.name for each in called if not each.known})),
+        external=tuple(sorted({call.absent for call in calls} - {""})),
+    )
+
+
+def _plain(value: Any) -> Any:
+    """A constant for JSON; a tensor is its type and sizes."""
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    return f"{value.dtype} {list(value.sizes)}" if isinstance(value, Tensor) else value
+
+
+def _ends(method: Method, end: str, values: tuple[int, ...]) -> tuple[Tensor, ...]:
+    """Inputs or outputs, which have no names in the file."""
+    return tuple(
+        replace(method.tensor(index), name=f"{end}{number}") for number, index in enumerate(values)
+    )
+
+
+def _cpu_operators(method: Method, called: Iterable[Operator]) -> tuple[CpuOperator, ...]:
+    found: dict[str, CpuOperator] = {}
+    for each in called:
+        before = found.get(each.name, CpuOperator(each.name, 0, 0, 0, each.known))
+        found[each.name] = replace(
+            before,
+            calls=before.calls + 1,
+            values=before.values + math.prod(_sizes(method, each.arguments[-1:])),
+            macs=before.macs + _macs(method, each),
+        )
+    return tuple(found.values())
+
+
+def _tensor(method: Method, index: int) -> Tensor | None:
+    content = method.value(index).content
+    return content if isinstance(content, Tensor) else None
+
+
+def _sizes(method: Method, arguments: tuple[int, ...]) -> tuple[int, ...]:
+    """Sizes of the first of these values; those of no elements if it is not a tensor."""
+    tensor = _tensor(method, arguments[0]) if arguments else None
+    return (0,) if tensor is None else tensor.sizes
+
+
+def _macs(method: Method, operator: Operator) -> int:
+    """Multiplications of a convolution or of a matrix; its second argument are the weights."""
+    arguments = operator.arguments
+    source, weights, result = (_sizes(method, arguments[at:]) for at in (0, 1, len(arguments) - 1))
+    if not weights or weights[0] == 0:
+        return 0
+    name = operator.name.removesuffix("_nhwc")
+    if name.endswith(("quantized_conv2d", "quantized_linear")):
+        return math.prod(result) * math.prod(weights[1:])
+    if name.endswith("quantized_depthwise_conv2d"):
+        return math.prod(result) * math.prod(weights[1:-1])
+    if name.endswith("quantized_transpose_conv2d"):
+        return math.prod(source) * math.prod(weights[:-1])
+    return 0
+
+
+class _Ranges:
+    """Bytes of planned buffers, as ranges that do not touch."""
+
+    def __init__(self) -> None:
+        self._starts: list[tuple[int, int]] = []
+        self._ends: list[tuple[int, int]] = []
+
+    def add(self, tensor: Tensor) -> None:
+        start, end = _range(tensor)
+        first, last = bisect_left(self._ends, start), bisect_right(self._starts, end)
+        start = min([start, *self._starts[first:last]])
+        end = max([end, *self._ends[first:last]])
+        self._starts[first:last], self._ends[first:last] = [start], [end]
+
+    def meet(self, tensor: Tensor) -> bool:
+        """Is one of the tensor's bytes in a range?"""
+        start, end = _range(tensor)
+        at = bisect_right(self._ends, start)
+        return at < len(self._starts) and self._starts[at] < end
+
+
+def _range(tensor: Tensor) -> tuple[tuple[int, int], tuple[int, int]]:
+    return (tensor.buffer, tensor.offset), (tensor.buffer, tensor.offset + tensor.size)
+
+
+def _state(method: Method) -> int:
+    """Bytes of planned tensors that a run reads before it has written any of their bytes."""
+    written = _Ranges()
+    for index in method.inputs:
+        written.add(method.tensor(index))
+    state: dict[tuple[int, int], int] = {}
+    for each in method.operators:
+        for index in method.tensors(each.inputs):
+            tensor = _tensor(method, index)
+            if tensor and tensor.buffer and tensor.size and not written.meet(tensor):
+                state[tensor.buffer, tensor.offset] = tensor.size
+        for index in each.outputs:
+            tensor = _tensor(method, index)
+            if tensor:
+                written.add(tensor)
+    return sum(state.values())

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: MIT
+"""A model file: read once, described once, and passed on."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+
+from ..convert import formats
+from ..errors import InputError, UsageError
+from ..files import read_whole
+from .case import Case
+from .description import VELA_NAME, Description, describe_program, describe_tflite
+from .graph import Graph, Method
+from .reader import Call, Reader
+
+TFLITE, PROGRAM, BUNDLE, DATA = b"TFL3", b"ET12", b"BP08", b"FT01"
+_SUFFIXES = {TFLITE: ".tflite", PROGRAM: ".pte", BUNDLE: ".bpte"}
+# What Vela's and LiteRT's generated readers raise, or let us run into, where a file is damaged.
+_DAMAGE = (struct.error, IndexError, ValueError, TypeError, AttributeError, OverflowError)
+
+
+def name_of(model: Path | bytes | ModelFile) -> str:
+    """What error messages call a model: its file, if it comes from one."""
+    if isinstance(model, ModelFile):
+        model = model.source
+    return "the model" if isinstance(model, bytes) else str(model)
+
+
+@contextmanager
+def reading(model: Path | bytes | ModelFile) -> Iterator[None]:
+    """Whatever goes wrong while a file's contents are read becomes one InputError."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{name_of(model)}: {error}") from error
+    except (*_DAMAGE, MemoryError) as error:
+        raise InputError(f"{name_of(model)} is damaged or cut short: {_damage(error)}") from error
+
+
+def _damage(error: BaseException) -> str:
+    """Say what is wrong; most often a table lies behind the end."""
+    found = re.search(r"at least (\d+) bytes.*actual buffer size is (\d+)", str(error))
+    if found:
+        return f"it has {int(found[2]):,} bytes, its tables reach to byte {int(found[1]):,}"
+    return " ".join(str(error).split())
+
+
+class ModelFile:
+    """The contents of a model file; what it says is read when it is asked for, and kept.
+
+    source: where it comes from, a path or its bytes; data: its contents.
+    """
+
+    def __init__(self, source: Path | bytes, given: Path | bytes | None = None) -> None:
+        """Read a file; `given`: the data file of a program, or its bytes (None: NAME.ptd)."""
+        self.source = source
+        self._given = given
+        if isinstance(source, Path) and source.is_dir():
+            _refuse_format(source, formats.find(source))
+        self.data = source if isinstance(source, bytes) else read_whole(source)
+        self._mark = self.data[4:8]
+        if self._mark == DATA:
+            raise InputError(
+                f"{self} is a data file (.ptd): name the program (.pte), and this with --data"
+            )
+        if self._mark not in _SUFFIXES:
+            if isinstance(source, Path):
+                _refuse_format(source, formats.of(self.data, source.suffix.lower()))
+            raise InputError(
+                f"{self} is neither a TensorFlow Lite model nor an ExecuTorch program: expected "
+                f"{TFLITE!r}, {PROGRAM!r} or {BUNDLE!r} at byte 4, found {self._mark!r}"
+            )
+
+        if given is not None and not self.is_program:
+            raise UsageError(f"{self} is not an ExecuTorch program: it has no data file")
+
+    @classmethod
+    def of(cls, model: Path | bytes | ModelFile, given: Path | bytes | None = None) -> ModelFile:
+        """Read a model, unless that was done."""
+        return model if isinstance(model, ModelFile) else cls(model, given)
+
+    def __str__(self) -> str:
+        return name_of(self.source)
+
+    @property
+    def suffix(self) -> str:
+        """How the name of such a file ends."""
+        return _SUFFIXES[self._mark]
+
+    @property
+    def is_program(self) -> bool:
+        """Is it an ExecuTorch program, bundled with cases or not?"""
+        return self._mark != TFLITE
+
+    @cached_property
+    def named(self) -> bytes | None:
+        """The data file of a program; None: not found."""
+        if not self.is_program:
+            return None
+        if isinstance(self._given, bytes):
+            return self._given
+        path = self._given
+        if path is None and isinstance(self.source, Path):
+            path = self.source.with_suffix(".ptd")
+        if path is None or (self._given is None and not path.is_file()):
+            return None
+        return read_data(path)
+
+    @cached_property
+    def _reader(self) -> Reader:
+        return Reader(self.data)
+
+    @property
+    def program(self) -> bytes:
+        """The program of a bundle; another file as it is."""
+        with reading(self):
+            return self._reader.program if self._mark == BUNDLE else self.data
+
+    @property
+    def cases(self) -> tuple[Case, ...]:
+        """The cases of a bundled program; other files have none."""
+        with reading(self):
+            return self._reader.cases if self._mark == BUNDLE else ()
+
+    @property
+    def entries(self) -> dict[str, memoryview]:
+        """Metadata, by name; of a program: data that it stores under a name."""
+        with reading(self):
+            return self._reader.entries
+
+    @property
+    def graphs(self) -> list[Graph]:
+        """The graphs of a `.tflite`, the main one first."""
+        with reading(self):
+            return self._reader.graphs
+
+    @property
+    def methods(self) -> dict[str, Method]:
+        """The methods of a program."""
+        with reading(self):
+            return self._reader.methods
+
+    def calls(self, method: int = 0) -> list[Call]:
+        """The calls of the NPU in the main graph, or in a method by its number."""
+        with reading(self):
+            return self._reader.calls(method, self.named)
+
+    @cached_property
+    def description(self) -> Description:
+        """What the model, or method `forward` of a program, needs and offers."""
+        return self.describe()
+
+    def describe(self, method: str = "forward") -> Description:
+        """Describe a method of a program; of a `.tflite` there is only one."""
+        with reading(self):
+            if self.is_program:
+                return describe_program(self._reader, method, self.named)
+            return describe_tflite(self._reader)
+
+    @property
+    def compiled(self) -> Description:
+        """The description of a model that Vela or ExecuTorch made, maybe for the CPU alone."""
+        if not self.description.compiled:
+            file = "MODEL.tflite" if isinstance(self.source, bytes) else str(self.source)
+            raise InputError(
+                f"{self} was never compiled for an NPU; "
+                f"run: ethosu compile {file} --board BOARD (`ethosu boards` lists them)"
+            )
+        return self.description
+
+    @property
+    def vela_version(self) -> str | None:
+        """Which Vela wrote this file; None: it does not say, as files for Ethos-U85 do not."""
+        if self.is_program or VELA_NAME not in self.entries:
+            return None
+        return bytes(self.entries[VELA_NAME]).rstrip(b"\0").decode(errors="replace")
+
+
+def read_data(path: Path) -> bytes:
+    """The contents of a data file."""
+    data = read_whole(path)
+    with reading(path):
+        if data[4:8] != DATA:
+            raise InputError(f"not a .ptd file: expected {DATA!r} at byte 4, found {data[4:8]!r}")
+        _ = Reader(data).entries
+    return data
+
+
+def is_model(data: bytes) -> bool:
+    """Is it a model file of one of these formats, by its identifier?"""
+    return data[4:8] in _SUFFIXES
+
+
+def _refuse_format(path: Path, kind: formats.Format | None) -> None:
+    """Say what to do with a model of another format."""
+    if kind:
+        raise InputError(kind.sentence(path))

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: MIT
+"""Tensors, operators and graphs of a model file, whatever its format."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+
+# TensorFlow Lite's TensorType numbers of the types that arrays can have here.
+DTYPES = {
+    0: "float32",
+    1: "float16",
+    2: "int32",
+    3: "uint8",
+    4: "int64",
+    6: "bool",
+    7: "int16",
+    9: "int8",
+    10: "float64",
+    12: "uint64",
+    15: "uint32",
+    16: "uint16",
+}
+ITEM_SIZES = {name: np.dtype(name).itemsize for name in DTYPES.values()}
+
+NPU_OPERATOR = "ethos-u"
+# Inputs of such an operator, before those that its command stream addresses.
+NPU_STREAM, NPU_CONSTANTS, NPU_SCRATCH, NPU_FAST_SCRATCH, NPU_FIRST_INPUT = range(5)
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor; values are raw quantised numbers.
+
+    dtype: NumPy's name, "type N" for what no array holds; offset: in the arena or in its planned
+    buffer, -1: not planned; data: constant contents, as they lie in the file. Of a program: order
+    names the exporter's dimensions (N, C, H, W) from outermost to innermost in memory; buffer is
+    the planned one, 0: constant; constant is the number of its contents.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    scale: float = 0.0
+    zero_point: int = 0
+    offset: int = -1
+    variable: bool = False
+    data: bytes | memoryview = field(default=b"", repr=False, compare=False)
+    order: tuple[int, ...] = field(default=(), repr=False)
+    buffer: int = field(default=0, repr=False)
+    constant_index: int = field(default=0, repr=False)
+
+    @property
+    def size(self) -> int:
+        """Bytes; 0 for handles, strings and the like."""
+        return math.prod(self.shape) * ITEM_SIZES.get(self.dtype, 0)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The shape with the dimensions as the exporter has them."""
+        sizes = dict(zip(self.order, self.shape, strict=True))
+        return tuple(sizes[axis] for axis in sorted(sizes))
+
+    @property
+    def content(self) -> bytes:
+        """A copy of the constant contents; empty when there are none."""
+        return bytes(self.data)
+
+    @property
+    def constant(self) -> bool:
+        """Has it contents in the file?"""
+        return len(self.data) > 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give plain data, for JSON."""
+        names = ("name", "shape", "dtype", "scale", "zero_point")
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value of a method; content: a number, a text, a Tensor, or numbers of values."""
+
+    kind: str
+    content: Any = None
+
+
+@dataclass(frozen=True)
+class Operator:
+    """An operator; name: the schema's, or a custom operator's own; inputs of -1 are absent.
+
+    known: the runtime computes it. Of a program: outputs are all that it writes, scratch too, and
+    its result twice; what only moves values or jumps has no name.
+    """
+
+    name: str
+    code: int
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    known: bool = False
+
+    @property
+    def on_npu(self) -> bool:
+        """Does the NPU run it?"""
+        return self.name == NPU_OPERATOR
+
+    @property
+    def on_cpu(self) -> bool:
+        """Does the CPU compute it?"""
+        return self.name not in ("", NPU_OPERATOR)
+
+    @property
+    def arguments(self) -> tuple[int, ...]:
+        """Inputs and outputs."""
+        return self.inputs + self.outputs
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A subgraph; tensors are named by their index."""
+
+    tensors: tuple[Tensor, ...]
+    operators: tuple[Operator, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+    @property
+    def fast_scratch(self) -> int | None:
+        """The tensor of the NPU's fast scratch; None: it is the scratch itself, or not there.
+
+        It is no part of the arena, though it has an offset: Vela plans it for another memory.
+        """
+        for operator in self.operators:
+            if operator.on_npu:  # all of them share both tensors
+                fast = operator.inputs[NPU_FAST_SCRATCH]
+                return None if fast == operator.inputs[NPU_SCRATCH] else fast
+        return None
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method of a program; lists hold numbers of values; buffers: planned sizes."""
+
+    name: str
+    values: tuple[Value, ...]
+    operators: tuple[Operator, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    buffers: tuple[int, ...] = ()
+    quantized: int = 0
+    nchw: bool = False
+
+    def tensor(self, index: int) -> Tensor:
+        """A value that must be a tensor."""
+        content = self.value(index).content
+        if not isinstance(content, Tensor):
+            raise InputError(f"value {index} of method {self.name} is not a tensor")
+        return content
+
+    def value(self, index: int) -> Value:
+        """A value by its number."""
+        if not 0 <= index < len(self.values):
+            raise InputError(f"method {self.name} names value {index} of {len(self.values)}")
+        return self.values[index]
+
+    def tensors(self, values: Iterable[int]) -> Iterator[int]:
+        """Numbers of the tensors among these values, and in the lists among them."""
+        for index in values:
+            value = self.value(index)
+            if value.kind == "tensor":
+                yield index
+            elif value.kind == "tensors":
+                yield from (each for each in value.content if each >= 0)
+
+    @property
+    def constant(self) -> Any:
+        """What a method without instructions returns: a value, or a tuple of several.
+
+        None: it is not such a method.
+        """
+        if self.operators or self.inputs or not self.outputs:
+            return None
+        values = [self.value(index) for index in self.outputs]
+        if any(value.kind in ("ints", "tensors", "other") for value in values):
+            return None
+        return values[0].content if len(values) == 1 else tuple(value.content for value in values)
+
+
+@dataclass(frozen=True)
+class NpuOperator:
+    """One command stream for the NPU.
+
+    fast_scratch_bytes: 0 when it is the scratch itself, None when the file does not say.
+    """
+
+    npu: str
+    stream_bytes: int
+    constant_bytes: int
+    scratch_bytes: int
+    fast_scratch_bytes: int | None

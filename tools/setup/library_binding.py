@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+"""Makes the binding of the C library for the tools, from its headers: `make library-binding`.
+
+cffi reads the headers, behind the compiler's preprocessor, and writes a Python module with all
+structures and functions. `ethosu_tools/library.py` loads it.
+
+Usage: library_binding.py OUTPUT; CC names the compiler.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from cffi import FFI
+
+ROOT = Path(__file__).resolve().parents[2]
+HEADERS = {
+    "modules/ethosu/driver/include": ("ethosu_ext.h",),
+    "modules/ethosu/driver": (),
+    "modules/ethosu/runtime": ("ethosu_model.h",),
+    "modules/ethosu/runtime/describe": ("ethosu_describe.h",),
+    "modules/ethosu/audio": ("ethosu_audio.h",),
+    "modules/ethosu/accel": ("ethosu_accel.h",),
+    "tools/npu_sim": ("npu_sim.h",),
+    "tools/sim_host": ("sim_host.h",),
+    "tools/sim_accel": ("sim_accel.h",),
+}
+# Of the C library cffi knows the types, but for this one.
+SYSTEM = {"sys/types.h": "typedef long off_t;\n"} | dict.fromkeys(
+    ("stdbool.h", "stddef.h", "stdint.h", "stdio.h", "string.h"), ""
+)
+# cffi takes declarations only.
+FUNCTION = re.compile(r"^static inline.*?^}$", re.MULTILINE | re.DOTALL)
+
+
+def declarations() -> str:
+    """All that the headers declare."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, content in SYSTEM.items():
+            path = Path(folder, name)
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(content)
+        includes = "".join(f'#include "{name}"\n' for names in HEADERS.values() for name in names)
+        command = [os.environ.get("CC", "cc"), "-E", "-P", "-nostdinc", "-D__attribute__(x)="]
+        command += [f"-I{path}" for path in (folder, *(ROOT / each for each in HEADERS))]
+        run = subprocess.run(
+            [*command, "-"], input=includes, capture_output=True, check=True, text=True
+        )
+    return FUNCTION.sub("", run.stdout)
+
+
+def main(output: Path) -> None:
+    """Write the binding."""
+    ffi = FFI()
+    ffi.cdef(declarations())
+    ffi.set_source(output.stem, None)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    ffi.emit_python_code(str(output))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
