@@ -41,7 +41,3 @@ def test_no_finding(fuzzers, corpus, tmp_path, kind):
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
-
-
-def test_findings_of_the_past_stay_fixed(fuzzers):
-    sharing.make("tools/npu_sim/fuzz", "regress")
