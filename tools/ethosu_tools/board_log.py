@@ -19,8 +19,13 @@ def last_lines(data: bytes) -> str:
     A board that resets again and again repeats what it says.
     """
     text = _PROTOCOL.sub("", data.decode(errors="replace"))
-    lines = dict.fromkeys(line.strip() for line in text.splitlines() if line.strip())
-    end = next(reversed(lines), "")  # it may have been cut
+    said = [line.strip() for line in text.splitlines() if line.strip()]
+    # The first and the last may have been cut.
+    said[:1] = [
+        next((line for line in said[1:] if line.endswith(start)), start) for start in said[:1]
+    ]
+    lines = dict.fromkeys(said)
+    end = next(reversed(lines), "")
     if any(line.startswith(end) for line in lines if line != end):
         del lines[end]
     return " | ".join([*lines][-_LINES:])[-_CHARACTERS:]

@@ -10,6 +10,7 @@ import serial
 from ethosu_tools import board as boards
 from ethosu_tools import port as ports
 from ethosu_tools.board import Board
+from ethosu_tools.board_log import last_lines
 from ethosu_tools.deadline import Deadline
 from ethosu_tools.errors import BoardError, BoardLinkError, BoardTimeoutError, RemoteError
 from ethosu_tools.port import Port, StepError
@@ -335,3 +336,10 @@ def test_nothing_that_a_board_sends_is_executed(tmp_path):
     with pytest.raises(BoardError, match="no literal value"):
         boards.literal(f"__import__('pathlib').Path({str(ran)!r}).touch()")
     assert not ran.exists()
+
+
+def test_a_report_whose_first_line_was_cut_is_shown_whole():
+    report = b"*** Fault: UsageFault, exception 6\r\ncause: undefined instruction\r\n"
+    assert last_lines(report[11:] + report + report[:20]) == (
+        "*** Fault: UsageFault, exception 6 | cause: undefined instruction"
+    )

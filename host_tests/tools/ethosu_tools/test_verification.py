@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from ethosu_tools import arrays, vela_versions, verification
 from ethosu_tools.errors import InputError
-from ethosu_tools.model import Model
+from ethosu_tools.python_model import Model
 from ethosu_tools.tflite.metadata import put
 from ethosu_tools.validate import work
 

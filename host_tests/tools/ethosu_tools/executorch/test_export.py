@@ -84,7 +84,7 @@ def test_a_board_says_what_the_exporter_tells_vela(ethosu, stand_in, model, tmp_
     assert ethosu("compile", model, "--python", stand_in, *words)[0] == 0
     found = json.loads((tmp_path / "asked.json").read_text())
     assert found["npu"] == "ethos-u55-128" and found["system_config"]
-    assert found["vela"][-1].endswith("vela.ini")
+    assert found["vela"][-1].endswith("MPS3_AN547.ini")
 
 
 def test_a_program_that_the_runtime_refuses_is_not_written(
