@@ -3,6 +3,7 @@
 
 import os
 import shutil
+from pathlib import Path
 from typing import NoReturn
 
 import pytest
@@ -28,6 +29,14 @@ def python_with(extra: str, variable: str) -> str:
             f"NOT TESTED WITH {extra.upper()}: run `ethosu setup {extra}`, or set {variable}"
         )
     return found
+
+
+def tree(variable: str, what: str) -> Path:
+    """The tree of another project that a variable names; without one the test is skipped."""
+    folder = os.environ.get(variable)
+    if not folder:
+        pytest.skip(f"{variable} is not set: no tree of {what} at hand")
+    return Path(folder)
 
 
 def web() -> None:

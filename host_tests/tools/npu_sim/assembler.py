@@ -10,6 +10,21 @@ from host_tests.tools.npu_sim import hardware as npu
 
 _PAYLOAD = 0x4000
 
+# CONFIG as Vela writes it into each payload.
+CONFIGS = {
+    "ethos-u55-32": 0x00001005,
+    "ethos-u55-64": 0x00001006,
+    "ethos-u55-128": 0x00001807,
+    "ethos-u55-256": 0x00003008,
+    "ethos-u65-256": 0x10003008,
+    "ethos-u65-512": 0x10006009,
+    "ethos-u85-128": 0x20000117,
+    "ethos-u85-256": 0x20000118,
+    "ethos-u85-512": 0x20001119,
+    "ethos-u85-1024": 0x2000251A,
+    "ethos-u85-2048": 0x2000261B,
+}
+
 
 @functools.cache
 def codes(config: str) -> dict[str, int]:

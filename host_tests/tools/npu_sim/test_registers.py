@@ -3,7 +3,7 @@
 
 import pytest
 
-from host_tests.tools.npu_sim.assembler import Stream, execute
+from host_tests.tools.npu_sim.assembler import CONFIGS, Stream, execute
 from host_tests.tools.npu_sim.hardware import (
     STATUS_BUS_ERROR,
     STATUS_END,
@@ -18,15 +18,8 @@ from host_tests.tools.npu_sim.hardware import (
 EXECUTE, ABORT = 1, 2
 RUN, CLEAR_IRQ, STOP_REQUEST = 1, 2, 16
 
-# CONFIG as Vela writes it into each payload, ID by family.
-CONFIG_WORDS = {
-    "ethos-u55-32": 0x00001005,
-    "ethos-u55-64": 0x00001006,
-    "ethos-u55-128": 0x00001807,
-    "ethos-u55-256": 0x00003008,
-    "ethos-u65-256": 0x10003008,
-    "ethos-u65-512": 0x10006009,
-}
+# ID is compared for these families.
+CONFIG_WORDS = {npu: word for npu, word in CONFIGS.items() if "u85" not in npu}
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from host_tests.tools.npu_sim.assembler import CONFIGS
 from host_tests.tools.qemu_plugin.guest import TOOLS, Guest
 
 RUNNING = 0x1
@@ -16,12 +17,7 @@ END_REACHED = 0x20
 HISTORY = 0xFFFF0000
 GOOD = HISTORY | END_REACHED | IRQ_RAISED
 
-CONFIG_WORDS = {
-    "ethos-u55-32": 0x00001005,
-    "ethos-u55-64": 0x00001006,
-    "ethos-u55-128": 0x00001807,
-    "ethos-u55-256": 0x00003008,
-}
+CONFIG_WORDS = {npu: word for npu, word in CONFIGS.items() if "u55" in npu}
 
 READ_FAULT = 4
 WRITE_FAULT = 9

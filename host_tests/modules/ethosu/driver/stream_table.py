@@ -8,23 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from host_tests.modules.ethosu.driver import cbuild
-from host_tests.tools.npu_sim.assembler import Stream
+from host_tests.tools.npu_sim.assembler import CONFIGS, Stream
 
 TABLE = Path(__file__).with_name("verify.txt")
-# CONFIG registers.
-CONFIGS = {
-    "ethos-u55-32": 0x00001005,
-    "ethos-u55-64": 0x00001006,
-    "ethos-u55-128": 0x00001807,
-    "ethos-u55-256": 0x00003008,
-    "ethos-u65-256": 0x10003008,
-    "ethos-u65-512": 0x10006009,
-    "ethos-u85-128": 0x20000117,
-    "ethos-u85-256": 0x20000118,
-    "ethos-u85-512": 0x20001119,
-    "ethos-u85-1024": 0x2000251A,
-    "ethos-u85-2048": 0x2000261B,
-}
 PRODUCTS = {
     "u55": "ethos-u55-128",
     "u65": "ethos-u65-512",

@@ -4,11 +4,11 @@
 Runs when ETHOSU_ARM_DRIVER_DIR names a tree of it (hal_ethos_u, or ethos-u-core-driver).
 """
 
-import os
 from pathlib import Path
 
 import pytest
 
+from host_tests.kit import needs
 from host_tests.modules.ethosu.driver import cbuild
 from host_tests.modules.ethosu.driver.streams import npu_calls
 from host_tests.modules.ethosu.driver.test_cost import CLIENT_MOST, client_costs, count
@@ -21,10 +21,7 @@ MOST = 1.15
 @pytest.fixture
 def arms() -> Path:
     """The tree of Arm's driver."""
-    folder = os.environ.get("ETHOSU_ARM_DRIVER_DIR")
-    if not folder:
-        pytest.skip("ETHOSU_ARM_DRIVER_DIR is not set: no tree of Arm's driver at hand")
-    return Path(folder)
+    return needs.tree("ETHOSU_ARM_DRIVER_DIR", "Arm's driver")
 
 
 @pytest.mark.parametrize("npu", CLIENT_MOST)

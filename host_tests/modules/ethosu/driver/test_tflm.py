@@ -5,12 +5,12 @@ Runs when ETHOSU_TFLM_DIR names a tree of tflite-micro in which its makefile has
 downloaded flatbuffers.
 """
 
-import os
 import re
 from pathlib import Path
 
 import pytest
 
+from host_tests.kit import needs
 from host_tests.modules.ethosu.driver import cbuild
 
 KERNEL = "tensorflow/lite/micro/kernels/ethos_u/ethosu.cc"
@@ -20,10 +20,7 @@ FLATBUFFERS = "tensorflow/lite/micro/tools/make/downloads/flatbuffers/include"
 @pytest.fixture
 def tflm() -> Path:
     """The tree of tflite-micro."""
-    folder = os.environ.get("ETHOSU_TFLM_DIR")
-    if not folder:
-        pytest.skip("ETHOSU_TFLM_DIR is not set: no tree of tflite-micro at hand")
-    return Path(folder)
+    return needs.tree("ETHOSU_TFLM_DIR", "tflite-micro")
 
 
 @pytest.mark.parametrize("compiler", ["g++", "arm-none-eabi-g++ -mcpu=cortex-m55 -mfloat-abi=hard"])

@@ -15,8 +15,8 @@ from ethosu_tools.tflite import describe
 
 from host_tests.kit import sharing
 from host_tests.modules.ethosu.driver import cbuild, stream_table
-from host_tests.modules.ethosu.driver.stream_table import CONFIGS
 from host_tests.modules.ethosu.driver.streams import Call, npu_calls
+from host_tests.tools.npu_sim.assembler import CONFIGS
 
 VENDOR_MODELS = cbuild.REPO.parent / "shared/models/vendor_vela"
 MODELS = ("hello_world_int8", "kws_ref_model", "ad01_int8", "pretrainedResnet_quant")

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: MIT
 """How much work a file may cause: counted in instructions of a Cortex-M55, which repeat exactly."""
 
-import os
 import struct
 import subprocess
 
 import pytest
 
-from host_tests.kit import sharing
+from host_tests.kit import needs, sharing
 from host_tests.modules.ethosu.driver import cbuild
 
 from . import hostile, long_runs
@@ -59,9 +58,7 @@ def counted(repo, tmp_path_factory):
 @pytest.fixture(scope="session")
 def counted_with_cmsis_nn(repo, tmp_path_factory):
     """The same with CMSIS-NN, of the tree that CMSIS_NN_DIR names."""
-    folder = os.environ.get("CMSIS_NN_DIR")
-    if not folder:
-        pytest.skip("CMSIS_NN_DIR is not set: no tree of CMSIS-NN at hand")
+    folder = needs.tree("CMSIS_NN_DIR", "CMSIS-NN")
     words = "$(CMSIS_NN_USE) $(CMSIS_NN_CFLAGS) $(CMSIS_NN_SRC)"
     tell = f"include modules/ethosu/cmsis_nn.mk\nall:; @echo {words}"
     command = ["make", "-s", "-f", "-", f"CMSIS_NN_DIR={folder}"]

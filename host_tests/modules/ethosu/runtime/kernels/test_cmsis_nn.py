@@ -14,6 +14,8 @@ from ethosu_tools.board import QemuBoard
 from ethosu_tools.make_mixed import MODELS
 from ethosu_tools.qemu import Machine
 
+from host_tests.kit import needs
+
 from . import board_cases, plan_writer, runner
 from .maker import STEPS, make
 
@@ -43,10 +45,7 @@ def test_scratch_is_planned(with_its_scratch, tmp_path, name):
 @pytest.fixture(scope="session")
 def cmsis_nn() -> Path:
     """The tree of CMSIS-NN."""
-    folder = os.environ.get("CMSIS_NN_DIR")
-    if not folder:
-        pytest.skip("CMSIS_NN_DIR is not set: no tree of CMSIS-NN at hand")
-    return Path(folder)
+    return needs.tree("CMSIS_NN_DIR", "CMSIS-NN")
 
 
 @pytest.fixture(scope="session")
