@@ -38,18 +38,24 @@ class Target:
 # Shared_Sram keeps weights in the slow memory and the arena in SRAM; its 4 MiB arena limit is
 # exactly the internal SRAM of a Corstone-300. U65 and U85 systems keep the arena in DRAM, with a
 # fast scratch in SRAM; a U85 of more MACs has more ports, and the system around it is faster.
+_U55 = Target("Ethos_U55_High_End_Embedded", "Shared_Sram")
+_U65 = Target("Ethos_U65_High_End", "Dedicated_Sram")
+_U85_LOW, _U85_MID, _U85_HIGH = (
+    Target(f"Ethos_U85_SYS_DRAM_{size}", "Dedicated_Sram") for size in ("Low", "Mid", "High")
+)
 TARGETS = {
-    **{
-        f"ethos-u55-{macs}": Target("Ethos_U55_High_End_Embedded", "Shared_Sram")
-        for macs in (32, 64, 128, 256)
-    },
-    **{f"ethos-u65-{macs}": Target("Ethos_U65_High_End", "Dedicated_Sram") for macs in (256, 512)},
-    **{
-        f"ethos-u85-{macs}": Target(f"Ethos_U85_SYS_DRAM_{size}", "Dedicated_Sram")
-        for macs, size in ((128, "Low"), (256, "Low"), (512, "Mid"), (1024, "Mid"), (2048, "High"))
-    },
+    "ethos-u55-32": _U55,
+    "ethos-u55-64": _U55,
+    "ethos-u55-128": _U55,
+    "ethos-u55-256": _U55,
+    "ethos-u65-256": _U65,
+    "ethos-u65-512": _U65,
+    "ethos-u85-128": _U85_LOW,
+    "ethos-u85-256": _U85_LOW,
+    "ethos-u85-512": _U85_MID,
+    "ethos-u85-1024": _U85_MID,
+    "ethos-u85-2048": _U85_HIGH,
 }
-
 NPUS = tuple(TARGETS)
 
 

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+"""Counts the product's files that name each existing example of a usual change.
+
+python -m host_tests.tree.changes [CHANGE]    the table of CONTRIBUTING.md; the files of one change
+"""
+
+import re
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ethosu_tools.cli import discover
+
+REPO = Path(__file__).resolve().parents[2]
+MODULE = REPO / "modules/ethosu"
+PRODUCT = (":!*.md", ":!host_tests")
+
+
+def _found(pattern: str, path: Path) -> list[str]:
+    return sorted(set(re.findall(pattern, path.read_text(), re.MULTILINE)))
+
+
+def boards(on_a_chip: bool) -> list[str]:
+    """Boards whose chip another folder describes, or the others."""
+    files = (REPO / "boards").glob("*/board.toml")
+    return sorted(
+        path.parent.name
+        for path in files
+        if bool(re.search(r"^chip = ", path.read_text(), re.MULTILINE)) == on_a_chip
+    )
+
+
+def kernels() -> list[str]:
+    """CPU operators whose names are no common words."""
+    return _found(r"^KERNEL\((\w+_\w+)", MODULE / "runtime/kernels/kernels.def")
+
+
+def operations() -> list[str]:
+    """Functions that perform commands of the NPU."""
+    return _found(r"^OPERATION\(.*, (npu_\w+)\)$", REPO / "tools/npu_sim/commands.def")
+
+
+def products() -> list[tuple[str, int]]:
+    """Families with MACs."""
+    rows = _found(r"^(U\d\d)\((\d+),", REPO / "tools/npu_sim/products.def")
+    return [(family, int(macs)) for family, macs in rows]
+
+
+def _of_product(product: tuple[str, int]) -> str:
+    family, macs = product
+    log2 = macs.bit_length() - 1
+    return (
+        rf"^{family}\({macs},|^ETHOSU_EXT_PRODUCT\({family}, [0-9], {log2},"
+        rf'|^ *"ethos-{family.lower()}-{macs}": '
+    )
+
+
+def methods() -> list[str]:
+    """Methods of Model whose names nothing else has."""
+    rows = r"MP_QSTR_([a-z]\w+)\), MP_ROM_PTR\(&model_"
+    common = {"cancel", "info", "method", "reset", "run"}
+    return sorted({*_found(rows, MODULE / "binding/model_object.c")} - common)
+
+
+def errors() -> list[str]:
+    """Reasons for which the driver fails."""
+    return _found(r"^ETHOSU_EXT_ERROR\(\d+, (\w+),", MODULE / "driver/include/ethosu_errors.def")
+
+
+@dataclass(frozen=True)
+class Change:
+    """A usual change, and how what was added by an earlier one of its kind is found."""
+
+    name: str
+    examples: Callable[[], list]
+    pattern: Callable[[Any], str]
+    """Extended regular expression of the lines that name the example."""
+    own: str = ""
+    """Glob pattern of files that belong to the example whatever they name."""
+
+    def files(self, example: Any) -> set[str]:
+        """Files that name an example; tests and Markdown apart, none is exempt."""
+        found = subprocess.run(
+            ["git", "grep", "-lE", "--untracked", self.pattern(example), "--", *PRODUCT],
+            cwd=REPO, capture_output=True, text=True, check=False,
+        ).stdout.splitlines()  # fmt: skip
+        if self.own:
+            own = REPO.glob(self.own.format(example))
+            found += [str(path.relative_to(REPO)) for path in own if path.suffix != ".md"]
+        return set(found)
+
+    def count(self) -> int:
+        """How many files: the median of all examples."""
+        return statistics.median_high(len(self.files(example)) for example in self.examples())
+
+
+CHANGES = (
+    Change("a board on a known chip", lambda: boards(True), r"\b{}\b".format, "boards/{}/*"),
+    Change("a board on a new chip", lambda: boards(False), r"\b{}\b".format, "boards/{}/*"),
+    Change("an operator for the CPU", kernels, r'^[A-Z_]+\({0}[,)]|"{0}"'.format),
+    Change("an operation of the simulator", operations, r"\b{}\b".format),
+    Change("a product of a known family", products, _of_product),
+    Change(
+        "a command of `ethosu`", lambda: discover("commands"),
+        r"commands\.{0}\b|commands import .*\b{0}\b".format,
+        "tools/ethosu_tools/**/{}.py",
+    ),
+    Change("a method of `Model`", methods, r"MP_QSTR_{0}\b|^    (async )?def {0}\(".format),
+    Change(
+        "a reason for a driver's error", errors,
+        r"E_{0}\b|^ETHOSU_EXT_ERROR\([0-9]+, {0},".format,
+    ),
+)  # fmt: skip
+
+
+def main() -> None:
+    """Print the counts, or the files of the changes whose names contain an argument."""
+    for change in CHANGES:
+        if len(sys.argv) == 1:
+            print(f"{change.count()}  {change.name}")
+        elif sys.argv[1] in change.name:
+            for example in change.examples():
+                print(f"{example}: {' '.join(sorted(change.files(example)))}")
+
+
+if __name__ == "__main__":
+    main()
