@@ -96,8 +96,6 @@ QUICK := -m "not slow and not page"
 
 # $(call field,NUMBER,ROW) of a table.
 field = $(subst +, ,$(word $(1),$(subst :, ,$(2))))
-# The newest MicroPython that is pinned; firmware/Makefile takes the default one.
-NEWEST_MICROPYTHON = $(shell sed -n 's/^\[release\."\(.*\)"\]/\1/p' firmware/micropython.toml | sort -V | tail -1)
 # All boards, as NAME:flash+qemu, the default one first.
 BOARD_ROWS := $(shell python3 firmware/board.py list)
 BOARD_DEFAULT := $(call field,1,$(firstword $(BOARD_ROWS)))
@@ -117,7 +115,7 @@ or_say = || { echo "error: $(1)" >&2; exit 1; }
 .DEFAULT_GOAL := help
 .PHONY: help examples web page serve wheel wheel-aarch64 native kernel-sizes litert-newest setup build parts sim library-binding sim-host accel plugin firmware \
     sim-variants sim-host-variants fuzzers firmware-variants board-images chip-images release \
-    docs demo test test-all test-web test-linux tutorial nightly mutations graphs fuzz coverage lint format clean distclean lock $(AREA_NAMES:%=test-%) \
+    docs demo test test-all test-web sweeps test-linux tutorial nightly mutations graphs fuzz coverage lint format clean distclean lock $(AREA_NAMES:%=test-%) \
     boards-table $(EMULATED:%=suite-%) \
     $(CAMPAIGN_NAMES:%=campaign-%)
 
@@ -158,10 +156,11 @@ $(BIN)/ethosu: requirements.lock pyproject.toml tools/setup/venv.sh | $(STAMPS)/
 
 # --- Parts -------------------------------------------------------------------
 
-build: setup ## Build all: simulator, QEMU plugin, firmware
+# The simulator needs no Python environment: it is built while that is installed.
+build: $(STAMPS)/debian ## Build all: simulator, QEMU plugin, firmware
 	@$(SUBMAKE) parts
 
-parts: sim-host plugin firmware
+parts: setup sim-host plugin firmware
 
 # First, since the two below would build it at the same time.
 sim: $(STAMPS)/debian ## Build the simulator of the NPU
@@ -201,7 +200,7 @@ firmware: setup ## Build the firmware for BOARD (default: an emulated MPS3)
 	    $(call or_say,the firmware for $(BOARD) did not build; the lines above say where.)
 
 # What only tests use: the simulator with sanitizers and with fewer fast ways, driver and runtime
-# with sanitizers, fuzzers, firmware with the newest MicroPython and without the emulator.
+# with sanitizers, fuzzers, firmware without the emulator.
 sim-variants: sim
 	@$(SUBMAKE) -C tools/npu_sim sanitize avx2 plain
 
@@ -215,10 +214,8 @@ sim-host-variants: sim-host
 fuzzers: $(STAMPS)/debian
 	@$(SUBMAKE) -C tools/npu_sim/fuzz
 
-# After the firmware: both make the same cross-compiler of MicroPython.
+# After the firmware, whose objects these share.
 firmware-variants: firmware
-	@$(SUBMAKE) -C firmware MICROPYTHON_VERSION=$(NEWEST_MICROPYTHON) \
-	    $(call progress,firmware with MicroPython $(NEWEST_MICROPYTHON))
 	@$(SUBMAKE) -C firmware BOARD_EMULATOR=no $(call progress,firmware without the emulator)
 	@$(SUBMAKE) -C firmware BOARD=TEMPLATE BOARD_DIR=template BOARD_EMULATOR=no $(call progress,firmware for TEMPLATE)
 
@@ -320,9 +317,9 @@ demo: build ## Speak a wake word to an emulated board
 	$(call say,demo)
 	@$(BIN)/ethosu demo wakeword
 
-TESTED := sim-variants sim-host-variants fuzzers firmware-variants board-images accel examples
+TESTED := parts sim-variants sim-host-variants fuzzers firmware-variants board-images accel examples
 
-test: build ## Run the tests, but for the larger sweeps and those of the page
+test: $(STAMPS)/debian ## Run the tests without the larger sweeps and those of the page
 	@$(SUBMAKE) $(TESTED)
 	$(call say,tests)
 	@$(PYTEST) $(QUICK) $(TESTS)
@@ -330,6 +327,11 @@ test: build ## Run the tests, but for the larger sweeps and those of the page
 test-web: build page ## Run the tests of the page, in a browser
 	$(call say,tests of the page)
 	@$(PYTEST) -m "page and not slow" $(TESTS)
+
+sweeps: build ## Run the larger sweeps, which `make test` leaves out
+	@$(SUBMAKE) $(TESTED) web
+	$(call say,larger sweeps)
+	@$(PYTEST) -m slow $(TESTS)
 
 test-all: build ## Run all tests, larger sweeps too
 	@$(SUBMAKE) $(TESTED) web
@@ -364,11 +366,11 @@ test-linux: plugin ## Boot Debian's kernel, whose own driver runs models on the 
 
 # One seed for all: with the same SEED each goes on where it was stopped, or is done. One that finds
 # something does not end the others.
-nightly: setup ## Run graphs, fuzz, Linux, all campaigns, the tests of each board: 1.3*10^8 inputs
+nightly: setup ## Run sweeps, graphs, fuzz, Linux, all campaigns, the tests of each board: 1.3*10^8 inputs
 	$(call say,seed $(NIGHT); make nightly SEED=$(NIGHT) goes on when this is stopped)
 	@$(SUBMAKE) $(sort board-images $(foreach row,$(CAMPAIGNS),$(call field,2,$(row))))
 	@+$(MAKE) --no-print-directory --silent --keep-going $(PARALLEL) SEED=$(NIGHT) \
-	    test-linux tutorial graphs fuzz $(CAMPAIGN_NAMES:%=campaign-%) $(EMULATED:%=suite-%) \
+	    sweeps test-linux tutorial graphs fuzz $(CAMPAIGN_NAMES:%=campaign-%) $(EMULATED:%=suite-%) \
 	    $(call or_say,something was found; the lines above say what and how to repeat it.)
 
 # In a clone, since sources change; what is built here is copied, so that a mutant compiles only its own file.

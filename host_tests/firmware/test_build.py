@@ -4,11 +4,14 @@
 import re
 import subprocess
 
+import pytest
+
 from .conftest import build, make, start
 
 NEWEST = "1.26.1"
 
 
+@pytest.mark.slow
 def test_newest_micropython_builds_and_works():
     image = build(f"MPS3_AN547-{NEWEST}", f"MICROPYTHON_VERSION={NEWEST}")
     with start(image) as uart, uart.board() as board:

@@ -42,6 +42,7 @@ def test_the_folder_has_a_board_s_files_and_its_page_names_each(repo):
 def copied(repo, tmp_path, monkeypatch):
     """What the tools know of a board that is a copy of the folder."""
     shutil.copytree(repo / "firmware/template", tmp_path / "boards/COPY")
+    (tmp_path / "build").symlink_to(repo / "build")
     monkeypatch.setattr(paths, "root", lambda: tmp_path)
     boards.load.cache_clear()
     yield boards.load("COPY")
