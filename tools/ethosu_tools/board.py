@@ -201,10 +201,14 @@ class Board(Closeable):
 
     def piece_bytes(self) -> int:
         """How many bytes the board takes in one `exchange`."""
-        free = self.ask("import gc\ngc.collect()\n_answer = gc.mem_free()")
-        if not isinstance(free, int):
-            raise BoardError(f"the size of the board's free memory is none: {free!r:.100}")
-        return max(_SMALLEST_PIECE, min(_PIECE_BYTES, free // _PIECE_SHARE))
+        size = self.ask(
+            board_code.PIECE_BYTES.format(
+                most=_PIECE_BYTES, least=_SMALLEST_PIECE, share=_PIECE_SHARE
+            )
+        )
+        if not isinstance(size, int) or not 0 < size <= _PIECE_BYTES:
+            raise BoardError(f"expected a number of bytes up to {_PIECE_BYTES}, found {size!r:.100}")
+        return size
 
     def start(self, code: str | bytes) -> None:
         """Start code and come back at once; `finish` has to follow."""

@@ -112,7 +112,7 @@ def test_what_has_no_clock_does_not_answer(device):
         board.exec("from machine import mem32")
         assert isinstance(board.eval(f"mem32[{address}]"), int)
         with pytest.raises(BoardError):
-            board.exec(f"mem32[{clock}] = {value}\nprint(mem32[{address}])")
+            board.exec(f"mem32[{clock}] = {value}\nprint(mem32[{address}])", timeout=0.5)
         seen = "Lockup" if device == "UART" else "bus error at data access"
         assert seen in board.machine.log()
 
