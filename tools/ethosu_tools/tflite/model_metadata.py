@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""TFLite metadata of a model: labels, normalisation; what `Model.metadata()` reads on the board.
+"""TFLite metadata of a model: labels and normalisation, read on the board by `Model.metadata()`.
 
 Source of the layout: metadata_schema.fbs of tensorflow/tflite-support. The metadata is the entry
-TFLITE_METADATA; its files are a ZIP archive behind the model. Vela leaves both out.
+TFLITE_METADATA; its files are in a ZIP archive after the model. Vela drops both.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ IDENTIFIER = b"M001"
 LABELS_FILE = "labels.txt"
 _AXIS_LABELS = 2
 _NORMALIZATION = 1
-# The archive's end, as long as an archive without a comment has it; behind it may be zero bytes.
+# The end record of an archive without a comment; zero bytes may follow it.
 _END = struct.Struct("<4s4H2LH")
 _PADDING_MOST = 1024
-# Labels and vocabularies are far smaller, and so is the flash of every board.
+# Far larger than any labels or vocabulary, and than the flash of any board.
 _MOST_UNPACKED = 1 << 26
 
 
 @dataclass
-class Told:
-    """What is to be said of a model; None or empty: nothing."""
+class ModelMetadata:
+    """Metadata to store in a model; empty fields are not stored."""
 
     labels: Sequence[str] = ()
     mean: Sequence[float] = ()
@@ -42,7 +42,7 @@ class Told:
 
 
 def archive(data: bytes) -> dict[str, bytes]:
-    """The files behind a model; an empty dict: there are none."""
+    """The files in the archive after a model; empty if it has no archive."""
     at = data.rfind(b"PK\5\6", max(0, len(data) - _PADDING_MOST))
     if at < 0:
         return {}
@@ -62,23 +62,23 @@ def copy(source: bytes, compiled: bytes) -> bytes:
 
 
 def check(source: bytes) -> None:
-    """Raise InputError unless `copy` can read what it copies."""
+    """Raise InputError unless `copy` can read the archive."""
     if get(source, ENTRY) is not None:
         archive(source)
 
 
-def write(compiled: bytes, told: Told, inputs: int, outputs: int) -> bytes:
-    """A model of so many inputs and outputs that says this of its first input and output.
+def write(compiled: bytes, given: ModelMetadata, inputs: int, outputs: int) -> bytes:
+    """Store metadata of the first input and output in a model, replacing any that it has.
 
-    What it said before is replaced.
+    `inputs` and `outputs` are the numbers of the model's inputs and outputs.
     """
-    for name, numbers in (("mean", told.mean), ("std", told.std)):
+    for name, numbers in (("mean", given.mean), ("std", given.std)):
         if len(numbers) not in (0, 1, 3):
             raise InputError(f"{name} has {len(numbers)} numbers, 1 or 3 expected")
-    if any(number <= 0 for number in told.std):
-        raise InputError(f"std is {tuple(told.std)}, numbers above 0 expected")
-    files = {LABELS_FILE: "\n".join(told.labels).encode() + b"\n"} if told.labels else {}
-    return _join(compiled, _encode(told, inputs, outputs), files)
+    if any(number <= 0 for number in given.std):
+        raise InputError(f"std is {tuple(given.std)}, numbers above 0 expected")
+    files = {LABELS_FILE: "\n".join(given.labels).encode() + b"\n"} if given.labels else {}
+    return _join(compiled, _encode(given, inputs, outputs), files)
 
 
 def _join(compiled: bytes, entry: bytes, files: Mapping[str, bytes]) -> bytes:
@@ -92,13 +92,13 @@ def _join(compiled: bytes, entry: bytes, files: Mapping[str, bytes]) -> bytes:
     return model + packed.getvalue()
 
 
-def _encode(told: Told, inputs: int, outputs: int) -> bytes:
+def _encode(given: ModelMetadata, inputs: int, outputs: int) -> bytes:
     """The flatbuffer ModelMetadata."""
     builder = flatbuffers.Builder(1024)
-    first_input = _tensor(builder, _units(builder, told), None)
+    first_input = _tensor(builder, _units(builder, given), None)
     rest = [_tensor(builder, None, None) for _ in range(inputs - 1)]
     inputs_vector = _tables(builder, [first_input, *rest])
-    first_output = _tensor(builder, None, _files(builder, told))
+    first_output = _tensor(builder, None, _files(builder, given))
     rest = [_tensor(builder, None, None) for _ in range(outputs - 1)]
     outputs_vector = _tables(builder, [first_output, *rest])
     graph = _object(builder, 10, {2: inputs_vector, 3: outputs_vector})
@@ -134,11 +134,11 @@ def _floats(builder: Any, numbers: Sequence[float]) -> int:
     return int(builder.EndVector())
 
 
-def _units(builder: Any, told: Told) -> int | None:
+def _units(builder: Any, given: ModelMetadata) -> int | None:
     """The process unit of an input."""
-    if not told.mean or not told.std:
+    if not given.mean or not given.std:
         return None
-    mean, std = _floats(builder, told.mean), _floats(builder, told.std)
+    mean, std = _floats(builder, given.mean), _floats(builder, given.std)
     options = _object(builder, 2, {0: mean, 1: std})
     builder.StartObject(2)
     builder.PrependUint8Slot(0, _NORMALIZATION, 0)
@@ -146,9 +146,9 @@ def _units(builder: Any, told: Told) -> int | None:
     return _tables(builder, [builder.EndObject()])
 
 
-def _files(builder: Any, told: Told) -> int | None:
+def _files(builder: Any, given: ModelMetadata) -> int | None:
     """The associated file of an output."""
-    if not told.labels:
+    if not given.labels:
         return None
     name = builder.CreateString(LABELS_FILE)
     builder.StartObject(5)

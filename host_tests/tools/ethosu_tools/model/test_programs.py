@@ -76,7 +76,7 @@ def test_inspect_warns_of_what_costs_and_of_what_is_missing():
     assert (
         "quantises and dequantises 768 values" in text and "export with torch.channels_last" in text
     )
-    assert "missing    aten::foo: the firmware has no such operator" in text
+    assert "missing    aten::foo: not in the firmware" in text
 
 
 def test_external_data_is_found_in_the_program_and_in_other_files():
