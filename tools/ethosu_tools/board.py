@@ -207,7 +207,9 @@ class Board(Closeable):
             )
         )
         if not isinstance(size, int) or not 0 < size <= _PIECE_BYTES:
-            raise BoardError(f"expected a number of bytes up to {_PIECE_BYTES}, found {size!r:.100}")
+            raise BoardError(
+                f"expected a number of bytes up to {_PIECE_BYTES}, found {size!r:.100}"
+            )
         return size
 
     def start(self, code: str | bytes) -> None:
