@@ -114,7 +114,7 @@ say = @printf '\033[1m==> %s\033[0m\n' "$(1)"
 or_say = || { echo "error: $(1)" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help examples web page serve wheel wheel-aarch64 native kernel-sizes litert-newest setup build parts sim library-binding sim-host accel plugin firmware \
+.PHONY: help examples web page serve wheel wheel-aarch64 native kernel-sizes setup build parts sim library-binding sim-host accel plugin firmware \
     sim-variants sim-host-variants fuzzers firmware-variants board-images chip-images release \
     docs demo test test-all test-web sweeps test-linux tutorial nightly mutations graphs fuzz coverage lint format clean distclean lock $(AREA_NAMES:%=test-%) \
     boards-table $(EMULATED:%=suite-%) \
@@ -219,16 +219,6 @@ fuzzers: $(STAMPS)/debian
 firmware-variants: firmware
 	@$(SUBMAKE) -C firmware BOARD_EMULATOR=no $(call progress,firmware without the emulator)
 	@$(SUBMAKE) -C firmware BOARD=TEMPLATE BOARD_DIR=template BOARD_EMULATOR=no $(call progress,firmware for TEMPLATE)
-
-# The second opinion of host_tests/generator; its fixture asks for it.
-litert-newest: $(BUILD)/litert_newest/ready
-
-$(BUILD)/litert_newest/ready: tools/setup/litert_newest.lock | setup
-	$(call say,newest LiteRT)
-	@$(BIN)/python -m venv --clear $(@D)
-	@$(@D)/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r $< \
-	    $(call or_say,the newest LiteRT could not be installed; check the network and try again.)
-	@touch $@
 
 native: setup ## Build the module as a native .mpy, for firmware that lacks it
 	$(call say,native module)
