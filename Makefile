@@ -90,8 +90,9 @@ progress = $(if $(V),,| tools/setup/progress.sh "$(1)")
 # A test that hangs for half an hour is killed with a traceback. This is only a safety net: tests
 # that wait for a board have a time-out that measures the board's progress.
 HANGS := -o faulthandler_timeout=1800 -o faulthandler_exit_on_timeout=true
-# An idle worker takes over tests from another one.
-PYTEST = $(BIN)/pytest -n $(JOBS) --dist worksteal --cpu $(HANGS)
+# An idle worker takes over tests from another one. There is one more worker than processors,
+# because many tests wait for a board that is idle itself.
+PYTEST = $(BIN)/pytest -n $(shell expr $(JOBS) + 1) --dist worksteal --cpu $(HANGS)
 QUICK := -m "not slow and not page"
 
 # $(call field,NUMBER,ROW) of a table.
@@ -113,7 +114,7 @@ say = @printf '\033[1m==> %s\033[0m\n' "$(1)"
 or_say = || { echo "error: $(1)" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help examples web page serve wheel wheel-aarch64 native kernel-sizes litert-newest setup build parts sim library-binding sim-host accel plugin firmware \
+.PHONY: help examples web page serve wheel wheel-aarch64 native kernel-sizes setup build parts sim library-binding sim-host accel plugin firmware \
     sim-variants sim-host-variants fuzzers firmware-variants board-images chip-images release \
     docs demo test test-all test-web sweeps test-linux tutorial nightly mutations graphs fuzz coverage lint format clean distclean lock $(AREA_NAMES:%=test-%) \
     boards-table $(EMULATED:%=suite-%) \
@@ -218,16 +219,6 @@ fuzzers: $(STAMPS)/debian
 firmware-variants: firmware
 	@$(SUBMAKE) -C firmware BOARD_EMULATOR=no $(call progress,firmware without the emulator)
 	@$(SUBMAKE) -C firmware BOARD=TEMPLATE BOARD_DIR=template BOARD_EMULATOR=no $(call progress,firmware for TEMPLATE)
-
-# The second reference of host_tests/generator, built on demand by its fixture.
-litert-newest: $(BUILD)/litert_newest/ready
-
-$(BUILD)/litert_newest/ready: tools/setup/litert_newest.lock | setup
-	$(call say,newest LiteRT)
-	@$(BIN)/python -m venv --clear $(@D)
-	@$(@D)/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r $< \
-	    $(call or_say,the newest LiteRT could not be installed; check the network and try again.)
-	@touch $@
 
 native: setup ## Build the module as a native .mpy, for firmware that lacks it
 	$(call say,native module)
