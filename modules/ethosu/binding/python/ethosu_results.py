@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What a model's raw outputs mean: classes with labels, and objects with boxes.
+"""Interprets a model's raw outputs: classes with labels, and objects with boxes.
 
 Heads of detectors are post-processors: `ethosu.Model(path, postprocess=FOMO(threshold=0.5))`. They
-return a list of (label, score, (x0, y0, x1, y1)), best first; positions are from 0 to 1 of the
-input tensor, and `place()` puts them into the picture. Labels are numbers: `model.labels` has their
-names. Only values above the threshold are converted to real ones.
+return a list of (label, score, (x0, y0, x1, y1)), best first. Positions are fractions of the input
+tensor, from 0 to 1; `place()` converts them to positions in the picture. Labels are numbers;
+`model.labels` has their names. Only values above the threshold are converted to real values.
 """
 
 from array import array
@@ -29,7 +29,7 @@ def softmax(values, scale: float = 1.0, zero_point: int = 0) -> array[float]:
 
 
 def top(model, values, count: int = 5, index: int = 0) -> list[tuple[str | int, float]]:
-    """The best (label or number, score) of raw values of output `index`, best first."""
+    """The `count` best (label or number, score) for raw values of output `index`, best first."""
     scale, zero_point = quantization(model, index)
     labels = getattr(model, "labels", None)
     order = sorted(range(len(values)), key=lambda i: -values[i])[:count]
@@ -53,11 +53,11 @@ def iou(a, b) -> float:
 def nms(
     found, threshold: float = 0.0, limit: float = 0.5, sigma: float | None = None
 ) -> list[tuple]:
-    """Leave the best of boxes of one label that overlap.
+    """Keep only the best of overlapping boxes with the same label.
 
     `found` are tuples (label, score, box, ...). A box whose IoU with a better one is above `limit`
-    goes; with `sigma` its score becomes score * exp(-iou ** 2 / sigma) instead, and it goes when
-    that is not above the threshold (soft-NMS, arXiv 1704.04503).
+    is removed. With `sigma`, its score becomes score * exp(-iou ** 2 / sigma) instead, and it is
+    removed if that is not above the threshold (soft-NMS, arXiv 1704.04503).
     """
     left = sorted(found, key=lambda each: each[1], reverse=True)
     kept = []
@@ -79,7 +79,7 @@ def nms(
 
 
 def join(found) -> list[tuple[int, float, tuple[float, float, float, float]]]:
-    """Boxes of one label that touch become one, with the best of their scores; best first."""
+    """Merge touching boxes with the same label, with the best of their scores; best first."""
     groups = []
     for label, score, box in found:
         for group in [each for each in groups if each[0] == label and touch(each[2], box)]:
@@ -92,7 +92,7 @@ def join(found) -> list[tuple[int, float, tuple[float, float, float, float]]]:
 
 
 def touch(a, b):
-    """Have two boxes a point in common, or nearly so?"""
+    """Whether two boxes touch or nearly touch."""
     near = 1e-6
     return (
         a[0] <= b[2] + near and b[0] <= a[2] + near and a[1] <= b[3] + near and b[1] <= a[3] + near
@@ -100,14 +100,14 @@ def touch(a, b):
 
 
 def place(see, box) -> tuple[int, int, int, int]:
-    """A box of the tensor as (x, y, width, height) in pixels of the picture of an `Input`."""
+    """Convert a box to (x, y, width, height) in pixels of the picture of the `Input` `see`."""
     xs, ys = zip(see.source(box[0], box[1]), see.source(box[2], box[3]))  # noqa: B905
     x, y = round(min(xs)), round(min(ys))
     return x, y, round(max(xs)) - x, round(max(ys)) - y
 
 
 def quantization(model, index):
-    """Scale and zero point of an output; 1 and 0 of one that is not quantised."""
+    """Scale and zero point of an output; 1 and 0 if it is not quantised."""
     scale = model.output_scale[index]
     return (scale, model.output_zero_point[index]) if scale else (1.0, 0)
 
@@ -118,7 +118,7 @@ def sigmoid(x):
 
 
 def logit(p):
-    """The x of which p is the sigmoid."""
+    """The inverse of the sigmoid."""
     return log(p / (1.0 - p))
 
 
@@ -128,12 +128,12 @@ def flat(values):
 
 
 def corners(x, y, width, height):
-    """A box of its centre and size."""
+    """Convert centre and size of a box to corners."""
     return x - width / 2, y - height / 2, x + width / 2, y + height / 2
 
 
 class Output:
-    """An output's numbers in one row, and what they are in real values."""
+    """The numbers of an output in one row, with conversion to real values."""
 
     def __init__(self, model, outputs, index=0):
         """Of output `index`."""
@@ -154,7 +154,7 @@ class Head:
     """A post-processor; a subclass has decode(model, outputs), which yields (label, score, box)."""
 
     def __init__(self, threshold: float = 0.5, limit: float = 0.5) -> None:
-        """Least score of an object; largest IoU of two of them."""
+        """`threshold`: minimum score of an object; `limit`: maximum IoU of two objects."""
         if not 0 < threshold < 1:
             raise ValueError(f"threshold is {threshold}, a number between 0 and 1 expected")
         self.threshold = threshold
@@ -165,7 +165,7 @@ class Head:
         return nms(self.decode(model, outputs), limit=self.limit)
 
     def score(self, thing: float, label: float) -> float:
-        """Of an object: how sure it is that it is one, times how sure its label is."""
+        """Score of an object: its objectness times the probability of its label."""
         return thing * label
 
 
@@ -177,7 +177,7 @@ class FOMO(Head):
     """
 
     def __init__(self, threshold: float = 0.5, size: float | tuple[float, float] = 1.0) -> None:
-        """Least score of a cell; cells of one label that touch are one object."""
+        """`threshold`: minimum score of a cell; touching cells of one label are one object."""
         super().__init__(threshold)
         self.size = size if isinstance(size, tuple) else (size, size)
 
