@@ -348,6 +348,15 @@ int ethosu_model_resume(struct ethosu_model *model, bool block);
 const char *ethosu_model_operator_at(const struct ethosu_model *model, uint32_t offset,
                                      uint32_t *length);
 
+/**
+ * Write "SENTENCE; operator NAME", without control characters: a file may come from anywhere.
+ *
+ * @param offset  as above
+ * @return        false when the operator is not known: nothing is written
+ */
+bool ethosu_model_name_operator(const struct ethosu_model *model, uint32_t offset,
+                                const char *sentence, struct ethosu_model_error *error);
+
 /** Forget an unfinished inference. The caller must have stopped the NPU. */
 void ethosu_model_forget(struct ethosu_model *model);
 
