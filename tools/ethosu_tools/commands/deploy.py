@@ -13,6 +13,7 @@ from ..deploy import deploy
 from ..errors import InputError, SetupError, UsageError
 from ..files import write_whole
 from ..fit import Need
+from ..model import DATA, ModelFile, data_path, is_model
 from ..strip import strip_checked
 from ..ui import Ui
 
@@ -102,12 +103,19 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 def _read(paths: Sequence[Path]) -> romfs.Tree:
     """All files by name; a program's data file goes with it."""
     tree: dict[str, Any] = {}
-    companions = [path.with_suffix(".ptd") for path in paths if path.suffix in (".pte", ".bpte")]
-    for path in (*paths, *(each for each in companions if each.is_file() and each not in paths)):
+
+    def add(path: Path) -> None:
         for name, content in romfs.read_tree(path).items():
             if name in tree:
                 raise UsageError(f"two of the files are named {name}: {path} is the second")
             tree[name] = content
+
+    for path in paths:
+        add(path)
+    for path in paths:
+        data = data_path(path, tree[path.name]) if path.is_file() else None
+        if data and data.is_file() and data not in paths:
+            add(data)
     return tree
 
 
@@ -115,7 +123,7 @@ def _check_models(files: dict[str, bytes], warnings: list[str], *, force: bool) 
     """Refuse models that no board can run; return what the others need, and add warnings."""
     needs = {}
     for name, data in files.items():
-        if not models.is_model(data):
+        if not is_model(data):
             continue
         named, wrong = _data_file(files, name), []
         try:
@@ -124,7 +132,10 @@ def _check_models(files: dict[str, bytes], warnings: list[str], *, force: bool) 
                 missing = (
                     f"operator {each} is not in the firmware" for each in description.missing
                 )
-                absent = (f"data {each} is in no .ptd of its name" for each in description.external)
+                absent = (
+                    f"data {each} is in no {DATA.suffix} of its name"
+                    for each in description.external
+                )
                 wrong = [*missing, *absent]
                 warnings += [f"{name}: {each}" for each in description.notes]
             if not wrong:
@@ -156,14 +167,15 @@ def _check_board(board: Board, needs: dict[str, Need], *, force: bool) -> Iterat
 
 def _data_file(files: dict[str, bytes], name: str) -> bytes | None:
     """What a program's data file has, if there is one of its name."""
-    return files.get(str(Path(name).with_suffix(".ptd")))
+    return files.get(str(data_path(Path(name), files[name])))
 
 
 def _strip(files: dict[str, bytes], name: str, warnings: list[str]) -> bytes:
     """The content of a file; of a program that loads without what no board needs."""
     data = files[name]
     try:
-        return strip_checked(data, _data_file(files, name)) if models.is_program(data) else data
+        is_program = is_model(data) and ModelFile(data).is_program
+        return strip_checked(data, _data_file(files, name)) if is_program else data
     except InputError as error:  # whether it is sent all the same is decided with the other models
         warnings.append(f"{name} was not stripped: {error}")
         return data

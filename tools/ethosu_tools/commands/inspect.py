@@ -9,7 +9,7 @@ from typing import Any
 
 from ..errors import InputError, SetupError
 from ..layers.table import Names
-from ..model import ModelFile
+from ..model import ANY, DATA, ModelFile
 from ..sim import Simulation
 from ..ui import Ui
 
@@ -19,11 +19,7 @@ _END = re.compile(r"(input|output)\d+_(scale|zp|zero_point|quant_min|quant_max|d
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument(
-        "model",
-        type=Path,
-        help="a .tflite file, compiled or not, or an ExecuTorch program (.pte, .bpte)",
-    )
+    parser.add_argument("model", type=Path, help=ANY)
     add_data_option(parser)
 
 
@@ -33,7 +29,7 @@ def add_data_option(parser: argparse.ArgumentParser) -> None:
         "--data",
         type=Path,
         metavar="PTD",
-        help="data file of a program (default: NAME.ptd in its folder, if it is there)",
+        help=f"data file of a program (default: NAME{DATA.suffix} in its folder, if it is there)",
     )
 
 
@@ -46,7 +42,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         **file.description.as_dict(),
         "vela": file.vela_version,
         **(_load_program(file) if file.is_program else {}),
-        "debug_table": [asdict(entry) for entry in Names(args.model).entries],
+        "debug_table": [asdict(entry) for entry in Names(file).entries],
     }
 
 
@@ -124,7 +120,7 @@ def _render_program(data: dict[str, Any]) -> list[str]:
         lines.append(f"missing    {', '.join(data['missing'])}: the firmware has no such operator")
     if data["external"]:
         lines.append(
-            f"external   not found: {', '.join(data['external'])}; name the .ptd by --data"
+            f"external   not found: {', '.join(data['external'])}; name the {DATA.suffix} by --data"
         )
     if data.get("refused"):
         lines.append(f"refused    {data['refused']}")

@@ -11,7 +11,7 @@ import numpy as np
 from .. import arrays, boards, coherence, qemu, vela, verification
 from ..arrays import Array, Feed
 from ..errors import InputError, MismatchError, UsageError
-from ..model import Case, ModelFile, Tensor, differing, reading
+from ..model import RUNNABLE, Case, ModelFile, Tensor, differing, reading
 from ..runner import open_runner
 from ..ui import Ui
 from .inspect import add_data_option
@@ -27,7 +27,7 @@ array of the first input. Without --input the inputs are random, from --seed: a 
     ethosu run kws_vela.tflite --on qemu --input in.npz --output out.npz --reference kws.tflite
     ethosu run kws_vela.tflite --reference kws.tflite
 
-A bundled program (.bpte) holds inputs and expected outputs: without --input these cases are run and
+A bundled program holds inputs and expected outputs: without --input these cases are run and
 compared, integers bit by bit, floats as ExecuTorch compares them (1e-5 of the value, and 1e-8).
 
     ethosu run kws.bpte --on qemu
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
-    parser.add_argument("model", type=Path, help="what `ethosu compile` made, a .pte or .bpte")
+    parser.add_argument("model", type=Path, help=RUNNABLE)
     add_data_option(parser)
     parser.add_argument(
         "--on",
@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--input",
         type=Path,
         metavar="NPZ",
-        help="input arrays (default: the cases of a .bpte, else random values)",
+        help="input arrays (default: the cases of a bundled program, else random values)",
     )
     parser.add_argument("--seed", type=int, default=0, help="of random inputs (default: 0)")
     parser.add_argument("--output", type=Path, metavar="NPZ", help="where the output arrays go")
