@@ -315,9 +315,10 @@ mp_obj_t model_describe(model_obj_t *self, qstr name)
         return load_constants(self);
     case MP_QSTR__facts:
         return load_facts(self);
-    case MP_QSTR__file:
-        return tensor_view(self, ethosu_model_file(self->model), self->file_size,
-                           ETHOSU_TYPE_UINT8);
+    case MP_QSTR__is_bundle:
+        return mp_obj_new_bool(
+            ethosu_file_kind_of(ethosu_model_file(self->model), self->file_size)->number ==
+            ETHOSU_FILE_BUNDLE);
     default:
         return MP_OBJ_NULL;
     }

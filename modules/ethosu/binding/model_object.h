@@ -28,7 +28,7 @@ typedef struct model_obj {
     uint32_t arena_span; /**< bytes from the start of its block to the arena's end */
     mp_obj_t tensors[2]; /**< tuples of inputs and outputs; MP_OBJ_NULL: not made yet */
     mp_obj_t postprocess;
-    const struct source *data; /**< what a program keeps in another file (.ptd); or NULL */
+    const struct source *data; /**< what a program keeps in another file; or NULL */
     uint32_t file_size;        /**< bytes */
     bool file_copied;          /**< the file was read into RAM */
     bool file_may_change;      /**< Python can write to the file, or to the data */

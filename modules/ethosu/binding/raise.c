@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#include "../runtime/error.h"
 #include "ethosu_ext.h"
 #include "py/cstack.h"
 #include "py/mperrno.h"
@@ -57,19 +56,15 @@ _Noreturn void binding_raise_inference(const struct ethosu_model *model, int sta
     if (fault->code == ETHOSU_EXT_E_NOT_STARTED || fault->code == ETHOSU_EXT_E_CANCELLED) {
         binding_raise_cancelled(); // a callback cancelled it
     }
-    uint32_t length;
-    const char *name = NULL;
     if (fault->code == ETHOSU_EXT_E_NPU_FAULT || fault->code == ETHOSU_EXT_E_TIMEOUT) {
-        name = ethosu_model_operator_at(model, fault->qread, &length);
+        char text[160];
+        struct ethosu_model_error named;
+        ethosu_ext_describe(fault, text, sizeof text);
+        if (ethosu_model_name_operator(model, fault->qread, text, &named)) {
+            binding_raise_os_error(ethosu_ext_errno(fault->code), "%s", named.text);
+        }
     }
-    if (name == NULL) {
-        binding_raise_fault(fault);
-    }
-    char text[160];
-    struct ethosu_model_error named;
-    ethosu_ext_describe(fault, text, sizeof text);
-    error_set(&named, 0, "%s; operator %.*s", text, (int)length, name);
-    binding_raise_os_error(ethosu_ext_errno(fault->code), "%s", named.text);
+    binding_raise_fault(fault);
 }
 
 _Noreturn void binding_raise_model(int status, const struct ethosu_model_error *error)
