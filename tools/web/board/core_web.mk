@@ -32,8 +32,7 @@ WASM_OPT_FLAGS = $(addprefix --enable-,simd exception-handling bulk-memory sign-
 
 LDFLAGS = $(WASM_FLAGS) -O2 --profiling-funcs -s STANDALONE_WASM -s INITIAL_MEMORY=134217728 --no-entry \
 	-s ERROR_ON_UNDEFINED_SYMBOLS=0 -s WARN_ON_UNDEFINED_SYMBOLS=0 -Wl,--wrap=nlr_jump \
-	$(foreach area,_gc_heap _romfs _ramdisk,-Wl,--export=$(area)_start -Wl,--export=$(area)_end) \
-	-Wl,--export=ethosu_model_kernels
+	$(foreach area,_gc_heap _romfs _ramdisk,-Wl,--export=$(area)_start -Wl,--export=$(area)_end)
 
 .SECONDEXPANSION:
 $(OUT)/linked.wasm: $$(OBJ) $$(CORE_OBJ)
