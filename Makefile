@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: MIT
-# The few commands of this project; `make help` lists them.
+# The commands of this project; `make help` lists them.
 
 BOARD ?= $(BOARD_DEFAULT)
-# Which Python makes .venv (CPython 3.11 or 3.12); empty: the first right one that is found.
+# Python for .venv (CPython 3.11 or 3.12); if empty, the first suitable one that is found.
 PYTHON ?=
-# DEBIAN=no leaves the installation of Debian packages to you.
+# DEBIAN=no does not install Debian packages.
 DEBIAN ?= yes
-# V=1 shows each command of the builds.
+# V=1 prints the commands of the builds.
 V ?=
-# How many processors builds and tests use.
+# Number of processors for builds and tests.
 JOBS ?= $(shell nproc)
 # More arguments for pytest: make test TESTS="host_tests/modules/ethosu/driver -x"
 TESTS ?=
 
-# `make test-AREA` tests one area. AREA : what make builds first : folders of host_tests.
+# `make test-AREA` tests one area. AREA : prerequisites to build : folders of host_tests.
 AREAS := \
     accel:sim:modules/ethosu/accel \
     binding:firmware+plugin:modules/ethosu/binding \
@@ -30,8 +30,8 @@ AREAS := \
     tree:setup:tree \
 
 # `make campaign-X` tries hostile inputs and faults, `make nightly` runs them all.
-# X : what make builds first : RUNS of a night. What is for 32 or 64 bits only, or has sanitizers,
-# a campaign builds itself.
+# X : prerequisites to build : RUNS per night. A campaign builds its own variants for 32 or 64 bits
+# and with sanitizers.
 CAMPAIGNS := \
     streams:sim:10000000 \
     models:sim:5000000 \
@@ -75,23 +75,24 @@ DEBIAN_PACKAGES := \
     xz-utils \
     $(if $(filter x86_64,$(shell uname -m)),g++-multilib)
 
-# command:package, for the page; a node that is no Debian package brings its own npm.
+# command:package, for the page; a node that is not from Debian includes npm.
 WEB_PACKAGES := emcc:emscripten node:nodejs npm:npm chromium:chromium
 
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 
-# A make that was started without -j has its sub-makes use all processors.
+# Without -j, sub-makes use all processors.
 PARALLEL = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
 SUBMAKE = +$(MAKE) --no-print-directory $(PARALLEL) $(if $(V),,--silent)
-# $(call progress,PART): what a long build prints becomes a count on one line.
+# $(call progress,PART): replace the output of a long build by a counter on one line.
 progress = $(if $(V),,| tools/setup/progress.sh "$(1)")
 
-# What hangs for half an hour ends, and says where. That is a net for what has no end: a test that
-# waits for a board has a time-out of its own, which counts what the board did.
+# A test that hangs for half an hour is killed with a traceback. This is only a safety net: tests
+# that wait for a board have a time-out that measures the board's progress.
 HANGS := -o faulthandler_timeout=1800 -o faulthandler_exit_on_timeout=true
-# A worker that has nothing left takes tests over from another.
-PYTEST = $(BIN)/pytest -n $(JOBS) --dist worksteal --cpu $(HANGS)
+# An idle worker takes over tests from another one. There is one more worker than processors,
+# because many tests wait for a board that is idle itself.
+PYTEST = $(BIN)/pytest -n $(shell expr $(JOBS) + 1) --dist worksteal --cpu $(HANGS)
 QUICK := -m "not slow and not page"
 
 # $(call field,NUMBER,ROW) of a table.
@@ -101,19 +102,19 @@ BOARD_ROWS := $(shell python3 firmware/board.py list)
 BOARD_DEFAULT := $(call field,1,$(firstword $(BOARD_ROWS)))
 boards_with = $(foreach row,$(BOARD_ROWS),$(if $(findstring $(1),$(call field,2,$(row))),$(call field,1,$(row))))
 BOARDS := $(foreach row,$(BOARD_ROWS),$(call field,1,$(row)))
-# Those that are chips: there is a way to flash them.
+# Boards with a chip, which can be flashed.
 CHIPS := $(call boards_with,flash)
 EMULATED := $(call boards_with,qemu)
 AREA_NAMES := $(foreach row,$(AREAS),$(call field,1,$(row)))
 CAMPAIGN_NAMES := $(foreach row,$(CAMPAIGNS),$(call field,1,$(row)))
 
-# Steps announce themselves on one line; what they run prints below it.
+# Each step prints a heading; output of its commands follows below.
 say = @printf '\033[1m==> %s\033[0m\n' "$(1)"
-# $(call or_say,SENTENCE): ends a recipe line, so that a failure says how to fix it.
+# $(call or_say,SENTENCE): at the end of a recipe line, explains how to fix a failure.
 or_say = || { echo "error: $(1)" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help examples web page serve wheel wheel-aarch64 native kernel-sizes litert-newest setup build parts sim library-binding sim-host accel plugin firmware \
+.PHONY: help examples web page serve wheel wheel-aarch64 native kernel-sizes setup build parts sim library-binding sim-host accel plugin firmware \
     sim-variants sim-host-variants fuzzers firmware-variants board-images chip-images release \
     docs demo test test-all test-web sweeps test-linux tutorial nightly mutations graphs fuzz coverage lint format clean distclean lock $(AREA_NAMES:%=test-%) \
     boards-table $(EMULATED:%=suite-%) \
@@ -124,14 +125,14 @@ help: ## List these targets
 	@echo
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 	@echo "  make test-AREA    Test one area: $(AREA_NAMES)"
-	@echo "  make suite-BOARD  Run all tests of a board on an emulated one: $(EMULATED)"
-	@echo "  make campaign-X   Try hostile inputs and faults, RUNS of them from SEED: $(CAMPAIGN_NAMES)"
+	@echo "  make suite-BOARD  Run all tests that need a board on this emulated one: $(EMULATED)"
+	@echo "  make campaign-X   Try RUNS hostile inputs or faults, starting at SEED: $(CAMPAIGN_NAMES)"
 	@echo
-	@echo "Start with \`make demo\`. All that is made lies in $(BUILD)/ and $(VENV)/."
+	@echo "Start with \`make demo\`. All output goes to $(BUILD)/ and $(VENV)/."
 
 # --- Set-up ------------------------------------------------------------------
 
-setup: $(BIN)/ethosu ## Install what is missing: Debian packages, Python environment
+setup: $(BIN)/ethosu ## Install missing Debian packages and the Python environment
 
 $(STAMPS)/debian: Makefile tools/setup/debian.sh
 	$(call say,Debian packages)
@@ -156,19 +157,19 @@ $(BIN)/ethosu: requirements.lock pyproject.toml tools/setup/venv.sh | $(STAMPS)/
 
 # --- Parts -------------------------------------------------------------------
 
-# The simulator needs no Python environment: it is built while that is installed.
-build: $(STAMPS)/debian ## Build all: simulator, QEMU plugin, firmware
+# The simulator needs no Python environment, so it is built while that is installed.
+build: $(STAMPS)/debian ## Build simulator, QEMU plugin and firmware
 	@$(SUBMAKE) parts
 
 parts: setup sim-host plugin firmware
 
-# First, since the two below would build it at the same time.
+# First, because the two below would otherwise build it at the same time.
 sim: $(STAMPS)/debian ## Build the simulator of the NPU
 	$(call say,simulator)
 	@$(SUBMAKE) -C tools/npu_sim all shared $(call progress,simulator) \
-	    $(call or_say,the simulator did not build; the compiler's lines above say where.)
+	    $(call or_say,building the simulator failed; see the compiler output above.)
 
-# What the tools know of the library: made from its headers.
+# The tools' binding of the library, generated from its headers.
 LIBRARY_BINDING := $(BUILD)/library/ethosu_library.py
 LIBRARY_HEADERS := $(wildcard modules/ethosu/driver/include/*.h modules/ethosu/driver/*.h \
     modules/ethosu/runtime/*.h modules/ethosu/runtime/describe/*.h modules/ethosu/audio/*.h \
@@ -182,25 +183,25 @@ $(LIBRARY_BINDING): tools/setup/library_binding.py $(LIBRARY_HEADERS) | setup
 sim-host: sim $(LIBRARY_BINDING) ## Build driver and runtime with the simulator for this machine
 	$(call say,simulator with driver and runtime)
 	@$(SUBMAKE) -C tools/sim_host $(call progress,driver and runtime) \
-	    $(call or_say,driver and runtime did not build with the simulator; the compiler's lines above say where.)
+	    $(call or_say,building driver and runtime with the simulator failed; see the compiler output above.)
 
-accel: $(STAMPS)/debian $(LIBRARY_BINDING) ## Build driver and runtime for an NPU behind Linux's driver (on that board)
+accel: $(STAMPS)/debian $(LIBRARY_BINDING) ## Build driver and runtime for NPUs under Linux (run it on that board)
 	$(call say,driver and runtime for /dev/accel)
 	@$(SUBMAKE) -C modules/ethosu/accel $(call progress,driver and runtime) \
-	    $(call or_say,driver and runtime did not build; the compiler's lines above say where.)
+	    $(call or_say,building driver and runtime failed; see the compiler output above.)
 
 plugin: sim ## Build the NPU plugin for QEMU
 	$(call say,QEMU plugin)
 	@$(SUBMAKE) -C tools/qemu_plugin $(call progress,QEMU plugin) \
-	    $(call or_say,the QEMU plugin did not build; the compiler's lines above say where.)
+	    $(call or_say,building the QEMU plugin failed; see the compiler output above.)
 
 firmware: setup ## Build the firmware for BOARD (default: an emulated MPS3)
 	$(call say,firmware for $(BOARD))
 	@$(SUBMAKE) -C firmware BOARD=$(BOARD) $(call progress,firmware for $(BOARD)) \
-	    $(call or_say,the firmware for $(BOARD) did not build; the lines above say where.)
+	    $(call or_say,building the firmware for $(BOARD) failed; see the output above.)
 
-# What only tests use: the simulator with sanitizers and with fewer fast ways, driver and runtime
-# with sanitizers, fuzzers, firmware without the emulator.
+# Only for tests: the simulator with sanitizers and with fewer fast paths, driver and runtime with
+# sanitizers, fuzzers, firmware without the emulator.
 sim-variants: sim
 	@$(SUBMAKE) -C tools/npu_sim sanitize avx2 plain
 
@@ -214,38 +215,28 @@ sim-host-variants: sim-host
 fuzzers: $(STAMPS)/debian
 	@$(SUBMAKE) -C tools/npu_sim/fuzz
 
-# After the firmware, whose objects these share.
+# After the firmware, because they share its objects.
 firmware-variants: firmware
 	@$(SUBMAKE) -C firmware BOARD_EMULATOR=no $(call progress,firmware without the emulator)
 	@$(SUBMAKE) -C firmware BOARD=TEMPLATE BOARD_DIR=template BOARD_EMULATOR=no $(call progress,firmware for TEMPLATE)
 
-# The second opinion of host_tests/generator; its fixture asks for it.
-litert-newest: $(BUILD)/litert_newest/ready
-
-$(BUILD)/litert_newest/ready: tools/setup/litert_newest.lock | setup
-	$(call say,newest LiteRT)
-	@$(BIN)/python -m venv --clear $(@D)
-	@$(@D)/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r $< \
-	    $(call or_say,the newest LiteRT could not be installed; check the network and try again.)
-	@touch $@
-
 native: setup ## Build the module as a native .mpy, for firmware that lacks it
 	$(call say,native module)
 	@$(SUBMAKE) -C modules/ethosu/natmod $(call progress,native module) \
-	    $(call or_say,the native module did not build; the lines above say where.)
+	    $(call or_say,building the native module failed; see the output above.)
 
-kernel-sizes: setup ## Print how many bytes each CPU kernel adds to a firmware
+kernel-sizes: setup ## Print the bytes that each CPU kernel adds to the firmware
 	@modules/ethosu/runtime/kernels/sizes.sh $(BUILD)/kernel_sizes
 
-# For what runs on each board: their images.
+# Images of all boards.
 board-images: firmware
 	@$(foreach board,$(filter-out $(BOARD),$(BOARDS)),$(MAKE) --no-print-directory firmware BOARD=$(board) &&) true
 
-# What is released for chips: an image that does not look for the emulator.
+# Released images for chips, which do not look for the emulator.
 chip-images: setup
 	@$(foreach board,$(CHIPS),$(MAKE) --no-print-directory firmware BOARD=$(board) BOARD_EMULATOR=no &&) true
 
-# The examples with the models that they load, as a folder for /rom.
+# The examples and their models, as a folder for /rom.
 examples: $(STAMPS)/examples
 
 $(STAMPS)/examples: $(wildcard modules/ethosu/examples/*.py) tools/ethosu_tools/make_model.py | sim-host
@@ -258,22 +249,22 @@ $(STAMPS)/examples: $(wildcard modules/ethosu/examples/*.py) tools/ethosu_tools/
 	done && $(abspath $(BIN))/ethosu compile models/small_cnn.tflite -o proven.tflite --selftest --quiet >/dev/null
 	@rm -r $(BUILD)/examples/models && touch $@
 
-web: setup $(STAMPS)/debian-web ## Make the page with a board and Vela in it, as static files in build/web
+web: setup $(STAMPS)/debian-web ## Build the web page with a board and Vela, as static files in build/web
 	$(call say,page)
 	@$(SUBMAKE) -C tools/web $(call progress,page) \
-	    $(call or_say,the page could not be built; the lines above say why.)
+	    $(call or_say,building the page failed; see the output above.)
 
 # For tests: Vela as WebAssembly takes longer than the rest, so only `make web` builds it.
 page: setup $(STAMPS)/debian-web
 	$(call say,page without Vela)
 	@$(SUBMAKE) -C tools/web page $(call progress,page) \
-	    $(call or_say,the page could not be built; the lines above say why.)
+	    $(call or_say,building the page failed; see the output above.)
 
 serve: ## Serve the page of `make web` at http://localhost:PORT (default 8000)
-	@[ -e $(BUILD)/web/index.html ] $(call or_say,the page is not there; build it with: make web)
+	@[ -e $(BUILD)/web/index.html ] $(call or_say,the page is not built yet; run: make web)
 	@$(BIN)/python -m http.server --bind 127.0.0.1 --directory $(BUILD)/web $(or $(PORT),8000)
 
-wheel: build accel board-images examples ## Make the wheel of the tools, with all that they need, in build/wheel
+wheel: build accel board-images examples ## Build the self-contained wheel of the tools in build/wheel
 	$(call say,wheel)
 	@$(BIN)/python tools/setup/wheel.py $(BUILD)/wheel
 
@@ -283,28 +274,28 @@ OF_AARCH64 = CC=$(CROSS)gcc AR=$(CROSS)ar BUILD=$(abspath $(BUILD)/aarch64)
 
 wheel-aarch64: setup board-images examples
 	@command -v $(CROSS)gcc >/dev/null \
-	    $(call or_say,there is no $(CROSS)gcc; run: apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross)
+	    $(call or_say,$(CROSS)gcc not found; run: apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross)
 	$(call say,wheel for aarch64)
 	@$(SUBMAKE) -C tools/sim_host $(OF_AARCH64)/sim_host SIM=$(abspath $(BUILD)/aarch64/npu_sim)
 	@$(SUBMAKE) -C tools/qemu_plugin $(OF_AARCH64)/qemu_plugin SIM_BUILD=$(abspath $(BUILD)/aarch64/npu_sim)
 	@$(SUBMAKE) -C modules/ethosu/accel $(OF_AARCH64)/accel
 	@$(BIN)/python tools/setup/wheel.py $(BUILD)/wheel aarch64
 
-# Images of all boards, the wheel of the tools, what was tested with what, checksums.
-release: wheel chip-images ## Make images of all boards, wheel and checksums in build/release
+# Images of all boards, the wheel of the tools, a report of the tests, checksums.
+release: wheel chip-images ## Build images of all boards, wheel and checksums in build/release
 	$(call say,tests of each board)
 	@rm -rf $(BUILD)/release && mkdir -p $(BUILD)/release $(BUILD)/wheel
 	@$(BIN)/pytest -q --junitxml=$(BUILD)/wheel/tests.xml host_tests/boards/test_every_board.py \
 	    host_tests/boards/test_released_images.py \
-	    $(call or_say,a board failed its tests: no release was made.)
+	    $(call or_say,a board failed its tests, so no release was built.)
 	$(call say,release)
 	@cp $(BUILD)/wheel/*.whl $(BUILD)/release
 	@$(BIN)/python tools/setup/release.py $(BUILD)/wheel/tests.xml $(BUILD)/release
 
 # --- Use ---------------------------------------------------------------------
 
-# With the board of the page, if that was built: then blocks of Python have a "Run".
-docs: setup ## Build the book in build/docs; after `make web` its Python runs in the book
+# If the page is built, its board is included, and blocks of Python get a "Run" button.
+docs: setup ## Build the docs in build/docs; after `make web` the examples can be run in the page
 	$(call say,docs)
 	@rm -rf $(BUILD)/book $(BUILD)/docs
 	@$(BIN)/python tools/setup/book.py $(BUILD)/book
@@ -319,21 +310,21 @@ demo: build ## Speak a wake word to an emulated board
 
 TESTED := parts sim-variants sim-host-variants fuzzers firmware-variants board-images accel examples
 
-test: $(STAMPS)/debian ## Run the tests without the larger sweeps and those of the page
+test: $(STAMPS)/debian ## Run all tests except the larger sweeps and those of the web page
 	@$(SUBMAKE) $(TESTED)
 	$(call say,tests)
 	@$(PYTEST) $(QUICK) $(TESTS)
 
-test-web: build page ## Run the tests of the page, in a browser
+test-web: build page ## Run the tests of the web page, in a browser
 	$(call say,tests of the page)
 	@$(PYTEST) -m "page and not slow" $(TESTS)
 
-sweeps: build ## Run the larger sweeps, which `make test` leaves out
+sweeps: build ## Run the larger sweeps, which `make test` omits
 	@$(SUBMAKE) $(TESTED) web
 	$(call say,larger sweeps)
 	@$(PYTEST) -m slow $(TESTS)
 
-test-all: build ## Run all tests, larger sweeps too
+test-all: build ## Run all tests, including the larger sweeps
 	@$(SUBMAKE) $(TESTED) web
 	$(call say,all tests)
 	@$(PYTEST) $(TESTS)
@@ -345,7 +336,7 @@ test-$(call field,1,$(1)): setup
 endef
 $(foreach row,$(AREAS),$(eval $(call area_rule,$(row))))
 
-# All tests that take a board, on each QEMU; what came of it goes to $(BUILD)/suites.
+# All tests that need a board, on each QEMU; the results go to $(BUILD)/suites.
 define suite_rule
 suite-$(1): setup
 	@$$(SUBMAKE) board-images plugin
@@ -357,23 +348,23 @@ suite-$(1): setup
 endef
 $(foreach board,$(EMULATED),$(eval $(call suite_rule,$(board))))
 
-boards-table: setup ## Print what the tests of each board came to, its image's size and its lines
+boards-table: setup ## Print test results, image size and line count for each board
 	@PYTHONPATH=. $(BIN)/python tools/setup/boards_table.py $(BUILD)/suites
 
 test-linux: plugin ## Boot Debian's kernel, whose own driver runs models on the emulated NPU
 	$(call say,Linux)
 	@$(PYTEST) host_tests/linux $(TESTS)
 
-# One seed for all: with the same SEED each goes on where it was stopped, or is done. One that finds
-# something does not end the others.
+# One seed for all: with the same SEED, each resumes where it was stopped. A finding does not stop
+# the others.
 nightly: setup ## Run sweeps, graphs, fuzz, Linux, all campaigns, the tests of each board: 1.3*10^8 inputs
-	$(call say,seed $(NIGHT); make nightly SEED=$(NIGHT) goes on when this is stopped)
+	$(call say,seed $(NIGHT); to resume: make nightly SEED=$(NIGHT))
 	@$(SUBMAKE) $(sort board-images $(foreach row,$(CAMPAIGNS),$(call field,2,$(row))))
 	@+$(MAKE) --no-print-directory --silent --keep-going $(PARALLEL) SEED=$(NIGHT) \
 	    sweeps test-linux tutorial graphs fuzz $(CAMPAIGN_NAMES:%=campaign-%) $(EMULATED:%=suite-%) \
-	    $(call or_say,something was found; the lines above say what and how to repeat it.)
+	    $(call or_say,there are findings; the lines above explain how to reproduce them.)
 
-# In a clone, since sources change; what is built here is copied, so that a mutant compiles only its own file.
+# In a clone, because sources are changed; build output is copied, so that a mutant compiles only its own file.
 mutations: setup ## Seed COUNT faults (default 300) into a clone of the tree: which do the tests find?
 	@$(SUBMAKE) build $(TESTED)
 	@$(BIN)/pip install --quiet universalmutator==1.14.1
@@ -408,30 +399,30 @@ campaign-$(call field,1,$(1)): setup
 endef
 $(foreach row,$(CAMPAIGNS),$(eval $(call campaign_rule,$(row))))
 
-coverage: setup ## Print which lines of the NPU simulator the tests reach
+coverage: setup ## Print the lines of the NPU simulator that the tests cover
 	$(call say,line coverage of the NPU simulator)
 	@+$(MAKE) --no-print-directory -C tools/npu_sim -f coverage.mk
 
 lint: setup ## Check the style of Python and C sources
 	$(call say,lint)
-	@$(BIN)/ruff check . $(call or_say,ruff found faults; make format fixes the simple ones.)
-	@$(BIN)/ruff format --check . $(call or_say,Python sources are not in form; run: make format)
-	@$(BIN)/mypy $(call or_say,mypy found faults in the types of tools/ethosu_tools.)
+	@$(BIN)/ruff check . $(call or_say,ruff found problems; make format fixes the simple ones.)
+	@$(BIN)/ruff format --check . $(call or_say,Python sources are not formatted; run: make format)
+	@$(BIN)/mypy $(call or_say,mypy found type errors in tools/ethosu_tools.)
 	@git ls-files '*.c' '*.h' | xargs $(BIN)/clang-format --dry-run --Werror \
-	    $(call or_say,C sources are not in form; run: make format)
+	    $(call or_say,C sources are not formatted; run: make format)
 
-format: setup ## Bring Python and C sources into form
+format: setup ## Format Python and C sources
 	$(call say,format)
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
 	@git ls-files '*.c' '*.h' | xargs $(BIN)/clang-format -i
 
-lock: setup ## Renew requirements.lock from pyproject.toml
+lock: setup ## Update requirements.lock from pyproject.toml
 	$(call say,requirements.lock)
 	@tools/setup/lock.sh
 
-clean: ## Remove what was built; keep .venv and the source of MicroPython
+clean: ## Remove build output; keep .venv and the source of MicroPython
 	@if [ -d $(BUILD) ]; then \
 	    find $(BUILD) -mindepth 1 -maxdepth 1 ! -name micropython -exec rm -rf {} +; fi
 
-distclean: ## Remove all that make made
+distclean: ## Remove everything that make created
 	@rm -rf $(BUILD) $(VENV) tools/*.egg-info

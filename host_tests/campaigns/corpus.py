@@ -114,7 +114,8 @@ def _add_planned(folder: Path) -> None:
 
 def _add_source(folder: Path, name: str, model: bytes) -> None:
     """A model with labels, stored and deflated, and what Vela says of its compilation."""
-    told = model_metadata.Told([f"label {index}" for index in range(50)], (127.5,), (60, 61, 62.5))
+    labels = [f"label {index}" for index in range(50)]
+    told = model_metadata.ModelMetadata(labels, (127.5,), (60, 61, 62.5))
     data = model_metadata.write(model, told, 1, 1)
     packed = io.BytesIO(data)
     with zipfile.ZipFile(packed, "a", zipfile.ZIP_DEFLATED) as archive:

@@ -40,7 +40,7 @@ class Value:
         return int(np.prod(self.shape))
 
 
-def _limits(dtype: str) -> tuple[int, int]:
+def limits(dtype: str) -> tuple[int, int]:
     """Smallest and largest number that is drawn of a type."""
     if dtype in ("bool", "int32", "int64"):
         return (0, 1) if dtype == "bool" else (-1000, 1000)
@@ -131,7 +131,7 @@ class Builder:
         index = self.graph.tensor(
             name, shape, dtype, None if dtype == "bool" else scale, zero_point
         )
-        low, high = _limits(dtype)
+        low, high = limits(dtype)
         return Value(index, shape, dtype, scale, zero_point, low, high)
 
     def variable(self, shape: Sequence[int], dtype: str, scale: float, zero_point: int) -> Value:
@@ -167,7 +167,7 @@ class Builder:
 
     def random_data(self, shape: Sequence[int], dtype: str) -> np.ndarray:
         """Random values of a type."""
-        low, high = _limits(dtype)
+        low, high = limits(dtype)
         return self.draws.rng().integers(low, high, tuple(shape), dtype, endpoint=True)
 
     def random_constant(

@@ -2,8 +2,8 @@
 """Models and NPUs: the MicroPython module for Arm Ethos-U.
 
 A buffer is any object with the buffer protocol: bytes, bytearray, array, memoryview, an open file
-of a ROM file system, a ulab array. Raw values are what the model computes with, mostly int8; real
-values are what they stand for: real = (raw - zero_point) * scale.
+of a ROM file system, a ulab array. Raw values are the numbers that the model computes with, mostly
+int8. They represent real values: real = (raw - zero_point) * scale.
 """
 
 from array import array
@@ -24,19 +24,19 @@ PMU_CYCLE: int
 PMU_NPU_IDLE: int
 """Cycles in which the NPU was idle."""
 PMU_NPU_ACTIVE: int
-"""Cycles in which the NPU worked."""
+"""Cycles in which the NPU was active."""
 PMU_MAC_ACTIVE: int
-"""Cycles in which the MAC unit worked."""
+"""Cycles in which the MAC unit was active."""
 PMU_MAC_STALLED_BY_ACC: int
 """Cycles in which the MAC unit waited for the accumulators."""
 PMU_MAC_STALLED_BY_IB: int
 """Cycles in which the MAC unit waited for the input buffer."""
 PMU_AO_ACTIVE: int
-"""Cycles in which the output unit worked."""
+"""Cycles in which the output unit was active."""
 PMU_AO_STALLED_BY_OB: int
 """Cycles in which the output unit waited for the output buffer."""
 PMU_WD_ACTIVE: int
-"""Cycles in which the weight decoder worked."""
+"""Cycles in which the weight decoder was active."""
 PMU_WD_STALLED: int
 """Cycles in which the weight decoder waited."""
 PMU_AXI0_RD_DATA_BEAT_RECEIVED: int
@@ -47,61 +47,63 @@ PMU_AXI1_RD_DATA_BEAT_RECEIVED: int
 """Beats read through port 1: mostly weights and commands."""
 
 def buffer(size: int, /) -> memoryview:
-    """Zeroed memory for base pointers or an arena: aligned, on cache lines of its own.
+    """Return zeroed memory for base pointers or an arena, which shares no cache line.
 
-    `size`: bytes. ValueError: it is negative. MemoryError: the heap has no such block.
+    `size` is in bytes. Raises ValueError if it is negative, and MemoryError if the heap has no
+    free block of this size.
     """
 
 def npus() -> list[str]:
-    """Configs of the board's NPUs, such as "ethos-u55-128"; the position is the NPU's index."""
+    """Return the configs of the board's NPUs, such as "ethos-u55-128", in the order of indices."""
 
 def reserve(*, timeout_ms: int = -1, npu: int | str | None = None, powered: bool = False) -> NPU:
-    """Reserve an NPU, by index or config; wait until it is free.
+    """Reserve an NPU, by index or config; waits until it is free.
 
-    `timeout_ms`: -1 waits without end, 0 does not wait (OSError EBUSY), else OSError ETIMEDOUT.
-    `powered` keeps clock and power on until release(): inferences start faster, energy is lost.
-    OSError ENODEV: there is no such NPU.
+    `timeout_ms`: -1 waits indefinitely, 0 does not wait (OSError EBUSY); other values raise OSError
+    ETIMEDOUT when they expire. `powered` keeps clock and power on until release(), so that
+    inferences start faster but use more energy. Raises OSError ENODEV if the NPU does not exist.
     """
 
 class Model:
-    """A loaded model, which `ethosu compile` made."""
+    """A loaded model: a .tflite file compiled by `ethosu compile`, or an ExecuTorch program."""
 
     input_shape: tuple[tuple[int, ...], ...]
-    """One entry per input, as in all attributes of this kind."""
+    """Shapes; this and the following tuples have one entry per input."""
     input_dtype: tuple[str, ...]
     """Typecodes of `array`: "b" is int8."""
     input_scale: tuple[float, ...]
-    """Quantisation step; 0.0: not quantised."""
+    """Quantisation steps; 0.0 if not quantised."""
     input_zero_point: tuple[int, ...]
-    """The raw value of 0."""
+    """The raw values that represent 0."""
     output_shape: tuple[tuple[int, ...], ...]
-    """One entry per output."""
+    """Shapes; this and the following tuples have one entry per output."""
     output_dtype: tuple[str, ...]
     """Typecodes of `array`."""
     output_scale: tuple[float, ...]
-    """Quantisation step; 0.0: not quantised."""
+    """Quantisation steps; 0.0 if not quantised."""
     output_zero_point: tuple[int, ...]
-    """The raw value of 0."""
+    """The raw values that represent 0."""
     inputs: tuple[Tensor, ...]
-    """The input tensors, made once; `inputs[0].data` is the memory that the NPU reads."""
+    """The input tensors; `inputs[0].data` is the memory that the NPU reads."""
     outputs: tuple[Tensor, ...]
-    """The output tensors, made once."""
+    """The output tensors."""
     tensors: tuple[Tensor, ...]
-    """All tensors of the graph; each access makes a new tuple."""
+    """All tensors of the graph; each access creates a new tuple."""
     methods: tuple[str, ...]
-    """Of a program: names of the methods that can be loaded."""
+    """Programs only: names of the methods that can be loaded."""
     constants: dict[str, Any]
-    """Of a program: what its constant methods return, by name: a number, a str, a memoryview of a
-    tensor, or a tuple of several."""
+    """Programs only: results of the constant methods, by name. A result is a number, a str, a
+    memoryview of a tensor, or a tuple of these."""
     len: int
-    """Bytes of the file."""
+    """Size of the file in bytes."""
     ram: int
-    """Bytes of RAM: arena and plan."""
+    """RAM in bytes, for arena and plan."""
     labels: list[str] | None
-    """Labels of the first output that has some in the TFLite metadata, or what the program's
-    constant get_labels says; None: there are none. Read anew at each use."""
+    """Labels of the first output that has labels in the TFLite metadata, or the result of the
+    program's constant method get_labels; None if there are no labels. Read from the file at each
+    access."""
     npu: int
-    """Index of the NPU that it runs on."""
+    """Index of the NPU that runs the model."""
     postprocess: _Post | None
     """Called by predict() with the model, inputs and outputs; may be assigned."""
 
@@ -120,19 +122,21 @@ class Model:
     ) -> None:
         """Load a model from a path or a buffer: a .tflite, or an ExecuTorch program (.pte, .bpte).
 
-        Arrays of a program have the shape in which its bytes lie: NHWC for channels_last. Integer
-        ends have the scales that its first and last call tell, or its methods input0_scale and so
-        on, else 0.0. `method`: of a program, "forward" when not given. `data`: a path or buffer of
-        the data file (.ptd) that the program names; when not given, "x.ptd" next to the path
-        "x.pte" or "x.bpte" is it, if it is there.
+        Arrays of a program have the shape of their memory layout: NHWC for channels_last. The
+        scales of integer inputs and outputs come from the program's first and last call, or from
+        its methods input0_scale and so on; otherwise they are 0.0. `method` selects the method of a
+        program (default: "forward"). `data` is the path or a buffer of the program's data file
+        (.ptd); by default "x.ptd" is used, if it exists, next to the path "x.pte" or "x.bpte".
 
-        `npu`: an index, a config, or a handle of reserve(); None: the NPU that the model was
-        compiled for. `arena`: memory to use instead of a new block of the heap. The model keeps the
-        memory of arena and source: a bytearray that is resized later moves to other memory.
-        `verify=False`: the command stream is not checked. `timeout_ms`: of each inference, -1 for
-        none. `real`: predict() returns real values. ValueError: the model is malformed, or can't
-        run here. OSError EFAULT: the arena is in memory that the NPU can't reach. OSError EBUSY: a
-        model that shares the arena runs, or is being loaded, or a running payload uses it.
+        `npu` is an index, a config, or a handle from reserve(); None selects the NPU that the model
+        was compiled for. `arena` is memory to use instead of a new block of the heap. The model
+        keeps the memory of arena and source: a bytearray that is resized later moves to other
+        memory. `verify=False` does not verify the command stream. `timeout_ms` limits each
+        inference, -1 for no limit. With `real`, predict() returns real values.
+
+        Raises ValueError if the model is malformed or can't run here, OSError EFAULT if the NPU
+        cannot access the arena, and OSError EBUSY if a model that shares the arena is running or
+        being loaded, or a running payload uses the arena.
         """
 
     def __enter__(self) -> Self:
@@ -155,10 +159,10 @@ class Model:
     ) -> Any:
         """Run once; returns a list with a new array for each output.
 
-        An input is a buffer of raw values (typecode of the tensor, or a bytearray), or real
-        values (an array of floats, a list), or a callable(memory, shape, dtype) that writes the
-        raw values itself. With a callback or postprocess, the result of
-        callback(model, inputs, outputs). OSError: EBUSY, ETIMEDOUT, EIO, ECANCELED.
+        An input is a buffer of raw values (with the tensor's typecode, or a bytearray), real values
+        (an array of floats, a list), or a callable(memory, shape, dtype) that writes the raw values
+        itself. With a callback or postprocess, predict() returns the result of
+        callback(model, inputs, outputs). Raises OSError EBUSY, ETIMEDOUT, EIO or ECANCELED.
         """
 
     def run_into(
@@ -166,7 +170,7 @@ class Model:
         inputs: Sequence[_Numbers | _Fill] | None = None,
         outputs: Sequence[_Buffer] | None = None,
     ) -> None:
-        """Run once without allocating. None: the tensors stay in the arena, nothing is copied."""
+        """Run once without allocating. With None, tensors stay in the arena and are not copied."""
 
     @overload
     async def run(
@@ -181,56 +185,57 @@ class Model:
     async def run(
         self, inputs: Sequence[_Numbers | _Fill] | None, outputs: Sequence[_Buffer]
     ) -> None:
-        """Run once into buffers that are there."""
+        """Run once into existing buffers."""
 
     def cancel(self) -> None:
-        """Stop the inference under way; its run() raises OSError(ECANCELED)."""
+        """Stop the running inference; its run() raises OSError(ECANCELED)."""
 
     def reset(self) -> None:
         """Set variables (the state of a streaming model) to their initial values."""
 
     def method(self, name: str, /) -> Model:
-        """Load another method of the same program: a model that shares its file.
+        """Load another method of the same program, as a model that shares the file.
 
-        They share the arena, too, if neither keeps data there between inferences, both run on one
-        NPU, and it is large enough: then a run of one overwrites inputs and outputs of the other.
-        ValueError: there is no such method.
+        Both models also share the arena if neither keeps data there between inferences, they use
+        the same NPU, and the arena is large enough. Running one then overwrites the inputs and
+        outputs of the other. Raises ValueError if the method does not exist.
         """
 
     def selftest(self, rtol: float = 1e-5, atol: float = 1e-8) -> bool:
-        """Compare with expected outputs: of `ethosu compile --selftest`, or of a .bpte's cases.
+        """Compare outputs with those stored by `ethosu compile --selftest` or in a .bpte.
 
-        Integers must be equal, floats of a .bpte may differ by atol + rtol * expected, as in
-        ExecuTorch. True: all are right. RuntimeError names the first output that differs.
-        ValueError: the model has no self-test. The model's variables are reset before and after.
+        Integers must be equal; floats of a .bpte may differ by atol + rtol * expected, as in
+        ExecuTorch. Returns True if all outputs match. Raises RuntimeError, which names the first
+        mismatch, or ValueError if the model has no self-test. Resets the model's variables before
+        and after the test.
         """
 
     @overload
     def metadata(self) -> dict[str, Any]:
-        """What TFLite metadata says: name, description, inputs, outputs; {}: there is none.
+        """Return the TFLite metadata: name, description, inputs, outputs; {} if it has none.
 
-        Of each input: name, description, mean and std (tuples), as (pixel - mean) / std. Of each
-        output: name, description, labels, score_threshold, score_calibration. What the file does
-        not say is left out. ValueError: it is damaged.
+        Each input has name, description, mean and std (tuples), for (pixel - mean) / std. Each
+        output has name, description, labels, score_threshold, score_calibration. Keys that the file
+        does not define are omitted. Raises ValueError if the metadata is damaged.
         """
 
     @overload
     def metadata(self, name: str, /) -> bytes | None:
-        """Bytes that a tool stored in the file under this name; None: there are none."""
+        """Return the metadata entry of this name, or None if the file has no such entry."""
 
     def info(self) -> dict[str, Any]:
-        """Config, version of Vela, arena, place of the weights, sizes, share of the NPU.
+        """Return config, Vela version, arena, location of the weights, sizes, share of the NPU.
 
-        `estimate_us` is the NPU's time of an inference as `ethosu compile --board` estimated it for
-        that board at its usual clock, or None.
+        `estimate_us` is the NPU time of an inference that `ethosu compile --board` estimated for
+        the board at its default clock, or None.
 
-        Of a program also: planned_size (bytes), quantized_values (that the CPU quantises or
-        dequantises in each run), cpu_operators (calls by name), nchw (an input is an image that the
-        NPU has to transpose), notes (sentences that say what helps), method.
+        Programs also have planned_size (bytes), quantized_values (number of values that the CPU
+        quantises or dequantises in each run), cpu_operators (calls by name), nchw (whether an input
+        is an image that the NPU has to transpose), notes (advice in sentences), and method.
         """
 
     def deinit(self) -> None:
-        """Free file and arena; views of tensors stay valid. A second call does nothing."""
+        """Release file and arena; views of tensors stay valid. A second call does nothing."""
 
 class Tensor:
     """One tensor of a model."""
@@ -242,29 +247,29 @@ class Tensor:
     shape: tuple[int, ...]
     """Dimensions."""
     order: tuple[int, ...]
-    """Dimensions of the exporter's sizes, as `shape` has them: (0, 2, 3, 1) is N, H, W, C."""
+    """The exporter's dimensions in the order of `shape`: (0, 2, 3, 1) is N, H, W, C."""
     dtype: str
     """Typecode of `array`."""
     scale: float | tuple[float, ...]
-    """Quantisation step; a tuple when each channel has its own."""
+    """Quantisation step; a tuple if quantised per channel."""
     zero_point: int | tuple[int, ...]
-    """The raw value of 0; a tuple when each channel has its own."""
+    """The raw value that represents 0; a tuple if quantised per channel."""
     axis: int | None
-    """Dimension of the channels; None: one scale for the whole tensor."""
+    """Dimension of the channels; None if the tensor has a single scale."""
     data: memoryview | None
     """Memory of the tensor in the arena; None for a handle of a variable."""
 
     def quantize(self, numbers: _Numbers, into: _Buffer | None = None) -> _Buffer | None:
-        """Write real numbers as raw values to the tensor, or to your buffer `into`.
+        """Convert real numbers to raw values, in the tensor or in your buffer `into`.
 
-        Rounded to nearest, halves away from zero; saturated. Returns `into`.
+        Rounds to nearest, halves away from zero, and saturates. Returns `into`.
         """
 
     def dequantize(self, raw: _Numbers | None = None, into: _Buffer | None = None) -> _Buffer:
-        """Real values of the tensor, or of your values `raw`; in a new array("f"), or in `into`."""
+        """Convert the tensor, or your values `raw`, to reals in a new array("f") or `into`."""
 
 class NPU:
-    """A reserved NPU; it runs payloads, and models that were loaded with `npu=` this handle."""
+    """A reserved NPU; runs payloads, and models that were loaded with this handle as `npu`."""
 
     npu: int
     """Index in npus()."""
@@ -285,9 +290,10 @@ class NPU:
     ) -> None:
         """Run a payload ("COP1" or "COP2") with up to eight base pointers, and wait for it.
 
-        `bases`: a buffer or None for each region of the command stream. What the NPU writes must be
-        on cache lines of its own, as buffer() is. ValueError: payload or bases are wrong. OSError
-        EFAULT: the NPU can't reach a buffer; ETIMEDOUT, EIO: the NPU was stopped.
+        `bases` has a buffer or None for each region of the command stream. Buffers that the NPU
+        writes must not share cache lines with other data; buffer() returns suitable ones. Raises
+        ValueError if payload or bases are invalid, OSError EFAULT if the NPU cannot access a
+        buffer, and ETIMEDOUT or EIO if the NPU was stopped.
         """
 
     def invoke_async(
@@ -298,20 +304,20 @@ class NPU:
         timeout_ms: int = 10000,
         callback: Callable[[NPU], object] | None = None,
     ) -> None:
-        """Start a payload; then call wait(). The scheduler calls callback(npu) at its end."""
+        """Start a payload; call wait() afterwards. The scheduler calls callback(npu) at its end."""
 
     def wait(self, timeout_ms: int = -1) -> bool:
-        """Wait for what was started; True when it has ended.
+        """Wait for the payload or inference that was started; returns True once it has ended.
 
-        -1: wait for the rest of its time-out. 0: do not wait, return False while it runs. A late
-        one is stopped: OSError ETIMEDOUT.
+        -1 waits until its time-out; 0 does not wait, and returns False while it is running. At the
+        time-out the NPU is stopped, and OSError ETIMEDOUT is raised.
         """
 
     def done(self) -> bool:
-        """True when wait() would not block: the inference has ended, or its time is up."""
+        """Whether wait() would return at once, because the inference has ended or timed out."""
 
     def cancel(self) -> None:
-        """Stop the inference: its wait() or run() raises OSError(ECANCELED)."""
+        """Stop the inference; its wait() or run() raises OSError(ECANCELED)."""
 
     async def run(
         self, payload: _Buffer, bases: Sequence[_Buffer | None], timeout_ms: int = 10000
@@ -319,16 +325,16 @@ class NPU:
         """Run a payload while other tasks run; cancelling the task stops the NPU."""
 
     def pmu(self, *events: int) -> PMU:
-        """Counters of these events (PMU_... or an event's number), to be used in a `with`."""
+        """Return counters of these events (PMU_... or event numbers), for use in a `with`."""
 
     def info(self) -> dict[str, Any]:
-        """Config, MACs, versions of architecture and driver, number of time-outs and resets."""
+        """Return config, MACs, architecture and driver versions, number of time-outs and resets."""
 
     def release(self) -> None:
         """Stop the inference and free the NPU. A second call does nothing."""
 
 class PMU:
-    """Counters of the NPU: they count inside a `with`, and keep their values after it."""
+    """Counters of the NPU, which count inside a `with` and keep their values afterwards."""
 
     cycles: int
     """Clock cycles."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Features of sound, as models of speech and of sounds take them.
+"""Features of sound, as input for models of speech and other sounds.
 
-Sound is 16-bit samples at 16 kHz, one channel: an array("h"), or its bytes. A front end makes a row
-of numbers of each window of samples, and moves on by a hop. It remembers what was left over, so
-sound may come in pieces of any size. Nothing is allocated after construction.
+Sound is 16-bit samples at 16 kHz, one channel: an array("h"), or its bytes. A front end computes a
+row of numbers from each window of samples, then moves on by a hop. It keeps remaining samples, so
+sound may arrive in pieces of any size. Nothing is allocated after construction.
 """
 
 from typing import Any
@@ -11,49 +11,49 @@ from typing import Any
 _Buffer = Any
 
 RATE: int
-"""Samples in a second: 16000."""
+"""Samples per second: 16000."""
 
 class _Frontend:
     values: int
-    """Numbers of a row."""
+    """Numbers per row."""
     window: int
-    """Samples of which a row is made."""
+    """Samples per row."""
     hop: int
     """Samples from one row to the next."""
 
     def process(self, samples: _Buffer | Ring, rows: _Buffer) -> int:
-        """Take samples and write the rows that they finish; returns how many rows.
+        """Process samples and write the rows that they complete; returns the number of rows.
 
-        All samples of a buffer are taken. ValueError: they finish more rows than `rows` has room
-        for; then none is taken. Of a Ring so many are taken as there are and as `rows` has room
-        for. `rows`: an array("f") for whole rows of real numbers; of a MicroFrontend also an
-        array("H") for the integers of which each is 0.0390625.
+        A buffer is consumed whole. Raises ValueError, and consumes nothing, if it completes more
+        rows than `rows` can hold. From a Ring, as many samples are read as are available and as
+        `rows` has room for. `rows` is an array("f") for whole rows of real numbers; MicroFrontend
+        also accepts an array("H") for integers in units of 0.0390625.
         """
 
     def rows(self, samples: int, /) -> int:
-        """How many rows so many further samples finish."""
+        """Return the number of rows that this number of further samples completes."""
 
     def reset(self) -> None:
-        """Forget all sound."""
+        """Discard the samples received so far."""
 
 class MicroFrontend(_Frontend):
-    """The micro frontend of TensorFlow Lite: what microWakeWord and Micro Speech models take.
+    """The micro frontend of TensorFlow Lite, for microWakeWord and Micro Speech models.
 
     40 values: window of 30 ms, FFT, filters from 125 to 7500 Hz, noise reduction, gain (PCAN),
-    logarithm. Equal to the package pymicro-features bit by bit.
+    logarithm. Bit-exact with the package pymicro-features.
     """
 
     def __init__(self, *, hop: int = 160) -> None:
-        """`hop`: samples from row to row; 160 for microWakeWord, 320 for Micro Speech."""
+        """`hop`: samples between rows; 160 for microWakeWord, 320 for Micro Speech."""
 
 class Mfcc(_Frontend):
-    """Mel-frequency cepstral coefficients, as the keyword benchmark of MLPerf Tiny takes them.
+    """Mel-frequency cepstral coefficients, for the keyword benchmark of MLPerf Tiny.
 
-    Amplitudes of a Hann window, bands on HTK's mel scale, natural logarithm, DCT: tf.signal's.
+    Amplitudes of a Hann window, bands on HTK's mel scale, natural logarithm, DCT, as in tf.signal.
     """
 
     gain: float
-    """Each sample is multiplied by this; 1/32768 at first. May be assigned."""
+    """Factor for each sample, initially 1/32768; may be assigned."""
 
     def __init__(
         self,
@@ -65,17 +65,17 @@ class Mfcc(_Frontend):
         high_hz: float = 4000,
         coefficients: int = 10,
     ) -> None:
-        """ValueError: a number is out of its range, which the message tells."""
+        """Raises ValueError if a number is out of range; the message gives the range."""
 
 class LogMel(_Frontend):
-    """Log-mel spectrum in decibels, as the anomaly benchmark of MLPerf Tiny takes it.
+    """Log-mel spectrum in decibels, for the anomaly benchmark of MLPerf Tiny.
 
-    Squares of a Hann window's spectrum, bands of equal area on Slaney's mel scale: librosa's.
-    librosa puts half a window of silence in front: its row n + 1 is this one's row n.
+    Squares of a Hann window's spectrum, bands of equal area on Slaney's mel scale, as in librosa.
+    librosa prepends half a window of silence, so its row n + 1 is row n here.
     """
 
     gain: float
-    """Each sample is multiplied by this; 1/32768 at first. May be assigned."""
+    """Factor for each sample, initially 1/32768; may be assigned."""
 
     def __init__(
         self,
@@ -86,36 +86,37 @@ class LogMel(_Frontend):
         low_hz: float = 0,
         high_hz: float = 8000,
     ) -> None:
-        """ValueError: a number is out of its range, which the message tells."""
+        """Raises ValueError if a number is out of range; the message gives the range."""
 
 class Ring:
-    """Samples on their way from one writer to one reader; either may be an interrupt."""
+    """A queue of samples with one writer and one reader; either may be an interrupt."""
 
     size: int
-    """Samples that it holds."""
+    """Capacity in samples."""
     lost: int
-    """Samples that found no room."""
+    """Samples lost because the queue was full."""
     overruns: int
-    """How often some were lost."""
+    """Number of times that samples were lost."""
 
     def __init__(self, size: int, /) -> None:
         """`size`: samples, rounded up to a power of two."""
 
     def write(self, samples: _Buffer, /) -> int:
-        """Write samples; returns how many found room. The others are lost and counted.
+        """Write samples; returns the number written. The others are lost and counted.
 
         Allocates nothing, so a hard interrupt may call it.
         """
 
     def fill(self, stream: Any, most: int = ..., /) -> int:
-        """Read up to `most` samples from anything with readinto(); returns how many.
+        """Read up to `most` samples from any object with readinto(); returns their number.
 
-        A file, a UART, machine.I2S, an object of yours. It reads what there is room for, and ends
-        when the stream gives less. 0: the stream has ended, or has nothing now.
+        The stream may be a file, a UART, machine.I2S, or an object of yours. Reads until the queue
+        is full or the stream returns less than requested. 0 means that the stream has ended, or has
+        no data now.
         """
 
     def readinto(self, buffer: _Buffer, /) -> int:
         """Read the oldest samples into a buffer; returns the number of bytes."""
 
     def any(self) -> int:
-        """Samples that can be read."""
+        """Return the number of samples that can be read."""

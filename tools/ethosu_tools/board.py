@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""A MicroPython board at the end of a serial line, real or emulated: one face for both.
+"""A MicroPython board on a serial line, real or emulated, with one interface for both.
 
     with open_board("/dev/ttyACM0") as board:      # any pyserial port or URL
         board.exec("import ethosu")
         print(board.eval("ethosu.reserve()"))
 
-The serial protocol is mpremote's. It has no checksum: `exec` and `eval` believe what arrives. `ask`
-and all that is built on it (files, models, tensors) carry hashes both ways, so that damage on the
-line ends in an error and never in a wrong result.
+The serial protocol is mpremote's. It has no checksum, so `exec` and `eval` trust the received data.
+`ask` and everything built on it (files, models, tensors) use hashes in both directions, so that
+transmission errors raise an exception and never cause a wrong result.
 """
 
 import contextlib
@@ -37,24 +37,24 @@ from .qemu import Machine
 from .ui import Update
 
 BOOT_TIMEOUT_S = 10.0
-# A board that boots is asked for its prompt so often.
+# Interval between attempts to get the prompt of a booting board.
 _PROMPT_TIMEOUT_S = 1.0
-# A board that sent so many reports sends one at each start.
+# A board that sent this many fault reports faults at each start.
 _REPORT, _REPORTS = re.compile(rb"\*\*\* (?:Fault|Fatal): "), 3
-# A board that has sent nothing for so long has said what it had to say.
+# After this silence, the output of a board is considered complete.
 _QUIET_S = 0.2
 _QUIET_TRIES = 10
-# The whole of a step may take so many times the longest silence, and a slow line so long per byte.
+# A whole step may take this many times the longest silence, plus the time for its bytes.
 _SILENCES = 10
 _SLOWEST_BYTES_PER_S = 500.0
-# A slow processor takes its time for a large file.
+# Hashing a large file takes long on a slow processor.
 _HASH_TIMEOUT_S = 120.0
-# Files go over the line in such pieces, in smaller ones where a board has little memory.
+# Files are sent in pieces of this size, or in smaller ones if a board has little memory.
 _PIECE_BYTES = 64 * 1024
 _SMALLEST_PIECE = 1024
-# A piece takes this share of the memory that is free: it is there several times at once.
+# Free memory divided by the size of a piece, of which several copies exist at the same time.
 _PIECE_SHARE = 8
-# A program that took too long has this time to end after a Ctrl-C.
+# Time for a program to end after Ctrl-C.
 _STOP_TIMEOUT_S = 3.0
 
 
@@ -68,9 +68,9 @@ class Board(Closeable):
         boot_timeout: float = BOOT_TIMEOUT_S,
         process: "subprocess.Popen[Any] | None" = None,
     ) -> None:
-        """Open the port and interrupt whatever runs there.
+        """Open the port and interrupt the running program.
 
-        All time-outs are seconds of the board; `process` is its emulator, if it has one.
+        All time-outs are seconds of the board; `process` is its emulator, if any.
         """
         self.port = port
         self.log = BoardLog()
@@ -78,8 +78,8 @@ class Board(Closeable):
         self._deadline = partial(Deadline, process=process)
         self._boot_timeout = boot_timeout
         self._can_ask = False
-        self._is_lost = False  # where the board is in the protocol is not known
-        # Nobody else knows the port of an emulator that this process started.
+        self._is_lost = False  # the state of the protocol is unknown
+        # The port of an emulator that this process started is private.
         self._lock = Lock(port) if process is None else None
         try:
             self._transport = self._open()
@@ -93,15 +93,15 @@ class Board(Closeable):
             raise
 
     def begin_log(self) -> None:
-        """Forget what the board has said so far."""
+        """Clear the log of the board's output."""
         self.log.begin()
 
     def said(self) -> str:
-        """Return what the board has said since then: output, tracebacks, reports of faults."""
+        """Return the board's output since `begin_log`, with tracebacks and fault reports."""
         return self.log.text()
 
     def wanted(self) -> bool:
-        """Does another worker of this run of pytest wait for the board?"""
+        """Whether another worker of this pytest run is waiting for the board."""
         return self._lock is not None and self._lock.wanted()
 
     def exec(
@@ -112,11 +112,11 @@ class Board(Closeable):
         overall: float | None = None,
         on_output: OnOutput | None = None,
     ) -> str:
-        """Run code and return what it printed; RemoteError when it raised.
+        """Run code and return its output; raises RemoteError if the code raises.
 
-        `timeout` bounds the silence between two characters, `overall` the whole (default: ten
-        times the silence). `on_output` gets each byte of the output as it comes; the returned text
-        is then empty, and nothing but `overall` bounds the whole.
+        `timeout` limits the silence between two characters, `overall` the total time (default: ten
+        times `timeout`). `on_output` receives the output as it arrives; the returned text is then
+        empty, and only `overall` limits the total time.
         """
         self.log.ran(code)
         self.start(code)
@@ -127,10 +127,10 @@ class Board(Closeable):
         return literal(self.exec(f"print(repr({expression}))", timeout=timeout).strip())
 
     def ask(self, code: str, *, timeout: float = 10) -> Any:
-        """Run code; return what it assigned to `_answer`, a value that has a literal form.
+        """Run code; returns the value that it assigned to `_answer`, which needs a literal form.
 
-        The code runs only if it arrived as it was sent, and only once; the answer carries a hash
-        of both. BoardLinkError says that something was damaged.
+        The code runs only if it arrived undamaged, and only once; the answer carries a hash of
+        both. Raises BoardLinkError if data were damaged.
         """
         request = f"#{os.urandom(4).hex()}\n{code}".encode()
         self.log.ran(request)
@@ -138,17 +138,17 @@ class Board(Closeable):
         lines = self._ask(f"_ask({request!r}, {digest!r})", timeout).splitlines()
         proof, _, text = (lines or [""])[-1].partition(" ")
         if proof != hashlib.sha256(digest + text.encode()).hexdigest():
-            raise BoardLinkError(f"what came from {self.port} was damaged on the way")
+            raise BoardLinkError(f"data received from {self.port} was damaged")
         return literal(text)
 
     def _define(self) -> None:
-        """Have the functions of `ask` and `exchange` on the board."""
+        """Define the functions of `ask` and `exchange` on the board, if needed."""
         if not self._can_ask:
             self._run(board_code.DEFINITIONS)
             self._can_ask = True
 
     def _ask(self, call: str, timeout: float) -> str:
-        """What a call of the board's `_ask` prints; it is defined where it is missing."""
+        """Output of a call of the board's `_ask`, which is defined again after a reset."""
         self._define()
         try:
             return self._run(call, timeout)
@@ -160,22 +160,22 @@ class Board(Closeable):
             raise
 
     def _run(self, code: str, timeout: float = 10) -> str:
-        """Run code of ours, whose output is no user's."""
+        """Run internal code, whose output is not logged."""
         self.start(code)
         return self._finish(timeout, _SILENCES * timeout)
 
     def _check_sent(self, error: RemoteError) -> None:
-        """Note what the board raised, unless it is that data were damaged."""
+        """Log the exception of the board, unless it reports damaged data."""
         if board_code.DAMAGED in error.text:
-            raise BoardLinkError(f"what was sent to {self.port} was {board_code.DAMAGED}") from None
+            raise BoardLinkError(f"data sent to {self.port} was {board_code.DAMAGED}") from None
         self.log.printed(error.output)
         self.log.raised(error.traceback)
 
     def exchange(self, data: bytes, work: str, *, timeout: float = 10) -> bytes:
-        """Send bytes to the board, which calls the function `work` with them; return its bytes.
+        """Send bytes to the board, which passes them to the function `work`; return its result.
 
-        Nothing is encoded but what would stop the board's program, so this is the fast way for much
-        data. Hashes go both ways, as with `ask`.
+        Only bytes that would stop the board's program are encoded, so this is fast for large data.
+        Uses hashes in both directions, as `ask` does.
         """
         digest = hashlib.sha256(data).digest()
         sent = data.replace(b"\x1b", b"\x1b[").replace(b"\x03", b"\x1bC")
@@ -196,11 +196,11 @@ class Board(Closeable):
             raise
         answer, proof = found[: -board_code.HASH_BYTES], found[-board_code.HASH_BYTES :]
         if proof != hashlib.sha256(digest + answer).digest():
-            raise BoardLinkError(f"what came from {self.port} was damaged on the way")
+            raise BoardLinkError(f"data received from {self.port} was damaged")
         return answer
 
     def piece_bytes(self) -> int:
-        """How many bytes the board takes in one `exchange`."""
+        """Maximum number of bytes for one `exchange`."""
         size = self.ask(
             board_code.PIECE_BYTES.format(
                 most=_PIECE_BYTES, least=_SMALLEST_PIECE, share=_PIECE_SHARE
@@ -213,7 +213,7 @@ class Board(Closeable):
         return size
 
     def start(self, code: str | bytes) -> None:
-        """Start code and come back at once; `finish` has to follow."""
+        """Start code and return at once; call `finish` afterwards."""
         if self._is_lost:
             self._enter(_STOP_TIMEOUT_S)
         seconds = _SILENCES * ANSWER_TIMEOUT_S + len(code) / _SLOWEST_BYTES_PER_S
@@ -227,7 +227,7 @@ class Board(Closeable):
         overall: float | None = None,
         on_output: OnOutput | None = None,
     ) -> str:
-        """Wait for code that was started, as `exec` does."""
+        """Wait for the started code; the arguments are those of `exec`."""
         if overall is None and on_output is None:
             overall = _SILENCES * timeout
         try:
@@ -255,10 +255,10 @@ class Board(Closeable):
             self._transport.serial.write(data)
 
     def soft_reset(self) -> None:
-        """Begin with a fresh interpreter; no boot code runs."""
+        """Start a fresh interpreter, without running boot code."""
         try:
             self._soft_reset()
-        except BoardTimeoutError:  # an answer to something earlier may have come between
+        except BoardTimeoutError:  # possibly confused by a late answer to an earlier request
             self._settle()
             self._soft_reset()
 
@@ -274,13 +274,13 @@ class Board(Closeable):
         self._reconnect()
 
     def interrupt(self) -> None:
-        """Stop what runs and come back to the raw REPL, keeping the interpreter's state."""
+        """Stop the running program and return to the raw REPL, keeping the interpreter's state."""
         with self._translated("interrupting", _SILENCES * ANSWER_TIMEOUT_S):
             self._transport.enter_raw_repl(soft_reset=False)
         self._is_lost = False
 
     def write_file(self, path: str, data: bytes, *, progress: Update | None = None) -> None:
-        """Write a file of the board; `progress` is told bytes done and bytes in all."""
+        """Write a file to the board; `progress` is called with the bytes done and the total."""
         piece = self.piece_bytes()
         self.ask(f"_file = open({path!r}, 'wb')")
         for at in range(0, len(data), piece):
@@ -290,12 +290,12 @@ class Board(Closeable):
         self.ask("_file.close()")
 
     def read_file(self, path: str, *, opener: str = "open") -> bytes:
-        """Read a file of the board, which opens it with `opener`."""
+        """Read a file from the board, which opens it with `opener`."""
         size = self.ask(
             f"_file = {opener}({path!r}, 'rb')\n_answer = _file.seek(0, 2)\n_file.seek(0)"
         )
         if not isinstance(size, int) or not 0 <= size <= LARGEST:
-            raise BoardError(f"the size of {path} on the board is none: {size!r:.100}")
+            raise BoardError(f"the board reported an invalid size of {path}: {size!r:.100}")
         data, most = bytearray(), self.piece_bytes()
         while len(data) < size:
             expected = min(most, size - len(data))
@@ -307,13 +307,13 @@ class Board(Closeable):
         return bytes(data)
 
     def file_hash(self, path: str) -> bytes | None:
-        """SHA-256 of a file of the board, None when there is no such file."""
+        """SHA-256 of a file on the board, or None if it does not exist."""
         found = self.ask(board_code.FILE_HASH.format(path=path), timeout=_HASH_TIMEOUT_S)
         return found if isinstance(found, bytes) else None
 
     @contextlib.contextmanager
     def lent(self) -> Iterator[str]:
-        """Leave the port to another program for the time of the `with` statement."""
+        """Lend the port to another program for the duration of the `with` statement."""
         with contextlib.suppress(OSError, TransportError):
             self._transport.exit_raw_repl()
         self._close_port()
@@ -343,7 +343,7 @@ class Board(Closeable):
             self._lock.close()
 
     def _failure_details(self) -> str:
-        """What else is known when the board fails."""
+        """Further details for error messages."""
         return ""
 
     def _open(self) -> Transport:
@@ -373,7 +373,7 @@ class Board(Closeable):
             self._prove_prompt(_PROMPT_TIMEOUT_S)
 
     def _prove_prompt(self, timeout: float) -> None:
-        """See that the board answers to us: it may be a late answer that we took for one."""
+        """Check that the board replies to this request, and not to an earlier one."""
         self._can_ask, self._transport.use_raw_paste = False, True
         word = os.urandom(4).hex()
         output, _ = self._transport.exec_raw(f"print({word!r})", timeout)
@@ -381,7 +381,7 @@ class Board(Closeable):
             raise TransportError(f"expected {word}, found {output!r}")
 
     def _settle(self) -> None:
-        """Let late answers to earlier attempts pass, so that the next answer is to what we ask."""
+        """Discard late answers to earlier attempts, so that the next one is to the next request."""
         port = self._transport.serial
         with self._translated("waiting for the board's prompt", _QUIET_TRIES * _QUIET_S):
             for _ in range(_QUIET_TRIES):
@@ -391,7 +391,7 @@ class Board(Closeable):
                 port.read(port.in_waiting)
 
     def _reconnect(self) -> None:
-        """Find the prompt again after a reset; a port that goes away with it is opened anew."""
+        """Get the prompt after a reset; a port that disappears meanwhile is opened again."""
         deadline = self._deadline(self._boot_timeout)
         while True:
             try:
@@ -409,9 +409,9 @@ class Board(Closeable):
     def _translated(
         self, what: str, seconds: float | None, *, stops: bool = False
     ) -> Iterator[None]:
-        """Give a step so long in all; turn its errors into ours, and keep it from printing.
+        """Limit the time of a step, translate its errors, and suppress its output.
 
-        With `stops` a program runs in it, which is interrupted when its time is over.
+        With `stops`, the step runs a program, which is interrupted when the time is over.
         """
         port = self._transport.serial
         port.begin(seconds)
@@ -429,21 +429,21 @@ class Board(Closeable):
             self.log.heard(port.heard)
             found = str(error) if isinstance(error, StepError) else "gave no proper answer"
             if self._process is not None and self._process.poll() is not None:
-                found = "is gone"
+                found = "has ended"
             elif stops:
                 found += f"; {self._stop()}"
             details = self._failure_details() if self._is_lost else ""
             raise BoardTimeoutError(f"{what}: the board at {self.port} {found}{details}") from None
 
     def _stop(self) -> str:
-        """Interrupt a program that took too long, and say whether that helped."""
+        """Interrupt a program that took too long, and report whether that helped."""
         port = self._transport.serial
         port.begin(_STOP_TIMEOUT_S)
         try:
             port.write(b"\x03")
             output, error = self._transport.follow(_STOP_TIMEOUT_S)
         except (OSError, TransportError):
-            return "Ctrl-C does not stop the program: reset the board"
+            return "Ctrl-C does not stop the program; reset the board"
         self.log.printed(output.decode(errors="replace"))
         self.log.raised(error.decode(errors="replace"))
         self._is_lost = False
@@ -454,7 +454,7 @@ class QemuBoard(Board):
     """An emulated board; its memory can be read and written without the serial line."""
 
     def __init__(self, machine: Machine, *, boot_timeout: float = BOOT_TIMEOUT_S) -> None:
-        """Take over a machine that was just started."""
+        """Take over a machine that has just been started."""
         self.machine = machine
         self._news = News()
         try:
@@ -464,18 +464,18 @@ class QemuBoard(Board):
             raise
 
     def begin_log(self) -> None:
-        """Forget what the board, its firmware's fault reports and QEMU have said so far."""
+        """Clear the log of the board's output, fault reports and QEMU's messages."""
         super().begin_log()
         self._news.begin(self.machine.log())
 
     def said(self) -> str:
-        """Return what the board and, after that, QEMU have said since then."""
+        """Return the board's output since `begin_log`, followed by that of QEMU."""
         text = super().said()
         more = [line for line in self._news.lines(self.machine.log()) if line not in text]
         return text + "".join(f"{line}\n" for line in more)
 
     def reset(self) -> None:
-        """Press the reset button, which helps even when the firmware hangs."""
+        """Press the reset button, which works even if the firmware hangs."""
         self.machine.reset()
         self._reconnect()
 

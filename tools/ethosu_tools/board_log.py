@@ -1,26 +1,26 @@
 # SPDX-License-Identifier: MIT
-"""What a board said in a test: for the report of one that fails."""
+"""The output of a board during a test, for the report of a failed test."""
 
 import re
 
-# A program that prints without end fills no memory.
+# Limits the memory for a program that prints endlessly.
 _LARGEST = 64 * 1024
-# Of code that was sent by `exec` or `ask`: MicroPython calls it so in a traceback.
+# MicroPython's name, in a traceback, for code sent by `exec` or `ask`.
 _FRAME = re.compile(r'  File "<(?:stdin|string)>", line (\d+), in <module>')
-# What is left of a board's output in a sentence.
+# Maximum length of a board's output in an error message.
 _LINES, _CHARACTERS = 12, 800
-# What the raw REPL adds to what programs print.
+# Additions of the raw REPL to the output of programs.
 _PROTOCOL = re.compile(r"raw REPL; CTRL-B to exit\r?\n>?|[\x00-\x08\x0e-\x1f]")
 
 
 def last_lines(data: bytes) -> str:
-    """The last lines that a board sent, in one, each of them once; "" if it sent none.
+    """The last lines from a board, joined and without duplicates; "" if it sent none.
 
-    A board that resets again and again repeats what it says.
+    Duplicates come from boards that reset repeatedly.
     """
     text = _PROTOCOL.sub("", data.decode(errors="replace"))
     said = [line.strip() for line in text.splitlines() if line.strip()]
-    # The first and the last may have been cut.
+    # The first and the last line may be incomplete.
     said[:1] = [
         next((line for line in said[1:] if line.endswith(start)), start) for start in said[:1]
     ]
@@ -32,25 +32,25 @@ def last_lines(data: bytes) -> str:
 
 
 class BoardLog:
-    """Text of what happened on a board, since `begin`."""
+    """The events on a board since `begin`, as text."""
 
     def __init__(self) -> None:
         self.begin()
 
     def begin(self) -> None:
-        """Forget what was there."""
+        """Clear the log."""
         self._text, self._code = "", ""
 
     def ran(self, code: str | bytes) -> None:
-        """Code was sent: a traceback that follows shows its lines."""
+        """Record code that was sent, so that a following traceback can quote its lines."""
         self._code = code if isinstance(code, str) else code.decode(errors="replace")
 
     def printed(self, text: str) -> None:
-        """A program has printed this."""
+        """Record output of a program."""
         self._text = (self._text + text.replace("\r\n", "\n"))[-_LARGEST:]
 
     def raised(self, traceback: str) -> None:
-        """A program ended with this traceback."""
+        """Record the traceback of a program."""
         code = self._code.splitlines()
         for line in traceback.replace("\r\n", "\n").strip().splitlines():
             self.printed(f"{line}\n")
@@ -59,33 +59,33 @@ class BoardLog:
                 self.printed(f"    {code[int(found[1]) - 1].strip()}\n")
 
     def heard(self, data: bytes) -> None:
-        """A step failed in which the board sent this, such as the report of a fault."""
+        """Record data received during a failed step, such as a fault report."""
         text = _PROTOCOL.sub("", data.decode(errors="replace"))
         if text.strip():
             self.printed(text.rstrip() + "\n")
 
     def text(self) -> str:
-        """All of it."""
+        """The whole log."""
         return self._text
 
 
 class News:
-    """The lines of QEMU's log since `begin`, without those that were there before the first test.
+    """The lines of QEMU's log since `begin`, except repetitions of lines before the first test.
 
-    Such lines are no news when they come again: the firmware looks for NPUs wherever a board may
-    have one, and QEMU says each time that there is nothing.
+    The firmware probes all addresses where a board may have an NPU, and QEMU logs each address
+    without a device at every start.
     """
 
     def __init__(self) -> None:
         self._at, self._known = 0, frozenset[str]()
 
     def begin(self, log: str) -> None:
-        """A test begins."""
+        """Record that a test begins."""
         if not self._at:
             self._known = frozenset(log.splitlines())
         self._at = len(log)
 
     def lines(self, log: str) -> list[str]:
-        """What is new."""
+        """The new lines."""
         new = log[self._at :].splitlines()
         return [line for line in new if line.strip() and line not in self._known]

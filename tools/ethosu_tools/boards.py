@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What is known of each board: the board.toml in its folder, and what that inherits.
+"""The data of each board: the board.toml in its folder, and what that inherits.
 
-A board is called FOLDER, or FOLDER-VARIANT if it has variants, such as the cores of a chip: the
-name of `make firmware BOARD=`, of all commands of the tools, and of the emulated machine.
+A board is called FOLDER, or FOLDER-VARIANT if it has variants, such as the cores of a chip. This
+name is used by `make firmware BOARD=`, by the commands of the tools, and for the emulated machine.
 """
 
 import argparse
@@ -21,39 +21,39 @@ from .errors import InputError, SetupError
 FILE = board_files.FILE
 VARIABLE = "ETHOSU_BOARD"
 DEFAULT = board_files.DEFAULT
-# Which board a command takes that is not told one.
+# The board of commands without --board.
 DEFAULT_HELP = f"the one that the model was compiled for, else ${VARIABLE}, else {DEFAULT}"
 
-# Where the image was seen to work.
+# Where the image has been shown to work.
 SILICON, EMULATED, NOWHERE = "silicon", "emulated", "never ran"
 
 
 @dataclass(frozen=True)
 class Span:
-    """A part of the address space: the CPU's address, and bytes."""
+    """A part of the address space; `start` is the CPU's address, `size` in bytes."""
 
     start: int
     size: int
 
     @property
     def end(self) -> int:
-        """The address behind it."""
+        """The first address after it."""
         return self.start + self.size
 
     def holds(self, address: int, size: int) -> bool:
-        """Are so many bytes from there on inside?"""
+        """Whether `size` bytes from `address` on are inside."""
         return self.start <= address <= address + size <= self.end
 
 
 @dataclass(frozen=True)
 class Emulation:
-    """How QEMU with the plugin becomes this board.
+    """How QEMU with the plugin emulates this board.
 
-    With `any_npu` it has the NPU that a model was compiled for, and not one of its own.
-    `memories` are those that the PC shares with it, by their names in the plugin's table: one holds
-    the ROM file system, and one the `window` in which tensors go back and forth. `page` is the
-    emulator's register page. `romfs` is where a ROM file system is that the board's own memory for
-    it is too small for: a memory that only the emulator maps. None: there is none.
+    With `any_npu`, the board has the NPU that a model was compiled for instead of a fixed one.
+    `memories` are shared with the PC, by their names in the plugin's table: one holds the ROM file
+    system, and one the `window` through which tensors are exchanged. `page` is the emulator's
+    register page. `romfs`, if any, is a memory that only the emulator maps, for ROM file systems
+    that are too large for the board's own memory.
     """
 
     machine: str
@@ -66,7 +66,7 @@ class Emulation:
 
 @dataclass(frozen=True)
 class VelaFacts:
-    """What Vela is told of a system: a file, and two sections of this file or of Vela's own."""
+    """Vela's settings for a system: a file, and two sections of this file or of Vela's own."""
 
     config: Path
     system_config: str
@@ -75,12 +75,12 @@ class VelaFacts:
 
 @dataclass(frozen=True)
 class BoardFacts:
-    """One board.toml; the first of the NPUs is the board's, unless it is told otherwise.
+    """One board.toml; the first of the NPUs is the default.
 
-    `heap` is where MicroPython's heap is, None if that is not known; `flash` has a table of
-    settings for each way to flash it (flash/), the usual way first; `silicon` and `emulated`: its
-    image was seen to run on the chip, in QEMU; `missing` says what a user would expect and does not
-    get there.
+    `heap` is the location of MicroPython's heap, None if unknown. `flash` has a table of settings
+    for each flashing method (flash/), the default one first. `silicon` and `emulated`: the image
+    has been shown to run on the chip, or in QEMU. `missing` lists features that a user would expect
+    and the board lacks.
     """
 
     name: str
@@ -100,24 +100,24 @@ class BoardFacts:
 
     @property
     def has_rom(self) -> bool:
-        """Is there a /rom on the chip, too? Else the emulated board alone has it."""
-        return not any(each.startswith("/rom on the chip") for each in self.missing)
+        """Whether the chip has a /rom, and not only the emulated board."""
+        return not any(feature.startswith("/rom on the chip") for feature in self.missing)
 
     @property
     def proof(self) -> str:
-        """Say where its image was seen to work."""
+        """Where its image has been shown to work."""
         if self.silicon:
             return SILICON
         return EMULATED if self.emulated else NOWHERE
 
 
 def names() -> list[str]:
-    """All boards, and for a board with variants each of them."""
+    """All boards; of boards with variants, each variant."""
     return [name for path in files(FILE) for name in _names_in(path)]
 
 
 def every() -> list[BoardFacts]:
-    """Return all boards; SetupError where there are none, as next to an installed wheel."""
+    """Return all boards; raises SetupError if there are none, as next to an installed wheel."""
     found = names()
     if not found:
         raise SetupError(f"{_folder()} has no boards: set ETHOSU_ROOT to the project's source tree")
@@ -125,33 +125,33 @@ def every() -> list[BoardFacts]:
 
 
 def chosen(name: str | None = None) -> BoardFacts:
-    """Return the board asked for; without a name that of ETHOSU_BOARD, else the default."""
+    """Return the named board; without a name, that of ETHOSU_BOARD, else the default."""
     return load(name or os.environ.get(VARIABLE) or DEFAULT)
 
 
 @cache
 def load(name: str) -> BoardFacts:
-    """Read what is known of a board; InputError when there is none of that name."""
+    """Read the data of a board; raises InputError if it does not exist."""
     folder, _, variant = name.partition("-")
     path = _folder() / folder / FILE
     found = _names_in(path) if path in files(FILE) else []
     if name not in found:
-        raise InputError(f"there is no board {name!r}; there are {', '.join(found or names())}")
+        raise InputError(f"unknown board {name!r}; expected one of {', '.join(found or names())}")
     try:
         return _facts(name, board_files.choose(_table(path), variant))
     except (KeyError, TypeError, ValueError) as error:
-        raise SetupError(f"{path}: {name} lacks or misspells {error}") from None
+        raise SetupError(f"{path}: missing or misspelt setting of {name}: {error}") from None
 
 
 def files(name: str) -> list[Path]:
-    """The files of this name in the folders of boards, where there are any."""
+    """The files of this name in the folders of boards."""
     return board_files.files(paths.root(), name)
 
 
 def add_option(
     parser: argparse.ArgumentParser, purpose: str, default: str = f"${VARIABLE}, else {DEFAULT}"
 ) -> None:
-    """Declare --board; `default` says what decides without it."""
+    """Declare --board; `default` describes the default, for the help text."""
     parser.add_argument(
         "--board",
         type=argument,
@@ -161,7 +161,7 @@ def add_option(
 
 
 def argument(text: str) -> str:
-    """Name of a board on the command line; another one is a wrong command line."""
+    """Check the name of a board on the command line."""
     try:
         return load(text).name
     except InputError as error:
@@ -185,12 +185,12 @@ def _table(path: Path) -> dict[str, Any]:
 
 @cache
 def _vela_folder() -> tempfile.TemporaryDirectory[str]:
-    """Where Vela's configuration files are while this process runs."""
+    """Folder of the generated Vela configuration files, for the lifetime of this process."""
     return tempfile.TemporaryDirectory(prefix="ethosu-boards-")
 
 
 def _vela_facts(name: str, table: Mapping[str, Any]) -> VelaFacts:
-    """Write what `table` says as the file that Vela reads."""
+    """Write the settings of `table` as a Vela configuration file."""
     entries = "".join(f"{key}={value}\n" for key, value in table.get("system", {}).items())
     path = Path(_vela_folder().name) / f"{name}.ini"
     path.write_text(f"[System_Config.{table['system_config']}]\n{entries}" if entries else "")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Ten checks of a board, in the order in which things fail on one that is new.
+"""Ten checks for a new board, in the order in which problems usually appear.
 
-They need nothing but the serial port and the firmware: no emulator, no files on the board. Each
-says what it means when it fails.
+They need only the serial port and the firmware, but no emulator and no files on the board. Each
+check explains the usual cause of a failure.
 """
 
 import os
@@ -23,7 +23,7 @@ from .errors import BoardError, BoardLinkError, BoardTimeoutError, RemoteError, 
 OK, FAILED, NOT_RUN = "ok", "FAILED", "not run"
 _LINE_BYTES = 1024
 _CHUNK_BYTES = 3 * 1024
-# Time for a loop to begin that is interrupted then.
+# Time for a loop to start before it is interrupted.
 _BEGIN_S = 0.2
 _NPU_TIMEOUT_S = 60.0
 
@@ -35,8 +35,8 @@ with ethosu.reserve(timeout_ms=1000) as _npu:
     _npu.invoke(_stop, [], timeout_ms=1000)
     _answer = _npu.info()['config']
 """
-# The NPU copies 1,024 bytes from one base pointer to another. A buffer of nearly all that is free
-# has both ends of the heap.
+# The NPU copies 1,024 bytes from one base pointer to another. A buffer of nearly all free memory
+# includes both ends of the heap.
 _MEMORY = """\
 import ethosu, gc, struct, vfs
 _words = (0x130, 0x10131, 0x4030, 0, 0x4031, 0, 0x4032, 1024, 0x10, 0x11, 0xFFFF0000)
@@ -118,24 +118,24 @@ _answer = (_same, _stat[0] * _stat[3])
 
 
 class CheckError(Exception):
-    """A check failed; the text says what was found and what was expected."""
+    """A check failed; the text gives the finding and the expectation."""
 
 
 @dataclass
 class Bench:
-    """The board under test; `facts` is what its folder says of it, None: not asked to compare."""
+    """The board under test; `facts` is the data to compare with, if any."""
 
     board: Board
     facts: BoardFacts | None
     npu: str = ""
-    machine: str = ""  # what the firmware calls its board
+    machine: str = ""  # name of the board in the firmware
 
 
 @dataclass(frozen=True)
 class Check:
-    """One check; `run` returns its finding. It may need another check to have passed.
+    """One check; `run` returns its finding. `needs` names a check that must have passed.
 
-    `advice` has what a failure means, by a pattern in the text of that failure.
+    `advice` explains failures; its keys are patterns for the text of a failure.
     """
 
     name: str
@@ -164,7 +164,7 @@ class Outcome:
         return data | ({"meaning": self._meaning()} if self.state == FAILED else {})
 
     def _meaning(self) -> str:
-        """The advice for this failure; all of it for one that no pattern knows."""
+        """The advice for this failure; all advice if no pattern matches."""
         advice = self.check.advice
         fits = [text for pattern, text in advice.items() if re.search(pattern, self.found)]
         return fits[0] if fits else " ".join(advice.values())
@@ -176,11 +176,11 @@ def _expect(right: bool, found: str) -> None:
 
 
 def _ask(bench: Bench, code: str, *kinds: Any, timeout: float = 10) -> Any:
-    """Run code on the board whose answer is a tuple of these types; a board may say anything."""
+    """Run code on the board and check that the answer is a tuple of these types."""
     found = bench.board.ask(code, timeout=timeout)
     right = isinstance(found, tuple) and len(found) == len(kinds)
     if not right or not all(map(isinstance, found, kinds)):
-        raise BoardError(f"the board answered {found!r:.100}, which it never does")
+        raise BoardError(f"unexpected answer of the board: {found!r:.100}")
     return found
 
 
@@ -208,20 +208,20 @@ def _npu(bench: Bench) -> str:
     if facts and not (facts.qemu and facts.qemu.any_npu):
         _expect(
             found[0] == facts.npus[0],
-            f"this is the firmware of {bench.machine}: the NPU is {found[0]}, the folder of "
-            f"{facts.name} says {facts.npus[0]}",
+            f"this is the firmware of {bench.machine}: the NPU is {found[0]}, the board.toml of "
+            f"{facts.name} expects {facts.npus[0]}",
         )
     return ", ".join(found)
 
 
 def _interrupt(bench: Bench) -> str:
     bench.board.ask(_STOP, timeout=_NPU_TIMEOUT_S)
-    return "a command stream that only stops has ended"
+    return "the NPU ran an empty command stream"
 
 
 def _memory(bench: Bench) -> str:
     heap, rom, wrong = _ask(bench, _MEMORY, int, int, list, timeout=_NPU_TIMEOUT_S)
-    _expect(not wrong, f"the NPU copied wrongly {', '.join(map(str, wrong))}")
+    _expect(not wrong, f"wrong data after the NPU copied {', '.join(map(str, wrong))}")
     more = f" and of {rom:,} bytes of ROM" if rom else ""
     return f"both ends of {heap:,} bytes of heap{more}"
 
@@ -244,7 +244,7 @@ def _selftest(bench: Bench) -> str:
         timeout=_NPU_TIMEOUT_S,
     )
     _expect(passed is True, f"selftest() returned {passed!r}")
-    return f"a model of {len(data):,} bytes computes what TFLite's reference kernels do"
+    return f"a model of {len(data):,} bytes is bit-exact with TFLite's reference kernels"
 
 
 def _copy(bench: Bench) -> str:
@@ -253,9 +253,9 @@ def _copy(bench: Bench) -> str:
         return "no module dma: the CPU copies tensors"
     _expect(not wrong, f"wrong copies (target offset, source offset, bytes): {wrong}")
     bad = {name: counted[name] for name in ("errors", "timeouts") if counted.get(name)}
-    _expect(not bad, f"the CPU had to copy again: {bad}")
+    _expect(not bad, f"the CPU had to repeat copies: {bad}")
     if not counted.get("transfers"):
-        return "right, but all by the CPU: the controller is off, or is not there"
+        return "correct, but all copies by the CPU: the controller is off or missing"
     by_cpu = counted.get("cpu_copies")
     return f"{counted['transfers']} copies by the controller, {by_cpu} by the CPU"
 
@@ -267,8 +267,8 @@ def _rom(bench: Bench) -> str:
         expected = bench.facts.romfs.start
         _expect(
             address == expected,
-            f"this is the firmware of {bench.machine}: /rom is at {address:#x}, the folder of "
-            f"{bench.facts.name} says {expected:#x}",
+            f"this is the firmware of {bench.machine}: /rom is at {address:#x}, the board.toml of "
+            f"{bench.facts.name} expects {expected:#x}",
         )
     return "empty: deploy files to it" if names is None else f"{len(names)} files in /rom"
 
@@ -277,7 +277,7 @@ def _root(bench: Bench) -> str:
     data = os.urandom(_LINE_BYTES)
     code = _ROOT.format(name=f"bringup_{os.urandom(4).hex()}", data=encoded(data))
     same, free = _ask(bench, code, bool, int)
-    _expect(same, "a file that was written has another content when it is read")
+    _expect(same, "a file was read back with different content")
     return f"{free:,} bytes free"
 
 
@@ -303,42 +303,43 @@ def _reset(bench: Bench) -> str:
         "_answer = ('_before_reset' in globals(), machine.reset_cause(), machine.HARD_RESET)",
         *(bool, int, int),
     )
-    _expect(not same, "machine.reset() reset nothing")
+    _expect(not same, "machine.reset() had no effect")
     _expect(cause == wanted, f"reset_cause() is {cause} after machine.reset(), expected {wanted}")
-    return "machine.reset() came back, and reset_cause() knows it"
+    return "machine.reset() restarted the board, and reset_cause() reports it"
 
 
 CHECKS = (
     Check(
         "prompt",
-        "the prompt answers, and the line loses nothing",
+        "the prompt answers, and no bytes are lost on the line",
         {
-            r"\*\*\* Fault": "The firmware starts, and faults before its prompt. The report names "
-            "the address and the place in the code. Forbidden access: the address is in no row of "
-            "`memories` in board.toml, or its row does not allow it (`cpu`). Bus error: nothing is "
-            "there, or its clock or power is off: board_init().",
-            r"\*\*\* Fatal": "The firmware starts, and ends before its prompt: `memories` in "
-            "board.toml and `heap`, `romfs`, `ramdisk` or `disk` there do not agree. The sentence "
-            "names the symbol in memory.ld.",
-            "sent: nothing": "The image is not where the chip starts, the UART's pins, clock or "
-            "baud rate are wrong, or it is another port.",
+            r"\*\*\* Fault": "The firmware starts, but faults before its prompt. The report gives "
+            "the address and the location in the code. Forbidden access: the address is in no row "
+            "of `memories` in board.toml, or its row does not allow the access (`cpu`). Bus error: "
+            "nothing is at this address, or its clock or power is off; check board_init().",
+            r"\*\*\* Fatal": "The firmware starts, but stops before its prompt: in board.toml, "
+            "`memories` contradicts `heap`, `romfs`, `ramdisk` or `disk`. The message names the "
+            "symbol in memory.ld.",
+            "sent: nothing": "The image is not where the chip starts, the pins, clock or baud rate "
+            "of the UART are wrong, or this is the wrong port.",
             "sent: ": "Unreadable characters: the UART's clock is not the one that the divisor was "
-            "computed for, or the baud rate differs (`baud`). Readable text: another "
-            "program runs there, or the UART receives nothing.",
-            "came back changed|damaged": "The receive interrupt comes too late, or has too low a "
-            "priority: bytes are lost.",
-            "cannot be opened|in use|names no port": "The board was not reached.",
+            "computed for, or the baud rate differs (`baud`). Readable text: another program is "
+            "running, or the UART does not receive.",
+            "came back changed|damaged": "Bytes are lost: the receive interrupt comes too late or "
+            "has too low a priority.",
+            "cannot be opened|in use|names no port": "The board could not be reached.",
         },
         _prompt,
     ),
     Check(
         "npu",
-        "the NPU answers, and is the right one",
+        "the NPU answers, and is the expected one",
         {
-            "is empty": "Its clock or power is off, its reset is held, or its address is wrong: "
-            "board_init() and `npu_registers` in board.toml.",
-            "the NPU is": "If that is another board than --board names, name the right one. Else "
-            "it is another core's NPU, or another chip: `npus` and `npu_registers` in board.toml.",
+            "is empty": "Its clock or power is off, its reset is held, or its address is wrong; "
+            "check board_init() and `npu_registers` in board.toml.",
+            "the NPU is": "If this is not the board given by --board, correct that option. "
+            "Otherwise it is the NPU of another core or another chip; check `npus` and "
+            "`npu_registers` in board.toml.",
         },
         _npu,
         "prompt",
@@ -347,14 +348,14 @@ CHECKS = (
         "interrupt",
         "the NPU's interrupt arrives",
         {
-            "no interrupt came": "Its number in `npu_registers` in board.toml is wrong, "
-            "`interrupts` there has too few, or VECTORS is not aligned.",
-            "took longer": "The NPU still runs: it has no clock, or a bus does not answer it.",
-            "can't see": "The heap is in memory that the NPU does not reach: move `heap` in "
+            "no interrupt came": "In board.toml, its number in `npu_registers` is wrong or "
+            "`interrupts` is too small, or VECTORS is not aligned.",
+            "took longer": "The NPU is still running: it has no clock, or a bus does not respond.",
+            "can't see": "The heap is in memory that the NPU cannot access: move `heap` in "
             "board.toml, or correct `masters` in the row of that memory.",
-            "bus error": "The NPU cannot read its commands in the heap: `masters`, `npu_address` "
-            "and `port` in the row of that memory in board.toml, `secure` and `privileged` in "
-            "`npu_registers`.",
+            "bus error": "The NPU cannot read its commands from the heap; in board.toml, check "
+            "`masters`, `npu_address` and `port` in the row of that memory, and `secure` and "
+            "`privileged` in `npu_registers`.",
         },
         _interrupt,
         "npu",
@@ -363,11 +364,11 @@ CHECKS = (
         "memory",
         "the NPU reads and writes memory, at both ends",
         {
-            "bus error": "The NPU does not reach that memory (`masters`), sees it at another "
-            "address (`npu_address`), or a protection controller refuses it (`secure`, "
+            "bus error": "The NPU cannot access that memory (`masters`), sees it at another "
+            "address (`npu_address`), or a protection controller blocks it (`secure`, "
             "`privileged`).",
-            "copied wrongly": "The CPU caches that memory otherwise than board.toml says: `cache` "
-            "in its row.",
+            "wrong data": "The CPU caches that memory differently than `cache` in its row of "
+            "board.toml specifies.",
         },
         _memory,
         "interrupt",
@@ -376,8 +377,9 @@ CHECKS = (
         "selftest",
         "a model computes exactly",
         {
-            "": "Copies are right and results are not: memory that is too slow for the NPU's "
-            "clock, AXI settings, supply voltage, or a cache line that NPU and CPU share.",
+            "": "Copies are correct but results are not. Possible causes: memory that is too slow "
+            "for the NPU's clock, AXI settings, the supply voltage, or a cache line that NPU and "
+            "CPU share.",
         },
         _selftest,
         "memory",
@@ -386,11 +388,11 @@ CHECKS = (
         "copy",
         "the DMA controller copies exactly",
         {
-            "'errors'": "The controller has no clock, is not secure, or does not see a memory of "
-            "the test. The firmware works meanwhile: the CPU copies what the controller did not.",
-            "'timeouts'": "Its interrupt does not arrive: [dma] in board.toml. The firmware works "
-            "meanwhile: the CPU copies what the controller did not.",
-            "wrong copies": "The caches are not cleaned or discarded for it: `cache` in "
+            "'errors'": "The controller has no clock, is not secure, or cannot access a memory of "
+            "the test. The firmware still works, because the CPU repeats failed copies.",
+            "'timeouts'": "Its interrupt does not arrive; check [dma] in board.toml. The firmware "
+            "still works, because the CPU repeats failed copies.",
+            "wrong copies": "The caches are not cleaned or invalidated for it; check `cache` in "
             "board.toml.",
         },
         _copy,
@@ -398,19 +400,18 @@ CHECKS = (
     ),
     Check(
         "rom",
-        "the ROM file system is there",
+        "the ROM file system exists",
         {
-            "": "`romfs` in board.toml is wrong, or the memory behind "
-            "it is not mapped or not powered.",
+            "": "`romfs` in board.toml is wrong, or its memory is not mapped or not powered.",
         },
         _rom,
         "prompt",
     ),
     Check(
         "root",
-        "/ takes files",
+        "files can be written to /",
         {
-            "": "The flash behind / cannot be written, or the memory of the RAM disk has no power.",
+            "": "The flash of / cannot be written, or the memory of the RAM disk has no power.",
         },
         _root,
         "prompt",
@@ -419,18 +420,18 @@ CHECKS = (
         "ctrl-c",
         "Ctrl-C stops a program",
         {
-            "": "The UART's receive interrupt has too low a priority, or is off while Python runs.",
+            "": "The UART's receive interrupt has too low a priority or is off while Python runs.",
         },
         _ctrl_c,
         "prompt",
     ),
     Check(
         "reset",
-        "machine.reset() comes back, and its cause is known",
+        "machine.reset() restarts the board, and its cause is recorded",
         {
-            r"reset_cause\(\)": "The memory in which the firmware keeps the cause is cleared by "
-            "the chip's boot code (the region with .noinit).",
-            "": "The chip's boot code does not start the image again.",
+            r"reset_cause\(\)": "The chip's boot code clears the memory in which the firmware "
+            "stores the cause (the region with .noinit).",
+            "": "The chip's boot code does not restart the image.",
         },
         _reset,
         "prompt",
@@ -439,7 +440,7 @@ CHECKS = (
 
 
 def run(connect: Callable[[], Board], facts: BoardFacts | None = None) -> Iterator[Outcome]:
-    """Yield the outcome of each check as soon as it is known; closes the board at the end."""
+    """Yield the outcome of each check as soon as it is available; closes the board at the end."""
     passed: set[str] = set()
     bench = None
     gone = ""
@@ -455,7 +456,7 @@ def run(connect: Callable[[], Board], facts: BoardFacts | None = None) -> Iterat
             except (BoardError, CheckError) as error:
                 yield Outcome(check, FAILED, str(error))
                 gone = _settle(bench, error)
-            except ToolError as error:  # of this computer, not of the board
+            except ToolError as error:  # a problem of this computer, not of the board
                 yield Outcome(check, NOT_RUN, str(error))
     finally:
         if bench:
@@ -463,7 +464,7 @@ def run(connect: Callable[[], Board], facts: BoardFacts | None = None) -> Iterat
 
 
 def _settle(bench: Bench | None, error: Exception) -> str:
-    """Return to the prompt after a failure; otherwise, the reason why no more checks can run."""
+    """Return to the prompt after a failure; returns the reason if no more checks can run."""
     if bench is None:
         return "it needs prompt"
     if not isinstance(error, BoardTimeoutError | BoardLinkError):
@@ -471,5 +472,5 @@ def _settle(bench: Bench | None, error: Exception) -> str:
     try:
         bench.board.interrupt()
     except BoardError:
-        return "the board does not answer any more"
+        return "the board no longer answers"
     return ""

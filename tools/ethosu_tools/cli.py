@@ -21,10 +21,10 @@ _TITLE = re.compile(r"`ethosu (?:\w+ )?([\w-]+)`: (.*)\.")
 
 
 def discover(folder: str) -> dict[str, str]:
-    """Names and summaries of the commands of a folder, as `commands` and `bench`.
+    """Names and summaries of the commands in a folder, such as `commands` or `bench`.
 
-    A module is a command when its docstring begins so: "`ethosu NAME`: what it does." Nothing is
-    imported: most of the modules are slow to load.
+    A module is a command if its docstring starts with "`ethosu NAME`: summary." Nothing is
+    imported, because most of the modules are slow to load.
     """
     found = {}
     for path in sorted((Path(__file__).parent / folder).glob("*.py")):
@@ -36,7 +36,7 @@ def discover(folder: str) -> dict[str, str]:
 
 def make_parser(chosen: str | None) -> argparse.ArgumentParser:
     """Build the parser; only the chosen command's module is imported."""
-    from importlib.metadata import version  # slow to load: here Ctrl-C is heard
+    from importlib.metadata import version  # slow to load; here Ctrl-C is handled
 
     parser = argparse.ArgumentParser(
         prog="ethosu",
@@ -57,16 +57,16 @@ def make_parser(chosen: str | None) -> argparse.ArgumentParser:
 
 
 def exit_codes() -> str:
-    """Say what the exit codes mean, in one sentence."""
+    """Explain the exit codes in one sentence."""
     kinds = (
-        (errors.UsageError, "wrong command line"),
-        (errors.InputError, "wrong file"),
+        (errors.UsageError, "invalid command line"),
+        (errors.InputError, "invalid file"),
         (errors.SetupError, "something is not installed or built"),
         (errors.BoardError, "the board failed"),
         (errors.MismatchError, "results differ from the reference"),
     )
     codes = ", ".join(f"{kind.exit_code} {meaning}" for kind, meaning in kinds)
-    return f"Exit codes: 0 done, {codes}, 130 stopped with Ctrl-C."
+    return f"Exit codes: 0 success, {codes}, 130 stopped with Ctrl-C."
 
 
 def command_module(name: str):  # type: ignore[no-untyped-def]  # a module is its own interface
@@ -83,34 +83,34 @@ def _parse(chosen: str | None, argv: list[str]) -> argparse.Namespace:
         return make_parser(chosen).parse_args(argv)
     except SystemExit:
         if sys.stdout:
-            sys.stdout.flush()  # argparse does not say that a disk is full
+            sys.stdout.flush()  # argparse does not report a full disk
         raise
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run `ethosu` with these arguments, else as the program; returns the exit code."""
+    """Run `ethosu` with these arguments (default: those of the process); returns the exit code."""
     if argv is not None:
         return _run(list(argv))
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupt_once)
     try:
         return _run(sys.argv[1:])
-    except KeyboardInterrupt:  # as the command ended
+    except KeyboardInterrupt:  # while the command was ending
         return 130
     finally:
-        with contextlib.suppress(KeyboardInterrupt):  # as the command ended
+        with contextlib.suppress(KeyboardInterrupt):  # while the command was ending
             _ignore_interrupts()
         _end_output()
 
 
 def _interrupt_once(*_: object) -> None:
-    """Ctrl-C ends the command; a second one would only end its cleaning up, with a traceback."""
+    """Let Ctrl-C end the command; a second one would interrupt its clean-up with a traceback."""
     _ignore_interrupts()
     raise KeyboardInterrupt
 
 
 def _ignore_interrupts() -> None:
-    """Python complains of a signal that comes while this is set: none comes."""
+    """Ignore Ctrl-C; it is blocked meanwhile, because Python reports a signal that arrives here."""
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -119,11 +119,11 @@ def _ignore_interrupts() -> None:
 
 
 def _end_output() -> None:
-    """Leave nothing that Python would write as it ends, and complain about."""
+    """Flush the output, so that Python writes nothing at exit, where it would report a failure."""
     try:
         if sys.stdout:
             sys.stdout.flush()
-    except OSError:  # what waits there is lost, and main() has said so
+    except OSError:  # the buffered output is lost, which main() has reported
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -144,8 +144,8 @@ def _run(argv: list[str]) -> int:
     except KeyboardInterrupt as error:
         return _failed(ui, error, "stopped", 130)
     except MemoryError as error:
-        return _failed(ui, error, "there is not enough memory", errors.InputError.exit_code)
-    except BrokenPipeError:  # the program that reads our output has ended, as `head` does
+        return _failed(ui, error, "out of memory", errors.InputError.exit_code)
+    except BrokenPipeError:  # the program that reads our output, such as `head`, has ended
         return 141
     except OSError as error:  # a full disk, also for stdout; a file that was deleted
         where = f"{error.filename}: " if error.filename else ""
@@ -154,7 +154,7 @@ def _run(argv: list[str]) -> int:
 
 
 def _warn(args: argparse.Namespace) -> None:
-    """Say which of a command's models another Vela compiled than those that were tried."""
+    """Warn about models that were compiled by an untested version of Vela."""
     found = (getattr(args, name, None) for name in ("model", "models", "files"))
     paths = itertools.chain.from_iterable(x if isinstance(x, list) else [x] for x in found)
     for text in vela_versions.warnings(path for path in paths if isinstance(path, Path)):
@@ -163,7 +163,7 @@ def _warn(args: argparse.Namespace) -> None:
 
 
 def _failed(ui: Ui | None, error: BaseException, text: str, exit_code: int) -> int:
-    """Say in one sentence what went wrong."""
+    """Report the error in one sentence."""
     text = visible(text, keep="\n" if getattr(error, "several_lines", False) else "")
     if len(text) > _LONGEST_ERROR:  # a board may send a megabyte in one line
         text = f"{text[:_LONGEST_ERROR]}..."

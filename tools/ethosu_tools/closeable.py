@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The base class of everything here that has to be closed."""
+"""The base class of objects that have to be closed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Closeable(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Release what is held; may be called again."""
+        """Release all resources; may be called repeatedly."""
 
     def __enter__(self) -> Self:
         return self

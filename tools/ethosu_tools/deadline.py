@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Time-outs that count what a board did, not what a busy host had no time for.
+"""Time-outs that measure the progress of a board, so that a busy host does not cause failures.
 
-A second of an emulated board passes while its emulator computes for a second, or sleeps for a
-second of its own will. The time in which the emulator was ready to run, but the host ran other
-programs, does not count; nor does the time in which this program itself was not run. A real board
-works at its own pace: its seconds are the host's.
+A second of an emulated board passes while its emulator computes for a second, or voluntarily sleeps
+for a second. Time in which the emulator was ready to run but the host ran other programs does not
+count; nor does time in which this program itself did not run. The seconds of a real board are those
+of the host.
 """
 
 import contextlib
@@ -14,30 +14,30 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-# A wait asks this often; a longer pause means that the host ran other programs.
+# Polling interval of waits; a longer pause means that the host ran other programs.
 STEP_S = 0.25
-# States of a thread that waits for something to happen, in /proc/PID/task/TID/stat.
+# States of a waiting thread in /proc/PID/task/TID/stat.
 _SLEEPING = frozenset("SIZX")
 
 
 class Deadline:
-    """Ends a wait for a board after so many of the board's seconds; None never ends it."""
+    """Limits a wait for a board to a number of the board's seconds; None sets no limit."""
 
     def __init__(
         self, seconds: float | None, process: "subprocess.Popen[Any] | None" = None
     ) -> None:
-        """Begin to count; `process` is the emulator, None for a real board."""
+        """Start to count; `process` is the emulator, None for a real board."""
         self._seconds = seconds
         self._process = process
         self.restart()
 
     def restart(self) -> None:
-        """Begin anew: the board gave a sign of life."""
+        """Start again, because the board has shown activity."""
         self._passed = 0.0
         self._host, self._used = time.monotonic(), self._computed()
 
     def expired(self) -> bool:
-        """Is the time over, or the emulator gone? To be asked every STEP_S, or more often."""
+        """Whether the time is over, or the emulator has ended; call this at least every STEP_S."""
         if self._process is not None and self._process.poll() is not None:
             return True
         if self._seconds is None:
@@ -61,9 +61,9 @@ class Deadline:
 
 
 def run(command: Sequence[str | Path], seconds: float) -> "subprocess.CompletedProcess[str]":
-    """Run an emulator to its end without input, for so many seconds of a `Deadline` at most.
+    """Run an emulator to its end without input, for up to `seconds` of a `Deadline`.
 
-    It must do its work itself, not in processes that it starts.
+    The emulator must compute in its own process, not in child processes.
     """
     pipe = subprocess.PIPE
     with subprocess.Popen(
@@ -85,7 +85,7 @@ def run(command: Sequence[str | Path], seconds: float) -> "subprocess.CompletedP
 def wait_for_end(process: "subprocess.Popen[Any]") -> int:
     """Wait until a program has ended; returns its exit code.
 
-    A signal that comes just before a wait without end is seen only after it: this one looks again.
+    A signal that arrives just before an unlimited wait is handled only after it, hence the polling.
     """
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -93,12 +93,12 @@ def wait_for_end(process: "subprocess.Popen[Any]") -> int:
 
 
 def _cpu_clock(pid: int) -> int:
-    """Clock of a process's CPU time, as clock_getcpuclockid(3) of Linux makes it."""
+    """Clock of a process's CPU time, as computed by clock_getcpuclockid(3) of Linux."""
     return ~pid << 3 | 2
 
 
 def _sleeps(pid: int) -> bool:
-    """Do all threads of a process wait for something other than a processor?"""
+    """Whether all threads of a process wait for something other than a processor."""
     try:
         return all(
             (task / "stat").read_text().rpartition(")")[2].split()[0] in _SLEEPING

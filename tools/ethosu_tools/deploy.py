@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Puts files into a board's ROM file system, next to those that are there, and checks them.
+"""Adds files to a board's ROM file system, and checks them.
 
-A firmware of this project keeps the old image until the new one is whole (firmware/romfs.c), so
-that a deploy that is cut off leaves one of the two. Elsewhere, and where the partition is too small
-for both, the new image is written over the old one.
+Firmware of this project keeps the old image until the new one is complete (firmware/romfs.c), so an
+interrupted deploy leaves one of the two. With other firmware, or if the partition is too small for
+both, the new image overwrites the old one.
 
-Parts of the new image that an earlier deploy left there, before it was cut off, are not sent again.
+Parts of the new image that an interrupted deploy has already written are not sent again.
 """
 
 import errno
@@ -21,16 +21,16 @@ from .romfs import Tree
 from .ui import Update
 
 _LARGEST_UNIT = 4096
-# What a deploy that goes on looks for; a multiple of what any flash erases at once.
+# Unit of a resumed deploy; a multiple of the erase size of any flash.
 _PART_BYTES = 64 * 1024
 _HASH_TIMEOUT_S = 120.0
 _ERASE_TIMEOUT_S = 10.0
 _SLOWEST_ERASED_PER_S = 10_000.0
-# No processor of this family sets so much memory aside for files; an image is built in ours.
+# More than any board reserves for files; the image is built in this computer's memory.
 _LARGEST_ROOM = 256 << 20
 _LONGEST_PATH = 512
 
-# `keeps` is 1 when the old image stays until one of that size is whole (ROM_IOCTL_KEEPS_OLD).
+# `keeps` is 1 if the old image is kept until one of that size is complete (ROM_IOCTL_KEEPS_OLD).
 _OPEN = """\
 import vfs
 _rom = None
@@ -54,7 +54,8 @@ _HASH = "_answer = _hashlib.sha256(memoryview(_rom.open({path!r}, 'rb'))).digest
 _COPY = "_answer = vfs.rom_ioctl(4, 0, {at}, memoryview(_rom.open({path!r}, 'rb'))[{start}:{end}])"
 _KEEP = "_answer = vfs.rom_ioctl(258, 0, {at}, {size})"
 _SEND = "lambda data: b'%d' % vfs.rom_ioctl(4, 0, {at}, data)"
-# Where an image of that size goes, if the firmware says so (ROM_IOCTL_PLACE), and what is there.
+# The location for an image of that size, if the firmware reports it (ROM_IOCTL_PLACE), and hashes
+# of its present content.
 _FIND = """\
 _place = vfs.rom_ioctl(257, 0, {size})
 _memory = memoryview(vfs.rom_ioctl(2, 0))
@@ -66,7 +67,7 @@ _answer = [] if _place < 0 else [
 
 @dataclass(frozen=True)
 class Deployed:
-    """What became of the files: all by their paths."""
+    """The result of a deploy: paths of files, and the size of the image."""
 
     sent: list[str]
     kept: list[str]
@@ -83,14 +84,14 @@ def deploy(
     check: Callable[[Board], None] = lambda board: None,
     progress: Update = lambda done, total: None,
 ) -> Deployed:
-    """Put these files into the board's ROM; those of other names stay, unless `replace`.
+    """Add files to the board's ROM; other files are kept, unless `replace`.
 
-    UsageError when that needs `force`: when a deploy that is cut off would leave no file system.
-    `check` may refuse the board before anything is written. A fresh interpreter sees the files.
+    Raises UsageError if `force` is needed because an interrupted deploy would leave no file system.
+    `check` may reject the board before anything is written. A fresh interpreter sees the files.
     """
     new = dict(romfs.files(tree))
     with Board(port) as board:
-        board.soft_reset()  # no program and no model uses what will change
+        board.soft_reset()  # so that no program or model uses the files that will change
         check(board)
         room = _room(board)
         old = _list(board, room)
@@ -105,7 +106,7 @@ def deploy(
         hashes = {path: hashlib.sha256(data).digest() for path, data in new.items()}
         hashes |= {path: _ask_bytes(board, _HASH.format(path=path)) for path in kept}
         there = {path: (places[path], size) for path, size in kept.items()}
-        if not whole_at_all_times:  # what is there is gone when it would be copied
+        if not whole_at_all_times:  # old files are erased before they could be copied
             fetched = {path: board.read_file(path, opener="_rom.open") for path in kept}
             image, there = romfs.build(romfs.tree_of(new | fetched)), {}
         try:
@@ -119,7 +120,7 @@ def deploy(
 
 
 def _list(board: Board, room: int) -> dict[str, int]:
-    """Paths and sizes of the files that are there; BoardError for what no such ROM can have."""
+    """Paths and sizes of the files on the board; raises BoardError if they are impossible."""
     found = board.ask(_OPEN)
     try:
         sizes = dict(found)
@@ -131,7 +132,7 @@ def _list(board: Board, room: int) -> dict[str, int]:
     except (TypeError, ValueError):
         possible = False
     if not possible:
-        raise BoardError(f"the board's list of files is none: {found!r:.100}")
+        raise BoardError(f"the board reported an invalid list of files: {found!r:.100}")
     return sizes
 
 
@@ -143,24 +144,24 @@ def _is_file(found: tuple[object, object]) -> bool:
 
 
 def _room(board: Board) -> int:
-    """Bytes that the board's ROM has for an image."""
+    """Space for an image in the board's ROM, in bytes."""
     if not board.ask("import vfs\n_answer = hasattr(vfs, 'rom_ioctl')"):
         raise BoardError(f"the firmware at {board.port} has no ROM file system that can be written")
     room = board.ask(_ROOM)
     if room == -errno.ENODEV:
         raise BoardError(
-            f"the board at {board.port} has no ROM file system: the last image could not be moved "
-            "to its place because the memory refused to be written, or the memory cannot be read; "
-            "switch the board off and on, then deploy again; if that fails again, drop it: "
+            f"the board at {board.port} has no ROM file system: the memory cannot be read, or the "
+            "last image could not be moved to its place because writing failed. Power-cycle the "
+            "board, then deploy again; if that fails again, discard the image: "
             'mpremote exec "import vfs; vfs.rom_ioctl(3, 0, 1)"'
         )
     if not isinstance(room, int) or not 0 <= room <= _LARGEST_ROOM:
-        raise BoardError(f"the size of the ROM of {board.port} is none: {room!r:.100}")
+        raise BoardError(f"the board at {board.port} reported an invalid ROM size: {room!r:.100}")
     return room
 
 
 def _kept(old: dict[str, int], new: dict[str, bytes]) -> dict[str, int]:
-    """Old files that stay: a new file takes the place of a folder of its name, and the reverse."""
+    """Old files to keep; a new file replaces a folder of the same name, and vice versa."""
     folders = {parent for path in new for parent in _parents(path)}
     return {
         path: size
@@ -177,7 +178,7 @@ def _parents(path: str) -> list[str]:
 def _check_size(
     board: Board, size: int, alone: int, room: int, new: dict[str, int], kept: dict[str, int]
 ) -> None:
-    """Refuse an image that does not fit; `alone` is its size without the files that stay."""
+    """Reject an image that does not fit; `alone` is its size without the kept files."""
     if alone > room:
         raise InputError(
             f"the files need {alone:,} bytes, /rom of the board at {board.port} has {room:,}: "
@@ -185,35 +186,35 @@ def _check_size(
         )
     if size > room:
         raise InputError(
-            f"with the files that are in /rom of the board at {board.port}, {size:,} bytes are "
-            f"needed, and it has {room:,}; --replace removes {romfs.largest(kept)}"
+            f"together with the existing files, {size:,} bytes are needed, but /rom of the board "
+            f"at {board.port} has {room:,}; --replace removes {romfs.largest(kept)}"
         )
 
 
 def _check_room(board: Board, size: int, *, force: bool, old: dict[str, int]) -> bool:
-    """Return whether the old image stays until the new one is whole; refuse what needs `force`."""
+    """Whether the old image is kept until the new one is complete; else `force` is required."""
     keeps = _keeps_old(board, size)
     if old and not force and not keeps:
         raise UsageError(
-            f"/rom of the board at {board.port} has no room for the old files next to the new "
-            f"ones, {size:,} bytes: the new ones would overwrite them, and a deploy that is cut "
-            "off would leave /rom empty. To deploy all the same, add --force"
+            f"/rom of the board at {board.port} has no room for both the old files and the new "
+            f"ones ({size:,} bytes). The new files would overwrite the old ones, and an "
+            "interrupted deploy would leave /rom empty. To deploy anyway, add --force"
         )
     return keeps
 
 
 def _left(board: Board, error: BoardError, hashes: dict[str, bytes], keeps: bool) -> str:
-    """What a deploy has left that ended with this error, and what to do."""
-    if not isinstance(error, RemoteError):  # the board does not answer any more
+    """Describe the state of /rom after a failed deploy, and what to do."""
+    if not isinstance(error, RemoteError):  # the board no longer answers
         there = "the old files or the new ones" if keeps else "no files, or the new ones"
         return f"/rom has {there}; deploy again"
     try:
-        board.soft_reset()  # the board finishes what it can
+        board.soft_reset()  # the board completes an image if it can
         found = _hashes(board)
     except BoardError as second:
         return str(second)
     if found == hashes:
-        return "/rom has the new files all the same"
+        return "/rom has the new files nevertheless"
     return f"/rom {'still has the old files' if found else 'is empty'}; deploy again"
 
 
@@ -222,10 +223,10 @@ def _keeps_old(board: Board, size: int) -> bool:
 
 
 def _write(board: Board, image: bytes, kept: dict[str, tuple[int, int]], progress: Update) -> None:
-    """Write an image; the board copies what stays.
+    """Write an image; the board itself copies the files to keep.
 
-    A flash memory takes its time to erase what the image needs, and writes in units: the last one
-    is filled up. A step that takes longer than its bytes may is a BoardTimeoutError.
+    Flash memory takes long to erase, and is written in units, the last of which is padded. Raises
+    BoardTimeoutError if a step takes too long for its size.
     """
     there = _find_parts(board, image)
     unit = board.ask(
@@ -234,10 +235,10 @@ def _write(board: Board, image: bytes, kept: dict[str, tuple[int, int]], progres
     )
     if not isinstance(unit, int) or not 0 < unit <= _LARGEST_UNIT:
         raise BoardError(
-            f"the board at {board.port} refuses an image of {len(image):,} bytes: {unit!r:.100}"
+            f"the board at {board.port} rejects an image of {len(image):,} bytes: {unit!r:.100}"
         )
     most = board.piece_bytes() // _LARGEST_UNIT * _LARGEST_UNIT or _LARGEST_UNIT
-    # In order: flash takes each place once.
+    # In order, because flash can be written only once.
     for part in range(0, len(image), _PART_BYTES):
         end = min(part + _PART_BYTES, len(image))
         if part not in there or board.ask(_KEEP.format(at=part, size=end - part)) != 0:
@@ -248,7 +249,7 @@ def _write(board: Board, image: bytes, kept: dict[str, tuple[int, int]], progres
 
 
 def _find_parts(board: Board, image: bytes) -> set[int]:
-    """Where the parts begin that need not be sent; the first is always written anew."""
+    """Offsets of parts that need not be sent; the first part is always written again."""
     found = board.ask(_FIND.format(size=len(image), part=_PART_BYTES), timeout=_HASH_TIMEOUT_S)
     if not isinstance(found, list):
         raise BoardError(f"the board answered {found!r:.100}, expected a list of hashes")
@@ -268,7 +269,7 @@ def _write_part(
     unit: int,
     most: int,
 ) -> None:
-    """Write a span of the image: the board copies it from a file that it has, or gets it sent."""
+    """Write a span of the image, which the board copies from an existing file or receives."""
     start, end = span
     if start >= end:
         return
@@ -288,7 +289,7 @@ def _write_part(
 def _parts(
     size: int, kept: dict[str, tuple[int, int]]
 ) -> Iterator[tuple[int, int, tuple[str, int] | None]]:
-    """The image from start to end: what the board has in a file, and what the host sends."""
+    """Split the image into spans that the board has in a file, and spans that the host sends."""
     at = 0
     for place, length, path in sorted(
         (place, length, path) for path, (place, length) in kept.items()
@@ -300,14 +301,14 @@ def _parts(
 
 
 def _check(port: str, hashes: dict[str, bytes]) -> None:
-    """Compare what a fresh interpreter finds with what should be there."""
+    """Compare the files that a fresh interpreter finds with the expected ones."""
     with Board(port) as board:
         board.soft_reset()
         found = _hashes(board)
     if found != hashes:
         wrong = sorted(path for path in hashes | found if found.get(path) != hashes.get(path))
         raise BoardError(
-            f"what lies in the ROM of {port} is not what was sent; deploy again: {', '.join(wrong)}"
+            f"files in the ROM of {port} differ from those sent; deploy again: {', '.join(wrong)}"
         )
 
 
@@ -330,4 +331,4 @@ def _ask_zero(board: Board, code: str) -> None:
 
 
 def _refused(board: Board, found: object) -> NoReturn:
-    raise BoardError(f"the board at {board.port} refuses to write its ROM: error {found!r:.100}")
+    raise BoardError(f"the board at {board.port} failed to write its ROM: error {found!r:.100}")

@@ -3,12 +3,12 @@
 
 | code | meaning |
 | --- | --- |
-| 0 | done |
+| 0 | success |
 | 1 | a defect of the tool itself (with a traceback) |
-| 2 | the command line is wrong |
-| 3 | a file given to the command is wrong |
+| 2 | the command line is invalid |
+| 3 | a file given to the command is invalid |
 | 4 | something that the command needs is not installed or not built |
-| 5 | the board (or emulator) refused, failed or fell silent |
+| 5 | the board (or emulator) failed, rejected the request or does not respond |
 | 6 | results differ from the reference |
 | 130 | stopped with Ctrl-C |
 """
@@ -21,10 +21,10 @@ from .ui import visible
 
 
 class ToolError(Exception):
-    """Root of the tools' errors; its text is one sentence for the user, safe to print."""
+    """Base class of the tools' errors; its text is one sentence for the user, safe to print."""
 
     exit_code = 1
-    several_lines = False  # else a new line in it is printed as \\n
+    several_lines = False  # if False, a newline in the text is printed as \\n
 
     def __str__(self) -> str:
         return visible(super().__str__())
@@ -37,31 +37,31 @@ class UsageError(ToolError):
 
 
 class InputError(ToolError):
-    """A file is missing, damaged, or not what the command can work on."""
+    """A file is missing, damaged, or not supported by the command."""
 
     exit_code = 3
 
 
 class CannotRunError(InputError):
-    """A model that cannot run: a line for each reason, and what to do about it below."""
+    """A model cannot run; the text gives the reasons, followed by a line for each remedy."""
 
     several_lines = True
 
 
 class SetupError(ToolError):
-    """A program, library or build product is missing; the text says how to get it."""
+    """A program, library or build product is missing; the text explains how to get it."""
 
     exit_code = 4
 
 
 class BoardError(ToolError):
-    """The board did not do what it was asked."""
+    """The board did not do what it was asked to do."""
 
     exit_code = 5
 
 
 class BoardTimeoutError(BoardError):
-    """The board gave no answer in time."""
+    """The board did not answer in time."""
 
 
 class BoardLinkError(BoardError):
@@ -69,10 +69,10 @@ class BoardLinkError(BoardError):
 
 
 class RemoteError(BoardError):
-    """Code on the board raised.
+    """Code on the board raised an exception.
 
-    `traceback` holds the board's own words, `kind` the exception, `output` what the code had
-    printed before.
+    `traceback` is the traceback as printed by the board, `kind` the name of the exception, `output`
+    the code's output before the exception.
     """
 
     def __init__(self, traceback: str, output: str = "") -> None:
@@ -93,7 +93,7 @@ class MismatchError(ToolError):
 
 @contextmanager
 def named_as(name: Path | str, path: Path) -> Iterator[None]:
-    """In errors about `path`, which a command has made, name the file that its user knows."""
+    """In errors about the temporary file `path`, name the user's file instead."""
     try:
         yield
     except InputError as error:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Runs anyone's firmware on an emulated board with an NPU, to its end.
+"""Runs any firmware on an emulated board with an NPU, to its end.
 
-What it prints, by its UART or by semihosting, is handed on as it comes. It ends by itself (the exit
-code of semihosting), with a text that a test waits for, or when its time is over.
+Its output on the UART or by semihosting is passed on as it arrives. The run ends with semihosting's
+exit, at a text that a test waits for, or at the time-out.
 """
 
 import os
@@ -20,22 +20,22 @@ from .deadline import STEP_S, Deadline
 from .errors import BoardError, InputError
 
 TIMEOUT_S = 60.0
-# How firmware says on a UART that it is done, where a Fast Model would be told to stop. Firmware
-# with Arm's retargeting of the C library then sends one more byte, the exit code, at once.
+# Firmware sends this on a UART at its end, which stops Fast Models as well. Firmware with Arm's
+# retargeting of the C library immediately sends one more byte, the exit code.
 END = b"\x04"
 _CODE_S = 0.05
-# A symbol that only the firmware of this project has.
+# A symbol that exists only in this project's firmware.
 OURS = "firmware_main"
 _TAIL = 200
-# Of the log, in which QEMU notes each bad access, so much is searched at a time.
-_LATELY = 1 << 20
+# The end of the log that is searched each time; QEMU logs each invalid access, so it may be large.
+_LOG_END = 1 << 20
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How a run ended: `exit_code` is that of semihosting or after EOT, 0 after another text.
+    """How a run ended: `exit_code` comes from semihosting or follows EOT; it is 0 after `until`.
 
-    What the firmware prints after the awaited text changes nothing.
+    Output after the awaited text has no effect.
     """
 
     exit_code: int
@@ -44,7 +44,7 @@ class Ended:
 
 
 def is_ours(image: Path) -> bool:
-    """Is it this project's firmware, whose prompt a program can talk to?"""
+    """Whether it is this project's firmware, with a prompt that the tools can use."""
     return f"\0{OURS}\0".encode() in image.read_bytes()
 
 
@@ -60,15 +60,15 @@ def run(
     timed: bool = False,
     on_output: Callable[[bytes], object] = lambda data: None,
 ) -> Ended:
-    """Run an image (ELF) from its reset on; semihosting sees the files of this folder.
+    """Run an image (ELF) from reset; semihosting accesses the files of the current folder.
 
-    `npu` is another one than the board's. `until`: a text that ends the run well (0), on the
-    output or on stderr, whatever the firmware prints or returns after it. The character EOT always
-    ends it, and one byte after it is the exit code. `timeout`: seconds of the emulator's time.
-    `arguments` are what semihosting gives as the command line. `mode` of the CPU's data cache: see
-    coherence.py.
-    BoardError: the time is over, QEMU failed, or the firmware ended well without `until`; it says
-    what was printed last.
+    `npu` overrides the board's NPU. `until` is a text on the output or on stderr that ends the run
+    with exit code 0. The character EOT always ends the run, and the byte after it is the exit code.
+    `timeout` is in seconds of a `Deadline`. `arguments` are the command line for semihosting.
+    `mode` is the coherence mode, see coherence.py.
+
+    Raises BoardError at the time-out, if QEMU fails, or if the firmware ends successfully without
+    `until`; the message contains the last output.
     """
     facts = boards.chosen(board)
     emulation = emulated(facts)
@@ -97,22 +97,22 @@ def run(
             finally:
                 process.kill()
         said = qemu.read_log(log)
-    code = output.exit_code if output.ended or output.heard else process.returncode
+    code = output.exit_code if output.ended or output.matched else process.returncode
     if code < 0 or (code and not output.ended and _complains(said)):
         raise BoardError(f"QEMU ended with {code}: {qemu.last_words(said)}")
-    if until and code == 0 and not output.heard:
+    if until and code == 0 and not output.matched:
         raise BoardError(f"the firmware ended without {until!r}; {_last(output)}")
     return Ended(code, output.text, said)
 
 
 def _complains(said: str) -> bool:
-    """Did QEMU say more than that a module of another QEMU, which it does without, does not fit?"""
+    """Whether QEMU printed an error other than about an optional module of another QEMU version."""
     lines = [line for line in said.splitlines() if "qemu-system" in line]
     return any("failed to initialize module" not in line for line in lines)
 
 
 def emulated(facts: BoardFacts) -> Emulation:
-    """What QEMU needs of a board; InputError: it is not emulated."""
+    """The settings for QEMU; raises InputError if the board is not emulated."""
     if facts.qemu is None:
         raise InputError(f"{facts.name} is not emulated: its {boards.FILE} has no [qemu]")
     return facts.qemu
@@ -121,7 +121,7 @@ def emulated(facts: BoardFacts) -> Emulation:
 def semihosting(device: str | None, arguments: Sequence[str] = ()) -> list[str]:
     """Options of QEMU that let firmware print, read files and exit by semihosting."""
     words = ["enable=on", "target=native", *([f"chardev={device}"] if device else [])]
-    words += [f"arg={qemu.quoted(each)}" for each in arguments]
+    words += [f"arg={qemu.quoted(argument)}" for argument in arguments]
     return ["-semihosting-config", ",".join(words)]
 
 
@@ -129,7 +129,7 @@ def semihosting(device: str | None, arguments: Sequence[str] = ()) -> list[str]:
 class _Output:
     data: bytearray = field(default_factory=bytearray)
     ended: bool = False  # by EOT
-    heard: bool = False  # the awaited text came, before EOT
+    matched: bool = False  # the awaited text arrived before EOT
     exit_code: int = 0
 
     @property
@@ -144,10 +144,10 @@ def _follow(
     timeout: float,
     on_output: Callable[[bytes], object],
 ) -> _Output:
-    """Read until the end, in whatever way that comes."""
+    """Read output until the run ends."""
     assert process.stdout is not None
     output, deadline, runs = _Output(), Deadline(timeout, process), True
-    while runs and not (output.ended or output.heard):
+    while runs and not (output.ended or output.matched):
         data = after = b""
         if select.select([process.stdout], [], [], STEP_S)[0]:
             data = os.read(process.stdout.fileno(), 65536)
@@ -158,35 +158,35 @@ def _follow(
             on_output(data)
             output.data += data
             output.ended = bool(end)
-        output.heard = until is not None and _hears(until.encode(), output, len(data), log)
-        if output.ended and not output.heard:
+        output.matched = until is not None and _matches(until.encode(), output, len(data), log)
+        if output.ended and not output.matched:
             output.exit_code = _code_after(process, after)
-        elif runs and not output.heard and deadline.expired() and process.poll() is None:
+        elif runs and not output.matched and deadline.expired() and process.poll() is None:
             raise BoardError(f"the firmware did not end within {timeout:g} s; {_last(output)}")
     return output
 
 
-def _hears(until: bytes, output: _Output, new: int, log: IO[bytes]) -> bool:
-    """Is the text in the `new` last bytes of the output, or lately on stderr?"""
+def _matches(until: bytes, output: _Output, new: int, log: IO[bytes]) -> bool:
+    """Whether the text is in the `new` last bytes of the output, or at the end of stderr."""
     if until in output.data[-(new + len(until)) :]:
         return True
-    return until.decode() in _without_qemu(qemu.read_log(log, _LATELY))
+    return until.decode() in _without_qemu(qemu.read_log(log, _LOG_END))
 
 
 def _without_qemu(said: str) -> str:
-    """What the firmware said on its stderr."""
+    """The firmware's own output on stderr."""
     lines = said.splitlines(keepends=True)
     return "".join(line for line in lines if not line.startswith("qemu"))
 
 
 def _last(output: _Output) -> str:
-    """What the firmware printed last, for an error."""
+    """The end of the output, for an error message."""
     last = output.data[-_TAIL:].decode(errors="replace").strip()
-    return f"it printed last: {last!r}" if last else "it printed nothing"
+    return f"its last output: {last!r}" if last else "it printed nothing"
 
 
 def _code_after(process: "subprocess.Popen[bytes]", after: bytes) -> int:
-    """The exit code that comes after END: one byte, and nothing more."""
+    """The exit code after END; exactly one byte must follow."""
     assert process.stdout is not None
     deadline = Deadline(_CODE_S, process)
     while len(after) < 2 and process.poll() is None and not deadline.expired():

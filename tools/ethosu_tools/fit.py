@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Does a compiled model fit a board: NPU, heap for its arena, room in /rom for its file?
+"""Checks whether a compiled model fits a board: its NPU, the heap for the arena, /rom for the file.
 
-What a model needs is what the runtime measures when it loads the file. What a board has is in its
-board.toml, or is asked of a board that is connected. `check` compares the two for all commands.
+The needs of a model are measured by the runtime when it loads the file. The resources of a board
+come from its board.toml or from the connected board. `check` compares the two for all commands.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .sim import Simulation
 # MicroPython's heap has 3 bits of bookkeeping for each block of 128 bits (py/gc.c: two for the kind
 # of block, one for finalisers).
 _HEAP_BITS, _BLOCK_BITS = 131, 128
-# What interpreter and a small program take of the heap: 4,416 bytes once `ethosu` is imported.
+# Heap for the interpreter and a small program; 4,416 bytes are in use once `ethosu` is imported.
 _PROGRAM = 8 * 1024
 _ASK = """\
 import gc
@@ -41,9 +41,9 @@ _answer = _npus, gc.mem_free(), _rom
 
 @dataclass(frozen=True)
 class Room:
-    """What a board has for one model, in bytes; rom: None if it has no /rom that can be written.
+    """Resources of a board for one model, in bytes; rom: None if it has no writable /rom.
 
-    emulated_rom: only the emulated board has this /rom, the chip has none.
+    emulated_rom: this /rom exists only on the emulated board, not on the chip.
     """
 
     board: str
@@ -55,7 +55,7 @@ class Room:
 
 @dataclass(frozen=True)
 class Need:
-    """What a compiled model needs, in bytes; npu: None if the CPU computes it all."""
+    """Needs of a compiled model, in bytes; npu: None if the CPU computes everything."""
 
     npu: str | None
     heap: int
@@ -64,14 +64,14 @@ class Need:
 
 @dataclass(frozen=True)
 class Fit:
-    """The comparison; `short` has a sentence for each thing that is missing."""
+    """Result of the comparison; `short` has a sentence for each missing resource."""
 
     need: Need
     room: Room
     short: tuple[str, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """Give plain data, for JSON."""
+        """The form for JSON."""
         return {"board": self.room.board, "need": vars(self.need), "short": list(self.short)} | {
             "heap": self.room.heap,
             "rom": self.room.rom,
@@ -81,7 +81,7 @@ class Fit:
 
 
 def room_of(board: BoardFacts) -> Room | None:
-    """What a board has by its board.toml; None if that does not say where the heap is."""
+    """Resources according to board.toml; None if that does not define the heap."""
     if board.heap is None:
         return None
     heap = board.heap.size * _BLOCK_BITS // _HEAP_BITS - _PROGRAM
@@ -89,21 +89,21 @@ def room_of(board: BoardFacts) -> Room | None:
 
 
 def ask(board: Board) -> Room | None:
-    """What a connected board has now; None if its firmware has no module `ethosu`."""
+    """Free resources of a connected board; None if its firmware has no module `ethosu`."""
     found = board.ask(_ASK)
     try:
         npus, free, rom = found
-        sound = all(isinstance(each, str) for each in npus or ()) and isinstance(free, int)
-        sound = sound and (rom is None or isinstance(rom, int))
+        valid = all(isinstance(npu, str) for npu in npus or ()) and isinstance(free, int)
+        valid = valid and (rom is None or isinstance(rom, int))
     except (TypeError, ValueError):
-        sound = False
-    if not sound:
+        valid = False
+    if not valid:
         raise BoardError(f"the board reported invalid NPUs or memory sizes: {found!r:.100}")
     return None if npus is None else Room(f"the board at {board.port}", tuple(npus), free, rom)
 
 
 def need_of(model: Path | bytes, data: bytes | None = None) -> Need:
-    """What a compiled model needs; InputError if it was never compiled, or can't be loaded."""
+    """Needs of a compiled model; raises InputError if it is not compiled or cannot be loaded."""
     description = models.describe_compiled(model, named=data)
     with Simulation(model, data=data) as simulation:
         info = simulation.info()
@@ -114,13 +114,13 @@ def need_of(model: Path | bytes, data: bytes | None = None) -> Need:
 
 
 def on_board(need: Need, name: str) -> Fit | None:
-    """Compare with what a board of boards/ has; None: there is no such board, but maybe a chip."""
+    """Compare with the board of this name; None if it is not a board, but possibly a chip."""
     room = room_of(boards.load(name)) if name in boards.names() else None
     return check(need, room) if room else None
 
 
 def check(need: Need, room: Room) -> Fit:
-    """Compare; each sentence says what is short by how much, and what would help."""
+    """Compare needs and resources; each sentence gives the shortage and what would help."""
     short = []
     if need.npu and need.npu not in room.npus:
         short.append(
@@ -135,17 +135,17 @@ def check(need: Need, room: Room) -> Fit:
 
 
 def _too_large(what: str, size: int, where: str, room: int, board: str) -> str:
-    return f"{what} needs {size:,} bytes of {where}, {board} has {room:,}: {size - room:,} too few"
+    return f"{what} needs {size:,} bytes of {where}, {board} has {room:,} ({size - room:,} too few)"
 
 
 def advice(fit: Fit, source: Path | None = None) -> str:
-    """What would help: a smaller layer of `source`, as it was before Vela; or other boards."""
+    """What would help: other boards, or a smaller layer of `source`, the file before Vela."""
     words = []
     if fit.need.heap > fit.room.heap:
         words += _largest(source) if source else []
         words.append("smaller inputs need a smaller arena, and so may --vela='--optimise Size'")
     if fit.short:
-        # By the NPU that a board has, not by those that its emulator can have.
+        # Only the NPU that the board has, not all that its emulator supports.
         fitting = [
             board.name
             for board in boards.every()
@@ -153,16 +153,18 @@ def advice(fit: Fit, source: Path | None = None) -> str:
             and not check(fit.need, replace(room, npus=board.npus)).short
         ]
         words += [f"it fits {', '.join(fitting)}"] if fitting else []
-    return "".join(f"; {each}" for each in words)
+    return "".join(f"; {sentence}" for sentence in words)
 
 
 def _largest(source: Path) -> list[str]:
-    """The operator with the most bytes of inputs and outputs, which have to be in the arena."""
+    """The operator with the most bytes of inputs and outputs, which must be in the arena."""
     graph = tflite.parse(tflite.read(source))[0]
 
     def size(operator: tflite.Operator) -> int:
-        ends = {index for index in (*operator.inputs, *operator.outputs) if index >= 0}
-        return sum(graph.tensors[each].size for each in ends if not graph.tensors[each].constant)
+        tensors = [
+            graph.tensors[index] for index in {*operator.inputs, *operator.outputs} if index >= 0
+        ]
+        return sum(tensor.size for tensor in tensors if not tensor.constant)
 
     largest = max(graph.operators, key=size, default=None)
     if largest is None or not largest.outputs:
@@ -172,7 +174,7 @@ def _largest(source: Path) -> list[str]:
 
 
 def refuse(fit: Fit, name: str, force: str, source: Path | None = None) -> None:
-    """Raise InputError if something is short; `force` says what --force does then."""
+    """Raise InputError if a resource is short; `force` describes what --force does then."""
     if fit.short:
         raise InputError(
             f"{name} can't run on {fit.room.board}: {'; '.join(fit.short)}"
@@ -181,7 +183,7 @@ def refuse(fit: Fit, name: str, force: str, source: Path | None = None) -> None:
 
 
 def describe(data: dict[str, Any]) -> str:
-    """One line of a `Fit` as plain data."""
+    """Format the result of `as_dict()` as one line."""
     if data["short"]:
         return f"no: {'; '.join(data['short'])}{data['advice']}"
     need, parts = data["need"], []
@@ -192,5 +194,5 @@ def describe(data: dict[str, Any]) -> str:
         if room is not None:
             share = used / max(1, room)
             parts.append(f"{what} {used:,} of {room:,} bytes of {where} ({share:.0%})")
-    note = "; only the emulated board has this /rom, the chip has none"
+    note = "; this /rom exists only on the emulated board"
     return f"{data['board']}: {', '.join(parts)}{note if data['emulated_rom'] else ''}"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Programs that another Python runs: one with packages that these tools do not require.
+"""Runs programs in another Python, which has packages that these tools do not require.
 
-The extras of pyproject.toml name the packages and their releases. Those of KITS do not fit into one
-environment with the tools' own, so `ethosu setup` makes an environment for each.
+The extras of pyproject.toml name the packages and their releases. Those of KITS conflict with the
+packages of the tools, so `ethosu setup` creates an environment for each.
 """
 
 import json
@@ -20,16 +20,16 @@ from typing import Any
 from . import paths
 from .errors import SetupError
 
-# Written last: the environment is complete, and has these releases.
+# Written last, with the releases: its presence shows that the environment is complete.
 _MARK = "ethosu-requirements.txt"
 
 
 @dataclass(frozen=True)
 class Kit:
-    """An extra with an environment of its own; `look` is a line of Python that needs it."""
+    """An extra with a separate environment; `probe` is a line of Python that needs the packages."""
 
     title: str
-    look: str
+    probe: str
 
 
 KITS = {
@@ -52,7 +52,7 @@ def install(extra: str) -> str:
 
 
 def environment(extra: str) -> str | None:
-    """The Python of the environment that `ethosu setup` made; None: none of these releases."""
+    """The Python created by `ethosu setup`; None if it does not exist or has other releases."""
     folder = paths.environment(extra)
     try:
         ready = (folder / _MARK).read_text().split("\n") == pins(extra)
@@ -62,49 +62,50 @@ def environment(extra: str) -> str | None:
 
 
 def mark(extra: str) -> None:
-    """Note that the environment of an extra is complete."""
+    """Mark the environment of an extra as complete."""
     (paths.environment(extra) / _MARK).write_text("\n".join(pins(extra)))
 
 
-def find(asked: str | None, look: str, package: str, extra: str) -> str:
-    """The Python that runs the line `look`, which needs the package.
+def find(asked: str | None, probe: str, package: str, extra: str) -> str:
+    """Find a Python that can run the line `probe`, which needs the package.
 
-    That is `asked`, if given, else the one of `ethosu setup`, else this one. SetupError: it cannot.
+    That is `asked`, if given, else the one of `ethosu setup`, else this one. Raises SetupError if
+    it cannot run the line.
     """
     made = None if asked else environment(extra)
     if made:
-        return made  # `ethosu setup` has seen it run that line
-    require(asked or sys.executable, look, package, extra)
+        return made  # `ethosu setup` has checked it
+    require(asked or sys.executable, probe, package, extra)
     return asked or sys.executable
 
 
-def require(interpreter: str, look: str, package: str, extra: str, by: str = "--python") -> None:
-    """Raise SetupError unless that Python runs the line `look`, which needs the package.
+def require(interpreter: str, probe: str, package: str, extra: str, by: str = "--python") -> None:
+    """Raise SetupError unless that Python can run the line `probe`, which needs the package.
 
-    `extra` is the one of KITS that has it, `by` the option that names the Python.
+    `extra` is the key of KITS that installs it, `by` the option that selects the Python.
     """
     try:
-        done = _run(interpreter, ["-c", look])
+        done = _run(interpreter, ["-c", probe])
     except OSError as error:
         raise SetupError(f"{interpreter} cannot be run: {error.strerror}") from error
     if done.returncode:
         raise SetupError(
-            f"{interpreter} cannot load {package}: {reason(done)}. `ethosu setup {extra}` makes an "
-            f"environment that can; {by} names another Python"
+            f"{interpreter} cannot load {package}: {reason(done)}. Create an environment with "
+            f"`ethosu setup {extra}`, or select another Python with {by}"
         )
 
 
 def run(
     interpreter: str, program: Path, asked: Mapping[str, Any], folder: Path
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program in `folder`; `asked` is its argument, as JSON. stdout: all it printed."""
+    """Run a program in `folder` with `asked` as JSON argument; stdout includes its stderr."""
     return _run(interpreter, [str(program), json.dumps(asked)], folder)
 
 
 def _run(
     interpreter: str, words: Sequence[str], folder: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
-    path = os.path.expanduser(interpreter)  # noqa: PTH111  # "python3", too, which PATH finds
+    path = os.path.expanduser(interpreter)  # noqa: PTH111  # may be a name on PATH, such as "python3"
     if os.sep in path:
         # Not resolve(): the Python of an environment is a link to one without its packages.
         path = os.path.abspath(path)  # noqa: PTH100
@@ -119,8 +120,8 @@ def _run(
 
 
 def reason(done: subprocess.CompletedProcess[str]) -> str:
-    """Why a program failed: the last line that it printed."""
+    """The reason why a program failed, which is the last line of its output."""
     if done.returncode < 0:
         return f"it crashed (signal {-done.returncode})"
     lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
-    return lines[-1].rstrip(".") if lines else f"exit code {done.returncode}, and no reason"
+    return lines[-1].rstrip(".") if lines else f"exit code {done.returncode}, no output"

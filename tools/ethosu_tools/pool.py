@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: MIT
-"""The boards of a test run: real ones at ports, emulated ones; who takes which, which has died.
+"""The boards of a test run, real and emulated: which are in use, and which have failed.
 
-A file of a pool is TOML, a table [[board]] for each:
+The file of a pool is TOML with a table [[board]] per board:
 
     [[board]]
     port = "/dev/serial/by-id/usb-..."   # or socket://HOST:PORT, rfc2217://HOST:PORT
     name = "bench 3"                     # for reports; default: the port
-    npu = "ethos-u55-256"                # what it has; is checked
+    npu = "ethos-u55-256"                # its NPU; is checked
     tags = ["camera", "ulab"]
 
     [[board]]
-    port = "qemu"                        # an emulated board, as real as the others:
-    board = "MYBOARD"                    # one user at a time; a folder of boards/
+    port = "qemu"                        # an emulated board, with one user at a time
+    board = "MYBOARD"                    # a folder of boards/
 
     [[board]]
     port = "labgrid:camera=yes,rack=2"   # all places of a labgrid with these tags, or labgrid:NAME
 
-Without a pool, or with a single place "qemu", each worker of a run has emulated boards of its own.
+Without a pool, or with "qemu" as the only entry, each worker of a run has separate emulated boards.
 """
 
 import time
@@ -34,7 +34,7 @@ from .files import read_whole
 from .locks import Lock, LockedError, waiting
 
 QEMU = "qemu"
-_LOOK_S = 0.05
+_POLL_S = 0.05
 # Identifies a board; stock firmware has no module `ethosu`.
 _ASK = """\
 import os
@@ -77,7 +77,7 @@ class Place:
     board: str | None = None
     npu: str | None = None
     tags: frozenset[str] = frozenset()
-    lock: str = ""  # what all workers lock to have an emulated one; "": there is one for each
+    lock: str = ""  # name of the lock of an emulated board; "" if each worker has its own
 
     @property
     def title(self) -> str:
@@ -86,12 +86,12 @@ class Place:
 
     @property
     def is_real(self) -> bool:
-        """Is it a real board?"""
+        """Whether it is a real board."""
         return self.port != QEMU
 
     @property
     def locked(self) -> str:
-        """Name of the lock that its user holds; "" if each worker has a board of its own."""
+        """Name of the lock that its user holds; "" if each worker has its own board."""
         return self.port if self.is_real else self.lock
 
     @property
@@ -99,7 +99,7 @@ class Place:
         return boards.chosen(self.board)
 
     def fits(self, needs: Needs) -> bool:
-        """Can it meet these requirements? A real board may have any NPU until it is queried."""
+        """Whether it may meet these requirements; the NPU of a real board may be still unknown."""
         if not needs.tags <= self.tags or (needs.board and needs.board != self._board()):
             return False
         if needs.npu is None or self.npu:
@@ -128,22 +128,22 @@ class Taken:
                 opened.callback(self._lock.close)
             self.board: Board = open_board(place.port, board=place.board, npu=npu or place.npu)
             opened.callback(self.board.close)
-            self.npus, self.firmware, self.machine = self._look()
+            self.npus, self.firmware, self.machine = self._identify()
             self.close = opened.pop_all().close
 
     def wanted(self) -> bool:
-        """Is another worker of this pytest run waiting for it?"""
+        """Whether another worker of this pytest run is waiting for it."""
         return self._lock.wanted() if self._lock else self.board.wanted()
 
-    def _look(self) -> tuple[list[str], str, str]:
+    def _identify(self) -> tuple[list[str], str, str]:
         found = self.board.ask(_ASK)
         if not isinstance(found, tuple) or len(found) != 3 or not isinstance(found[0], list):
-            raise BoardError(f"{self.place.title} says {found!r:.100} of itself")
+            raise BoardError(f"{self.place.title} identifies itself as {found!r:.100}")
         npus, firmware, machine = found
         return npus, str(firmware), str(machine)
 
     def fits(self, needs: Needs) -> bool:
-        """Does it meet these requirements? Without a request, an emulated board has its own NPU."""
+        """Whether it meets these requirements; by default, an emulated board needs its own NPU."""
         npu = needs.npu or (None if self.place.is_real else self.place.own_npu)
         return self.place.fits(needs) and (npu is None or npu in self.npus)
 
@@ -162,16 +162,16 @@ class Pool:
     """All boards of a run, as one of its processes sees them."""
 
     def __init__(self, places: Sequence[Place], wait: float = 0) -> None:
-        """`wait`: seconds for a board that another user has; own workers are always waited for."""
+        """`wait`: seconds to wait for other users; workers of the same run always wait."""
         self.places = tuple(places)
-        self.aside: dict[str, str] = {}
+        self.excluded: dict[str, str] = {}
         self._wait = wait
         self._npus: dict[Place, list[str]] = {}
         self._taken: list[Taken] = []
 
     def use(self, needs: Sequence[Needs]) -> list[Taken]:
-        """Boards for a test, one for each of its needs; those of the last test, if they fit."""
-        kept = [each for each in self._taken if not each.wanted() and self._alive(each)]
+        """Boards for a test, one per entry of `needs`; those of the last test, if they fit."""
+        kept = [taken for taken in self._taken if not taken.wanted() and self._alive(taken)]
         if len(kept) != len(needs) or not all(map(Taken.fits, kept, needs)):
             self.release()
             self._taken = self._take_all(needs)
@@ -186,9 +186,9 @@ class Pool:
         while self._taken:
             self._taken.pop().close()
 
-    def put_aside(self, place: Place, reason: str) -> None:
+    def exclude(self, place: Place, reason: str) -> None:
         """Exclude this board from the run."""
-        self.aside[place.title] = reason
+        self.excluded[place.title] = reason
 
     def _alive(self, taken: Taken) -> bool:
         """Recover a board after a test; an emulated one may be restarted."""
@@ -197,12 +197,12 @@ class Pool:
         except BoardError as error:
             taken.close()
             if taken.place.is_real:
-                self.put_aside(taken.place, str(error))
+                self.exclude(taken.place, str(error))
             return False
         return True
 
     def _take_all(self, needs: Sequence[Needs]) -> list[Taken]:
-        """Take all boards or none, so that no worker holds one while it waits for another."""
+        """Take all boards or none, so that no worker holds one while it waits for another one."""
         start = time.monotonic()
         while True:
             with ExitStack() as stack:
@@ -220,7 +220,8 @@ class Pool:
             waits = self._wait - (time.monotonic() - start)
             if waits <= 0 and not any(error.same_run for error in locked):
                 raise NoBoardError(
-                    f"no board is free: {'; '.join(map(str, locked))} (--ethosu-wait SECONDS waits)"
+                    f"no board is free: {'; '.join(map(str, locked))} (to wait, use --ethosu-wait "
+                    "SECONDS)"
                 )
             self._pause(need)
 
@@ -229,16 +230,16 @@ class Pool:
             for place in self._candidates(need):
                 if place.locked:
                     stack.enter_context(waiting(place.locked))
-            time.sleep(_LOOK_S)
+            time.sleep(_POLL_S)
 
     def _take(self, need: Needs, found: Sequence[Taken], locked: list[LockedError]) -> Taken | None:
-        """The first available board; None if others use all of them."""
+        """The first available board; None if all are in use."""
         mine = {taken.place for taken in found if taken.place.locked}
         places = [place for place in self._candidates(need) if place not in mine]
         for place in sorted(places, key=lambda place: not self._has(place, need.npu)):
             ours = any(error.same_run for error in locked)
             if ours and not place.is_real and not self._has(place, need.npu):
-                break  # a worker of this run will leave a place that has the NPU: wait for it
+                break  # wait for a place with this NPU that another worker of this run will leave
             try:
                 taken = Taken(place, None if place.is_real else need.npu)
             except LockedError as error:
@@ -247,11 +248,11 @@ class Pool:
             except BoardError as error:
                 if not place.is_real:
                     raise
-                self.put_aside(place, str(error))
+                self.exclude(place, str(error))
                 continue
             self._npus[place] = taken.npus
             if place.npu and place.npu not in taken.npus:
-                self.put_aside(place, f"has {_list(taken.npus)}, but is said to have {place.npu}")
+                self.exclude(place, f"has {_list(taken.npus)}, but is declared to have {place.npu}")
             elif taken.fits(need):
                 return taken
             taken.close()
@@ -259,13 +260,13 @@ class Pool:
             return None
         if found:
             raise NoSuchBoardError(
-                f"the test asks for more than {len(found)} boards; no other board of the pool is "
+                f"the test needs more than {len(found)} boards; no other board of the pool is "
                 f"{need}: {self._kinds()}"
             )
         raise self._reason(need)
 
     def _has(self, place: Place, npu: str | None) -> bool:
-        """Is this the NPU of the place, as far as is known?"""
+        """Whether this is the NPU of the place, as far as known."""
         known = self._npus.get(place) if place.is_real else None
         return npu is None or npu in (known or [place.own_npu or ""])
 
@@ -273,18 +274,19 @@ class Pool:
         for place in self.places:
             known = self._npus.get(place) if place.is_real else None
             wrong = known is not None and need.npu is not None and need.npu not in known
-            if place.fits(need) and place.title not in self.aside and not wrong:
+            if place.fits(need) and place.title not in self.excluded and not wrong:
                 yield place
 
     def _reason(self, need: Needs) -> BoardError | NoSuchBoardError:
-        """Why a test gets no board."""
-        aside = [place for place in self.places if place.title in self.aside and place.fits(need)]
-        if aside:
-            return NoBoardError(
-                "no board is left: "
-                + "; ".join(f"{place.title}: {self.aside[place.title]}" for place in aside)
-            )
-        return NoSuchBoardError(f"no board is {need}; there is {self._kinds()}")
+        """The reason why no board is available for a test."""
+        excluded = [
+            f"{place.title}: {self.excluded[place.title]}"
+            for place in self.places
+            if place.title in self.excluded and place.fits(need)
+        ]
+        if excluded:
+            return NoBoardError(f"no board is left: {'; '.join(excluded)}")
+        return NoSuchBoardError(f"no board is {need}; available: {self._kinds()}")
 
     def _kinds(self) -> str:
         return "; ".join(
@@ -300,11 +302,11 @@ def _list(npus: Sequence[str]) -> str:
 
 
 def expanded(places: Sequence[Place], run: str) -> list[Place]:
-    """These places, with those of a labgrid one by one: their tags are KEY=VALUE.
+    """Expand labgrid entries to one place each; their tags are KEY=VALUE.
 
-    If there are several, an emulated one among them has one user at a time in this `run`.
+    If the result has several places, an emulated one has one user at a time in this `run`.
     """
-    found = [each for place in places for each in _expanded(place)]
+    found = [expansion for place in places for expansion in _expanded(place)]
     if len(found) == 1:
         return found
     return [
@@ -329,7 +331,7 @@ def read(path: Path) -> list[Place]:
     try:
         table = tomllib.loads(read_whole(path).decode())
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"{path} is no TOML file: {error}") from None
+        raise InputError(f"{path} is not a TOML file: {error}") from None
     rows = table.get("board")
     if set(table) != {"board"} or not isinstance(rows, list) or not rows:
         raise InputError(f"{path} must have tables [[board]], found {', '.join(table) or 'none'}")
@@ -341,8 +343,8 @@ def _place(path: Path, index: int, row: dict[str, Any]) -> Place:
     known = {field.name for field in fields(Place)} - {"lock"}
     if not set(row) <= known or "port" not in row:
         raise InputError(
-            f"{where} has {', '.join(row) or 'nothing'}; port is needed, "
-            f"{', '.join(sorted(known - {'port'}))} may be there"
+            f"{where} has {', '.join(row) or 'nothing'}; port is required, "
+            f"{', '.join(sorted(known - {'port'}))} are optional"
         )
     tags = row.pop("tags", [])
     wrong = [key for key, value in row.items() if not isinstance(value, str)]

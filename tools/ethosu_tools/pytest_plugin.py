@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Pytest plugin: `board` is a real board (`--ethosu-port`), one of a pool, or an emulated one.
+"""Pytest plugin: its `board` is a real board (`--ethosu-port`), one of a pool, or an emulated one.
 
-A test that takes `board` runs unchanged on all:
+A test that uses `board` runs unchanged on all of them:
 
     def test_answer(board):
         assert board.eval("6 * 7") == 42
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from .pool import Needs, Place, Pool, Taken
 
 DEFAULT_COHERENCE = "strict"
-# The options that have a short name too, unless another plugin or a conftest.py has that.
+# Options with a short name, which is available unless another plugin or a conftest.py uses it.
 SHORT = {f"--{name}": f"--ethosu-{name}" for name in ("port", "board", "npu", "coherence")}
-MARK = "ethosu(npu=, board=, tags=, count=): what the test asks of its board; count is of `boards`"
+MARK = "ethosu(npu=, board=, tags=, count=): requirements for `board`, or for the `boards` (count)"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options that choose the board."""
+    """Add the options that select the board."""
     group = parser.getgroup(
         "ethosu",
-        "boards with an Ethos-U NPU (--port, --board, --npu and --coherence will do "
-        "where no other plugin has them)",
+        "boards with an Ethos-U NPU (--port, --board, --npu and --coherence also work, unless "
+        "another plugin defines them)",
     )
     group.addoption(
         "--ethosu-port",
@@ -45,10 +45,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=[],
         metavar="PORT",
         help="serial port or pyserial URL (socket://, rfc2217://) of a board, labgrid:PLACE or "
-        "labgrid:TAG=VALUE, or qemu; several make a pool (default: qemu)",
+        "labgrid:TAG=VALUE, or qemu; repeat the option for a pool (default: qemu)",
     )
     group.addoption(
-        "--ethosu-pool", type=Path, metavar="TOML", help="file that lists boards, see pool.py"
+        "--ethosu-pool", type=Path, metavar="TOML", help="file with a list of boards, see pool.py"
     )
     group.addoption(
         "--ethosu-board",
@@ -57,14 +57,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption("--ethosu-npu", metavar="NPU", help="NPU that the board must have")
     group.addoption(
-        "--ethosu-count", type=int, default=1, metavar="N", help="how many `boards` a test gets"
+        "--ethosu-count",
+        type=int,
+        default=1,
+        metavar="N",
+        help="number of boards in the fixture `boards`",
     )
     group.addoption(
         "--ethosu-wait",
         type=float,
         default=0,
         metavar="SECONDS",
-        help="wait so long for boards that others have (default: 0)",
+        help="how long to wait for boards that are in use (default: 0)",
     )
     group.addoption(
         "--ethosu-coherence",
@@ -78,7 +82,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_load_initial_conftests(
     early_config: pytest.Config, parser: pytest.Parser, args: list[str]
 ) -> Generator[None]:
-    """Replace short names by ours: before conftest.py is looked for, and for good after that."""
+    """Expand short option names, once before pytest searches conftest.py and again afterwards."""
 
     def free() -> set[str]:
         return SHORT.keys() - parser._opt2dest.keys()
@@ -92,10 +96,10 @@ def pytest_load_initial_conftests(
 
 
 def _check_root(config: pytest.Config, args: list[str]) -> None:
-    """Refuse a root folder that pytest took from the path of a port or of a pool's file.
+    """Reject a root folder that pytest derived from the path of a port or of a pool's file.
 
-    It looks for that folder before it loads plugins, and takes what follows an option that it does
-    not know yet for a path of tests.
+    Pytest determines that folder before it loads plugins, when it takes the value of an unknown
+    option for a path of tests.
     """
     here = config.invocation_params.dir
     if config.inipath or config.known_args_namespace.rootdir:
@@ -109,8 +113,8 @@ def _check_root(config: pytest.Config, args: list[str]) -> None:
             and config.rootpath in path.parents
         ):
             raise pytest.UsageError(
-                f"pytest would take {config.rootpath} for the root folder of the tests, because "
-                f"of {value}: write {option}={value}"
+                f"pytest would use {config.rootpath} as the root folder of the tests, because of "
+                f"{value}: write {option}={value}"
             )
 
 
@@ -125,7 +129,7 @@ def _long_name(arg: str, free: set[str]) -> str:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Set board and mode of coherence for this process and all that it starts."""
+    """Set board and coherence mode for this process and its children."""
     from . import boards, coherence, locks
     from .errors import InputError
 
@@ -157,7 +161,7 @@ def _places(config: pytest.Config) -> "list[Place]":
 
 @pytest.hookimpl(wrapper=True)
 def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object]:
-    """Have no more workers of pytest-xdist than boards, if each of them has one user at a time."""
+    """Limit the workers of pytest-xdist to the number of boards that only one can use at a time."""
     places = _places(config)
     if config.pluginmanager.has_plugin("xdist") and all(place.locked for place in places):
         most = max(1, len(places) // max(1, config.getoption("--ethosu-count")))
@@ -178,12 +182,12 @@ def _pool(request: pytest.FixtureRequest) -> "Iterator[Pool]":
     pool = Pool(_places(config), config.getoption("--ethosu-wait"))
     yield pool
     pool.release()
-    pytest_report.tell(config, pool.aside)
+    pytest_report.record_excluded(config, pool.excluded)
 
 
 @pytest.fixture(scope="session")
 def board_npu(request: pytest.FixtureRequest) -> str:
-    """NPU of the board under test, in Vela's spelling; of a pool, that of this worker's first."""
+    """NPU of the board under test, in Vela's spelling; for a pool, of this worker's first board."""
     from . import boards
     from .pool import Needs
 
@@ -199,22 +203,22 @@ def board_npu(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def boards(request: pytest.FixtureRequest, board_npu: str) -> "list[Board]":
-    """As many boards as `--ethosu-count` or the mark says, each just after a soft reset."""
+    """A list of boards, after a soft reset; their number is `--ethosu-count` or from the mark."""
     count = _mark(request).get("count", request.config.getoption("--ethosu-count"))
     return _boards_of_test(request, count)
 
 
 @pytest.fixture
 def board(request: pytest.FixtureRequest, board_npu: str) -> "Board":
-    """A board just after a soft reset, at its raw REPL."""
+    """A board after a soft reset, at its raw REPL."""
     return _boards_of_test(request, 1)[0]
 
 
 @pytest.fixture
 def firmware_run(board_npu: str) -> "Callable[..., Ended]":
-    """Run anyone's firmware to its end: `firmware_run(IMAGE, until=, timeout=, arguments=)`.
+    """Run any firmware to its end: `firmware_run(IMAGE, until=, timeout=, arguments=)`.
 
-    Returns what it printed, and its exit code; BoardError when its time is over.
+    Returns its output and exit code; raises BoardError at the time-out.
     """
     from .firmware_run import run
 
@@ -223,7 +227,7 @@ def firmware_run(board_npu: str) -> "Callable[..., Ended]":
 
 @pytest.fixture
 def board_port(request: pytest.FixtureRequest, _pool: "Pool") -> "Iterator[str]":
-    """Port of a board that nobody has open, for a program that opens it itself."""
+    """Port of a board, for a program that opens the port itself."""
     (board,) = _boards_of_test(request, 1)
     with board.lent() as port:
         yield port
@@ -242,7 +246,10 @@ def _needs(request: pytest.FixtureRequest) -> "Needs":
     mark = _mark(request)
     unknown = mark.keys() - {"npu", "board", "tags", "count"}
     if unknown:
-        pytest.fail(f"the mark ethosu has no {', '.join(sorted(unknown))}: {MARK}", pytrace=False)
+        pytest.fail(
+            f"unknown arguments of the mark ethosu: {', '.join(sorted(unknown))}; {MARK}",
+            pytrace=False,
+        )
     npu = mark.get("npu", request.config.getoption("--ethosu-npu"))
     return Needs(npu, mark.get("board"), frozenset(mark.get("tags", ())))
 
@@ -250,7 +257,7 @@ def _needs(request: pytest.FixtureRequest) -> "Needs":
 def _boards_of_test(request: pytest.FixtureRequest, count: int) -> "list[Board]":
     taken = _use(request, _needs(request), count)
     pytest_report.begin(request.node, taken)
-    return [each.board for each in taken]
+    return [one.board for one in taken]
 
 
 def _use(request: pytest.FixtureRequest, needs: "Needs", count: int) -> "list[Taken]":
@@ -262,8 +269,8 @@ def _use(request: pytest.FixtureRequest, needs: "Needs", count: int) -> "list[Ta
         return pool.use([needs] * count)
     except ToolError as error:
         found = error
-    # Out of the handler: pytest would else show what led to this.
-    # The command line must be right; a test that needs what the pool lacks is for another one.
+    # Outside the handler, because pytest would otherwise show the causing exception as well.
+    # The command line must be valid; a mark that the pool cannot satisfy is for another pool.
     if isinstance(found, NoSuchBoardError) and _mark(request):
         pytest.skip(str(found))
     pytest.fail(str(found), pytrace=False)

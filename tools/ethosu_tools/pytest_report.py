@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What the pytest plugin reports: of a test that fails what its boards said, and boards that died.
+"""Reports of the pytest plugin: output of the boards of a failed test, and boards that failed.
 
-It goes into the text of the failure itself, which the terminal, JUnit's XML and the workers of
-pytest-xdist all take along.
+The output becomes part of the failure's text, which the terminal, JUnit XML and the workers of
+pytest-xdist all pass on.
 """
 
 from __future__ import annotations
@@ -23,39 +23,39 @@ if TYPE_CHECKING:
 
 _TAKEN: pytest.StashKey[Sequence[Taken]] = pytest.StashKey()
 _PROPERTIES: pytest.StashKey[list[tuple[str, object]]] = pytest.StashKey()
-_ASIDE: pytest.StashKey[dict[str, str]] = pytest.StashKey()
+_EXCLUDED: pytest.StashKey[dict[str, str]] = pytest.StashKey()
 _PACKAGE = Path(__file__).parent
 _CONTEXTS = Path(contextlib.__file__)
 _KEY = "ethosu_boards_put_aside"
 
 
 def begin(item: pytest.Item, taken: Sequence[Taken]) -> None:
-    """A test begins on these boards: the report of this test is about it alone."""
-    for each in taken:
-        each.board.begin_log()
-    # A test that is run again may be on another board.
+    """Start the logs of the boards of a test, so that its report contains only its own output."""
+    for one in taken:
+        one.board.begin_log()
+    # A repeated test may run on another board.
     before = item.stash.get(_PROPERTIES, [])
     found: list[tuple[str, object]] = [
         (name, value)
-        for each in taken
+        for one in taken
         for name, value in (
-            ("board", each.place.title),
-            ("machine", each.machine),
-            ("npu", " ".join(each.npus)),
-            ("firmware", each.firmware),
+            ("board", one.place.title),
+            ("machine", one.machine),
+            ("npu", " ".join(one.npus)),
+            ("firmware", one.firmware),
         )
     ]
-    item.user_properties[:] = [each for each in item.user_properties if each not in before]
+    item.user_properties[:] = [pair for pair in item.user_properties if pair not in before]
     item.user_properties += found
     item.stash[_TAKEN], item.stash[_PROPERTIES] = taken, found
 
 
-def tell(config: pytest.Config, aside: Mapping[str, str]) -> None:
-    """Have the end of the run name the boards that were taken out of the pool."""
-    config.stash.setdefault(_ASIDE, {}).update(aside)
+def record_excluded(config: pytest.Config, excluded: Mapping[str, str]) -> None:
+    """Record boards that were excluded from the pool, for the summary at the end of the run."""
+    config.stash.setdefault(_EXCLUDED, {}).update(excluded)
     output = getattr(config, "workeroutput", None)
     if output is not None:
-        output[_KEY] = dict(aside)
+        output[_KEY] = dict(excluded)
 
 
 class Reporter:
@@ -65,7 +65,7 @@ class Reporter:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[object]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Add what the boards said to the text of a failure, whose frames are the user's own."""
+        """Add the output of the boards to a failure, and remove the frames of these tools."""
         found, full = call.excinfo, item.config.getoption("fulltrace", False)
         if found and isinstance(found.value, ToolError) and not full:
             found.traceback = type(found.traceback)(_without_ours(found.tb) or found.tb)
@@ -73,27 +73,27 @@ class Reporter:
         if report.failed:
             for taken in item.stash.get(_TAKEN, ()):
                 text = visible(taken.board.said()).rstrip()
-                _add(report, f"board {taken.place.title}", text or "it said nothing")
+                _add(report, f"board {taken.place.title}", text or "no output")
         return report
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Take over what a worker of pytest-xdist has to tell."""
-        tell(node.config, getattr(node, "workeroutput", {}).get(_KEY, {}))
+        """Take over the report of a worker of pytest-xdist."""
+        record_excluded(node.config, getattr(node, "workeroutput", {}).get(_KEY, {}))
 
     def pytest_terminal_summary(
         self, terminalreporter: pytest.TerminalReporter, config: pytest.Config
     ) -> None:
-        """Name the boards that were taken out of the pool."""
-        aside = config.stash.get(_ASIDE, {})
-        if aside:
-            terminalreporter.section("boards taken out of the pool", yellow=True)
-            for name, reason in aside.items():
+        """List the boards that were excluded from the pool."""
+        excluded = config.stash.get(_EXCLUDED, {})
+        if excluded:
+            terminalreporter.section("boards excluded from the pool", yellow=True)
+            for name, reason in excluded.items():
                 terminalreporter.line(visible(f"{name}: {reason}"))
 
 
 def _without_ours(trace: TracebackType) -> TracebackType | None:
-    """Leave out the frames of these tools: the sentence says what is wrong."""
+    """Remove the frames of these tools, because the message is sufficient."""
     kept: TracebackType | None = None
     for entry in reversed([*_entries(trace)]):
         file = Path(entry.tb_frame.f_code.co_filename)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Strips a program, and compares what both compute."""
+"""Strips a program and compares the outputs of both."""
 
 import numpy as np
 
@@ -11,13 +11,13 @@ _STEPS = 2
 
 
 def strip_checked(data: bytes, named: bytes | None = None) -> bytes:
-    """What `executorch.strip` makes of a program, if its outputs are the same on random inputs.
+    """Strip a program with `executorch.strip`; `named` is the program's data file.
 
-    MismatchError: they are not. `named` is the program's data file.
+    Raises MismatchError unless the outputs on random inputs stay the same.
     """
     result = executorch.strip(data)
     if result != data and _outputs(data, named) != _outputs(result, named):
-        raise MismatchError("the program without what nobody uses gives other outputs")
+        raise MismatchError("the stripped program computes different outputs")
     return result
 
 

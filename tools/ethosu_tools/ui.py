@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a person sees: results on stdout, and progress on stderr when that is a terminal."""
+"""Output for users: results on stdout, and progress on stderr if that is a terminal."""
 
 import json
 import math
@@ -8,28 +8,28 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-# Told how much is done, and how much there is in all.
+# Called with the amount done and the total.
 Update = Callable[[int, int], None]
 
 
 def sentence(summary: str) -> str:
-    """A command's summary with a capital and a full stop; names in it keep their case."""
+    """A command's summary with an initial capital and a full stop; names in it keep their case."""
     return summary[:1].upper() + summary[1:] + "."
 
 
 def visible(text: str, keep: str = "\n\t") -> str:
-    r"""The text with all that would act on a terminal written out, as \x1b for an escape.
+    r"""Replace characters that would control a terminal by escapes, such as \x1b.
 
-    All that comes from a board, a file or a file's name passes here before it is printed.
+    Text from a board, a file or a file name must be passed through this before it is printed.
     """
     return "".join(
-        each if each.isprintable() or each in keep else each.encode("unicode_escape").decode()
-        for each in text
+        char if char.isprintable() or char in keep else char.encode("unicode_escape").decode()
+        for char in text
     )
 
 
 def finite(data: Any) -> Any:
-    """Plain data with None in place of infinite numbers and NaN, which JSON does not have."""
+    """Replace infinite numbers and NaN, which JSON does not support, by None."""
     if isinstance(data, dict):
         return {key: finite(value) for key, value in data.items()}
     if isinstance(data, list | tuple):
@@ -38,18 +38,18 @@ def finite(data: Any) -> Any:
 
 
 class Ui:
-    """Shows results, and what long work is doing."""
+    """Shows results and progress."""
 
     def __init__(self, *, as_json: bool = False, quiet: bool = False) -> None:
-        """Print results as JSON or as text; show no progress when `quiet`."""
-        from rich.console import Console  # slow to load: here Ctrl-C is heard
+        """Print results as JSON or as text; show no progress if `quiet`."""
+        from rich.console import Console  # slow to load; here Ctrl-C is handled
 
         self.as_json = as_json
         self._printed = False
         self.console = Console(stderr=True, quiet=quiet)
 
     def result(self, data: dict[str, Any], text: str) -> None:
-        """Print a result in the form that was asked for; of JSON only the first, one document."""
+        """Print a result in the requested form; in JSON mode, only the first one."""
         if self.as_json and self._printed:
             return
         self._printed = True
@@ -60,12 +60,12 @@ class Ui:
         print(shown.encode(encoding, "backslashreplace").decode(encoding), flush=True)
 
     def pass_on(self, data: bytes) -> None:
-        """Print what a program prints, as it comes; of JSON it is a part."""
+        """Print output of a program as it arrives; in JSON mode, it is part of the result."""
         if not self.as_json:
             print(visible(data.decode(errors="replace"), keep="\n\t\r"), end="", flush=True)
 
     def note(self, text: str) -> None:
-        """Say one line about what happens now (terminals only)."""
+        """Print one line about the current step (terminals only)."""
         if self.console.is_terminal:
             self.console.print(
                 visible(text), style="dim", highlight=False, markup=False, emoji=False
@@ -73,7 +73,7 @@ class Ui:
 
     @contextmanager
     def progress(self, title: str) -> Iterator[Update]:
-        """Show a bar, which the yielded function moves."""
+        """Show a progress bar, which the yielded function updates."""
         from rich.progress import (
             BarColumn,
             Progress,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Will a compiled model run here? The runtime itself is asked, and a refusal is explained."""
+"""Checks whether a compiled model runs here, by loading it, and explains why if it does not."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,8 +11,8 @@ from .plan.kernels import RENAMING, STATEFUL
 from .sim import Simulation
 from .tflite import Graph, Operator
 
-# They turn floats to integers and back at the ends of a quantised model.
-_ENDS = ("QUANTIZE", "DEQUANTIZE")
+# They convert the inputs and outputs of a quantised model.
+_CONVERSIONS = ("QUANTIZE", "DEQUANTIZE")
 _FLOATS = ("float16", "float32", "float64")
 
 QUANTISE = """\
@@ -23,24 +23,24 @@ quantise it when you convert it:
     converter.inference_input_type = converter.inference_output_type = tf.int8
   or give `ethosu compile` the Keras model, SavedModel or ONNX file with --calibrate SAMPLES.npz"""
 OTHER_OPERATORS = """\
-leave them out of the model and compute them in Python, or use others;
-  modules/ethosu/runtime/kernels/kernels.def in the source tree lists the runtime's kernels"""
-OTHER_TYPES = "convert the model with int8 activations, or int16"
-FORCE = "--force writes it for another runtime"
-_NAMED = 3  # layers of an operator that a sentence names
+remove them from the model and compute them in Python, or use other operators;
+  modules/ethosu/runtime/kernels/kernels.def in the source tree lists the supported ones"""
+OTHER_TYPES = "convert the model with int8 or int16 activations"
+FORCE = "--force writes it anyway, for another runtime"
+_NAMED = 3  # layers of an operator that a message names
 
 
 def prepare(source: Path, made: Path, *, cmsis_nn: bool = False) -> dict[str, Any] | None:
     """Plan the memory of CPU operators in the file `made`, and load it as a board does.
 
-    Returns the plan, if there is one. InputError: `source`, as it was before Vela, can't run here;
-    it says why, and what to do.
+    Returns the plan, if any. Raises InputError if the model cannot run here, with the reason and a
+    remedy; `source` is the file before Vela.
     """
     try:
         planned = None
         if plan.needs_plan(made):
             planned = plan.plan_file(made, made, cmsis_nn=cmsis_nn).as_dict()
-        if not cmsis_nn:  # else another library than the board's would load it
+        if not cmsis_nn:  # the library here has no CMSIS-NN
             Simulation(made).close()
     except InputError as error:
         text = _explain(source, made, error)
@@ -49,11 +49,13 @@ def prepare(source: Path, made: Path, *, cmsis_nn: bool = False) -> dict[str, An
 
 
 def without_kernel(graph: Graph) -> list[Operator]:
-    """Operators that the CPU would have to compute, and no kernel does."""
+    """CPU operators without a kernel."""
     return [
-        each
-        for each in graph.operators
-        if not each.on_npu and each.name not in (*RENAMING, *STATEFUL) and not each.known
+        operator
+        for operator in graph.operators
+        if not operator.on_npu
+        and operator.name not in (*RENAMING, *STATEFUL)
+        and not operator.known
     ]
 
 
@@ -66,7 +68,7 @@ def floats(graph: Graph) -> tuple[str, list[Operator]]:
             continue
         tensors = [graph.tensors[index] for index in operator.inputs if index >= 0]
         weights |= {tensor.dtype for tensor in tensors if tensor.constant}
-        if operator.name not in _ENDS and tensors and tensors[0].dtype in _FLOATS:
+        if operator.name not in _CONVERSIONS and tensors and tensors[0].dtype in _FLOATS:
             found.append(operator)
     if not found:
         return "", found
@@ -83,10 +85,10 @@ def _explain(source: Path, made: Path, error: InputError) -> str:
     with tflite.reading(made):
         after = tflite.parse(tflite.read(made))[0]
     missing = without_kernel(after)
-    unknown = {each.name for each in missing}
+    unknown = {operator.name for operator in missing}
     kind, computing = floats(before)
-    # The converter leaves an operator in floats that it cannot quantise either: no second reason.
-    computing = [each for each in computing if each.name not in unknown]
+    # The converter cannot quantise these either and leaves them in floats: not a second reason.
+    computing = [operator for operator in computing if operator.name not in unknown]
     reasons, remedies = [], []
     if missing:
         reasons.append(f"no kernel computes {_list(after, missing)}")
@@ -97,17 +99,17 @@ def _explain(source: Path, made: Path, error: InputError) -> str:
     if not reasons:
         reasons.append(str(error).removeprefix(f"{made}: "))
         remedies += [OTHER_TYPES] if "types" in reasons[0] else []
-    lines = (f"  {each}" for each in (*remedies, FORCE))
+    lines = (f"  {remedy}" for remedy in (*remedies, FORCE))
     return "\n".join(["; and ".join(reasons), *lines])
 
 
 def _list(graph: Graph, operators: Sequence[Operator]) -> str:
-    """Each kind of operator, with the names of its layers."""
+    """List each kind of operator with the names of its layers."""
     layers: dict[str, list[str]] = {}
-    for each in operators:
-        names = [graph.tensors[index].name for index in each.outputs[:1] if index >= 0]
-        layers.setdefault(each.name, []).append(*(names or ["?"]))
+    for operator in operators:
+        names = [graph.tensors[index].name for index in operator.outputs[:1] if index >= 0]
+        layers.setdefault(operator.name, []).append(*(names or ["?"]))
     return ", ".join(
-        f"{name} x {len(each)} ({', '.join(each[:_NAMED])}{', ...' if each[_NAMED:] else ''})"
-        for name, each in layers.items()
+        f"{kind} x {len(names)} ({', '.join(names[:_NAMED])}{', ...' if names[_NAMED:] else ''})"
+        for kind, names in layers.items()
     )

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Whether command streams are verified before the NPU gets them, and how to do without it.
+"""Selects whether command streams are verified before the NPU runs them.
 
---no-verify turns it off for all that a command loads, in its worker processes too: it sets
-ETHOSU_VERIFY=0 while the command runs.
+--no-verify turns verification off for everything that a command loads, also in its worker
+processes, because it sets ETHOSU_VERIFY=0 while the command runs.
 """
 
 import argparse
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 VARIABLE = "ETHOSU_VERIFY"
-# The driver's sentences about a stream that it refuses, see ethosu_errors.def.
+# The driver's messages about a rejected stream, see ethosu_errors.def.
 _REFUSAL = re.compile(
     r"command at word \d|command stream (word \d|ends inside|has no STOP|branches to)"
 )
@@ -24,15 +24,15 @@ def add_option(parser: argparse.ArgumentParser) -> None:
         "--no-verify",
         dest="verify",
         action="store_false",
-        default=None,  # as ETHOSU_VERIFY says
-        help="let the NPU run command streams that the verifier refuses; a simulated or emulated "
-        "one can do no harm, on a board a wrong stream can write to any memory",
+        default=None,  # use ETHOSU_VERIFY
+        help="run command streams that the verifier rejects; this is harmless on a simulated or "
+        "emulated NPU, but on a board an invalid stream can overwrite any memory",
     )
 
 
 @contextmanager
 def applied(verify: bool | None) -> Iterator[None]:
-    """Have `chosen()` return this for a while; None changes nothing."""
+    """Make `chosen()` return this value inside the context; None changes nothing."""
     before = os.environ.get(VARIABLE)
     if verify is not None:
         _set(None if verify else "0")
@@ -50,17 +50,17 @@ def _set(value: str | None) -> None:
 
 
 def chosen(verify: bool | None = None) -> bool:
-    """Return what was asked for, else what ETHOSU_VERIFY says: 0 does not verify."""
+    """Whether to verify: the given value, else that of ETHOSU_VERIFY (0 turns it off)."""
     return os.environ.get(VARIABLE) != "0" if verify is None else verify
 
 
 def board_argument() -> str:
-    """Return what ethosu.Model() on a board is called with besides."""
+    """An additional argument for ethosu.Model() on a board."""
     return "" if chosen() else ", verify=False"
 
 
 def with_way_out(sentence: str) -> str:
-    """Return the sentence, with the option that helps if it is the verifier's."""
+    """Mention --no-verify if the message comes from the verifier."""
     if not _REFUSAL.search(sentence):
         return sentence
-    return f"{sentence}; if you trust the file, run it with --no-verify (in Python verify=False)"
+    return f"{sentence}; if you trust the file, use --no-verify (in Python verify=False)"

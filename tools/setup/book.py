@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Stage the pages of the tree, and a reference made from stubs and commands, for mkdocs.
+"""Stage the pages of the tree, and a reference made from modules and commands, for mkdocs.
 
 Usage: book.py FOLDER. Pages keep their places, so that links between them hold; a link to a file
 that is no page becomes plain text. `make docs` runs this, then mkdocs with docs/book.yml.
@@ -18,6 +18,8 @@ from pathlib import Path
 from ethosu_tools import cli
 
 REPO = Path(__file__).resolve().parents[2]
+# What a program on a board imports; modules in Python have types and docstrings themselves.
+_MODULES = ("*.pyi", "modules/ethosu/binding/python/[!_]*.py", "modules/ml/ml/**/*.py")
 _NO_PAGES = {"build", ".venv", ".git", ".pytest_cache"}
 _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]+)\)")
@@ -53,27 +55,42 @@ def _link(match: re.Match[str], page: Path, known: set[Path]) -> str:
     return match[0] if target.relative_to(REPO) in known else match[1]
 
 
-def module_name(stub: Path) -> str:
-    """What a program imports: the stub's name, behind those of the packages that it is in."""
-    names = [] if stub.stem == "__init__" else [stub.stem]
-    folder = stub.parent
-    while (folder / "__init__.pyi").exists():
+def module_name(path: Path) -> str:
+    """What a program imports: the file's name, behind those of the packages that it is in."""
+    names = [] if path.stem == "__init__" else [path.stem]
+    folder = path.parent
+    while (folder / "__init__.py").exists():
         names.insert(0, folder.name)
         folder = folder.parent
     return ".".join(names)
 
 
-def reference(stub: Path) -> str:
-    """A page of what a stub declares."""
-    tree = ast.parse(stub.read_text())
-    lines = [f"# Module `{module_name(stub)}`", ast.get_docstring(tree) or ""]
+def reference(path: Path) -> str:
+    """A page of what a stub, or a module in Python, declares."""
+    tree = ast.parse(path.read_text())
+    lines = [f"# Module `{module_name(path)}`", ast.get_docstring(tree) or ""]
     hidden = {
         node.name: node
         for node in tree.body
         if isinstance(node, ast.ClassDef) and node.name.startswith("_")
     }
-    lines += _members(tree.body, 2, hidden)
+    lines += _members(offered(tree), 2, hidden)
     return "\n\n".join(lines) + "\n"
+
+
+def offered(tree: ast.Module) -> list[ast.stmt]:
+    """The statements of a module, without functions and classes that its __all__ leaves out."""
+    promised = next(
+        (
+            ast.literal_eval(node.value)
+            for node in tree.body
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+        ),
+        None,
+    )
+    if promised is None:
+        return tree.body
+    return [node for node in tree.body if getattr(node, "name", promised[0]) in promised]
 
 
 def _members(body: list[ast.stmt], level: int, hidden: dict[str, ast.ClassDef]) -> Iterator[str]:
@@ -127,8 +144,8 @@ def write(folder: Path) -> None:
     pages = files("*.md")
     known = {*pages, *pictures}
     made = {path: stage(path, known) for path in pages}
-    for stub in files("*.pyi"):
-        made[Path("reference") / f"{module_name(REPO / stub)}.md"] = reference(REPO / stub)
+    for path in (path for pattern in _MODULES for path in files(pattern)):
+        made[Path("reference") / f"{module_name(REPO / path)}.md"] = reference(REPO / path)
     made[Path("reference/commands.md")] = commands()
     for path, text in made.items():
         target = folder / path

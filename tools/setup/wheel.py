@@ -33,8 +33,12 @@ SOURCES = (
     "build/library/*.py",
     "modules/openmv/*.py",
 )
-# Stubs of the firmware's modules, which have the modules' names.
-STUBS = ("modules/ethosu/*.pyi", "firmware/emulator/*.pyi")
+# Stubs of the firmware's modules in C, and its modules in Python, which have types themselves.
+STUBS = (
+    "modules/ethosu/*.pyi",
+    "modules/ethosu/binding/python/[!_]*.py",
+    "firmware/emulator/*.pyi",
+)
 # Of Vela, whose package has the name of the module, the checker reads the sources.
 PARTIAL = "partial\n"
 # The date of all files in it, unless SOURCE_DATE_EPOCH says another: 2026-01-01.
@@ -88,8 +92,8 @@ def add_stubs(tools: Path, root: Path) -> None:
         shutil.copyfile(stub, folder / "__init__.pyi")
         (folder / "py.typed").write_text(PARTIAL)
     package = root / "modules/ml/ml"
-    for stub in sorted(package.rglob("*.pyi")):
-        copy(stub, tools / "ml-stubs" / stub.relative_to(package))
+    for module in sorted(package.rglob("*.py")):
+        copy(module, tools / "ml-stubs" / module.relative_to(package).with_suffix(".pyi"))
     (tools / "ml-stubs/py.typed").write_text("")
 
 

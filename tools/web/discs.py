@@ -102,7 +102,7 @@ def rom_files(npu: str = NPU) -> dict[str, bytes]:
         source.write_bytes(make_model())
         compile_model(source, npu, out)
         ends = tflite.describe(out)
-        told = model_metadata.Told(LABELS)
+        told = model_metadata.ModelMetadata(LABELS)
         model = model_metadata.write(out.read_bytes(), told, len(ends.inputs), len(ends.outputs))
     return {"discs.tflite": model, "discs.565": to_565(make_picture())}
 

@@ -117,16 +117,6 @@ def test_signatures(repo, path):
     assert {name: found.get(name) for name in EXPECTED[path]} == dict(expected_of(path))
 
 
-@pytest.mark.parametrize("path", EXPECTED)
-def test_stubs_have_the_same_names(repo, path):
-    def names(suffix):
-        found = signatures(repo / f"modules/ml/ml/{path}{suffix}")
-        calls = {name: ast.parse(f"def f({found[name]}): pass").body[0].args for name in found}
-        return {name: [arg.arg for arg in calls[name].args] for name in EXPECTED[path]}
-
-    assert names(".pyi") == names(".py")
-
-
 @pytest.mark.parametrize("name", ANCHORS)
 def test_anchors(repo, name):
     tree = ast.parse((repo / "modules/ml/ml/postprocessing/darknet.py").read_text())

@@ -215,7 +215,7 @@ def test_damaged_answer_is_refused(fake, monkeypatch):
         return output.replace(b" 1234", b" 1235"), error
 
     monkeypatch.setattr(fake._transport, "follow", damage)
-    with pytest.raises(BoardLinkError, match="damaged on the way"):
+    with pytest.raises(BoardLinkError, match=r"data received from .* was damaged"):
         fake.ask("_answer = 1234")
 
 
@@ -253,7 +253,7 @@ def test_program_that_takes_too_long_for_an_exchange_is_stopped(board):
 def test_board_that_ctrl_c_does_not_stop_is_named_and_asked_again_for_a_short_time():
     """Its next call ends soon, and works as soon as the board is back."""
     with FakeBoard("stubborn") as fake, Board(fake.port, boot_timeout=3) as board:
-        with pytest.raises(BoardTimeoutError, match="Ctrl-C does not stop the program: reset"):
+        with pytest.raises(BoardTimeoutError, match="Ctrl-C does not stop the program; reset"):
             board.exec("hang", timeout=0.2)
         with pytest.raises(BoardTimeoutError, match=r"waiting for the board's prompt.*it sent: no"):
             board.eval("1")

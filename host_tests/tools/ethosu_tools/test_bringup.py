@@ -76,13 +76,13 @@ FAULT = "import emulator\nemulator.fault({!r})\n"
         ("selftest", FAULT.format("npu.parse-error"), "NPU stopped", "AXI"),
         (
             *("copy", FAULT.format("dma.bus-error")),
-            *("the CPU had to copy again: {'errors': 1}", "The controller has no clock"),
+            *("the CPU had to repeat copies: {'errors': 1}", "The controller has no clock"),
         ),
         (
             *("copy", FAULT.format("dma.irq-lost")),
-            *("the CPU had to copy again: {'timeouts': 1}", "interrupt does not arrive"),
+            *("the CPU had to repeat copies: {'timeouts': 1}", "interrupt does not arrive"),
         ),
-        ("root", "import vfs\nvfs.umount('/')\n", "OSError", "flash behind /"),
+        ("root", "import vfs\nvfs.umount('/')\n", "OSError", "flash of /"),
     ],
 )
 def test_a_fault_fails_its_check_and_gets_the_advice_for_it(
@@ -121,12 +121,12 @@ def test_another_board_than_the_one_named_is_seen(failing):
     other = Span(0x1000, 0x1000)
     found = failing("rom", romfs=other).found
     assert found.startswith("this is the firmware of MPS3-AN547: /rom is at ")
-    assert found.endswith("the folder of MPS3_AN547 says 0x1000")
+    assert found.endswith("the board.toml of MPS3_AN547 expects 0x1000")
     facts = {"qemu": None, "npus": ("ethos-u55-256",)}
     outcome = failing("npu", **facts)
     assert outcome.found.startswith("this is the firmware of MPS3-AN547: the NPU is ethos-u55-128")
-    assert "the folder of MPS3_AN547 says ethos-u55-256" in outcome.found
-    assert "name the right one" in outcome.as_dict()["meaning"]
+    assert "the board.toml of MPS3_AN547 expects ethos-u55-256" in outcome.found
+    assert "correct that option" in outcome.as_dict()["meaning"]
 
 
 def test_a_ctrl_c_that_gets_lost_is_seen(failing, monkeypatch):
@@ -136,14 +136,14 @@ def test_a_ctrl_c_that_gets_lost_is_seen(failing, monkeypatch):
 
 def test_a_reset_that_is_none_is_seen(failing, monkeypatch):
     monkeypatch.setattr(Board, "reset", Board.interrupt)
-    assert failing("reset").found == "machine.reset() reset nothing"
+    assert failing("reset").found == "machine.reset() had no effect"
 
 
 def test_a_silent_port_ends_with_the_first_check(ethosu, monkeypatch):
     with FakeBoard("silent") as fake:
         outcomes = list(bringup.run(lambda: Board(fake.port, boot_timeout=1)))
     assert [each.state for each in outcomes] == [bringup.FAILED] + [bringup.NOT_RUN] * 9
-    assert "the UART's pins" in outcomes[0].as_dict()["meaning"]
+    assert "baud rate of the UART" in outcomes[0].as_dict()["meaning"]
     code, out, err = ethosu("bringup", "/dev/null/none")
     assert code == 5 and "1 of 10 checks failed: prompt" in err
-    assert "The board was not reached" in out
+    assert "The board could not be reached" in out

@@ -31,7 +31,7 @@ def test_the_environment_chooses_unless_a_caller_does(monkeypatch):
     assert coherence.chosen() == "evict:3"
     assert coherence.chosen("strict") == "strict"
     monkeypatch.setenv(coherence.VARIABLE, "on")
-    with pytest.raises(InputError, match="'on' is no coherence mode"):
+    with pytest.raises(InputError, match="'on' is not a coherence mode"):
         coherence.chosen()
 
 
@@ -44,7 +44,7 @@ def test_commands_refuse_other_modes(command):
         timeout=60,
     )
     assert done.returncode == 2
-    assert "'on' is no coherence mode: expected off, strict or evict:SEED" in done.stderr
+    assert "'on' is not a coherence mode: expected off, strict or evict:SEED" in done.stderr
 
 
 def test_a_machine_passes_the_mode_to_the_plugin(monkeypatch):
@@ -77,7 +77,7 @@ def test_pytest_sets_the_mode_for_all_that_it_starts(tmp_path, options, environm
 def test_pytest_refuses_other_modes(tmp_path):
     done = _pytest(tmp_path, ["--coherence", "on"], None)
     assert done.returncode != 0
-    assert "'on' is no coherence mode" in done.stderr
+    assert "'on' is not a coherence mode" in done.stderr
 
 
 def _pytest(folder, options, environment):

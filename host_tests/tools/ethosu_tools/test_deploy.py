@@ -179,7 +179,7 @@ def test_cut_in_the_last_step_leaves_the_old_files_or_the_new(board, words, move
 
 def test_without_room_for_both_it_says_so_before(board, monkeypatch):
     monkeypatch.setattr(Board, "write_file", lambda *_: pytest.fail("something was written"))
-    with pytest.raises(UsageError, match=r"no room for the old files next to .* add --force"):
+    with pytest.raises(UsageError, match=r"no room for both the old files and .* add --force"):
         deploy(board.port, {"large": bytes(board.romfs.size * 9 // 16)}, replace=True)
     assert found(board.port) == flat(OLD)
 
@@ -214,7 +214,7 @@ def test_what_arrived_wrong_is_named(board, monkeypatch):
         board.memory.write(board.romfs.start + place, b"X")
 
     monkeypatch.setattr(deploying, "_write", damage)
-    with pytest.raises(BoardError, match=r"not what was sent; deploy again: a\.txt"):
+    with pytest.raises(BoardError, match=r"differ from those sent; deploy again: a\.txt"):
         deploy(board.port, NEW | {"a.txt": content})
 
 

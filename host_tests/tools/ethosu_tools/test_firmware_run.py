@@ -65,7 +65,7 @@ def test_after_the_awaited_text_no_code_counts(printed, monkeypatch, image, tmp_
 def test_an_end_without_the_awaited_text_is_an_error(ethosu, image, way):
     words = "qemu", "--firmware", image, "--until", "all tests pass", "--argument"
     code, _, err = ethosu(*words, way)
-    assert code == 5 and "ended without 'all tests pass'; it printed last: 'by UART" in err
+    assert code == 5 and "ended without 'all tests pass'; its last output: 'by UART" in err
     assert ethosu(*words, "exit")[0] == 7, "its own exit code says more"
 
 
@@ -83,7 +83,7 @@ def test_output_without_end_does_not_put_it_off(monkeypatch, image, tmp_path):
     program.write_text(f"#!{sys.executable}\nimport os\n{lines}")
     program.chmod(0o755)
     monkeypatch.setattr(firmware_run.qemu, "find_qemu", lambda: program)
-    with pytest.raises(BoardError, match=r"did not end within 0\.05 s; it printed last: 'xx"):
+    with pytest.raises(BoardError, match=r"did not end within 0\.05 s; its last output: 'xx"):
         firmware_run.run(image, board="MPS3_AN547", until="never", timeout=0.05)
 
 
@@ -99,7 +99,7 @@ def test_what_is_for_our_firmware_only(ethosu, image, tmp_path):
     code, _, err = ethosu("qemu", "--firmware", image, "--romfs", tmp_path)
     assert code == 2 and "--romfs" in err
     code, _, err = ethosu("qemu", "--until", "x")
-    assert code == 2 and "not this project's" in err
+    assert code == 2 and "only for third-party firmware" in err
 
 
 def test_an_image_of_ours_is_known(image):
@@ -119,12 +119,12 @@ def test_its_uart_may_be_a_port(ethosu, image):
     """As for a MicroPython whose prompt is there: nobody waits for a prompt of ours."""
     words = "qemu", "--firmware", image, "--console", "uart"
     code, _, err = ethosu(*words, "--until", "x")
-    assert code == 2 and "leave --console out" in err
+    assert code == 2 and "leave out --console" in err
     command = [sys.executable, "-m", "ethosu_tools.cli", *words, "--argument", "await exit"]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
         first = process.stdout.readline()
-        assert "waits at /dev/pts/" in first
+        assert "is at /dev/pts/" in first
         with serial.Serial(first.split()[-1]) as port:
             port.write(b"x")
             err = process.stderr.read()

@@ -94,7 +94,7 @@ def test_a_folder_that_is_too_large_names_its_files(ethosu, tmp_path):
 @pytest.mark.parametrize(("place", "firmware", "said"), [
     (None, None, ["no ulab"]),
     (None, paths.firmware_file("X"), []),
-    ("flash", paths.firmware_file("X"), ["on hardware /rom takes 2,096,896"]),
+    ("flash", paths.firmware_file("X"), ["on hardware /rom holds at most 2,096,896"]),
 ])  # fmt: skip
 def test_what_a_user_would_find_out_later(place, firmware, said):
     board = boards.load("OPENMV_AE3-M55_HP")
@@ -136,7 +136,7 @@ def test_the_three_lines_of_the_page(repo, tmp_path, small_models):
     with start(qemu_line) as board:
         try:
             first = board.stdout.readline()
-            (port,) = re.findall(r"waits at (\S+)", first)
+            (port,) = re.findall(r"is at (\S+)", first)
             assert output(run_line.replace("PORT", port)).split() == [
                 "30", "20", "10", "True", "320", "240", "10", "True"
             ]  # fmt: skip

@@ -130,7 +130,7 @@ def test_short_names_are_left_to_whoever_has_them(users_pytest, machine, where):
 def test_npu_of_a_port_is_checked(users_pytest, machine):
     code, out = users_pytest("--ethosu-npu", "ethos-u55-256", f"--ethosu-port={machine.port}")
     assert "3 skipped" not in out and code == 1, out
-    assert f"no board is ethos-u55-256; there is {machine.port}: ethos-u55-64" in out
+    assert f"no board is ethos-u55-256; available: {machine.port}: ethos-u55-64" in out
 
 
 FAILING = """\
@@ -212,18 +212,18 @@ def test_marks_choose_from_a_pool(users_pytest, machine, workers):
         file.write_text(POOL.format(first=machine.port, second=second.port))
         code, out = users_pytest("--ethosu-pool", file, "-n", workers, "-rs", tests=CHOOSING)
     assert code == 0 and "4 passed, 1 skipped" in out, out
-    assert "no board is tag a robot; there is first: " in out
+    assert "no board is tag a robot; available: first: " in out
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
         ("port = 1", r"must have tables \[\[board\]\], found port"),
-        ("[[board]]\nprot = 'x'", r"board 0 has prot; port is needed"),
+        ("[[board]]\nprot = 'x'", r"board 0 has prot; port is required"),
         ("[[board]]\nport = 1", "port must be text"),
         ("[[board]]\nport = 'x'\ntags = 'y'", "tags must be text"),
-        ("[[board]]\nport = 'qemu'\nboard = 'NOPE'", "there is no board 'NOPE'"),
-        ("[[", "is no TOML file"),
+        ("[[board]]\nport = 'qemu'\nboard = 'NOPE'", "unknown board 'NOPE'"),
+        ("[[", "is not a TOML file"),
     ],
 )
 def test_pool_files_are_checked(tmp_path, text, words):
@@ -252,7 +252,7 @@ HUNG = (
 def test_emulated_board_that_dies_or_hangs_is_one_failure(users_pytest, fault):
     code, out = users_pytest(tests=TWO.format(fault=fault))
     assert code == 1 and "1 failed, 1 passed" in out, out
-    assert "E       ethosu_tools.errors.Board" in out and "taken out of the pool" not in out
+    assert "E       ethosu_tools.errors.Board" in out and "excluded from the pool" not in out
     assert "errors.py" not in out and "port.py" not in out, "frames of the tools"
 
 
@@ -260,7 +260,7 @@ def test_hung_board_is_put_aside_and_told(users_pytest, machine):
     code, out = users_pytest(f"--port={machine.port}", tests=TWO.format(fault=HUNG))
     assert code == 1 and "1 failed, 1 error" in out, out
     assert f"no board is left: {machine.port}: soft reset: the board at" in out
-    assert "boards taken out of the pool" in out
+    assert "boards excluded from the pool" in out
 
 
 def test_another_board_of_the_pool_takes_over(users_pytest, machine):
@@ -268,7 +268,7 @@ def test_another_board_of_the_pool_takes_over(users_pytest, machine):
         options = [f"--port={machine.port}", f"--port={second.port}"]
         code, out = users_pytest(*options, tests=TWO.format(fault=HUNG))
     assert code == 1 and "1 failed, 1 passed" in out, out
-    told = out.partition("boards taken out of the pool")[2]
+    told = out.partition("boards excluded from the pool")[2]
     assert f"{machine.port}: soft reset: the board at" in told and second.port not in told
 
 
@@ -340,7 +340,7 @@ def test_emulated_boards_of_a_pool_are_like_real_ones(users_pytest):
     options = ["--ethosu-pool", file, "--junitxml=r.xml", "-rs", "test_mine.py"]
     code, out = users_pytest("-n", "8", *options, tests=ON_BENCHES)
     assert code == 0 and "8 passed, 1 skipped" in out, out
-    assert "asks for more than 2 boards; no other board of the pool is any: bench A" in out
+    assert "needs more than 2 boards; no other board of the pool is any: bench A" in out
     found = {}
     for case in ElementTree.parse(users_pytest.folder / "r.xml").iter("testcase"):
         given = [(each.get("name"), each.get("value")) for each in case.iter("property")]

@@ -127,7 +127,7 @@ def test_firmware_that_looks_for_its_rom_elsewhere_is_told(ethosu, tmp_path):
     (files / "a.txt").write_text("a")
     code, _, err = ethosu("qemu", "--board", facts.name, "--firmware", path, "--romfs", files)
     assert code == 3 and err.count("\n") == 1
-    assert "the firmware has no /rom: it does not look for it at 0x62000000" in err
+    assert "the firmware has no /rom: it does not expect one at 0x62000000" in err
 
 
 def test_rom_that_is_too_big_is_refused():
@@ -255,7 +255,7 @@ def test_ethosu_qemu_keeps_a_board_without_a_prompt_for_bringup(faulty, ethosu):
         first, why, _, advice = (process.stdout.readline() for _ in range(4))
         port = first.split()[-1]
         try:
-            assert "It gives no prompt." in why and re.search(report, why), why
+            assert "It shows no prompt:" in why and re.search(report, why), why
             code, out, _ = ethosu("bringup", port)
             assert code == 5 and re.search(report, out), out
             assert "before its prompt" in out and "baud" not in out

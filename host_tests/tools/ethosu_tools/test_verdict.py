@@ -117,7 +117,7 @@ def test_what_cannot_run_is_refused_with_the_way_out(ethosu, model, tmp_path, fu
 def test_a_model_for_the_cpu_alone_is_a_model(ethosu, model, tmp_path):
     source, output, rows = model(gather), tmp_path / "out.tflite", tmp_path / "in.npz"
     code, out, _ = ethosu("compile", source, "-o", output, "--selftest")
-    assert code == 0 and "none: the CPU computes it all" in out
+    assert code == 0 and "none: the CPU computes everything" in out
     np.savez(rows, **{"0": np.arange(64, dtype="int8").reshape(2, 1, 8, 4)})
     for where in ("sim", "qemu"):
         words = ["--input", rows, "--reference", source, "--on", where]

@@ -20,7 +20,7 @@ from host_tests.generator.operators.convolution import VALID
 from host_tests.generator.test_defects import with_registers
 
 REFUSAL = "command at word "
-WAY_OUT = "if you trust the file, run it with --no-verify (in Python verify=False)"
+WAY_OUT = "if you trust the file, use --no-verify (in Python verify=False)"
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`make docs`: all links of the book hold, and the reference has all that the stubs declare."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -11,6 +12,15 @@ from mkdocs.commands.build import build
 from mkdocs.config import load_config
 
 from host_tests.kit import sharing
+
+
+def declared(body):
+    """Public functions, classes and their methods, those of hidden classes that these come from."""
+    classes = [node for node in body if isinstance(node, ast.ClassDef)]
+    bases = {ast.unparse(base) for one in classes if one.name[0] != "_" for base in one.bases}
+    shown = [one for one in classes if one.name[0] != "_" or one.name in bases]
+    nodes = [*body, *(node for one in shown for node in one.body)]
+    return {name for node in nodes if (name := getattr(node, "name", "_"))[0] != "_"}
 
 
 @pytest.fixture(scope="module")
@@ -32,11 +42,12 @@ def test_the_book_is_built_and_its_links_hold(repo, staged, tmp_path):
 
 def test_the_reference_names_all_of_each_stub(repo, staged):
     book = (repo / "docs/book.yml").read_text()
-    module_name = sharing.script(repo / "tools/setup/book.py").module_name
+    program = sharing.script(repo / "tools/setup/book.py")
     stubs = [*repo.glob("modules/*/*.pyi"), *repo.glob("firmware/*/*.pyi")]
-    for path in (*stubs, *repo.glob("modules/ml/ml/**/*.pyi")):
-        stub, name = path.read_text(), module_name(path)
-        names = set(re.findall(r"^ *(?:async )?(?:def|class) ([A-Za-z]\w*)", stub, re.MULTILINE))
+    in_python = [*repo.glob("modules/*/*/python/[!_]*.py"), *repo.glob("modules/ml/ml/**/*.py")]
+    for path in (*stubs, *in_python):
+        name = program.module_name(path)
+        names = declared(program.offered(ast.parse(path.read_text())))
         page = (staged / f"reference/{name}.md").read_text()
         assert (names or name == "ml") and {one for one in names if f"`{one}`" not in page} == set()
         assert f"reference/{name}.md" in book

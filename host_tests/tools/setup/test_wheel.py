@@ -227,9 +227,12 @@ def test_type_checkers_know_the_modules(outside):
     words += ["--python-executable", outside.python, "user.py"]
     done = subprocess.run(words, cwd=outside.folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
-    (outside.folder / "user.py").write_text(PROGRAM.replace("labels", "labls"))
+    wrong = PROGRAM.replace("labels", "labls").replace("threshold=0.4", "threshold='0.4'")
+    (outside.folder / "user.py").write_text(wrong.replace("count=1", "many=1"))
     done = subprocess.run(words, cwd=outside.folder, capture_output=True, text=True)
     assert 'has no attribute "labls"' in done.stdout
+    assert 'Argument "threshold" to "Fomo" has incompatible type "str"' in done.stdout
+    assert 'Unexpected keyword argument "many" for "top"' in done.stdout
 
 
 def test_the_tree_of_paths_is_the_repo_here(repo):

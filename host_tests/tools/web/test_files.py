@@ -59,7 +59,7 @@ def test_metadata(small_models, tmp_path):
 @pytest.mark.parametrize("labels", [(), ("one", "zwei")])
 def test_labels_are_kept(small_models, compiled, labels, tmp_path):
     """As `ethosu compile` keeps them."""
-    told = model_metadata.Told(labels, (127.5,), (127.5,))
+    told = model_metadata.ModelMetadata(labels, (127.5,), (127.5,))
     source = tmp_path / "source.tflite"
     source.write_bytes(model_metadata.write(small_models["small_cnn"].read_bytes(), told, 1, 1))
     code = (

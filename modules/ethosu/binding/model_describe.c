@@ -41,7 +41,7 @@ static mp_obj_t describe_all(model_obj_t *self, bool outputs, describe_t *descri
             tuple->items[i] = tensor_new(MP_OBJ_FROM_PTR(self), buffers[i].tensor);
         } else {
             struct ethosu_model_tensor tensor;
-            tensor_get(self, buffers[i].tensor, &tensor);
+            values_get_tensor(self->model, buffers[i].tensor, &tensor);
             tuple->items[i] = describe(&tensor);
         }
     }

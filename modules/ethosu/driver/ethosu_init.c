@@ -37,7 +37,7 @@ static int bring_up(struct ethosu_driver *drv)
 #define LOOKS 5000
 
 /** Bring the NPU up, and offer it to those who wait for one. */
-static int enlist(struct ethosu_driver *drv)
+static int register_npu(struct ethosu_driver *drv)
 {
     drv->semaphore = ethosu_ext_semaphore_take_one();
     if (drv->semaphore == NULL) {
@@ -95,7 +95,7 @@ static bool take_out(struct ethosu_driver *drv)
     return true;
 }
 
-/** Make a handle as it is at first, and enlist it. */
+/** Initialise a handle and register it. */
 static int renew(struct ethosu_driver *drv, const struct ethosu_device *dev,
                  const void *fast_memory, size_t fast_memory_size)
 {
@@ -115,7 +115,7 @@ static int renew(struct ethosu_driver *drv, const struct ethosu_device *dev,
     }
     drv->dev.npu = ethosu_ext_memory_npu((uintptr_t)drv->dev.reg);
     drv->dev.power = drv->dev.npu != NULL ? drv->dev.npu->power : NULL;
-    return enlist(drv);
+    return register_npu(drv);
 }
 
 /** How ethosu_init() and ethosu_init_ex() go on, with what tells them apart in `dev`. */

@@ -43,7 +43,13 @@ class _Frontend:
 class MicroSpeech:
     """Listens; `labels` name the outputs of the model."""
 
-    def __init__(self, preprocessor=None, micro_speech=None, labels=None, **kwargs):
+    def __init__(
+        self,
+        preprocessor=None,
+        micro_speech: Model | None = None,
+        labels: list[str] | tuple[str, ...] | None = None,
+        **kwargs,
+    ) -> None:
         """`micro_speech`: a model, or None for that in /rom; `preprocessor`: one for features.
 
         The other arguments go to audio.init().
@@ -63,7 +69,7 @@ class MicroSpeech:
         self.spectrogram[:] = 0
         self.pred_history[:] = 0
 
-    def audio_callback(self, buf):
+    def audio_callback(self, buf) -> None:
         """Take 20 ms of sound: 320 samples of 16 bits."""
         new = np.frombuffer(buf, dtype=np.int16)
         if len(new) != _STEP:
@@ -73,7 +79,7 @@ class MicroSpeech:
         self.audio_buffer[0, keep:] = new
         self.add_features(self.preprocessor.predict([self.audio_buffer])[0].flatten())
 
-    def add_features(self, features):
+    def add_features(self, features) -> None:
         """Take a slice of 40 features, and run the model."""
         rest = (_SLICES - 1) * _FEATURES
         self.spectrogram[0, :rest] = self.spectrogram[0, _FEATURES:]
@@ -81,7 +87,7 @@ class MicroSpeech:
         self.pred_history[: _HISTORY - 1] = self.pred_history[1:]
         self.pred_history[_HISTORY - 1] = self.micro_speech.predict([self.spectrogram])[0].flatten()
 
-    def start_audio_streaming(self):
+    def start_audio_streaming(self) -> None:
         """Begin to listen to the board's microphone: its module `audio`."""
         if self.audio_started:
             return
@@ -91,13 +97,15 @@ class MicroSpeech:
         audio.start_streaming(self.audio_callback)
         self.audio_started = True
 
-    def stop_audio_streaming(self):
+    def stop_audio_streaming(self) -> None:
         """End listening."""
         if self.audio_started:
             audio.stop_streaming()
             self.audio_started = False
 
-    def listen(self, timeout=0, callback=None, threshold=0.65, filter=("Yes", "No")):
+    def listen(
+        self, timeout: int = 0, callback=None, threshold: float = 0.65, filter=("Yes", "No")
+    ) -> tuple[str | None, np.ndarray]:
         """Wait for a word of `filter`: (label, average scores), or (None, scores).
 
         timeout: milliseconds; 0 waits for ever, -1 does not wait, and goes on listening between

@@ -18,8 +18,11 @@ except ImportError:
 class Model(ethosu.Model):
     """A model; `labels` are the lines of the .txt file with its name, else those in the file."""
 
-    def __init__(self, path, postprocess=None, *, load_to_fb=False, **options):
-        """Load a model by its path, or by its name in /rom. `load_to_fb` has no effect."""
+    def __init__(self, path, postprocess=None, *, load_to_fb: bool = False, **options) -> None:
+        """Load a model by its path, or by its name in /rom. `load_to_fb` has no effect.
+
+        `postprocess` is called with (model, inputs, raw outputs); its result is predict()'s.
+        """
         if isinstance(path, str):
             path = _find(path)
         super().__init__(path, **options)
@@ -27,7 +30,7 @@ class Model(ethosu.Model):
         labels = _labels(path)
         self.labels = read_labels(self) if labels is None else labels
 
-    def predict(self, inputs, *, callback=None):
+    def predict(self, inputs: list, *, callback=None):
         """Run once; real outputs, or what the callback or post-processor makes of raw ones."""
         if not isinstance(inputs, (list, tuple)):
             raise TypeError(f"inputs is of type {type(inputs).__name__}, a list expected")

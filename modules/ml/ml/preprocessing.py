@@ -17,7 +17,9 @@ _FORMATS = {1: ethosu_image.GRAY, 2: ethosu_image.RGB565, 3: ethosu_image.RGB888
 class Normalization:
     """How an image becomes a tensor. `scale`, `mean` and `stdev` are for float tensors only."""
 
-    def __init__(self, scale=(0.0, 1.0), mean=(0.0, 0.0, 0.0), stdev=(1.0, 1.0, 1.0), roi=None):
+    def __init__(
+        self, scale=(0.0, 1.0), mean=(0.0, 0.0, 0.0), stdev=(1.0, 1.0, 1.0), roi=None
+    ) -> None:
         """Pixels 0..255 become scale[0]..scale[1], less mean, through stdev, for R, G, B each."""
         self.scale = scale
         self.mean = mean
@@ -25,7 +27,7 @@ class Normalization:
         self.roi = roi
         self.image = None
 
-    def __call__(self, *args):
+    def __call__(self, *args: object):
         """With an image: a copy that is bound to it. With (buffer, shape, dtype): write it."""
         if len(args) == 1:
             bound = Normalization(self.scale, self.mean, self.stdev, self.roi)

@@ -15,17 +15,19 @@ except ImportError:
     np = None  # threshold(), sigmoid() and logit() are for its arrays
 
 
-def logit(x):
+def logit(x) -> np.ndarray:
     """Logit of each number, the inverse of the sigmoid."""
     return np.log(x / (1.0 - x))
 
 
-def sigmoid(x):
+def sigmoid(x) -> np.ndarray:
     """Sigmoid of each number."""
     return 1.0 / (1.0 + np.exp(-x))
 
 
-def threshold(scores, threshold, scale, find_max=False, find_max_axis=1):
+def threshold(
+    scores, threshold: float, scale: float, find_max: bool = False, find_max_axis: int = 1
+):
     """Indices of scores above a quantised threshold; below it, when scale is negative.
 
     With `find_max`, of the largest (or smallest) scores along an axis.
@@ -37,14 +39,14 @@ def threshold(scores, threshold, scale, find_max=False, find_max_axis=1):
     return np.nonzero(passed)[0]
 
 
-def quantize(model, value, index=0):
+def quantize(model, value, index: int = 0):
     """Raw values of an output for real ones, not rounded; of a float output: the value."""
     if model.output_dtype[index] == "f":
         return value
     return value / model.output_scale[index] + model.output_zero_point[index]
 
 
-def dequantize(model, value, index=0):
+def dequantize(model, value, index: int = 0):
     """Real values of an output's raw ones; of a float output: value."""
     if model.output_dtype[index] == "f":
         return value
@@ -52,7 +54,7 @@ def dequantize(model, value, index=0):
     return (value - float(model.output_zero_point[index])) * model.output_scale[index]
 
 
-def rows(count, width):
+def rows(count: int, width: int):
     """`count` keypoints of `width` numbers each: an array of ulab, or a list of array("f")."""
     if np is not None:
         return np.zeros((count, width))
@@ -65,8 +67,11 @@ class NMS:
     Boxes are whole pixels of the tensor, and suppress those of other labels, too.
     """
 
-    def __init__(self, window_w, window_h, roi):
-        """The tensor's width and height, and the part of the image that it was made of."""
+    def __init__(self, window_w: int, window_h: int, roi) -> None:
+        """The tensor's width and height, and the part of the image that it was made of.
+
+        ValueError: the part is empty.
+        """
         if roi[2] < 1 or roi[3] < 1:
             raise ValueError(f"roi is {roi}, a width and a height of at least 1 expected")
         self.window_w = window_w
@@ -74,7 +79,10 @@ class NMS:
         self.roi = roi
         self.boxes = []
 
-    def add_bounding_box(self, xmin, ymin, xmax, ymax, score, label_index, keypoints=None):
+    def add_bounding_box(
+        self, xmin: float, ymin: float, xmax: float, ymax: float, score: float, label_index: int,
+        keypoints=None,
+    ) -> None:  # fmt: skip
         """Add a box in pixels of the tensor; keypoints are rows (x, y, ...) in such pixels.
 
         What is outside the tensor is cut off. A box without a pixel, or with a score that is not
@@ -88,7 +96,7 @@ class NMS:
             box = int(x0), int(y0), int(x0) + width, int(y0) + height
             self.boxes.append((float(score), box, int(label_index), keypoints))
 
-    def get_bounding_boxes(self, threshold=0.1, sigma=0.1):
+    def get_bounding_boxes(self, threshold: float = 0.1, sigma: float = 0.1) -> list[list]:
         """A list for each label of ([x, y, w, h], score), with keypoints if boxes have them.
 
         The best box lowers the score of another to score * exp(-iou ** 2 / sigma), and leaves out
@@ -140,11 +148,11 @@ def draw_predictions(
     labels,
     colors,
     scores=None,
-    format="pascal_voc",
-    font_width=8,
-    font_height=10,
+    format: str | None = "pascal_voc",
+    font_width: int = 8,
+    font_height: int = 10,
     text_color=(255, 255, 255),
-):
+) -> None:
     """Draw boxes with labels on an image; letters and lines are larger on a large one.
 
     `format`: "pascal_voc" has (x0, y0, x1, y1) from 0.0 to 1.0, "point" has (x, y, w, h) in pixels
@@ -172,7 +180,14 @@ def draw_predictions(
         image.draw_string((x, top), text.upper(), text_color, scale=scale)
 
 
-def draw_keypoints(image, keypoints, radius=4, color=(255, 0, 0), thickness=1, fill=False):
+def draw_keypoints(
+    image,
+    keypoints,
+    radius: int = 4,
+    color=(255, 0, 0),
+    thickness: int = 1,
+    fill: bool = False,
+) -> None:
     """Draw rows (x, y, ...) as circles, as pixels with a radius of 0, not with a negative one."""
     for row in keypoints:
         x, y = int(row[0]), int(row[1])
@@ -186,13 +201,13 @@ def draw_skeleton(
     image,
     keypoints,
     lines,
-    kp_radius=4,
+    kp_radius: int = 4,
     kp_color=(255, 0, 0),
-    kp_thickness=1,
-    kp_fill=False,
+    kp_thickness: int = 1,
+    kp_fill: bool = False,
     line_color=(0, 255, 0),
-    line_thickness=1,
-):
+    line_thickness: int = 1,
+) -> None:
     """Draw keypoints, and lines between pairs of their numbers."""
     draw_keypoints(image, keypoints, kp_radius, kp_color, kp_thickness, kp_fill)
     for first, second in lines:

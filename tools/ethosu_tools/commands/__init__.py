@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: MIT
 """The subcommands of `ethosu`, one module each.
 
-`cli.py` finds a module here by its docstring, which begins "`ethosu NAME`: what it does.", and
+`cli.py` finds a module here by its docstring, which starts with "`ethosu NAME`: summary.", and
 calls its three functions:
 
 - `add_arguments(parser)` declares its options,
-- `execute(args, ui)` does the work and returns a dictionary that JSON can hold,
-- `render(data)` turns that dictionary into text for a person.
+- `execute(args, ui)` does the work and returns a dictionary that JSON can represent,
+- `render(data)` formats that dictionary as text.
 
-One with `complete(words)` gets its words before they are parsed: `ethosu bench MODEL` needs that.
+An optional `complete(words)` edits the command line before it is parsed: `ethosu bench MODEL` needs
+that.
 
-Nothing but `ui` prints: `cli.py` gives it the result, a command that goes on for long may give it
-something earlier.
+Only `ui` prints. `cli.py` passes the result to it; a long-running command may pass something
+earlier.
 """

@@ -11,9 +11,9 @@ from ..errors import UsageError
 from ..ui import Ui, sentence
 
 EPILOG = """\
-`ethosu bench MODEL` is short for `ethosu bench latency MODEL`: how fast a model is, on an emulated
-board or on yours (--on PORT), what the counters of the NPU say, and the work that its energy
-follows. `ethosu bench latency --help` lists the options.
+`ethosu bench MODEL` is short for `ethosu bench latency MODEL`. It measures a model on an emulated
+board or on yours (--on PORT): latency, the NPU's counters, and the amount of work, which determines
+the energy. `ethosu bench latency --help` lists the options.
 """
 DEFAULT = "latency"
 
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     names = parser.add_subparsers(dest="benchmark", metavar="BENCHMARK", required=True)
     for name, summary in discover("bench").items():
         chosen = names.add_parser(name, help=summary, description=sentence(summary))
-        # They may follow the benchmark's name, too.
+        # These options may also follow the benchmark's name.
         for option in ("--json", "--quiet"):
             chosen.add_argument(
                 option, action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS
@@ -33,9 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def complete(words: list[str]) -> list[str]:
-    """The words after `ethosu bench`, with the benchmark that a model's name stands for.
+    """Insert the default benchmark where `ethosu bench` is followed by a model.
 
-    UsageError: the word is neither a benchmark nor a file.
+    Raises UsageError if the word is neither a benchmark nor a file.
     """
     known = discover("bench")
     at = next((i for i, word in enumerate(words) if word not in ("--json", "--quiet")), None)
@@ -56,7 +56,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 
 
 def render(data: dict[str, Any]) -> str:
-    """Lay its result out for a person."""
+    """Format the benchmark's result."""
     return str(_module(data["benchmark"]).render(data))
 
 

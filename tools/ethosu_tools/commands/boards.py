@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu boards`: list the boards, what is proved of each, and how it is flashed."""
+"""`ethosu boards`: list the boards, where each was tested, and how it is flashed."""
 
 import argparse
 from typing import Any
@@ -9,19 +9,19 @@ from ..boards import EMULATED, NOWHERE, SILICON
 from ..ui import Ui
 
 EPILOG = f"""\
-PROOF says where the image was seen to work: on a chip ({SILICON}), in QEMU on that chip's memory
-map ({EMULATED}), nowhere ({NOWHERE}). FLASH names the ways that `ethosu flash` knows, the usual one
-first. What there is not on a board is listed below the table.
+PROOF is where the image has been shown to work: on a chip ({SILICON}), in QEMU with that chip's
+memory map ({EMULATED}), or nowhere ({NOWHERE}). FLASH lists the methods of `ethosu flash`, the
+default one first. Features that a board lacks are listed below the table.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options: there are none."""
+    """Set the help text; there are no options."""
     parser.epilog = EPILOG
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
-    """Read all that boards/ has."""
+    """Read the boards of boards/."""
     return {
         "boards": [
             {
@@ -40,7 +40,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 
 
 def render(data: dict[str, Any]) -> str:
-    """Make a table."""
+    """Format the boards as a table."""
     rows = [("BOARD", "CORE", "MHZ", "NPU", "PROOF", "FLASH", "")]
     rows += [
         (
@@ -64,5 +64,5 @@ def render(data: dict[str, Any]) -> str:
         lacking.setdefault(tuple(board["missing"]), []).append(board["name"])
     for missing, names in lacking.items():
         if missing:
-            lines += ["", f"{', '.join(names)}: there is no", *(f"  {what}" for what in missing)]
+            lines += ["", f"{', '.join(names)}: not available", *(f"  {what}" for what in missing)]
     return "\n".join(lines)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu bringup`: check a board that is new, step by step."""
+"""`ethosu bringup`: check a new board, step by step."""
 
 import argparse
 import textwrap
@@ -18,8 +18,8 @@ EPILOG = f"""\
 The checks, in the order in which things fail:
 
 {"".join(f"    {check.name:<12}{check.title}{chr(10)}" for check in CHECKS)}
-A check that fails says what that usually means. Nothing that is on the board is changed, but for a
-file in / that is removed again; the board is reset at the end.
+A failed check explains what that usually means. The checks change nothing on the board, except that
+they write a file to / and remove it again. The board is reset at the end.
 """
 
 
@@ -32,12 +32,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--board",
         type=boards.argument,
         metavar="BOARD",
-        help=f"compare with what the folder of this board says: {', '.join(boards.names())}",
+        help=f"compare with the data of this board: {', '.join(boards.names())}",
     )
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
-    """Run the checks; BoardError when one of them failed."""
+    """Run the checks; raises BoardError if one of them failed."""
     facts = boards.load(args.board) if args.board else None
     outcomes = []
     for outcome in run(lambda: Board(args.port), facts):
@@ -57,13 +57,14 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     }
     if counts[FAILED]:
         ui.result(data, render(data))
-        names = ", ".join(each.check.name for each in outcomes if each.state == FAILED)
+        failed = (outcome for outcome in outcomes if outcome.state == FAILED)
+        names = ", ".join(outcome.check.name for outcome in failed)
         raise BoardError(f"{counts[FAILED]} of {len(outcomes)} checks failed: {names}")
     return data
 
 
 def render(data: dict[str, Any]) -> str:
-    """One line for each check, and what it means when it failed."""
+    """One line for each check; a failed one is followed by its usual cause."""
     lines = []
     for check in data["checks"]:
         lines.append(f"{check['name']:<12}{check['state']:<8}{check['found']}")

@@ -11,8 +11,9 @@ from ..errors import SetupError
 from ..ui import Ui
 
 EPILOG = """\
-It runs `make firmware BOARD=BOARD` in the source tree, which says what is missing. The image is
-build/firmware/BOARD/firmware.elf, with firmware.bin next to it where tools that flash want that.
+Runs `make firmware BOARD=BOARD` in the source tree, which reports missing prerequisites. The image
+is build/firmware/BOARD/firmware.elf, with firmware.bin next to it if the board's flash tool needs
+it.
 """
 
 
@@ -25,11 +26,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
-    """Have make build it; what it prints is progress, and so goes to stderr."""
+    """Run make; its output is progress and therefore goes to stderr."""
     if not paths.can_build():
         raise SetupError(
-            f"{paths.root()} is no source tree to build in: set ETHOSU_ROOT to one. "
-            f"The image of {args.board} that is here: {paths.firmware(args.board)}"
+            f"{paths.root()} is not a source tree; set ETHOSU_ROOT to one. "
+            f"A prebuilt image of {args.board}: {paths.firmware(args.board)}"
         )
     command = ["make", "--no-print-directory", "firmware", f"BOARD={args.board}"]
     output = subprocess.DEVNULL if args.quiet else sys.stderr.fileno()
@@ -38,7 +39,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     except FileNotFoundError:
         raise SetupError("make is not installed; on Debian: apt-get install make") from None
     if done.returncode:
-        raise SetupError(f"the firmware for {args.board} did not build; make's lines say why")
+        raise SetupError(f"the firmware for {args.board} failed to build; see the output of make")
     folder = paths.firmware(args.board).parent
     files = [
         path for path in map(folder.joinpath, ("firmware.elf", "firmware.bin")) if path.is_file()
@@ -51,7 +52,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 
 
 def render(data: dict[str, Any]) -> str:
-    """Say what was made."""
+    """List the files that were built."""
     return "\n".join(
         f"{path}  {size:,} bytes" for path, size in zip(data["files"], data["bytes"], strict=True)
     )

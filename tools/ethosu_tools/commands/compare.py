@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu compare`: two models, or one on two NPUs or boards, layer by layer.
-
-Layers of the same name stand in one row.
-"""
+"""`ethosu compare`: compare two models, or one on two NPUs or boards, layer by layer."""
 
 import argparse
 import tempfile
@@ -18,9 +15,9 @@ from ..layers.views import cell
 from ..ui import Ui
 
 EPILOG = """\
-Layers of the same name stand in one row: "-" is where a model has no such layer. A model that is
-not compiled is compiled first. Outputs are compared on the simulator, if both models take the same
-inputs.
+Layers with the same name share a row; "-" marks a layer that one of the models does not have. A
+model that is not compiled is compiled first. If both models take the same inputs, their outputs are
+compared on the simulator.
 
     ethosu compare model.tflite --npu ethos-u55-128 --other-npu ethos-u55-256
     ethosu compare model.tflite pruned.tflite --board BOARD
@@ -34,15 +31,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
     parser.add_argument("model", type=Path, metavar="A", help="a .tflite file, compiled or not")
-    parser.add_argument("other", type=Path, metavar="B", nargs="?", help="another (default: A)")
+    parser.add_argument("other", type=Path, metavar="B", nargs="?", help="another one (default: A)")
     systems.add_options(parser)
-    parser.add_argument("--other-board", metavar="BOARD", help="of B (default: that of A)")
-    vela.add_npu_option(parser, "of B (default: that of A)", default=None, option="--other-npu")
-    parser.add_argument("--steps", type=int, default=3, help="random inputs for both (default: 3)")
+    parser.add_argument("--other-board", metavar="BOARD", help="board of B (default: that of A)")
+    vela.add_npu_option(parser, "NPU of B (default: that of A)", default=None, option="--other-npu")
+    parser.add_argument(
+        "--steps", type=int, default=3, help="number of random inputs to compare (default: 3)"
+    )
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
-    """Look at both."""
+    """Estimate both models and compare their outputs."""
     if not (args.other or args.other_board or args.other_npu):
         raise UsageError("name a second model, --other-npu or --other-board")
     if args.steps < 1:
@@ -70,18 +69,18 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 
 
 def side_by_side(a: Subject, b: Subject) -> list[dict[str, Any]]:
-    """A row for each name of a layer, in A's order, then those that only B has."""
+    """One row per layer name, in A's order, followed by the layers that only B has."""
     rows: dict[str, dict[str, Any]] = {}
-    for key, each in (("a", a), ("b", b)):
-        peak = views.peak(each.system.npu)
-        for layer in each.layers:
+    for key, model in (("a", a), ("b", b)):
+        peak = views.peak(model.system.npu)
+        for layer in model.layers:
             row = rows.setdefault(layer.name, {"name": layer.name, "a": None, "b": None})
-            row[key] = views.as_dict(layer, each.cycles, peak)
+            row[key] = views.as_dict(layer, model.cycles, peak)
     return list(rows.values())
 
 
 def compare_outputs(a: Subject, b: Subject, steps: int) -> dict[str, Any]:
-    """How far outputs differ for the same inputs; "why": the reason if that can't be said."""
+    """How far outputs differ for the same inputs; "why" is the reason if they were not compared."""
     try:
         given = subject.inputs(a, steps)
         return subject.difference(subject.outputs(a, given), subject.outputs(b, given))
@@ -90,10 +89,10 @@ def compare_outputs(a: Subject, b: Subject, steps: int) -> dict[str, Any]:
 
 
 def render(data: dict[str, Any]) -> str:
-    """The layers, then the sums."""
+    """The layers, followed by the totals."""
     lines = [views.text(_HEAD, [_row(row) for row in data["layers"]], *_HEAD[1:6]), ""]
-    for name, each in (("A", data["a"]), ("B", data["b"])):
-        lines.append(f"{name}  {each['model']} on {each['npu'] or 'the CPU'}, {each['system']}")
+    for name, model in (("A", data["a"]), ("B", data["b"])):
+        lines.append(f"{name}  {model['model']} on {model['npu'] or 'the CPU'}, {model['system']}")
     for key in ("cycles", "arena", "bytes"):
         first, second = data["a"][key], data["b"][key]
         change = f" ({second / first - 1:+.1%})" if first else ""
@@ -105,11 +104,11 @@ def render(data: dict[str, Any]) -> str:
 
 def _row(row: dict[str, Any]) -> tuple[str, ...]:
     both = row["a"], row["b"]
-    cycles = [each and each["cycles"] for each in both]
+    cycles = [layer and layer["cycles"] for layer in both]
     return (
         row["name"],
-        *(cell(each, "cycles") for each in both),
+        *(cell(layer, "cycles") for layer in both),
         "" if None in cycles else f"{cycles[1] - cycles[0]:+,}",
-        *(cell(each, "bytes") for each in both),
-        *(cell(each, "bound") for each in both),
+        *(cell(layer, "bytes") for layer in both),
+        *(cell(layer, "bound") for layer in both),
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu compile`: compile a model for an NPU: of TFLite with Vela, of PyTorch with ExecuTorch."""
+"""`ethosu compile`: compile a model for an NPU, with Vela (TFLite) or ExecuTorch (PyTorch)."""
 
 import argparse
 import math
@@ -25,37 +25,37 @@ from .plan import render_sizes
 
 DEFAULT_NPU = "ethos-u55-128"
 EPILOG = f"""\
-With --board all is the board's: its NPU, and clocks and memories in its board.toml, which
-says what was read where and what is a guess. A model that the board can't hold, because its arena
-is larger than the heap or its file larger than /rom, is refused. The file notes the board: other
-commands start from it.
+With --board, the NPU, clocks and memories are those of the board's board.toml, which gives the
+source of each figure and marks guesses. A model that does not fit the board, because its arena is
+larger than the heap or its file larger than /rom, is rejected. The compiled file records the board,
+which other commands then use as their default.
 
-Without --board, --system-config and --memory-mode an Ethos-U55 is assumed to be in a system like
-Corstone-300: weights stay in the slow memory (flash, DDR), tensors are in SRAM (Shared_Sram); for
-U65 and U85 it is Dedicated_Sram. The latency is then that of the default board (ETHOSU_BOARD, else
-{boards.DEFAULT}). Vela's memory modes are:
+Without --board, --system-config and --memory-mode, an Ethos-U55 is assumed to be in a system like
+Corstone-300: weights stay in slow memory (flash, DDR), tensors are in SRAM (Shared_Sram). For U65
+and U85 the memory mode is Dedicated_Sram. The latency is then that of the default board
+(ETHOSU_BOARD, else {boards.DEFAULT}). Vela's memory modes are:
 
 {"".join(f"    {name:<22}{what}{chr(10)}" for name, what in vela.MEMORY_MODES.items())}
-When operators stay on the CPU, their memory is planned as `ethosu plan` does. More options for Vela
-follow --vela:
+If operators stay on the CPU, their memory is planned as by `ethosu plan`. Pass more options to Vela
+with --vela:
 
     ethosu compile model.tflite --npu ethos-u55-128 --vela='--optimise Size'
 
-A Keras model (.keras, .h5), a SavedModel or an ONNX file is converted and quantised first, with the
-samples of --calibrate, by TensorFlow or onnx2tf. `ethosu setup convert` installs them once, or
---python names a Python that has them. The quantised model is kept next to the
-compiled one (NAME_vela.tflite or NAME.tflite) as NAME_int8.tflite: --reference of other commands,
-`ethosu report` and `ethosu compare` take it. Loops of LSTM and GRU layers of a Keras model are
-unrolled.
+A Keras model (.keras, .h5), a SavedModel or an ONNX file is first converted and quantised by
+TensorFlow or onnx2tf, with the samples of --calibrate. Install these packages once with
+`ethosu setup convert`, or pass a Python that has them with --python. The quantised model is saved
+next to the compiled one (NAME_vela.tflite or NAME.tflite) as NAME_int8.tflite. Use it for
+--reference of other commands, `ethosu report` and `ethosu compare`. Loops of LSTM and GRU layers of
+a Keras model are unrolled.
 
     ethosu compile kws.keras --calibrate samples.npz --npu ethos-u55-128
 
-A PyTorch model is quantised and exported by ExecuTorch, and becomes NAME.pte. `ethosu setup
-executorch` installs ExecuTorch once, or --python names a Python that has it. MODEL is what
-torch.export.save() wrote (.pt2), or a Python file (.py), which is run. That defines `model` and
-`inputs`, a tuple of example tensors. It may define `calibration`, a list of such tuples (default:
-the example alone), and `constants`, a dict of values that Model.constants gives, such as labels.
-Images are exported channels last, and inputs and outputs are int8, unless options say otherwise.
+A PyTorch model is quantised by ExecuTorch and exported as NAME.pte. Install ExecuTorch once with
+`ethosu setup executorch`, or pass a Python that has it with --python. MODEL is a file written by
+torch.export.save() (.pt2) or a Python file (.py), which is run. The Python file defines `model` and
+`inputs`, a tuple of example tensors. It may also define `calibration`, a list of such tuples
+(default: the example only), and `constants`, a dict of values for Model.constants, such as labels.
+By default, images are exported channels last, and inputs and outputs are int8.
 
     ethosu compile kws.py --npu ethos-u55-128
 """
@@ -75,52 +75,52 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--board",
         type=boards.argument,
         metavar="BOARD",
-        help=f"the board that the model is for: {', '.join(boards.names())}",
+        help=f"target board: {', '.join(boards.names())}",
     )
     vela.add_npu_option(
         parser,
         "NPU and its number of MACs, such as ethos-u55-256 "
-        f"(default: the board's, without a board {DEFAULT_NPU})",
+        f"(default: the board's, or {DEFAULT_NPU} without a board)",
         default=None,
     )
     parser.add_argument(
         "-o",
         "--output",
         type=Path,
-        help="compiled model (default: NAME_vela.tflite or NAME.pte, here)",
+        help="compiled model (default: NAME_vela.tflite or NAME.pte in the current folder)",
     )
     parser.add_argument(
-        "--report", type=Path, metavar="FILE", help="where Vela's whole report goes"
+        "--report", type=Path, metavar="FILE", help="save Vela's complete report here"
     )
     parser.add_argument("--config", default=vela.CONFIG_FILE, help="Vela configuration file")
     parser.add_argument("--system-config", help="section of that file: clocks and memories")
-    parser.add_argument("--memory-mode", help="section of that file: what lies in which memory")
+    parser.add_argument("--memory-mode", help="section of that file: placement in memories")
     parser.add_argument(
         "--vela", type=shlex.split, default=[], metavar="OPTIONS", help="more options for Vela"
     )
     parser.add_argument(
         "--selftest",
         action="store_true",
-        help="store a seed and the golden outputs' hashes with the model, for Model.selftest()",
+        help="store a seed and hashes of the reference outputs in the model, for Model.selftest()",
     )
     parser.add_argument(
         "--quantized-io",
         action="store_true",
-        help="leave out QUANTIZE of float inputs and DEQUANTIZE into outputs: the compiled model "
-        "has quantised inputs and outputs, and predict() converts real numbers. Not the default: a "
-        "program that gives the model raw floats would have to change",
+        help="remove QUANTIZE after float inputs and DEQUANTIZE before float outputs: the compiled "
+        "model has quantised inputs and outputs, and predict() converts real numbers. Not the "
+        "default, because programs that pass raw floats to the model would have to change",
     )
     parser.add_argument(
         "--cmsis-nn",
         action="store_true",
-        help="plan for a firmware that was built with CMSIS_NN_DIR",
+        help="plan for firmware built with CMSIS_NN_DIR",
     )
     parser.add_argument(
         "--debug-table",
         action=argparse.BooleanOptionalAction,
         default=True,
-        help="store which commands belong to which operator, so that a failed inference names the "
-        "operator (default: yes; some hundred bytes of the file, no RAM)",
+        help="record which commands belong to which operator, so that the error of a failed "
+        "inference names the operator (default: yes; a few hundred bytes of the file, no RAM)",
     )
     parser.add_argument(
         "--labels",
@@ -133,13 +133,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs=2,
         type=_numbers,
         metavar=("MEAN", "STD"),
-        help="store what an input's pixels become, (pixel - MEAN) / STD: a number each, or three "
-        "such as 123.7,116.3,103.5",
+        help="store the normalisation of image inputs, (pixel - MEAN) / STD: one number each, or "
+        "one per channel, such as 123.7,116.3,103.5",
     )
     parser.add_argument(
         "--force",
         action="store_true",
-        help="write the model even if it can't run here, or on the board: for another runtime",
+        help="write the model even if this runtime or the board cannot run it (for other runtimes)",
     )
     other = parser.add_argument_group("models of other formats")
     other.add_argument(
@@ -149,32 +149,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--calibrate",
         type=Path,
         metavar="NPZ",
-        help="samples to quantise a Keras, ONNX or SavedModel with: real values, for each input an "
-        "array whose first dimension counts them, under the input's name or its number",
+        help="calibration samples for quantising a Keras, ONNX or SavedModel: one array of real "
+        "values per input, under the input's name or number; the first dimension is the sample",
     )
     torch = parser.add_argument_group("PyTorch models")
     torch.add_argument(
         "--channels-last",
         action=argparse.BooleanOptionalAction,
         default=True,
-        help="export images with their channels side by side (default: yes); else the NPU has to "
-        "transpose them",
+        help="export images with the channels as the last dimension (default: yes); otherwise the "
+        "NPU has to transpose them",
     )
     torch.add_argument(
         "--float-ends",
         action="store_true",
-        help="inputs and outputs are floats, which the CPU quantises and dequantises in each run",
+        help="keep float inputs and outputs, which the CPU quantises and dequantises in each run",
     )
 
 
 def _numbers(text: str) -> tuple[float, ...]:
-    numbers = tuple(float(each) for each in text.split(","))
-    if len(numbers) not in (1, 3) or not all(math.isfinite(each) for each in numbers):
+    numbers = tuple(map(float, text.split(",")))
+    if len(numbers) not in (1, 3) or not all(map(math.isfinite, numbers)):
         raise ValueError
     return numbers
 
 
-_numbers.__name__ = "number, or three with commas"  # argparse names it when it refuses a text
+_numbers.__name__ = "number, or three with commas"  # for argparse's error messages
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
@@ -188,13 +188,13 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         _check_format(args)
         return _compile(args, ui, args.model)
     if args.calibrate:
-        ui.note(f"{kind.by} converts {args.model}; this takes some ten seconds")
+        ui.note(f"converting {args.model} with {kind.by}; this takes about ten seconds")
     output = _output(args)
     kept = output.with_name(f"{output.stem.removesuffix('_vela')}_int8.tflite")
     _check_options(args, kept)
     if kept.exists() and not _is_ours(kept):
         raise UsageError(
-            f"the quantised model would overwrite {kept}; move that, or choose another -o"
+            f"the quantised model would overwrite {kept}; move that file or choose another -o"
         )
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
         made = Path(work) / kept.name
@@ -202,12 +202,12 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         made.write_bytes(put(made.read_bytes(), {models.SOURCE: args.model.name.encode()}))
         try:
             return _compile(args, ui, made, kept) | {"quantised": str(kept)}
-        except ToolError as error:  # the quantised model is not kept: the user knows the other one
+        except ToolError as error:  # the quantised model is deleted: name the user's file instead
             raise type(error)(str(error).replace(str(made), str(args.model))) from error
 
 
 def _is_ours(kept: Path) -> bool:
-    """Is it a quantised model that this command kept, and so may replace?"""
+    """Whether an earlier run saved this quantised model, so that it may be replaced."""
     try:
         with tflite.reading(kept):
             return get(read_whole(kept), models.SOURCE) is not None
@@ -216,22 +216,25 @@ def _is_ours(kept: Path) -> bool:
 
 
 def _check_format(args: argparse.Namespace) -> None:
-    """Refuse what is compiled by another tool, and options for other formats."""
+    """Reject models that another tool compiles, and options for other formats."""
     if args.python or args.calibrate:
         convert.check(args.model)
         models.read(args.model)
         raise UsageError("--python and --calibrate are for models that have to be converted")
     if models.is_program(models.read(args.model)):
         raise InputError(
-            f"{args.model} is an ExecuTorch program, which its exporter has compiled: run it with "
+            f"{args.model} is an ExecuTorch program, which is already compiled: run it with "
             "`ethosu run`, deploy it with `ethosu deploy`, or compile the PyTorch model again"
         )
 
 
 def _check_options(args: argparse.Namespace, model: Path) -> tuple[BoardFacts | None, str]:
-    """The board and the NPU that options name; `model` is the `.tflite` to compile."""
+    """The board and the NPU selected by options; `model` is the `.tflite` to compile."""
     if args.selftest and args.quantized_io:
-        raise UsageError("a self-test compares outputs as MODEL has them: not with --quantized-io")
+        raise UsageError(
+            "--selftest cannot be combined with --quantized-io: it compares outputs in the types "
+            "of the original model"
+        )
     board = boards.load(args.board) if args.board else None
     if os.path.realpath(_output(args)) in map(os.path.realpath, (args.model, model)):
         raise UsageError(f"the compiled model would overwrite {model}; choose another -o")
@@ -241,12 +244,12 @@ def _check_options(args: argparse.Namespace, model: Path) -> tuple[BoardFacts | 
 def _compile(
     args: argparse.Namespace, ui: Ui, model: Path, kept: Path | None = None
 ) -> dict[str, Any]:
-    """Compile a `.tflite`, and write it as `kept` next to what came out."""
+    """Compile a `.tflite`; `kept` is where a copy of the source goes."""
     board, npu = _check_options(args, model)
     output = _output(args)
-    told = _told(args, model)
+    metadata = _metadata(args, model)
     proof = b""
-    if args.selftest:  # first: a model that the reference kernels refuse leaves no output
+    if args.selftest:  # first: a model that the reference kernels reject leaves no output
         ui.note("running the reference kernels for the self-test")
         proof = selftest.make(model)
     ui.note(f"compiling {args.model} for {npu}")
@@ -269,7 +272,7 @@ def _compile(
         )
         data["model"] = str(output)
         data["warnings"] += vela_defects.warnings(source, made)
-        ui.note("loading it as a board does")
+        ui.note("loading it as on a board")
         data |= _prepare(args, model, made)
         if folded:
             data["folded"] = folded
@@ -277,7 +280,7 @@ def _compile(
         _add_latency(data, made, board, npu, own_system=own_system)
         if args.selftest:
             data["selftest_bytes"] = selftest.store(proof, made)
-        _add_metadata(told, model, made)
+        _add_metadata(metadata, model, made)
         if board:
             noted = {models.BOARD: board.name.encode()}
             write_whole(made, put(made.read_bytes(), noted))
@@ -290,9 +293,9 @@ def _compile(
 def _check_fit(
     args: argparse.Namespace, board: BoardFacts | None, made: Path, source: Path | None = None
 ) -> dict[str, Any]:
-    """Compare what the model needs with what the board has; refuse it, unless that is --force."""
+    """Compare what the model needs with what the board has; without --force, reject a misfit."""
     room = fit.room_of(board) if board else None
-    if room is None or args.cmsis_nn:  # another library than ours would load it
+    if room is None or args.cmsis_nn:  # loading it would need a library with CMSIS-NN
         return {}
     return _tried(args, lambda: _fit(args, room, made, source))
 
@@ -308,7 +311,7 @@ def _fit(
 
 
 def _tried(args: argparse.Namespace, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """What the runtime says of a model; its refusal ends the command, unless that is --force."""
+    """Run a check that loads the model; without --force, a rejected model ends the command."""
     try:
         return work()
     except InputError as error:
@@ -324,7 +327,7 @@ def _output(args: argparse.Namespace) -> Path:
 
 
 def _prepare(args: argparse.Namespace, model: Path, made: Path) -> dict[str, Any]:
-    """Plan the memory of CPU operators; refuse what the runtime would, unless that is --force."""
+    """Plan the memory of CPU operators; without --force, reject what the runtime would reject."""
 
     def work() -> dict[str, Any]:
         planned = verdict.prepare(model, made, cmsis_nn=args.cmsis_nn)
@@ -333,8 +336,8 @@ def _prepare(args: argparse.Namespace, model: Path, made: Path) -> dict[str, Any
     return _tried(args, work)
 
 
-def _told(args: argparse.Namespace, model: Path) -> model_metadata.Told | None:
-    """What the options say of the model; None: nothing, and what its file says can be copied."""
+def _metadata(args: argparse.Namespace, model: Path) -> model_metadata.ModelMetadata | None:
+    """Metadata given by options; None if none is given, after checking that of the file."""
     if not args.labels and not args.normalise:
         with tflite.reading(model):
             model_metadata.check(tflite.read(model))
@@ -344,24 +347,26 @@ def _told(args: argparse.Namespace, model: Path) -> model_metadata.Told | None:
         try:
             labels = [line.strip() for line in read_whole(args.labels).decode().splitlines()]
         except UnicodeDecodeError as error:
-            raise InputError(f"{args.labels} is no UTF-8 text: {error}") from None
+            raise InputError(f"{args.labels} is not UTF-8 text: {error}") from None
         if not labels or not all(labels):
-            raise InputError(f"{args.labels} has an empty line, or none: a label in each expected")
-    return model_metadata.Told(labels, *(args.normalise or ((), ())))
+            raise InputError(
+                f"{args.labels} is empty or has an empty line; expected one label per line"
+            )
+    return model_metadata.ModelMetadata(labels, *(args.normalise or ((), ())))
 
 
-def _add_metadata(told: model_metadata.Told | None, model: Path, output: Path) -> None:
-    """Store TFLite metadata: what the options say, else what the source said before Vela."""
+def _add_metadata(given: model_metadata.ModelMetadata | None, model: Path, output: Path) -> None:
+    """Store TFLite metadata: that given by options, else that of the source, which Vela drops."""
     compiled = output.read_bytes()
-    if told is None:
+    if given is None:
         return write_whole(output, model_metadata.copy(tflite.read(model), compiled))
     found = tflite.describe(output)
-    data = model_metadata.write(compiled, told, len(found.inputs), len(found.outputs))
+    data = model_metadata.write(compiled, given, len(found.inputs), len(found.outputs))
     return write_whole(output, data)
 
 
 def _export(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
-    """Export a PyTorch model, and describe what came out."""
+    """Export a PyTorch model and describe the result."""
     if args.selftest or args.quantized_io or args.cmsis_nn or args.labels or args.normalise:
         raise UsageError(
             "--selftest, --quantized-io, --cmsis-nn, --labels and --normalise are for TFLite models"
@@ -380,8 +385,8 @@ def _export(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         memory_mode=args.memory_mode or (facts.memory_mode if facts else None),
         vela=(*args.vela, *own, *((f"--config={facts.config}",) if facts else ())),
     )
-    read_whole(args.model)  # it is there
-    ui.note(f"exporting {args.model} for {npu}; this takes some ten seconds")
+    read_whole(args.model)  # fail early if it does not exist
+    ui.note(f"exporting {args.model} for {npu}; this takes about ten seconds")
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
         made = Path(work) / "model.pte"
         report = export.export(args.model, made, options, args.python)
@@ -402,14 +407,14 @@ def _export(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 def _add_latency(
     data: dict[str, Any], output: Path, board: BoardFacts | None, npu: str, *, own_system: bool
 ) -> None:
-    """Estimate the latency on the board, and store it; without one, on the default board."""
+    """Estimate the latency on the board and store it; without a board, use the default board."""
     if own_system or (board and not board.estimate):
-        data["latency_error"] = "ask `ethosu estimate` with your file for Vela"
+        data["latency_error"] = "use `ethosu estimate` with your Vela configuration file"
         return
     try:
         system = systems.find(board.name if board else _default_board(npu), npu)
         found = latency.estimate(output, system)
-    except (BoardError, InputError, SetupError) as error:  # the model is good without it
+    except (BoardError, InputError, SetupError) as error:  # the model is complete without it
         data["latency_error"] = str(error).replace(str(output), data["model"])
         return
     data["latency"] = {key: value for key, value in found.as_dict().items() if key != "layers"}
@@ -418,17 +423,17 @@ def _add_latency(
 
 
 def _default_board(npu: str) -> str:
-    """The board that other commands take, if it can have this NPU; else the one with any."""
+    """The default board of other commands if it can have this NPU; else the one with any NPU."""
     chosen = boards.chosen()
     return chosen.name if npu in vela.npus_of(chosen) else boards.DEFAULT
 
 
 def _npu(asked: str | None, board: BoardFacts | None) -> str:
-    """The NPU to compile for; the board's file says nothing of systems with another one."""
+    """The NPU to compile for; the data in the board's file does not apply to other NPUs."""
     if board is None:
         return asked or DEFAULT_NPU
     if board.vela is None:
-        raise InputError(f"{board.name} says nothing to Vela: its {boards.FILE} has no [vela]")
+        raise InputError(f"no Vela settings for {board.name}: its {boards.FILE} has no [vela]")
     npu = asked or board.npus[0]
     others = board.qemu is not None and board.qemu.any_npu
     if npu not in board.npus and not (others and _family(npu) == _family(board.npus[0])):
@@ -441,7 +446,7 @@ def _family(npu: str) -> str:
 
 
 def _fold_quantization(model: Path, folder: Path) -> tuple[Path, list[str]]:
-    """A copy of the model with quantised inputs and outputs, and the names of its float ones."""
+    """Make a copy with quantised inputs and outputs; also returns the names of the folded ones."""
     data = tflite.read(model)
     with tflite.reading(model):
         data, folded = fold_quantization(data)
@@ -451,23 +456,23 @@ def _fold_quantization(model: Path, folder: Path) -> tuple[Path, list[str]]:
 
 
 def _latency(data: dict[str, Any]) -> list[str]:
-    """What is known of the latency, as `ethosu estimate` says it."""
+    """The lines about latency, in the format of `ethosu estimate`."""
     if "latency_error" in data:
         return [f"latency    not estimated: {data['latency_error']}"]
     return [f"{key:<10} {line}" for key, line in text.summary(data["latency"])]
 
 
-def _float_ends(data: dict[str, Any]) -> list[str]:
-    """What to do where the CPU quantises inputs, or dequantises outputs, in each inference."""
+def _float_io(data: dict[str, Any]) -> list[str]:
+    """Advice for models whose inputs or outputs the CPU converts in each inference."""
     steps = [name for name in ("QUANTIZE", "DEQUANTIZE") if name in data["cpu_operators"]]
-    floats = [each for each in (*data["inputs"], *data["outputs"]) if each["dtype"] == "float32"]
-    if not steps or not floats:
+    tensors = (*data["inputs"], *data["outputs"])
+    if not steps or all(tensor["dtype"] != "float32" for tensor in tensors):
         return []
-    return [f"float      the CPU runs {' and '.join(steps)}; --quantized-io leaves these steps out"]
+    return [f"float      the CPU runs {' and '.join(steps)}; --quantized-io removes these steps"]
 
 
 def render(data: dict[str, Any]) -> str:
-    """Say what came out."""
+    """Describe the compiled model."""
     report = [f"fits       {fit.describe(data['fit'])}"] if "fit" in data else []
     report += [f"report     {data['report']}"] if data["report"] else []
     sizes = [f"plan       {render_sizes(data['plan'])}"] if "plan" in data else []
@@ -480,9 +485,9 @@ def render(data: dict[str, Any]) -> str:
             *sizes,
             *([f"quantised  {data['quantised']}"] if "quantised" in data else []),
             *([f"folded     {', '.join(data['folded'])}"] if "folded" in data else []),
-            *_float_ends(data),
+            *_float_io(data),
             *_latency(data),
             *report,
-            *(f"warning    {each}" for each in data["warnings"]),
+            *(f"warning    {warning}" for warning in data["warnings"]),
         ]
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu decode`: say what a pasted error or fault report means: layer, operator, cause."""
+"""`ethosu decode`: explain a pasted error or fault report: layer, operator, cause."""
 
 import argparse
 import sys
@@ -12,9 +12,9 @@ from ..files import read_whole
 from ..ui import Ui
 
 EPILOG = """\
-Paste what the board printed: an exception, a report of a fault ("*** Fault: ..."), or the log of
-Arm's driver. MODEL is the compiled file that ran; its table of operators (`ethosu compile` stores
-one) names the layer.
+Paste output of the board: an exception, a fault report ("*** Fault: ..."), or the log of Arm's
+driver. MODEL is the compiled file that ran. Its debug table, which `ethosu compile` stores by
+default, gives the name of the layer.
 
     ethosu decode kws_vela.tflite log.txt
     mpremote run app.py 2>&1 | ethosu decode kws_vela.tflite --firmware firmware.elf
@@ -31,30 +31,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_file,
         nargs="?",
         metavar="FILE",
-        help="a file with what was printed (default: stdin)",
+        help="a file with the board's output (default: stdin)",
     )
     parser.add_argument(
-        "--firmware", type=Path, metavar="ELF", help="names the functions of a fault report"
+        "--firmware",
+        type=Path,
+        metavar="ELF",
+        help="firmware image, to name the functions in a fault report",
     )
 
 
 def _file(text: str) -> Path:
     if not Path(text).is_file():
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no file: expected a file with what was printed, or the text at stdin"
+            f"{text!r} is not a file: expected a file with the board's output, or the text on stdin"
         )
     return Path(text)
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
-    """Read the text, understand it."""
+    """Read the text and decode it."""
     text = read_whole(args.text).decode(errors="replace") if args.text else sys.stdin.read()
     found = decode.decode(text, args.model, args.firmware)
     if not found:
         raise InputError(
-            f"no message is known in these {len(text.splitlines())} lines: expected one of the "
-            "driver (NPU stopped at byte ...), of the runtime (operator ... of subgraph ...), or a "
-            "report of a fault (*** Fault: ...)"
+            f"no known message found (lines read: {len(text.splitlines())}): expected one of the "
+            "driver (NPU stopped at byte ...), one of the runtime (operator ... of subgraph ...), "
+            "or a fault report (*** Fault: ...)"
         )
     return {"model": str(args.model), "found": [each.as_dict() for each in found]}
 
@@ -65,7 +68,7 @@ def render(data: dict[str, Any]) -> str:
 
 
 def _lines(found: dict[str, Any]) -> str:
-    layer = found["layer"] or ("not known" if found["operator"] else "none: not at an operator")
+    layer = found["layer"] or ("unknown" if found["operator"] else "none: not at an operator")
     rows = [
         ("message", found["message"]),
         ("layer", layer),

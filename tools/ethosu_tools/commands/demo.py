@@ -24,13 +24,14 @@ from ..wakeword import listen, speech, words
 from ..wakeword.words import Result, WakeWord
 
 VOICE = "en-us"
-# What no model may take for its wake word.
+# A phrase that must not trigger any model.
 OTHER_PHRASE = "hello world"
 
 EPILOG = """\
-The board gets samples, as from a microphone, and makes its own features; every probability is
-compared with the reference. Without --say and --wav the first model's wake word is spoken, then a
-sentence that must not trigger. All that the board gets is kept, so that you can go on by hand.
+The board receives samples, as from a microphone, and computes the features itself; every
+probability is compared with the reference. Without --say or --wav, the demo speaks the first
+model's wake word, then a phrase that must not trigger it. All files for the board are kept, so that
+you can continue by hand.
 
     ethosu demo wakeword
     ethosu demo wakeword --model alexa hey_jarvis --voice en-gb
@@ -40,7 +41,7 @@ sentence that must not trigger. All that the board gets is kept, so that you can
 """
 
 SILENCE_TIMEOUT_S = 30
-# No sound that a board's ROM holds takes this long.
+# Longer than any sound that fits the ROM of a board.
 SOUND_TIMEOUT_S = 3600
 IMPORTS = """\
 import ethosu
@@ -49,9 +50,9 @@ from listen import Word, listen"""
 _ANSWER = re.compile(r"(\d+\.\d+) s +(\w+) +raw +(\d+) +mean +(\d\.\d+)")
 _VERDICT = re.compile(r"(\w+) (?:detected at (\d+\.\d+) s|not detected)")
 
-# Called with the number of answers of all words.
+# Called with the number of answers so far, over all words.
 Progress = Callable[[int], None]
-# Has a board, or the simulator, listen to a sound.
+# Plays a sound to a board or to the simulator.
 Listener = Callable[["Sound", Progress], dict[str, Result]]
 
 
@@ -78,10 +79,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         choices=["wakeword"],
         default="wakeword",
-        help="which demo (default: %(default)s)",
+        help="demo to run (default: %(default)s)",
     )
     sound = parser.add_mutually_exclusive_group()
-    sound.add_argument("--say", metavar="TEXT", help="what espeak-ng says")
+    sound.add_argument("--say", metavar="TEXT", help="text for espeak-ng to speak")
     sound.add_argument("--wav", metavar="FILE", type=Path, help="a recording instead of espeak-ng")
     parser.add_argument(
         "--model",
@@ -95,11 +96,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--on",
         default="qemu",
         metavar="WHERE",
-        help="qemu (an emulated board), sim (the simulated NPU alone, in this process) or the "
+        help="qemu (an emulated board), sim (only the simulated NPU, in this process) or the "
         "serial port of a board (default: %(default)s)",
     )
-    boards.add_option(parser, "the board of qemu, and whose NPU it is")
-    vela.add_npu_option(parser, "another NPU than the board's", default=None)
+    boards.add_option(parser, "the board to emulate, and to compile for")
+    vela.add_npu_option(parser, "NPU to compile for (default: the board's)", default=None)
     parser.add_argument(
         "-o",
         "--output",
@@ -114,8 +115,8 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Run the demo."""
     chosen = [words.load(name) for name in dict.fromkeys(args.model)]
     sounds = _sounds(args, chosen[0], ui)
-    expected = [{word.name: words.reference(word, each.samples) for word in chosen}
-                for each in sounds]  # fmt: skip
+    expected = [{word.name: words.reference(word, sound.samples) for word in chosen}
+                for sound in sounds]  # fmt: skip
     folder = args.output or paths.work("demo")
     board = boards.chosen(args.board)
     npu = args.npu or board.npus[0]
@@ -124,8 +125,11 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     except OSError as error:
         raise InputError(f"{folder} cannot be filled: {error.strerror}") from error
     ui.note(f"opening {args.on}")
-    with _open(args.on, chosen, npu, rom, board.name) as hear:
-        found = [_listen(hear, *each, ui) for each in zip(sounds, expected, strict=True)]
+    with _open(args.on, chosen, npu, rom, board.name) as listener:
+        found = [
+            _listen(listener, sound, wanted, ui)
+            for sound, wanted in zip(sounds, expected, strict=True)
+        ]
     return {
         "words": [
             {key: value for key, value in asdict(word).items() if key != "model"} for word in chosen
@@ -152,12 +156,12 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 
 
 def _listen(
-    hear: Listener, sound: Sound, wanted: Mapping[str, Result], ui: Ui
+    listener: Listener, sound: Sound, wanted: Mapping[str, Result], ui: Ui
 ) -> dict[str, Result]:
-    """Listen to a sound; MismatchError when an answer is not the reference's."""
+    """Process a sound; raises MismatchError if an answer differs from the reference."""
     total = sum(len(each.raw) for each in wanted.values())
     with ui.progress(f"listening to {sound.title}") as update:
-        found = hear(sound, lambda done: update(done, total))
+        found = listener(sound, lambda done: update(done, total))
     for name, result in found.items():
         words.compare(result, wanted[name], f"{sound.title}, {name}")
     return found
@@ -182,7 +186,7 @@ def _sound(title: str, text: str, samples: Array) -> Sound:
 def _fill(
     folder: Path, chosen: Sequence[WakeWord], npu: str, sounds: Sequence[Sound], ui: Ui
 ) -> Path:
-    """Put recordings into `folder`, and into its `rom` all that the board gets."""
+    """Write recordings to `folder`, and all files for the board to its subfolder `rom`."""
     rom = folder / "rom"
     rom.mkdir(parents=True, exist_ok=True)
     for old in (*rom.glob("*.pcm"), *rom.glob("*.tflite")):
@@ -222,7 +226,7 @@ def _open(
 def _simulate(
     sound: Sound, chosen: Sequence[WakeWord], npu: str, rom: Path, progress: Progress
 ) -> dict[str, Result]:
-    """The NPU alone: features are those of the reference."""
+    """Run only the NPU, on the features of the reference."""
     rows, done, found = words.features(sound.samples), 0, {}
     for word in chosen:
         with Simulation(rom / f"{word.name}.tflite", npu) as simulation:
@@ -257,7 +261,7 @@ def _on_board(
 
 
 def command(chosen: Sequence[WakeWord], file: str) -> str:
-    """The line to enter at a board's prompt, after IMPORTS, to process one sound."""
+    """The line that processes one sound when entered at a board's prompt, after IMPORTS."""
     listed = ", ".join(
         f'Word("{word.name}", ethosu.Model("/rom/{word.name}.tflite"), {word.cutoff}, '
         f"{word.window})"
@@ -267,12 +271,12 @@ def command(chosen: Sequence[WakeWord], file: str) -> str:
 
 
 def gather(lines: Sequence[str], word: str) -> Result:
-    """The result of one word in a whole run of listen.py."""
+    """Extract the result of one word from the output of listen.py."""
     verdicts = filter(None, map(_VERDICT.fullmatch, lines))
     verdict = next((each for each in verdicts if each[1] == word), None)
     if verdict is None:
-        last = repr(lines[-1]) if lines else "nothing"
-        raise BoardError(f"the board ended without a verdict; the last it said was {last}")
+        last = f"its last line is {lines[-1]!r}" if lines else "it printed nothing"
+        raise BoardError(f"the board ended without a verdict; {last}")
     answers = [each for each in map(_ANSWER.fullmatch, lines) if each and each[2] == word]
     return Result(
         times=[float(each[1]) for each in answers],
@@ -289,7 +293,7 @@ def _verdict(name: str, result: Result) -> str:
 
 
 def render(data: dict[str, Any]) -> str:
-    """Say what was detected, what was compared, and how to go on."""
+    """Report the detections and the comparison, and how to continue by hand."""
     return "\n".join(
         [
             *(
@@ -299,24 +303,24 @@ def render(data: dict[str, Any]) -> str:
             ),
             *_hint(data),
             "",
-            f"Each of the {data['equal_to_reference']} probabilities equals that of "
-            "pymicro-features and TFLite's reference kernels on this PC, bit by bit.",
+            f"All {data['equal_to_reference']} probabilities are bit-exact with pymicro-features "
+            "and TFLite's reference kernels on this PC.",
             "",
-            *_how_to_go_on(data),
+            *_next_steps(data),
         ]
     )
 
 
 def _hint(data: Mapping[str, Any]) -> list[str]:
-    """Advice when a model does not understand its own word."""
+    """Advice if a model did not detect its own wake word."""
     spoken, word = data["sounds"][0], data["words"][0]
     result = spoken["words"][word["name"]]
     if spoken["title"] != f'"{word["phrase"]}"' or result["detected_at"] is not None:
         return []
-    return ["Not every model understands every voice; try another: --voice en-us+f3"]
+    return ["Models do not recognise every voice; try another one: --voice en-us+f3"]
 
 
-def _how_to_go_on(data: Mapping[str, Any]) -> list[str]:
+def _next_steps(data: Mapping[str, Any]) -> list[str]:
     rom = _short(Path(data["rom"]))
     if data["on"] in ("qemu", "sim"):
         board = "" if data["board"] == boards.DEFAULT else f"--board {data['board']} "
@@ -328,12 +332,12 @@ def _how_to_go_on(data: Mapping[str, Any]) -> list[str]:
     else:
         start, port = [], data["on"]
     return [
-        "Go on by hand, with the same files on a board:",
+        "To continue by hand, with the same files on a board:",
         *start,
         f"    {_program('mpremote')} connect {port} repl",
         *(f"    >>> {line}" for line in IMPORTS.splitlines()),
         f"    >>> {data['try']}",
-        f"The sounds are in {_short(Path(data['rom']).parent)}, as .wav files.",
+        f"The sounds are .wav files in {_short(Path(data['rom']).parent)}.",
     ]
 
 
@@ -344,5 +348,5 @@ def _program(name: str) -> str:
 
 
 def _short(path: Path) -> str:
-    """The shorter way to write a path here."""
+    """The shorter of the absolute and the relative path."""
     return min(os.path.relpath(path), str(path), key=len)

@@ -17,15 +17,15 @@ from ..strip import strip_checked
 from ..ui import Ui
 
 EPILOG = """\
-On the board the files appear under /rom, with those that are there already; --replace removes
-those. A deploy that is cut off leaves the old files or the new ones; where the board has no room
-for both, the command says so and wants --force. Each file's data is aligned to 16 bytes, so that
-the NPU reads a model's weights where they lie.
+The files appear on the board under /rom. Existing files there are kept unless --replace is given.
+An interrupted deploy leaves either the old files or the new ones. If the board does not have room
+for both, the command reports this and requires --force. The data of each file is aligned to 16
+bytes, so that the NPU can read weights in place.
 
-A model that the board can't run is refused before anything is sent, with exit code 3: one that was
-never compiled, or for another NPU, or whose arena is larger than the board's heap; of ExecuTorch
-programs one with an operator that the firmware lacks, or with data that no file has. --force sends
-it. The data file NAME.ptd goes with NAME.pte.
+A model that the board cannot run is rejected before anything is sent, with exit code 3: a model
+that is not compiled, was compiled for another NPU, or has an arena larger than the board's heap; an
+ExecuTorch program with an operator that the firmware lacks, or with external data that no file
+contains. --force sends it anyway. The data file NAME.ptd is sent along with NAME.pte.
 
     ethosu deploy kws.pte --on /dev/ttyACM0 --strip
 """
@@ -36,37 +36,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
-    parser.add_argument("files", type=Path, nargs="+", help="files; of a directory its content")
+    parser.add_argument("files", type=Path, nargs="+", help="files, or directories of files")
     parser.add_argument("--on", metavar="PORT", help="serial port or pyserial URL of the board")
     parser.add_argument(
-        "-o", "--output", type=Path, metavar="IMAGE", help="write an image of FILES here"
+        "-o", "--output", type=Path, metavar="IMAGE", help="write the ROM image to this file"
     )
     parser.add_argument(
-        "--replace", action="store_true", help="remove the files that are there already"
+        "--replace", action="store_true", help="remove the files that are already on the board"
     )
     parser.add_argument(
         "--force",
         action="store_true",
-        help="deploy even if what cuts it off would leave the board without files, and models that "
-        "the board can't run",
+        help="deploy even if an interruption would leave the board without files, or if the board "
+        "cannot run a model",
     )
     verification.add_option(parser)
     parser.add_argument(
-        "--strip", action="store_true", help="leave out of programs what `ethosu strip` does"
+        "--strip", action="store_true", help="strip ExecuTorch programs, as `ethosu strip` does"
     )
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
-    """Build the image, keep it, send it."""
+    """Build the image, save it, send it."""
     if args.on is None and args.output is None:
         raise UsageError("deploy needs a board (--on PORT), a file for the image (-o), or both")
     if args.on in ("sim", "qemu", "web", "accel"):
         raise UsageError(
-            f"--on {args.on} names no port, which deploy needs: `ethosu qemu` starts an emulated "
-            "board and says its port"
+            f"--on {args.on} is not a port, which deploy needs: `ethosu qemu` starts an emulated "
+            "board and prints its port"
         )
     files, warnings = dict(romfs.files(_read(args.files))), list[str]()
-    if args.strip:  # first: what is sent has to fit
+    if args.strip:  # before the sizes are checked
         files = {name: _strip(files, name, warnings) for name in files}
     needs = _check_models(files, warnings, force=args.force)
     tree = romfs.tree_of(files)
@@ -100,10 +100,10 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 
 
 def _read(paths: Sequence[Path]) -> romfs.Tree:
-    """All files by name; a program's data file goes with it."""
+    """All files by name, including the data files of programs."""
     tree: dict[str, Any] = {}
     companions = [path.with_suffix(".ptd") for path in paths if path.suffix in (".pte", ".bpte")]
-    for path in (*paths, *(each for each in companions if each.is_file() and each not in paths)):
+    for path in (*paths, *(path for path in companions if path.is_file() and path not in paths)):
         for name, content in romfs.read_tree(path).items():
             if name in tree:
                 raise UsageError(f"two of the files are named {name}: {path} is the second")
@@ -112,7 +112,7 @@ def _read(paths: Sequence[Path]) -> romfs.Tree:
 
 
 def _check_models(files: dict[str, bytes], warnings: list[str], *, force: bool) -> dict[str, Need]:
-    """Refuse models that no board can run; return what the others need, and add warnings."""
+    """Reject models that no board can run; return what the others need, and add warnings."""
     needs = {}
     for name, data in files.items():
         if not models.is_model(data):
@@ -122,11 +122,15 @@ def _check_models(files: dict[str, bytes], warnings: list[str], *, force: bool) 
             description = models.describe_compiled(data, named=named)
             if isinstance(description, executorch.Description):
                 missing = (
-                    f"operator {each} is not in the firmware" for each in description.missing
+                    f"operator {operator} is not in the firmware"
+                    for operator in description.missing
                 )
-                absent = (f"data {each} is in no .ptd of its name" for each in description.external)
+                absent = (
+                    f"data {key} is not in a .ptd with the program's name"
+                    for key in description.external
+                )
                 wrong = [*missing, *absent]
-                warnings += [f"{name}: {each}" for each in description.notes]
+                warnings += [f"{name}: {note}" for note in description.notes]
             if not wrong:
                 needs[name] = fit.need_of(data, named)
         except InputError as error:
@@ -135,47 +139,47 @@ def _check_models(files: dict[str, bytes], warnings: list[str], *, force: bool) 
             warnings.append(f"{name} was not checked: {error}")
         if wrong and not force:
             raise InputError(f"{name} would not load: {'; '.join(wrong)}. {_FORCE}")
-        warnings += [f"{name}: {each}" for each in wrong]
+        warnings += [f"{name}: {reason}" for reason in wrong]
     return needs
 
 
 def _check_board(board: Board, needs: dict[str, Need], *, force: bool) -> Iterator[str]:
-    """Refuse models that this board can't run; with `force` yield why it can't.
+    """Reject models that this board cannot run; with `force`, yield the reasons instead.
 
-    Whether the files fit /rom is not asked here: deploy() checks them all together.
+    Whether the files fit /rom is not checked here, because deploy() checks them all together.
     """
     room = fit.ask(board) if needs else None
     if needs and room is None:
-        yield "the firmware has no module ethosu: not checked whether it can run the models"
+        yield "models were not checked: the firmware has no module ethosu"
     for name, need in needs.items():
         found = fit.check(need, replace(room, rom=None)) if room else None
         if found and not force:
             fit.refuse(found, name, _FORCE)
-        yield from (f"{name}: {each}" for each in (found.short if found else ()))
+        yield from (f"{name}: {reason}" for reason in (found.short if found else ()))
 
 
 def _data_file(files: dict[str, bytes], name: str) -> bytes | None:
-    """What a program's data file has, if there is one of its name."""
+    """The content of a program's data file, if it has one."""
     return files.get(str(Path(name).with_suffix(".ptd")))
 
 
 def _strip(files: dict[str, bytes], name: str, warnings: list[str]) -> bytes:
-    """The content of a file; of a program that loads without what no board needs."""
+    """The content of a file; a program that can be loaded is stripped."""
     data = files[name]
     try:
         return strip_checked(data, _data_file(files, name)) if models.is_program(data) else data
-    except InputError as error:  # whether it is sent all the same is decided with the other models
+    except InputError as error:  # _check_models() decides whether it is sent anyway
         warnings.append(f"{name} was not stripped: {error}")
         return data
 
 
 def render(data: dict[str, Any]) -> str:
-    """Say what went where, and what became of what was there."""
+    """Report what was sent where, and which earlier files were kept or removed."""
     where = " and ".join(str(place) for place in (data["image"], data["port"]) if place)
     lines = [
         f"{', '.join(data['files']) or 'no files'}: {data['file_bytes']:,} bytes",
         f"image      {data['bytes']:,} bytes in {where}",
     ]
     lines += [f"{key:<10} {', '.join(data[key])}" for key in ("kept", "removed") if data[key]]
-    lines += [f"warning    {each}" for each in data["warnings"]]
+    lines += [f"warning    {warning}" for warning in data["warnings"]]
     return "\n".join(lines)

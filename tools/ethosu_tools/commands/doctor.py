@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu doctor`: say what is there, what is missing, and which boards are plugged in."""
+"""`ethosu doctor`: show what is installed, what is missing, and which boards are connected."""
 
 import argparse
 import shutil
@@ -15,12 +15,12 @@ from ..errors import SetupError, ToolError
 from ..ui import Ui
 
 EPILOG = """\
-Only simulator and Vela are needed by most commands; each other line says what it is for. Serial
-ports are listed as the system names them. --ask opens each port and asks the board there what it
-is, which interrupts what it does.
+Most commands need only the simulator and Vela; the other lines show in parentheses what each
+component is for. Serial ports are listed as the operating system describes them. --ask opens each
+port and identifies the board, which interrupts the program running on it.
 """
 
-# Python packages, the extra that brings them, and what needs them.
+# Python packages, the extra that installs them, and what needs them.
 _PACKAGES = (
     ("ethos-u-vela", "", "ethosu compile"),
     ("mpremote", "", "boards"),
@@ -32,7 +32,7 @@ _PACKAGES = (
     ("executorch", "executorch", "ethosu compile of PyTorch"),
     ("labgrid", "labgrid", "ports labgrid:PLACE"),
 )
-# Programs, Debian's packages with them, and what needs them.
+# Programs, their Debian packages, and what needs them.
 _PROGRAMS = (
     ("espeak-ng", "espeak-ng", "ethosu demo"),
     ("sox", "sox", "ethosu demo"),
@@ -48,11 +48,11 @@ _answer = [sys.implementation._machine, list(ethosu.npus()), ethosu.__version__]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.epilog = EPILOG
-    parser.add_argument("--ask", action="store_true", help="ask the board at each port")
+    parser.add_argument("--ask", action="store_true", help="identify the board at each port")
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
-    """Look at everything; nothing that is missing is an error here."""
+    """Check everything; a missing component is not an error here."""
     return {
         "version": version("ethosu-tools"),
         "python": f"{sys.version.split()[0]}, {sys.executable}",
@@ -76,9 +76,9 @@ def _checks() -> Iterator[dict[str, Any]]:
         yield _check(program, use, partial(_program, program, package))
 
 
-def _check(name: str, use: str, look: Callable[[], str]) -> dict[str, Any]:
+def _check(name: str, use: str, locate: Callable[[], str]) -> dict[str, Any]:
     try:
-        return {"name": name, "for": use, "found": look(), "missing": None}
+        return {"name": name, "for": use, "found": locate(), "missing": None}
     except ToolError as error:
         return {"name": name, "for": use, "found": None, "missing": str(error)}
 
@@ -92,7 +92,7 @@ def _images() -> str:
     names = [board.name for board in boards.every() if board.qemu]
     there = [name for name in names if paths.firmware_file(name).is_file()]
     if not there:
-        paths.firmware(boards.chosen().name)  # says what to do
+        paths.firmware(boards.chosen().name)  # the error explains what to do
     absent = [name for name in names if name not in there]
     return ", ".join(there) + (f"; not built: {', '.join(absent)}" if absent else "")
 
@@ -122,14 +122,14 @@ def _program(name: str, package: str) -> str:
 
 
 def _serial_ports() -> list[Any]:
-    """Ports of USB devices: a PC's own UARTs have no board."""
+    """Ports of USB devices only: no board is connected to a PC's own UARTs."""
     from serial.tools.list_ports import comports
 
     return [port for port in sorted(comports()) if port.vid is not None]
 
 
 def _port(port: Any, *, ask: bool) -> dict[str, Any]:
-    """What the system says of a port, and the board there."""
+    """Describe a port and, if asked to, the board there."""
     row: dict[str, Any] = {
         "port": port.device,
         "usb": f"{port.vid:04x}:{port.pid:04x}",
@@ -147,7 +147,7 @@ def _port(port: Any, *, ask: bool) -> dict[str, Any]:
 
 
 def render(data: dict[str, Any]) -> str:
-    """One line for each."""
+    """One line for each component and port."""
     lines = [
         f"ethosu-tools {data['version']}, Python {data['python']}",
         f"files in {data['files']}",
@@ -157,12 +157,12 @@ def render(data: dict[str, Any]) -> str:
         state = check["found"] if check["missing"] is None else f"MISSING  {check['missing']}"
         lines.append(f"{check['name']:<18}{state}  ({check['for']})")
     lines += ["", *(map(_render_port, data["boards"]))]
-    return "\n".join(lines if data["boards"] else [*lines, "no board is plugged in (USB serial)"])
+    return "\n".join(lines if data["boards"] else [*lines, "no board is connected (USB serial)"])
 
 
 def _render_port(row: dict[str, Any]) -> str:
     if "machine" in row:
         what = f"{row['machine']}; {', '.join(row['npus']) or 'no NPU'}; ethosu {row['module']}"
     else:
-        what = row.get("error") or "ethosu doctor --ask says what it is"
+        what = row.get("error") or "run `ethosu doctor --ask` to identify it"
     return f"{row['port']:<18}{row['usb']}  {row['description']}: {what}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu estimate`: say how long an inference takes on a board, and what bounds it."""
+"""`ethosu estimate`: estimate how long an inference takes on a board, and what limits it."""
 
 import argparse
 import tempfile
@@ -17,22 +17,23 @@ from ..model import ModelFile
 from ..ui import Ui
 
 EPILOG = """\
-The estimate has the rules of Vela's performance model, per operation, with what that leaves out:
-blocks at the edges, memory that is read again for each block, copies during kernels, and the speeds
-of the chip's memories. `ethosu bench silicon` compares it with measured chips. BOUND says what an
-operation waits for: the MAC array, the output unit, the issue of blocks, its start, a copy (DMA), a
-memory, or a port.
+The estimate follows Vela's performance model, per operation, and adds what that model omits:
+partial blocks at the edges, memory that is read again for each block, copies that overlap with
+kernels, and the speeds of the chip's memories. `ethosu bench silicon` compares it with measurements
+of chips. BOUND is what limits an operation: the MAC array, the output unit, the issue of blocks,
+its start, a copy (DMA), a memory, or a port.
 
-The interval is that of the comparison: 30 % below 0.2 ms, else 20 %. Where no chip was measured,
-only the lower end is known: Ethos-U65 and U85, weights or tensors outside of the chip, and boards
-whose memories are guesses. What the CPU does is not in the figure: --cpu counts its instructions,
-and says their time at one a cycle, and the least, at two a cycle. Slow memory adds to it.
+The interval comes from that comparison: 30 % below 0.2 ms, otherwise 20 %. Only a lower bound is
+given where no chip was measured: for Ethos-U65 and U85, for weights or tensors outside the chip,
+and for boards whose memory speeds are guesses. CPU time is not included; --cpu counts the CPU's
+instructions and shows their time at one per cycle, and the minimum, at two per cycle. Slow memory
+adds to it.
 
     ethosu estimate model.tflite --board BOARD
     ethosu estimate model.tflite --all
     ethosu estimate model.tflite --npu ethos-u55-128 --config mine.ini --system-config MY_CHIP
 """
-# A change that gains less is not worth a hint.
+# A hint must reduce the time at least by this factor.
 WORTH = 0.95
 _HEAD = ("layer", "cycles", "share", "bound", "MACs", "bytes")
 _ALL_HEAD = ("system", "NPU", "MHz", "weights", "ms", "interval", "frames/s", "bound", "fits")
@@ -48,16 +49,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         nargs="+",
         metavar="MODEL",
-        help="a .tflite file, or what `ethosu compile` made; several only with --all",
+        help="a .tflite file, compiled or not; several only with --all",
     )
     parser.add_argument("--board", metavar="BOARD", help=systems.board_help())
-    vela.add_npu_option(parser, "another NPU than the board's first", default=None)
+    vela.add_npu_option(parser, "NPU (default: the board's first)", default=None)
     parser.add_argument("--weights", metavar="MEMORY", help="memory that holds the weights")
     parser.add_argument("--all", action="store_true", help="compare all boards and all NPUs")
-    parser.add_argument("--config", type=Path, metavar="INI", help="your own file for Vela")
+    parser.add_argument(
+        "--config", type=Path, metavar="INI", help="your own Vela configuration file"
+    )
     parser.add_argument("--system-config", help="section of that file: clock and memories")
     parser.add_argument(
-        "--memory-mode", default="Shared_Sram", help="what lies where (default: Shared_Sram)"
+        "--memory-mode",
+        default="Shared_Sram",
+        help="placement of weights and tensors (default: Shared_Sram)",
     )
     parser.add_argument(
         "--cpu",
@@ -65,19 +70,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="count the instructions of driver, runtime and CPU operators on an emulated board",
     )
     verification.add_option(parser)
-    parser.add_argument("--picture", type=Path, metavar="SVG", help="save a roofline there")
+    parser.add_argument("--picture", type=Path, metavar="SVG", help="save a roofline plot here")
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
-    """Compile where needed, estimate."""
+    """Compile the model if needed, and estimate."""
     if args.all:
         if args.board or args.config or args.weights or args.picture or args.cpu:
             raise UsageError(
-                "--all takes all boards: not with --board, --config, --weights, --picture or --cpu"
+                "--all compares all boards; it cannot be combined with --board, --config, "
+                "--weights, --picture or --cpu"
             )
         return {"models": [str(model) for model in args.models], "all": list(_all(args, ui))}
     if len(args.models) > 1:
-        raise UsageError("several models only with --all")
+        raise UsageError(f"{len(args.models)} models: several need --all")
     (model,) = args.models
     system = _system(args, model)
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
@@ -108,7 +114,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 
 
 def hints(model: Path, compiled: Path, found: Estimate, folder: Path) -> list[str]:
-    """Other memories for the weights, and the largest NPU of the family, if they take less time."""
+    """Suggest other memories for the weights, and the family's largest NPU, if they are faster."""
     system = found.system
     others = [
         (_with_weights(place, system), compiled, system.with_weights(place))
@@ -131,7 +137,7 @@ def hints(model: Path, compiled: Path, found: Estimate, folder: Path) -> list[st
 
 
 def _with_weights(place: str, system: System) -> str:
-    """Other memory for the weights, and how a program gets them there."""
+    """Describe weights in another memory, and how a program puts them there."""
     how = f"--weights {place}"
     if place == system.tensors.name:  # the heap's
         how += "; on the board: ethosu.Model(open('/rom/NAME', 'rb').read())"
@@ -141,7 +147,9 @@ def _with_weights(place: str, system: System) -> str:
 def _system(args: argparse.Namespace, model: Path) -> System:
     if args.config:
         if not (args.npu and args.system_config) or args.board or args.weights:
-            raise UsageError("--config needs --npu and --system-config, and no --board")
+            raise UsageError(
+                "--config needs --npu and --system-config, and excludes --board and --weights"
+            )
         return systems.custom(args.npu, args.config, args.system_config, args.memory_mode)
     if args.system_config:
         raise UsageError("--system-config is a section of the file that --config names")
@@ -149,9 +157,9 @@ def _system(args: argparse.Namespace, model: Path) -> System:
 
 
 def _all(args: argparse.Namespace, ui: Ui) -> Iterator[dict[str, Any]]:
-    """A row for each model on each board, chip and placement, and in an example for each NPU."""
+    """A row for each model on each board, chip and placement, and each NPU in a typical system."""
     needs: dict[Path, fit.Need] = {}
-    wanted = [each for each in systems.every() if args.npu in (None, each.npu)]
+    wanted = [system for system in systems.every() if args.npu in (None, system.npu)]
     own = {model: ModelFile(model).description.npu for model in args.models}
     jobs = [(model, system) for model in args.models for system in wanted]
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work, ui.progress("estimating") as update:
@@ -165,7 +173,9 @@ def _all(args: argparse.Namespace, ui: Ui) -> Iterator[dict[str, Any]]:
                 "weights": system.weights.name,
             }
             if own[model] not in (None, system.npu):
-                yield row | {"error": f"{model} is compiled for {own[model]}: no row for others"}
+                yield row | {
+                    "error": f"{model} is compiled for {own[model]}; other NPUs are omitted"
+                }
                 continue
             try:
                 compiled = systems.compile_for(model, system, Path(work))
@@ -181,7 +191,7 @@ def _all(args: argparse.Namespace, ui: Ui) -> Iterator[dict[str, Any]]:
 
 
 def render(data: dict[str, Any]) -> str:
-    """The figure first, then what it is made of."""
+    """The table of layers, followed by the summary; with --all, one table of systems."""
     if "all" in data:
         one = len(data["models"]) == 1
         rows = [_row(row) for row in data["all"] if "error" not in row]
@@ -223,5 +233,5 @@ def _pivot(models: list[str], rows: list[dict[str, Any]]) -> str:
         lines.setdefault(key, {})[row["model"]] = cell.replace(" ms", "")
     head = ("system", "NPU", "MHz", "weights", *(Path(model).stem for model in models))
     return views.text(
-        head, [(*key, *(cells.get(each, "-") for each in models)) for key, cells in lines.items()]
+        head, [(*key, *(cells.get(model, "-") for model in models)) for key, cells in lines.items()]
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu flash`: write the firmware into a board."""
+"""`ethosu flash`: write firmware to a board."""
 
 import argparse
 from pathlib import Path
@@ -11,10 +11,10 @@ from ..flash import WAYS, Job
 from ..ui import Ui
 
 EPILOG = f"""\
-The board's folder says which ways there are, and the usual one; --way chooses another:
+The board's folder defines its flashing methods and the default one; --way selects another:
 
 {"".join(f"    {way.name:<8}{way.summary}{chr(10)}" for way in WAYS.values())}
---dry-run prints each step and does nothing. Afterwards `ethosu bringup PORT` checks the board.
+--dry-run only prints the steps. After flashing, check the board with `ethosu bringup PORT`.
 
     ethosu build BOARD && ethosu flash BOARD
     ethosu flash BOARD --way alif --port /dev/ttyACM0 --tools alif-security-toolkit/toolkit
@@ -28,21 +28,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "board", type=boards.argument, metavar="BOARD", help=", ".join(boards.names())
     )
-    parser.add_argument("--way", choices=WAYS, help="(default: the board's usual one)")
+    parser.add_argument("--way", choices=WAYS, help="flashing method (default: the board's)")
     parser.add_argument(
-        "--port", help="serial port of the boot loader or of the chip's own flasher"
+        "--port", help="serial port of the boot loader or of the chip's built-in flasher"
     )
-    parser.add_argument("--disk", type=Path, help="folder of the board's disk, if it is not found")
+    parser.add_argument(
+        "--disk", type=Path, help="mount point of the board's disk, if it is not found"
+    )
     parser.add_argument(
         "--tools",
         type=Path,
         metavar="FOLDER",
-        help="of the vendor's tool (default: $ETHOSU_ALIF_TOOLKIT, $ETHOSU_WE2_TOOL)",
+        help="folder of the vendor's tool (default: $ETHOSU_ALIF_TOOLKIT or $ETHOSU_WE2_TOOL)",
     )
     parser.add_argument(
-        "--firmware", type=Path, help="another image (default: what `ethosu build BOARD` made)"
+        "--firmware", type=Path, help="image to write (default: the one of `ethosu build BOARD`)"
     )
-    parser.add_argument("--dry-run", action="store_true", help="print the steps, do none")
+    parser.add_argument("--dry-run", action="store_true", help="only print the steps")
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
@@ -64,7 +66,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         return data
     if not firmware.is_file():
         kind = InputError if args.firmware else SetupError
-        raise kind(f"{firmware} is not there; build it with: ethosu build {board.name}")
+        raise kind(f"{firmware} does not exist; build it with: ethosu build {board.name}")
     work.mkdir(parents=True, exist_ok=True)
     for step in steps:
         ui.note(step.text)
@@ -73,11 +75,11 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 
 
 def render(data: dict[str, Any]) -> str:
-    """List the steps, or say what was done."""
+    """List the steps, or report the result."""
     if data["dry_run"]:
         steps = "\n".join(f"{at:>3}. {text}" for at, text in enumerate(data["steps"], 1))
         return f"{data['board']} by {data['way']}:\n{steps}"
     facts = [f"{data['bytes']:,} bytes"] if "bytes" in data else []
     facts += [data["checked"]] if "checked" in data else []
     facts += [f"{data['sent_again']} blocks sent again"] if data.get("sent_again") else []
-    return f"{data['board']} is flashed by {data['way']}" + "".join(f", {fact}" for fact in facts)
+    return f"{data['board']} flashed by {data['way']}" + "".join(f", {fact}" for fact in facts)

@@ -13,8 +13,8 @@ from ..model import ModelFile
 from ..sim import Simulation
 from ..ui import Ui
 
-# Constant methods of integer ends, which the lines of these ends show.
-_END = re.compile(r"(input|output)\d+_(scale|zp|zero_point|quant_min|quant_max|dtype)")
+# Constant methods that describe integer inputs and outputs; these are shown with the tensors.
+_IO_CONSTANT = re.compile(r"(input|output)\d+_(scale|zp|zero_point|quant_min|quant_max|dtype)")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +33,7 @@ def add_data_option(parser: argparse.ArgumentParser) -> None:
         "--data",
         type=Path,
         metavar="PTD",
-        help="data file of a program (default: NAME.ptd in its folder, if it is there)",
+        help="data file of an ExecuTorch program (default: NAME.ptd in its folder, if any)",
     )
 
 
@@ -59,12 +59,12 @@ def _load_program(file: ModelFile) -> dict[str, Any]:
     except InputError as error:
         found["refused"] = str(error)
     except SetupError:
-        pass  # no simulator here: what the file says is all
+        pass  # no simulator: show only what the file contains
     return found
 
 
 def render(data: dict[str, Any]) -> str:
-    """Lay the description out in lines."""
+    """Format the description."""
     lines = [
         f"model      {data['model']}, {data['bytes']:,} bytes",
         f"npu        {data['npu'] or _no_npu(data)}",
@@ -84,23 +84,23 @@ def render(data: dict[str, Any]) -> str:
         names = (f"{name} x {count}" for name, count in data["cpu_operators"].items())
         lines.append(f"cpu        {', '.join(names)}")
     lines += _render_program(data) if "methods" in data else []
-    for end in ("input", "output"):
-        for index, tensor in enumerate(data[f"{end}s"]):
-            lines.append(f"{end:<6} {index:<3} {render_tensor(tensor)}")
+    for direction in ("input", "output"):
+        for index, tensor in enumerate(data[f"{direction}s"]):
+            lines.append(f"{direction:<6} {index:<3} {render_tensor(tensor)}")
     return "\n".join(lines)
 
 
 def _no_npu(data: dict[str, Any]) -> str:
-    return "none: the CPU computes it all" if data["compiled"] else "none: not compiled yet"
+    return "none: the CPU computes everything" if data["compiled"] else "none: not compiled yet"
 
 
 def _render_program(data: dict[str, Any]) -> list[str]:
-    """What only an ExecuTorch program has."""
+    """The lines that only an ExecuTorch program has."""
     lines = [f"methods    {', '.join(data['methods'])}"]
     lines += [
         f"constant   {name} = {value!r:.60}"
         for name, value in data["constants"].items()
-        if not _END.fullmatch(name)
+        if not _IO_CONSTANT.fullmatch(name)
     ]
     lines.append(f"planned    {data['planned_bytes']:,} bytes")
     runtime = data.get("runtime")
@@ -111,20 +111,21 @@ def _render_program(data: dict[str, Any]) -> list[str]:
             f"{runtime['cpu_steps']} steps on the CPU"
         )
     if data["state_bytes"]:
-        lines.append(f"state      {data['state_bytes']:,} bytes are kept from run to run")
+        lines.append(f"state      {data['state_bytes']:,} bytes persist between runs")
     if data.get("cases"):
         lines.append(f"cases      {data['cases']} with expected outputs: ethosu run, selftest()")
-    for each in data["cpu"]:
-        macs = f", {each['macs']:,} MACs" if each["macs"] else ""
+    for operator in data["cpu"]:
+        macs = f", {operator['macs']:,} MACs" if operator["macs"] else ""
         lines.append(
-            f"cpu        {each['name']} x {each['calls']}: {each['values']:,} values{macs}"
+            f"cpu        {operator['name']} x {operator['calls']}: "
+            f"{operator['values']:,} values{macs}"
         )
-    lines += [f"note       {each}" for each in data["notes"]]
+    lines += [f"note       {note}" for note in data["notes"]]
     if data["missing"]:
-        lines.append(f"missing    {', '.join(data['missing'])}: the firmware has no such operator")
+        lines.append(f"missing    {', '.join(data['missing'])}: not in the firmware")
     if data["external"]:
         lines.append(
-            f"external   not found: {', '.join(data['external'])}; name the .ptd by --data"
+            f"external   not found: {', '.join(data['external'])}; pass the .ptd with --data"
         )
     if data.get("refused"):
         lines.append(f"refused    {data['refused']}")
@@ -132,7 +133,7 @@ def _render_program(data: dict[str, Any]) -> list[str]:
 
 
 def render_tensor(tensor: dict[str, Any]) -> str:
-    """One tensor in a line."""
+    """One line for a tensor."""
     scale = f"scale {tensor['scale']:.6g} zero point {tensor['zero_point']}  "
     kind = f"{tensor['dtype']} {list(tensor['shape'])} "
     return f"{kind}{scale if tensor['scale'] else ' '}{tensor['name']}"

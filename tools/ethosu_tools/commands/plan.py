@@ -15,22 +15,21 @@ from ..ui import Ui
 from .inspect import add_data_option
 
 EPILOG = """\
-`ethosu compile` does this, too. Plan a model again when a newer runtime asks for it; without -o no
-model is written. Tensors that
-the NPU addresses stay where Vela put them. The plan becomes metadata of the file
-(OfflineMemoryAllocation and ethosu_plan); everything else in the file stays as it is, so other
-runtimes can still read it.
+`ethosu compile` does this as well; plan a model again if a newer runtime requires it. Without -o,
+no model is written. Tensors that the NPU addresses stay where Vela put them. The plan is stored as
+metadata of the file (OfflineMemoryAllocation and ethosu_plan). The rest of the file is unchanged,
+so other runtimes can still read it.
 
-An ExecuTorch program has a plan already, its exporter's. Then no model is written: the command says
-what the arena consists of, what the operations of the NPU write into its scratch over time, and how
-many inputs and outputs of delegates are used in place, without a copy.
+ExecuTorch programs are already planned by their exporter. For these no model is written; the
+command shows the parts of the arena, what the NPU's operations write to its scratch over time, and
+how many inputs and outputs of delegates are used in place, without a copy.
 
-    ethosu plan model_vela.tflite                       look at it
+    ethosu plan model_vela.tflite                       show the plan
     ethosu plan model_vela.tflite --picture arena.svg
     ethosu plan build/*.tflite                          a table of sizes
-    ethosu plan model_vela.tflite -o planned.tflite     write it; the same name is allowed
-    ethosu plan --overlap model_vela.tflite             the CPU works while the NPU runs
-    ethosu plan --cmsis-nn model_vela.tflite            for a firmware with CMSIS-NN
+    ethosu plan model_vela.tflite -o planned.tflite     save it; may overwrite the input file
+    ethosu plan --overlap model_vela.tflite             let the CPU work while the NPU runs
+    ethosu plan --cmsis-nn model_vela.tflite            for firmware with CMSIS-NN
     ethosu plan model.pte --picture scratch.svg
 """
 
@@ -44,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_data_option(parser)
     verification.add_option(parser)
-    parser.add_argument("-o", "--output", type=Path, help="planned model (default: write none)")
+    parser.add_argument("-o", "--output", type=Path, help="save the planned model here")
     parser.add_argument(
         "--overlap",
         action="store_true",
@@ -53,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cmsis-nn",
         action="store_true",
-        help="plan for a firmware that was built with CMSIS_NN_DIR",
+        help="plan for firmware built with CMSIS_NN_DIR",
     )
     parser.add_argument(
         "--picture", type=Path, metavar="FILE", help="draw the arena over time (.svg or .html)"
@@ -84,9 +83,12 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 
 
 def _plan_programs(args: argparse.Namespace) -> dict[str, Any]:
-    """What a program's plan gives: read from the file, and from the runtime that loads it."""
+    """Describe the plans of ExecuTorch programs, as stored in the file and as loaded."""
     if args.output or args.overlap or args.cmsis_nn:
-        raise UsageError("an ExecuTorch program is planned by its exporter: no option changes that")
+        raise UsageError(
+            "ExecuTorch programs are planned by their exporter: --output, --overlap and --cmsis-nn "
+            "do not apply"
+        )
     if args.picture:
         picture.check_name(args.picture)
     rows = []
@@ -94,7 +96,7 @@ def _plan_programs(args: argparse.Namespace) -> dict[str, Any]:
         file = ModelFile(model, args.data)
         description = file.description
         if not isinstance(description, ProgramDescription):
-            raise UsageError(f"{model} is no ExecuTorch program: plan it by itself")
+            raise UsageError(f"{model} is not an ExecuTorch program; plan it in a separate command")
         with Simulation(file) as simulation:
             info = simulation.info()
         operations = table.record(model, data=file.named)
@@ -126,9 +128,9 @@ def _render_program(row: dict[str, Any]) -> str:
             f"model      {row['model']}",
             f"arena      {row['arena']:,} bytes: {row['planned']:,} planned by the exporter, "
             f"{row['scratch']:,} of scratch, {row['fast_scratch']:,} of fast scratch",
-            f"state      {row['state']:,} bytes of what is planned are kept from run to run",
-            f"in place   of {row['delegate_ends']} inputs and outputs of delegates "
-            f"{row['copies']} are copied",
+            f"state      {row['state']:,} bytes of the planned memory persist between runs",
+            f"in place   {row['copies']} of {row['delegate_ends']} inputs and outputs of delegates "
+            "are copied",
             *([f"picture    {row['picture']}"] if "picture" in row else []),
         ]
     )
@@ -152,10 +154,10 @@ def render(data: dict[str, Any]) -> str:
 
 
 def render_sizes(row: dict[str, Any]) -> str:
-    """Sizes and gain in a line."""
+    """One line with sizes and gain."""
     text = f"{row['arena']:,} bytes, up to {row['largest_scratch']:,} for a CPU operator's scratch"
     if row["fast_scratch"]:
-        text += f", and {row['fast_scratch']:,} of fast scratch elsewhere or behind it"
+        text += f", and {row['fast_scratch']:,} of fast scratch, after the arena or elsewhere"
     if row["arena_before"] is None:
         return text
     change = "saved" if row["gain"] >= 0 else "more, so that the CPU can work while the NPU runs"
@@ -169,4 +171,4 @@ def _table(rows: list[dict[str, Any]], gain: int) -> str:
             ("-", "-") if row["gain"] is None else (f"{row['arena_before']:,}", f"{row['gain']:,}")
         )
         lines.append(f"{row['arena']:>12,} {before:>15} {gained:>10}  {row['model']}")
-    return "\n".join([*lines, f"{gain:>39,}  in all"])
+    return "\n".join([*lines, f"{gain:>39,}  total"])

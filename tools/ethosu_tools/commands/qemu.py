@@ -17,42 +17,40 @@ from ..errors import BoardError, BoardTimeoutError, InputError, UsageError
 from ..ui import Ui
 
 EPILOG = """\
-The board stays until Ctrl-C. Meanwhile, in another terminal:
+The board runs until Ctrl-C. Meanwhile, in another terminal:
 
-    mpremote connect PORT repl            talk to it
-    mpremote connect PORT mount .         let it see this directory
+    mpremote connect PORT repl            open its prompt
+    mpremote connect PORT mount .         mount this directory on it
     ethosu run model_vela.tflite --on PORT --input in.npz --output out.npz
 
 The console is the board's own UART (--console uart) or a faster one that only the emulator has.
-Files of the directory given as --romfs appear on the board under /rom, and the NPU uses models
-there without a copy. ETHOSU_QEMU names another QEMU than the one on PATH.
+Files in the --romfs directory appear on the board under /rom, where the NPU uses models in place.
+Set ETHOSU_QEMU to use a QEMU that is not on PATH.
 
-OpenMV's scripts for `ml` run with --openmv, which adds its modules csi, image, audio and
-time.clock: frames are the pictures in DIR/frames, sound is DIR/sound.wav. modules/ml/README.md says
-more.
+--openmv runs OpenMV scripts that use `ml`: it adds OpenMV's csi, image, audio and time.clock.
+Frames are the pictures in DIR/frames, sound is DIR/sound.wav. See modules/ml/README.md.
 
     ethosu qemu --board BOARD --romfs DIR --openmv
 
-Firmware that is not this project's (bare metal, Zephyr, ExecuTorch, another MicroPython) runs here:
-what it prints by its UART or by semihosting is this command's output, and the exit code of
-semihosting is this command's. It ends as well with the character EOT (the byte after it is the exit
-code), or with the text of --until, on stdout or stderr: the exit code is then 0, whatever comes
-after the text.
-With --console uart its UART is a serial port instead, as for a MicroPython that has a prompt there:
+Third-party firmware (bare metal, Zephyr, ExecuTorch, another MicroPython) runs to its end. Its
+output on the UART or by semihosting becomes the output of this command, and its semihosting exit
+code the exit code. The run also ends at the character EOT (the next byte is the exit code), or at
+the text of --until on stdout or stderr (the exit code is 0). With --console uart, the UART is a
+serial port instead, for example for a MicroPython that has its prompt there:
 
     ethosu qemu --firmware tflm.elf --npu ethos-u55-256
     ethosu qemu --firmware zephyr.elf --until "PROJECT EXECUTION SUCCESSFUL"
     ethosu qemu --firmware runner.elf --argument=-m --argument=model.pte --timeout 300
     ethosu qemu --firmware micropython.elf --console uart
 
-With --machine virt it boots Linux instead, for AArch64 or Arm, whose own driver (drivers/accel/
-ethosu, from Linux 6.19 on) then finds an Ethos-U65 or U85. The kernel's console is this terminal;
-Ctrl-A X ends it:
+With --machine virt, the command boots Linux for AArch64 or Arm instead, with an Ethos-U65 or U85
+for the kernel's own driver (drivers/accel/ethosu, since Linux 6.19). The kernel's console is this
+terminal; press Ctrl-A X to quit:
 
     ethosu qemu --machine virt --kernel vmlinuz --initrd initramfs.gz --npu ethos-u85-256
 """
 
-# What is said for one machine and means nothing for the other.
+# Options that apply to only one of the two machines.
 _OF_BOARD = (
     "board",
     "npu1",
@@ -66,7 +64,7 @@ _OF_BOARD = (
     "timeout",
 )
 _OF_FOREIGN = ("until", "argument", "timeout")
-# The report of a fault has so many lines, and QEMU a few more.
+# A fault report, and a few lines of QEMU.
 _LOG_LINES = 14
 _OF_VIRT = ("kernel", "initrd", "append", "memory")
 
@@ -76,88 +74,90 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
     boards.add_option(parser, "the board")
-    vela.add_npu_option(parser, "another NPU than the board's", default=None)
+    vela.add_npu_option(parser, "NPU (default: the board's)", default=None)
     vela.add_npu_option(parser, "a second NPU (default: none)", default=None, option="--npu1")
     parser.add_argument(
         "--console",
         choices=qemu.CONSOLES,
-        help="(default: fast; of other firmware: this command's output)",
+        help="console of the board (default: fast; for third-party firmware, the output of this "
+        "command)",
     )
     coherence.add_option(parser)
     rom = parser.add_mutually_exclusive_group()
     rom.add_argument(
-        "--romfs", type=Path, metavar="DIR|IMAGE", help="what the board's ROM file system holds"
+        "--romfs", type=Path, metavar="DIR|IMAGE", help="content of the board's ROM file system"
     )
     rom.add_argument(
         "--examples",
         action="store_const",
         const=True,
-        help="it holds the examples and their models for ethos-u55-128: `import image`, say",
+        help="put the examples and their models for ethos-u55-128 into the ROM file system: run "
+        "one with `import image`, for example",
     )
     parser.add_argument(
         "--openmv",
         action="store_const",
         const=True,
-        help="OpenMV's csi, image, audio and time.clock: frames and sound are files of --romfs; "
-        "the firmware is the one with ulab, if it was built",
+        help="add OpenMV's csi, image, audio and time.clock, with frames and sound from --romfs; "
+        "uses the firmware with ulab if it is built",
     )
     parser.add_argument(
         "--timed",
         action="store_true",
-        help="an inference takes as long as `ethosu estimate` says of the board (default: as long "
-        "as it takes to simulate)",
+        help="an inference takes the time that `ethosu estimate` reports for the board (default: "
+        "the time that its simulation takes)",
     )
-    parser.add_argument("--firmware", type=Path, help="another firmware image (ELF)")
-    foreign = parser.add_argument_group("firmware that is not this project's")
+    parser.add_argument("--firmware", type=Path, help="firmware image to run (ELF)")
+    foreign = parser.add_argument_group("third-party firmware")
     foreign.add_argument(
-        "--until", metavar="TEXT", help="the output, or stderr, that ends the run with exit code 0"
+        "--until", metavar="TEXT", help="text on stdout or stderr that ends the run, exit code 0"
     )
     foreign.add_argument(
         "--timeout",
         type=_seconds,
         metavar="SECONDS",
-        help=f"of the emulator's time (default: {firmware_run.TIMEOUT_S:g})",
+        help=f"time limit, in processor time of QEMU (default: {firmware_run.TIMEOUT_S:g})",
     )
     foreign.add_argument(
         "--argument",
         action="append",
         metavar="WORD",
-        help="of the command line that semihosting gives; may be repeated",
+        help="word of the semihosting command line; may be repeated",
     )
     linux = parser.add_argument_group("Linux")
     linux.add_argument(
         "--machine", choices=["board", "virt"], default="board", help="virt: boot a kernel"
     )
-    linux.add_argument("--kernel", type=Path, help="Image of arm64, or zImage of arm")
-    linux.add_argument("--initrd", type=Path, help="initramfs, which may be compressed")
-    linux.add_argument("--append", metavar="WORDS", help="more of the kernel's command line")
+    linux.add_argument("--kernel", type=Path, help="kernel: Image (arm64) or zImage (arm)")
+    linux.add_argument("--initrd", type=Path, help="initramfs, may be compressed")
+    linux.add_argument("--append", metavar="WORDS", help="additions to the kernel's command line")
     linux.add_argument("--memory", metavar="SIZE", help=f"RAM (default: {virt.DEFAULT_MEMORY})")
 
 
 def _seconds(text: str) -> float:
     seconds = float(text)
     if not 0 < seconds < math.inf:
-        raise argparse.ArgumentTypeError(f"{text} is no time to wait")
+        raise argparse.ArgumentTypeError(f"invalid timeout: {text}")
     return seconds
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
-    """Start a board, say where it is, and wait for its end; or boot a kernel."""
+    """Start a board, print its port, and wait for its end; or boot a kernel."""
     _check_options(args)
     if args.machine == "virt":
         return _boot(args)
     foreign = args.firmware is not None and not firmware_run.is_ours(qemu.check_elf(args.firmware))
     if not foreign:
-        _refuse(args, _OF_FOREIGN, "is for firmware that is not this project's")
+        _refuse(args, _OF_FOREIGN, "is only for third-party firmware")
     elif args.console is None:
         return _run(args, ui)
     else:
-        _refuse(args, ("until", "timeout"), "needs the output here: leave --console out")
+        _refuse(args, ("until", "timeout"), "needs the output of the firmware: leave out --console")
     image = _rom(args)
     firmware = args.firmware
     if args.openmv and firmware is None:
         firmware = paths.firmware_with_ulab(boards.chosen(args.board).name)
-    # SIGTERM ends it as Ctrl-C does, also where a shell's `&` made SIGINT ignored.
+    # SIGTERM acts like Ctrl-C, which a shell disables for commands started with `&`.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with qemu.Machine(
         args.npu,
@@ -180,7 +180,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         }
         fault = None
         try:
-            fault = None if foreign else _look(machine, rom=image is not None)
+            fault = None if foreign else _check_start(machine, rom=image is not None)
             data |= {"fault": str(fault)} if fault else {}
             ui.result(data, render_start(data, fault))
             code = wait_for_end(machine.process)
@@ -192,7 +192,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 
 
 def _rom(args: argparse.Namespace) -> bytes | None:
-    """The image of the ROM file system; what is in it has to be whole files to be named."""
+    """Build the image of the ROM file system; errors about its size name the files."""
     content = paths.examples() if args.examples else args.romfs
     if not args.openmv and (content is None or not content.is_dir()):
         return romfs.load_image(content) if content else None
@@ -205,26 +205,26 @@ def _rom(args: argparse.Namespace) -> bytes | None:
 
 
 def _notes(args: argparse.Namespace, machine: qemu.Machine, firmware: Path | None) -> list[str]:
-    """What a user would else find out later."""
+    """Notes on limits that users would otherwise discover later."""
     notes = []
     board = machine.board
     if machine.romfs != board.romfs:
         notes.append(
-            f"/rom is in the board's flash chip, which only the emulator reads: on hardware /rom "
-            f"takes {board.romfs.size:,} bytes."
+            f"/rom is in memory that only the emulator maps; on hardware /rom holds at most "
+            f"{board.romfs.size:,} bytes."
         )
     if args.openmv and firmware is None:
         notes.append(
-            "This firmware has no ulab: scripts that import it fail. Build one that has it: "
+            "This firmware has no ulab, so scripts that import it fail. Build firmware with ulab: "
             f"make -C firmware BOARD={board.name} ULAB=yes"
         )
     return notes
 
 
-def _look(machine: qemu.Machine, *, rom: bool) -> BoardError | None:
-    """See that it answers, and has the ROM file system that it was given.
+def _check_start(machine: qemu.Machine, *, rom: bool) -> BoardError | None:
+    """Check that the board answers, and has the ROM file system that it was given.
 
-    Returns what is wrong with a board that gives no prompt: it stays, for `ethosu bringup`.
+    Returns an error if the board shows no prompt; it keeps running, for `ethosu bringup`.
     """
     try:
         board = Board(machine.port, process=machine.process)
@@ -233,16 +233,16 @@ def _look(machine: qemu.Machine, *, rom: bool) -> BoardError | None:
     with board:
         if rom and not board.ask("import os\n_answer = 'rom' in os.listdir('/')"):
             raise InputError(
-                f"the firmware has no /rom: it does not look for it at {machine.romfs.start:#x}, "
-                f"where {machine.board.name} has it; name the firmware's board by --board"
+                f"the firmware has no /rom: it does not expect one at {machine.romfs.start:#x}, "
+                f"where {machine.board.name} has it; select the firmware's board with --board"
             )
     return None
 
 
 def _check_options(args: argparse.Namespace) -> None:
-    """Refuse what the machine does not have."""
+    """Reject options of the other machine."""
     other, reason = (
-        (_OF_BOARD, "is for a board")
+        (_OF_BOARD, "is only for boards")
         if args.machine == "virt"
         else (_OF_VIRT, "needs --machine virt")
     )
@@ -258,11 +258,11 @@ def _refuse(args: argparse.Namespace, names: Sequence[str], reason: str) -> None
 
 
 def _run(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
-    """Run other firmware to its end; with --json what it prints is in the result."""
+    """Run third-party firmware to its end; with --json, its output is part of the result."""
     _refuse(
         args,
         ("npu1", "romfs", "examples", "openmv"),
-        "is for this project's firmware, or --console uart",
+        "needs this project's firmware, or --console uart",
     )
     npu = args.npu or boards.chosen(args.board).npus[0]
     ended = firmware_run.run(
@@ -305,20 +305,19 @@ def _boot(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def render_start(data: dict[str, Any], fault: BoardError | None = None) -> str:
-    """Say how to reach the board, or why it cannot be used."""
+    """Explain how to connect to the board, or why it cannot be used."""
     npus = " and ".join(npu for npu in (data["npu"], data["npu1"]) if npu)
-    state = "is" if fault else "waits"
-    lines = [f"An emulated {data['board']} with {npus} {state} at {data['port']}"]
+    lines = [f"An emulated {data['board']} with {npus} is at {data['port']}"]
     if fault:
-        lines += [f"It gives no prompt. {fault}", "What this usually means:"]
+        lines += [f"It shows no prompt: {fault}", "To find the cause, run:"]
         lines += [f"    ethosu bringup {data['port']} --board {data['board']}"]
     else:
         lines += ["Try:", f"    mpremote connect {data['port']} repl"]
-    return "\n".join([*lines, "Ctrl-C ends it.", *data["notes"]])
+    return "\n".join([*lines, "Press Ctrl-C to stop it.", *data["notes"]])
 
 
 def render(data: dict[str, Any]) -> str:
-    """Say how it ended."""
+    """Report how it ended."""
     if "exit_code" in data:
         log = [line for line in data["log"].splitlines() if line.strip()]
         return "\n".join([*log, f"{data['firmware']} ended with exit code {data['exit_code']}"])

@@ -14,10 +14,10 @@ from ..layers import page, subject
 from ..ui import Ui
 
 EPILOG = """\
-The page is one file without scripts, which needs no network. A model that is not compiled is
-compiled for the board's NPU, or that of --npu, and its outputs are compared with TFLite's reference
-kernels. Of a compiled model, --reference names the model as it was before. If values differ from
-those of a quantised model, the page is written all the same, and the exit code is 6.
+The page is a single file without scripts or network access. A model that is not compiled is
+compiled for the NPU of the board or of --npu, and its outputs are compared with TFLite's reference
+kernels. For a compiled model, pass the original with --reference. If values differ from those of a
+quantised model, the page is still written, and the exit code is 6.
 
     ethosu report model.tflite --npu ethos-u55-128 -o report.html
     ethosu report model_vela.tflite --reference model.tflite --board BOARD
@@ -32,16 +32,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", type=Path, metavar="HTML", help="default: MODEL.html")
     systems.add_options(parser)
     parser.add_argument(
-        "--reference", type=Path, metavar="MODEL", help="the model as it was before compiling"
+        "--reference", type=Path, metavar="MODEL", help="the original model, before compilation"
     )
     parser.add_argument(
-        "--steps", type=int, default=3, help="random inputs of the comparison (default: 3)"
+        "--steps", type=int, default=3, help="number of random inputs to compare (default: 3)"
     )
     verification.add_option(parser)
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
-    """Look at the model, and write the page."""
+    """Analyse the model and write the page."""
     if args.steps < 1:
         raise UsageError(f"--steps is {args.steps}, expected at least 1")
     output = args.output or Path(f"{args.model.stem}.html")

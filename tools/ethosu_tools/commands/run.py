@@ -17,18 +17,19 @@ from ..ui import Ui
 from .inspect import add_data_option
 
 EPILOG = """\
-Arrays have the keys "0", "1", ... in the order of the model's inputs and outputs, or of --input the
-names that `ethosu inspect` says, and hold raw quantised values. An array has its tensor's shape, or
-one dimension more in front: time. Then the model runs once for each index and keeps its state from
-step to step, and the outputs get that dimension too. A file for `ethosu validate` will do as well,
-if it has raw values: its samples are steps, and its labels are not used. An .npy file holds the
-array of the first input. Without --input the inputs are random, from --seed: a smoke test.
+Arrays have the keys "0", "1", ... in the order of the model's inputs and outputs; in --input, the
+names that `ethosu inspect` prints work too. They hold raw quantised values. An array has the shape
+of its tensor, or one more leading dimension: time. The model then runs once per index and keeps its
+state between steps, and the outputs get that dimension as well. A file for `ethosu validate` also
+works if it has raw values: each sample is a step, and labels are ignored. An .npy file holds the
+array of the first input. Without --input, the inputs are random (see --seed), as a smoke test.
 
     ethosu run kws_vela.tflite --on qemu --input in.npz --output out.npz --reference kws.tflite
     ethosu run kws_vela.tflite --reference kws.tflite
 
-A bundled program (.bpte) holds inputs and expected outputs: without --input these cases are run and
-compared, integers bit by bit, floats as ExecuTorch compares them (1e-5 of the value, and 1e-8).
+A bundled program (.bpte) contains test cases with inputs and expected outputs. Without --input,
+these are run and compared: integers must be equal, floats may differ as in ExecuTorch (relative
+1e-5, absolute 1e-8).
 
     ethosu run kws.bpte --on qemu
 """
@@ -38,36 +39,40 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
-    parser.add_argument("model", type=Path, help="what `ethosu compile` made, a .pte or .bpte")
+    parser.add_argument("model", type=Path, help="a compiled .tflite file, a .pte or .bpte")
     add_data_option(parser)
     parser.add_argument(
         "--on",
         default="sim",
         metavar="sim|qemu|web|accel|PORT",
-        help="the simulated NPU, an emulated board, the board of `make web` in node, the NPU of "
-        "this Linux (or /dev/accel/accelN), or a board's port or pyserial URL (default: sim)",
+        help="the simulated NPU, an emulated board, the board of `make web` in node, this "
+        "computer's NPU (or /dev/accel/accelN), or a board's serial port or pyserial URL (default: "
+        "sim)",
     )
     parser.add_argument(
         "--input",
         type=Path,
         metavar="NPZ",
-        help="input arrays (default: the cases of a .bpte, else random values)",
+        help="input arrays (default: the test cases of a .bpte, else random values)",
     )
-    parser.add_argument("--seed", type=int, default=0, help="of random inputs (default: 0)")
-    parser.add_argument("--output", type=Path, metavar="NPZ", help="where the output arrays go")
-    parser.add_argument("--steps", type=int, help="run only so many steps")
-    boards.add_option(parser, "the board of qemu", boards.DEFAULT_HELP)
-    vela.add_npu_option(
-        parser, "another simulated or emulated NPU than the model's own", default=None
+    parser.add_argument("--seed", type=int, default=0, help="seed of random inputs (default: 0)")
+    parser.add_argument("--output", type=Path, metavar="NPZ", help="save the output arrays here")
+    parser.add_argument("--steps", type=int, help="number of steps to run (default: all)")
+    boards.add_option(parser, "the board to emulate", boards.DEFAULT_HELP)
+    vela.add_npu_option(parser, "NPU to simulate or emulate (default: the model's)", default=None)
+    parser.add_argument(
+        "--console",
+        choices=qemu.CONSOLES,
+        default="fast",
+        help="console of the emulated board (default: fast)",
     )
-    parser.add_argument("--console", choices=qemu.CONSOLES, default="fast", help="of qemu")
     coherence.add_option(parser)
     verification.add_option(parser)
     parser.add_argument(
         "--reference",
         type=Path,
         metavar="MODEL",
-        help="compare with TFLite's reference kernels on this model, as it was before compiling",
+        help="the original model, before compilation: compare with TFLite's reference kernels",
     )
 
 
@@ -125,12 +130,12 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 
 
 def _random(tensors: Sequence[Tensor], args: argparse.Namespace) -> Feed:
-    """Random inputs, other ones in each step."""
+    """Random inputs, different ones in each step."""
     if args.seed < 0:
         raise UsageError(f"--seed must be 0 or more, found {args.seed}")
     random = np.random.default_rng(args.seed)
     first = arrays.random_inputs(tensors, random)
-    feed = arrays.check({str(key): each for key, each in enumerate(first)}, tensors, args.steps)
+    feed = arrays.check({str(key): array for key, array in enumerate(first)}, tensors, args.steps)
     rows = [first, *(arrays.random_inputs(tensors, random) for _ in range(1, feed.steps))]
     columns = tuple(map(np.stack, zip(*rows, strict=True)))
     return Feed(columns, feed.steps, feed.has_time)
@@ -149,7 +154,7 @@ def _values(array: Array) -> dict[str, Any]:
 
 
 def _cases(file: ModelFile) -> tuple[Case, ...]:
-    """Cases of the method that is run, arranged as in memory."""
+    """Test cases of the method that is run, arranged as in memory."""
     found = [case for case in file.cases if case.method == "forward"]
     with reading(file):
         return tuple(case.arrange(file.methods["forward"]) for case in found)
@@ -160,7 +165,7 @@ def _compare_case(index: int, found: Sequence[Array], case: Case) -> None:
         count = differing(array, expected)
         if count:
             raise MismatchError(
-                f"output {key} of case {index} differs from the expected one in {count} of "
+                f"output {key} of case {index} differs from the expected output in {count} of "
                 f"{expected.size} values"
             )
 
@@ -170,12 +175,12 @@ def compare(rows: Sequence[Sequence[Array]], feed: Feed, reference: Path, ui: Ui
     from ..oracle import Oracle
 
     oracle = Oracle(reference)
-    given = [(list(each.shape), each.dtype.name) for each in feed.step(0)]
-    takes = [(list(each.shape), each.dtype) for each in oracle.inputs]
-    if given != takes:
+    given = [(list(array.shape), array.dtype.name) for array in feed.step(0)]
+    wanted = [(list(tensor.shape), tensor.dtype) for tensor in oracle.inputs]
+    if given != wanted:
         raise InputError(
-            f"{reference} is not this model before compiling: its inputs are {_ends(takes)}, the "
-            f"model's {_ends(given)}"
+            f"{reference} is not the original of this model: its inputs are {_types(wanted)}, the "
+            f"model's {_types(given)}"
         )
     with ui.progress("running the reference kernels") as progress:
         for step, outputs in enumerate(rows):
@@ -186,7 +191,7 @@ def compare(rows: Sequence[Sequence[Array]], feed: Feed, reference: Path, ui: Ui
                 _compare_one(f"output {key} of step {step}", found, expected)
 
 
-def _ends(tensors: Sequence[tuple[list[int], str]]) -> str:
+def _types(tensors: Sequence[tuple[list[int], str]]) -> str:
     return ", ".join(f"{dtype} {shape}" for shape, dtype in tensors) or "none"
 
 
@@ -195,17 +200,17 @@ def _compare_one(name: str, found: Array, expected: Array) -> None:
     if differing:
         far = np.abs(found.astype(np.float64) - expected.astype(np.float64)).max()
         raise MismatchError(
-            f"{name} differs from the reference in {differing} of {expected.size} values, by "
-            f"{far:g} at most; `ethosu validate --reference` counts all"
+            f"{name} differs from the reference in {differing} of {expected.size} values, by up to "
+            f"{far:g}; `ethosu validate --reference` checks a whole data set"
         )
 
 
 def render(data: dict[str, Any]) -> str:
-    """Say what came out."""
+    """Summarise the outputs."""
     steps = "1 step" if data["steps"] == 1 else f"{data['steps']} steps"
     lines = [f"{data['model']}: {steps} on {data['on']} ({data['npu']})"]
     if data["seed"] is not None:
-        lines.append(f"the inputs are random, from seed {data['seed']}; --input takes yours")
+        lines.append(f"random inputs, seed {data['seed']}; use --input for your own")
     lines += [
         f"output {key}  {array['dtype']} {array['shape']}{_render_values(array)}"
         for key, array in data["outputs"].items()
@@ -215,7 +220,7 @@ def render(data: dict[str, Any]) -> str:
     if data["equals_reference"]:
         lines.append("every value equals TFLite's reference kernels")
     if data["cases"]:
-        lines.append(f"all {data['cases']} cases of the file give the expected outputs")
+        lines.append(f"all {data['cases']} test cases of the file passed")
     return "\n".join(lines)
 
 

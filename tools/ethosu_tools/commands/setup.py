@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu setup`: make a Python environment for models of other formats, and for labgrid."""
+"""`ethosu setup`: create a Python environment for other model formats, or for labgrid."""
 
 import argparse
 import shlex
@@ -15,18 +15,18 @@ from ..ui import Ui
 
 EPILOG = """\
     convert       Keras, SavedModel, ONNX: TensorFlow and onnx2tf, 2.6 GB
-    executorch    PyTorch: ExecuTorch and PyTorch, 1.8 GB; on Linux PyPI's PyTorch brings another
-                  3 GB of CUDA unless --pip "--extra-index-url URL" names PyTorch's CPU builds
+    executorch    PyTorch: ExecuTorch and PyTorch, 1.8 GB; on Linux, PyTorch from PyPI adds 3 GB of
+                  CUDA, unless --pip "--extra-index-url URL" selects PyTorch's CPU builds
     labgrid       ports labgrid:PLACE
 
-These packages do not fit into one environment with the tools' own. The environment is made in the
-user's data folder ($XDG_DATA_HOME, else ~/.local/share), and the other commands find it there. The
-result is the path of its Python, so that a script may use it too:
+These packages conflict with those of the tools, so they get an environment of their own. It is
+created in the user's data folder ($XDG_DATA_HOME, else ~/.local/share), where the other commands
+find it. The output is the path of its Python, for use in scripts:
 
     $(ethosu setup convert) train.py
 
-An environment that is there already is kept, unless another version of the tools needs other
-releases. To make one yourself, for --python, install what --requirements prints.
+An existing environment is kept unless this version of the tools needs other releases. To create one
+yourself, for --python, install the packages that --requirements prints.
 """
 
 
@@ -34,17 +34,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
-    parser.add_argument("extra", choices=sorted(other_python.KITS), help="what it is for")
-    parser.add_argument(
-        "--requirements", action="store_true", help="print the packages, and install nothing"
-    )
+    parser.add_argument("extra", choices=sorted(other_python.KITS), help="purpose, see below")
+    parser.add_argument("--requirements", action="store_true", help="only print the packages")
     parser.add_argument(
         "--pip", type=shlex.split, default=[], metavar="OPTIONS", help="more options for pip"
     )
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
-    """Make the environment, unless it is there."""
+    """Create the environment unless it exists."""
     pins = other_python.pins(args.extra)
     if args.requirements:
         return {"requirements": pins}
@@ -58,17 +56,17 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 def _make(extra: str, pins: Sequence[str], more: Sequence[str], ui: Ui) -> None:
     kit, folder = other_python.KITS[extra], paths.environment(extra)
     python = str(folder / "bin/python")
-    ui.note(f"installing {kit.title} in {folder}; this takes some minutes")
-    shutil.rmtree(folder, ignore_errors=True)  # of other releases, or not complete
+    ui.note(f"installing {kit.title} in {folder}; this takes a few minutes")
+    shutil.rmtree(folder, ignore_errors=True)  # it has other releases, or is incomplete
     _run([sys.executable, "-m", "venv", str(folder)], ui)
     pip = [python, "-m", "pip", "--disable-pip-version-check", "install", *more]
     _run([*pip, *pins], ui)
-    other_python.require(python, kit.look, kit.title, extra)
+    other_python.require(python, kit.probe, kit.title, extra)
     other_python.mark(extra)
 
 
 def _run(command: Sequence[str], ui: Ui) -> None:
-    """Run a command and show its lines as they come; SetupError has the reason why it failed."""
+    """Run a command and pass its output on; raises SetupError with the reason if it fails."""
     try:
         with subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu strip`: leave out of a program what no board needs."""
+"""`ethosu strip`: remove the parts of an ExecuTorch program that no board needs."""
 
 import argparse
 from pathlib import Path
@@ -14,8 +14,8 @@ from ..ui import Ui
 from .inspect import add_data_option
 
 EPILOG = """\
-Exporters leave constants in ExecuTorch programs that nobody uses, and in compile specs the options
-of the compiler and paths of the machine that it ran on. Both programs run on the simulated NPU:
+Exporters leave unused constants in ExecuTorch programs and, in compile specs, options of the
+compiler and paths of the machine that it ran on. Both programs are run on the simulated NPU, and
 their outputs must be equal.
 
     ethosu strip kws.pte -o kws_small.pte
@@ -38,7 +38,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Strip it, compare, write it."""
     file = ModelFile(args.model, args.data)
     if file.suffix != ".pte":
-        raise InputError(f"{file} is no ExecuTorch program (.pte): nothing can be left out")
+        raise InputError(f"{file} is not an ExecuTorch program (.pte), so it cannot be stripped")
     with reading(file):
         result = strip_checked(file.data, file.named)
     output = args.output or args.model
@@ -52,7 +52,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 
 
 def render(data: dict[str, Any]) -> str:
-    """Say what became of it."""
+    """Report the size saved."""
     return (
         f"{data['output']}: {data['bytes']:,} bytes, {data['before'] - data['bytes']:,} fewer; "
         "its outputs are the same"

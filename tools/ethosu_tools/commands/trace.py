@@ -18,11 +18,11 @@ from ..ui import Ui
 from .inspect import add_data_option
 
 EPILOG = """\
-Each line is one operation of the command stream: what it is, the feature maps (type, height x
-width x depth, @ region), bytes that it reads and writes, and its estimated cycles. Region 0 holds
-constants, region 1 tensors; region 2 is the fast scratch of memory mode Dedicated_Sram. What is in
-a chain stays inside the NPU, from one operation to the next. Cycles are what an operation adds to
-the inference if memory is always ready; `ethosu estimate` knows the memories of boards.
+Each line is one operation of the command stream: its kind, feature maps (type, height x width x
+depth, @ region), bytes read and written, and estimated cycles. Region 0 holds constants, region 1
+tensors; region 2 is the fast scratch of memory mode Dedicated_Sram. Feature maps in a chain stay
+inside the NPU, from one operation to the next. Cycles are what an operation adds to the inference
+if memory is never the bottleneck; `ethosu estimate` takes the memories of boards into account.
 
     ethosu trace kws_vela.tflite --maps maps.npz     # every output, as a numpy array
 """
@@ -35,20 +35,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
-    parser.add_argument("model", type=Path, help="what `ethosu compile` made, or a .pte")
+    parser.add_argument("model", type=Path, help="a compiled .tflite file, or a .pte")
     add_data_option(parser)
     parser.add_argument(
         "--input", type=Path, metavar="NPZ", help="input arrays (default: random numbers)"
     )
-    parser.add_argument("--output", type=Path, metavar="JSON", help="save the trace there")
+    parser.add_argument("--output", type=Path, metavar="JSON", help="save the trace here")
     parser.add_argument(
-        "--maps", type=Path, metavar="NPZ", help='save the OFM of operation n there, under "n"'
+        "--maps",
+        type=Path,
+        metavar="NPZ",
+        help='save the OFM of each operation n here, under the key "n"',
     )
     verification.add_option(parser)
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
-    """Run one inference and note what the NPU does."""
+    """Run one inference and record the NPU's operations."""
     file = ModelFile(args.model, args.data)
     description = file.compiled
     if args.input:
@@ -104,7 +107,7 @@ def _layers(model: Path, operations: list[Operation]) -> list[dict[str, Any]]:
 
 
 def render(data: dict[str, Any]) -> str:
-    """Lay the operations out in a table, and the sums below."""
+    """Format the operations as a table, with the totals below."""
     rows = [_row(index, each) for index, each in enumerate(data["operations"])]
     lines = [
         views.text(_HEAD, rows, "#", "MACs", "cycles"),
@@ -145,7 +148,7 @@ def _layer(row: dict[str, Any]) -> tuple[str, ...]:
     elif numbers == list(range(numbers[0], numbers[-1] + 1)):
         span = f"{numbers[0]} to {numbers[-1]}"
     else:
-        span = f"{len(numbers)} of them"
+        span = f"{len(numbers)} operations"
     return (row["name"], span, f"{row['cycles']:,}", f"{row['share']:.1%}")
 
 

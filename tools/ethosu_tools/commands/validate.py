@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu validate`: accuracy and errors of a compiled model over a data set."""
+"""`ethosu validate`: measure the accuracy and errors of a compiled model over a data set."""
 
 import argparse
 import hashlib
@@ -17,25 +17,25 @@ from ..ui import Ui
 
 EPILOG = """\
 DATA is one of
-  FILE.npz      arrays "0", "1", ... (samples in front) and, if there are classes, "labels"
-  FILE.npy      the array of the one input, without classes
-  FILE.csv      a header; a column `label`, all others are the values of the input
-  FOLDER        a folder for each class, in it arrays (.npy) and images (with Pillow)
-  FILE.py:NAME  an iterable, or a function that returns one, of samples or (sample, class)
-Arrays of floats are real values, which are quantised; integers are raw values, of the input's type.
-The axes are in the model's order: a sample has the shape that `ethosu inspect` prints, may lack
-axes of size 1, or is a row of all its values. Other orders of the axes, such as channels first, are
-refused with the transposition that is needed.
+  FILE.npz      arrays "0", "1", ... (first dimension: samples) and, for classes, "labels"
+  FILE.npy      the array of the only input, without classes
+  FILE.csv      a header line; column `label` is the class, the others are the values of the input
+  FOLDER        one folder per class, with arrays (.npy) and images (needs Pillow)
+  FILE.py:NAME  an iterable of samples or of (sample, class), or a function that returns one
+Arrays of floats are real values and are quantised; integers are raw values of the input's type. A
+sample has the shape that `ethosu inspect` prints, with axes in the model's order. Axes of size 1
+may be omitted, and a flat row of all values is accepted. Other orders, such as channels first, are
+rejected with a message that names the required transposition.
 
---reference names the model as it was before compiling: an int8 one is compared bit by bit with
-TFLite's reference kernels, a float one by value, in steps of the output's scale. If bits differ
-from those of an int8 one, the exit code is 6.
+--reference is the original model, before compilation. An int8 model is compared bit by bit with
+TFLite's reference kernels, a float model by value, in steps of the output's scale. If an int8 model
+is not bit-exact, the exit code is 6.
 
     ethosu validate kws_vela.tflite test.npz --reference kws.tflite
     ethosu validate kws_vela.tflite test.npz --on /dev/ttyACM0
     ethosu validate kws_vela.tflite test.npz --scheduler tcp://10.0.0.1:8786
 
-A run that was stopped continues where it stopped when the same command is started again.
+To resume an interrupted run, start the same command again.
 """
 _CONFUSION_MOST = 20
 
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
-    parser.add_argument("model", type=Path, help="what `ethosu compile` made")
+    parser.add_argument("model", type=Path, help="a compiled .tflite file")
     parser.add_argument("data", help="the data set, see below")
     parser.add_argument(
         "--on",
@@ -58,34 +58,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_positive,
         default=5,
         metavar="K",
-        help="also count samples whose class is among the K most likely (default: 5)",
+        help="also report top-K accuracy (default: 5)",
     )
     parser.add_argument(
         "--workers",
         type=_positive,
         metavar="N",
-        help="processes (default: all cores; of a port, 1)",
+        help="number of processes (default: one per core; 1 for a port)",
     )
-    parser.add_argument("--scheduler", metavar="ADDRESS", help="a Dask cluster does the work")
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="run on this Dask cluster")
     parser.add_argument(
-        "--failures", type=Path, metavar="NPZ", help="keep the inputs of the first failures here"
+        "--failures", type=Path, metavar="NPZ", help="save the inputs of the first failures here"
     )
     parser.add_argument(
         "--notes",
         type=Path,
         metavar="FILE",
-        help="where finished blocks are recorded (default: in the cache)",
+        help="record finished blocks here, for resuming (default: in the user's cache)",
     )
-    boards.add_option(parser, "the board of qemu", boards.DEFAULT_HELP)
-    vela.add_npu_option(
-        parser, "another simulated or emulated NPU than the model's own", default=None
-    )
+    boards.add_option(parser, "the board to emulate", boards.DEFAULT_HELP)
+    vela.add_npu_option(parser, "NPU to simulate or emulate (default: the model's)", default=None)
     verification.add_option(parser)
 
 
 def _positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"expected a whole number from 1 on, found {text!r}")
+        raise argparse.ArgumentTypeError(f"expected a whole number of at least 1, found {text!r}")
     return int(text)
 
 
@@ -97,7 +95,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     real = args.on not in ("sim", "qemu")
     workers = args.workers or (1 if real else os.cpu_count() or 1)
     if real and (workers > 1 or args.scheduler):
-        raise UsageError(f"{args.on} is a port, which has one worker, and no Dask")
+        raise UsageError(f"{args.on} is a port, which allows one worker and no --scheduler")
     content = models.read(args.model)
     description = models.describe_compiled(args.model)
     _check_stateless(args.model, description)
@@ -122,8 +120,8 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         arrays.save(
             args.failures,
             {
-                str(key): np.stack([each[index] for index in result.failures])
-                for key, each in enumerate(data.samples.inputs)
+                str(key): np.stack([array[index] for index in result.failures])
+                for key, array in enumerate(data.samples.inputs)
             }
             | {"index": np.array(result.failures), "labels": data.samples.labels[result.failures]},
         )
@@ -149,11 +147,11 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 
 
 def _check_stateless(path: Path, compiled: models.Description) -> None:
-    """Samples go to workers in blocks: what a sample leaves behind would differ from run to run."""
+    """Reject streaming models: workers run blocks of samples, so their state would be undefined."""
     if any(name in STATEFUL for name in compiled.cpu_operators):
         raise InputError(
-            f"{path} is a streaming model, whose variables pass from sample to sample; samples of "
-            "a data set are independent: compare a stream with `ethosu run --reference`"
+            f"{path} is a streaming model, which keeps state between samples, but the samples of a "
+            "data set are independent; compare a stream with `ethosu run --reference`"
         )
 
 
@@ -161,13 +159,16 @@ def _check_reference(path: Path, reference: bytes | None, compiled: models.Descr
     if reference is None:
         return
     found = models.describe(reference)
-    shapes = [[each.shape for each in ends] for ends in (found.inputs, found.outputs)]
-    if shapes != [[each.shape for each in ends] for ends in (compiled.inputs, compiled.outputs)]:
-        raise InputError(f"{path} has inputs and outputs of other shapes than the compiled model")
+    if _shapes(found) != _shapes(compiled):
+        raise InputError(f"inputs or outputs of {path} and the compiled model differ in shape")
+
+
+def _shapes(model: models.Description) -> list[list[tuple[int, ...]]]:
+    return [[tensor.shape for tensor in tensors] for tensors in (model.inputs, model.outputs)]
 
 
 def _promises_bits(reference: bytes | None, compiled: models.Description) -> bool:
-    """Do outputs equal the reference's bit by bit? Not those of a float model."""
+    """Whether outputs must be bit-exact with the reference: not with that of a float model."""
     if reference is None:
         return True
     same = [tensor.dtype for tensor in models.describe(reference).outputs] == [
@@ -182,7 +183,7 @@ def _cache() -> Path:
 
 
 def render(data: dict[str, Any]) -> str:
-    """Say how good it is."""
+    """Report accuracy, errors and confusion."""
     several = "s" if data["samples"] != 1 else ""
     lines = [f"{data['model']}: {data['samples']:,} sample{several} on {data['on']}"]
     labelled = data["labelled"]
@@ -223,7 +224,7 @@ def _error(index: int, error: dict[str, Any]) -> str:
 
 
 def _confusion(data: dict[str, Any]) -> list[str]:
-    """The matrix, if it is small; else the classes that are confused most."""
+    """The confusion matrix if it is small, else the most frequent confusions."""
     counts = {(label, found): count for label, found, count in data["confusion"]}
     if not counts:
         return []
@@ -233,7 +234,7 @@ def _confusion(data: dict[str, Any]) -> list[str]:
     if size <= _CONFUSION_MOST:
         width = max(len(str(count)) for count in counts.values()) + 1
         head = max(map(len, names))
-        lines = ["rows: class, columns: found, from 0 on"]
+        lines = ["rows: class, columns: prediction, starting at 0"]
         for label in range(size):
             row = "".join(f"{counts.get((label, found), 0):>{width}}" for found in range(size))
             lines.append(f"{names[label]:>{head}} {row}")

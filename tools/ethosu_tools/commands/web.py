@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu web`: start the board that is a WebAssembly instance, in node."""
+"""`ethosu web`: start the WebAssembly board in node."""
 
 import argparse
 import signal
@@ -14,13 +14,13 @@ from ..ui import Ui
 from ..web import WebBoard
 
 EPILOG = """\
-The same board as in the page of `make web`, with its console on a pseudo-terminal; it stays until
+The same board as in the page of `make web`, with its console on a pseudo-terminal. It runs until
 Ctrl-C. Meanwhile, in another terminal:
 
-    mpremote connect PORT repl            talk to it
+    mpremote connect PORT repl            open its prompt
     ethosu run model_vela.tflite --on PORT --input in.npz --output out.npz
 
-The page itself is build/web, which any server of files can serve:
+The page itself is in build/web, which any static file server can serve:
 
     python3 -m http.server --directory build/web
 """
@@ -33,18 +33,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     vela.add_npu_option(parser, "the NPU (default: ethos-u55-128)")
     vela.add_npu_option(parser, "a second NPU (default: none)", default=None, option="--npu1")
     parser.add_argument(
-        "--romfs", type=Path, metavar="DIR|IMAGE", help="what the board's ROM file system holds"
+        "--romfs", type=Path, metavar="DIR|IMAGE", help="content of the board's ROM file system"
     )
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
-    """Start the board, say where it is, and wait for its end."""
+    """Start the board, print its port, and wait for its end."""
     npus = [npu for npu in (args.npu, args.npu1) if npu]
     image = romfs.load_image(args.romfs) if args.romfs else None
-    # SIGTERM ends it as Ctrl-C does, also where a shell's `&` made SIGINT ignored.
+    # SIGTERM acts like Ctrl-C, which a shell disables for commands started with `&`.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with WebBoard(npus, rom=image) as board:
-        Board(board.port).close()  # it answers
+        Board(board.port).close()  # wait until it answers
         data = {"port": board.port, "npus": npus, "pid": board.process.pid}
         try:
             ui.result(data, render_start(data))
@@ -55,14 +55,14 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 
 
 def render_start(data: dict[str, Any]) -> str:
-    """Say how to reach the board."""
+    """Explain how to connect to the board."""
     return (
-        f"A board WEB with {' and '.join(data['npus'])} waits at {data['port']}\nTry:\n"
+        f"A board WEB with {' and '.join(data['npus'])} is at {data['port']}\nTry:\n"
         f"    mpremote connect {data['port']} repl\n"
-        "Ctrl-C ends it."
+        "Press Ctrl-C to stop it."
     )
 
 
 def render(data: dict[str, Any]) -> str:
-    """Say how it ended."""
+    """Report how it ended."""
     return f"the board at {data['port']} is {data['ended']}"

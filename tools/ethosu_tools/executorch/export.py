@@ -35,8 +35,8 @@ def export(model: Path, output: Path, options: Options, python: str | None = Non
     (tuples of tensors) and `constants` (values of constant methods, by name). SetupError: no Python
     with ExecuTorch. InputError: the exporter refuses the model.
     """
-    look = other_python.KITS["executorch"].look
-    interpreter = other_python.find(python, look, "ExecuTorch", "executorch")
+    probe = other_python.KITS["executorch"].probe
+    interpreter = other_python.find(python, probe, "ExecuTorch", "executorch")
     asked = {"model": str(model.resolve()), "output": str(output.resolve())} | asdict(options)
     done = other_python.run(interpreter, _EXPORTER, asked, model.resolve().parent)
     if done.returncode != 0:

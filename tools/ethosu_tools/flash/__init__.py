@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Flashes the firmware of a board, in one of the ways that its board.toml names under [flash].
+"""Flashes the firmware of a board with a method that its board.toml lists under [flash].
 
-A way makes a list of steps from a `Job`; the steps then run in order, or are only printed. What a
-step needs and does not find is one `SetupError` that says what to get, and where it is explained.
+A method (`Way`) turns a `Job` into a list of steps, which run in order or are only printed. If a
+step lacks a prerequisite, a `SetupError` says what to install, and where that is documented.
 """
 
 from ..errors import InputError, UsageError
@@ -20,15 +20,15 @@ __all__ = ["WAYS", "Job", "Step", "Way", "choose"]
 
 
 def choose(job: Job, asked: str | None) -> Way:
-    """Return the requested way, or the usual one of the board."""
+    """Return the requested method, or the default one of the board."""
     if not job.board.flash:
         raise InputError(
-            f"{job.board.name} is not flashed by this tool: its board.toml has no [flash]; "
+            f"{job.board.name} cannot be flashed: its board.toml has no [flash]; "
             f"run its image with: ethosu qemu --board {job.board.name}"
         )
     name = asked or next(iter(job.board.flash))
     if name not in job.board.flash or name not in WAYS:
         raise UsageError(
-            f"{job.board.name} is not flashed by {name!r}, but by {', '.join(job.board.flash)}"
+            f"{job.board.name} cannot be flashed by {name!r}, only by {', '.join(job.board.flash)}"
         )
     return WAYS[name]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""By Alif's security toolkit: a table of contents is made for the image, both are written to MRAM.
+"""Flashes with Alif's security toolkit, which writes the image and a table of contents to MRAM.
 
-The Secure Enclave of the chip does the writing; the toolkit talks to its UART. Two editions differ
-in their options: MicroPython's, which works on any folder, and Alif's release, which wants its
-input in its own folders. Settings: `part`, `revision` if it must be named, `cpu`, `address`, and
-`device_config`, a file of MicroPython's edition. Facts: ports/alif of MicroPython 1.28 (Makefile,
-deploy.md, alif_cfg.json.in), README of Alif's examples. Never run on a chip.
+The chip's Secure Enclave writes the memory; the toolkit communicates with its UART. Two editions
+differ in their options: MicroPython's works on any folder, Alif's release requires its input in its
+own folders. Settings: `part`, `revision` if required, `cpu`, `address`, and `device_config`, a file
+of MicroPython's edition. Sources: ports/alif of MicroPython 1.28 (Makefile, deploy.md,
+alif_cfg.json.in), README of Alif's examples. Never tested on a chip.
 """
 
 import json
@@ -23,16 +23,16 @@ VARIABLE = "ETHOSU_ALIF_TOOLKIT"
 MISSING = (
     "Alif's security toolkit is needed: clone "
     "https://github.com/micropython/alif-security-toolkit and name its folder toolkit/ with "
-    f"--tools or {VARIABLE}; ports/alif/boards/ALIF_ENSEMBLE/deploy.md of MicroPython explains it"
+    f"--tools or {VARIABLE}; see ports/alif/boards/ALIF_ENSEMBLE/deploy.md of MicroPython"
 )
 _GENERATE, _WRITE = "app-gen-toc", "app-write-mram"
 _CONFIG = "firmware.json"
-# Of Alif's edition: what the chip's firewalls, clocks and pins are after a reset.
+# In Alif's edition: the chip's firewalls, clocks and pins after a reset.
 _DEVICE_CONFIG = "app-device-config.json"
 
 
 def contents(settings: Mapping[str, Any], binary: str, device_config: str) -> dict[str, Any]:
-    """The table of contents: the device's configuration, and the image that a core starts with."""
+    """The table of contents: the device's configuration, and the image that a core starts."""
     return {
         "DEVICE": {
             "disabled": False,

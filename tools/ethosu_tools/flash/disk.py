@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""By disk: the debug probe on the board shows a USB disk, and writes what is copied there.
+"""Flashes by disk: the board's debug probe appears as a USB disk, and flashes files copied to it.
 
-Settings: `label` of the disk; `info`, a file that the probe shows on it; `refuse`, the beginning of
-the label of a disk that must not get the image; `largest`, the bytes of flash; `documentation`, a
-sentence that says where it is explained; `address`, where the probe puts the image. Facts of the
-Nu-Link: README of OpenNuvoton/Nuvoton_Tools and of NuMicroPy.
+Settings: `label` of the disk; `info`, a file that the probe shows on it; `refuse`, the prefix of
+the label of a disk that must not receive the image; `largest`, the bytes of flash; `documentation`,
+a sentence with a link to documentation; `address`, where the probe writes the image. Source for the
+Nu-Link: the READMEs of OpenNuvoton/Nuvoton_Tools and of NuMicroPy.
 """
 
 import os
@@ -22,16 +22,16 @@ from .job import Job, Step, Way, read_image
 
 _MOUNTS = Path("/proc/mounts")
 _VOLUMES = Path("/Volumes")
-# How a space in a path is written in the list of mounts.
+# The escape of a space in the list of mounts.
 _OCTAL = re.compile(r"\\([0-7]{3})")
-# Probes say here why they did not write an image (DAPLink does, and others took it over).
+# Probes write here why they rejected an image (introduced by DAPLink, adopted by others).
 _REFUSED = "FAIL.TXT"
-# A probe that has written an image may unmount its disk and show it again.
-_BACK_S = 10.0
-_LOOK_S = 0.2
+# After writing an image, a probe may disconnect its disk and connect it again.
+_RECONNECT_S = 10.0
+_POLL_S = 0.2
 # File systems of a probe's disk, in Linux's terms; others, such as network mounts, are skipped.
 _FILE_SYSTEMS = {"vfat", "msdos", "exfat"}
-# A disk whose cable was pulled may not answer, and never will.
+# Access to a disk whose cable was unplugged may block forever.
 _ANSWER_S = 5.0
 _COPY_S = 120.0
 
@@ -43,17 +43,17 @@ class _SilentError(Exception):
     """The disk does not answer."""
 
 
-def _answer(question: Callable[[], T], seconds: float | None = None) -> T:
-    """Ask a disk; _SilentError after `seconds` (None: _ANSWER_S). OSError passes through."""
+def _within(access: Callable[[], T], seconds: float | None = None) -> T:
+    """Access a disk; raises _SilentError after `seconds` (default: _ANSWER_S)."""
     answers: list[T | BaseException] = []
 
-    def ask() -> None:
+    def run() -> None:
         try:
-            answers.append(question())
-        except BaseException as error:  # raised where it was asked
+            answers.append(access())
+        except BaseException as error:  # raised again by the caller's thread
             answers.append(error)
 
-    thread = threading.Thread(target=ask, daemon=True)
+    thread = threading.Thread(target=run, daemon=True)
     thread.start()
     thread.join(_ANSWER_S if seconds is None else seconds)
     if not answers:
@@ -69,8 +69,8 @@ def mounted() -> list[Path]:
         return sorted(_VOLUMES.iterdir())
     if platform.system() != "Linux":
         raise SetupError(
-            f"on {platform.system()} the board's disk is not found by its label: name it with "
-            "--disk, say --disk E:\\"
+            f"the board's disk cannot be found by its label on {platform.system()}: name it with "
+            "--disk, for example --disk E:\\"
         )
     rows = (line.split() for line in _MOUNTS.read_text(errors="replace").splitlines())
     return [
@@ -81,50 +81,50 @@ def mounted() -> list[Path]:
 
 
 def find(job: Job, settings: Mapping[str, Any]) -> Path:
-    """Folder of the board's disk: that of --disk, else the one with its label or its info file."""
+    """Mount point of the board's disk: --disk, else the disk with its label or its info file."""
     label, info = settings["label"], settings["info"]
     if job.disk:
         found = [job.disk]
         if not _is(job.disk.is_dir):
-            raise InputError(f"{job.disk} is no mounted disk, or it does not answer")
+            raise InputError(f"{job.disk} is not a mounted disk, or it does not respond")
     else:
         disks = mounted()
-        # A second disk of the same label gets a number behind it.
+        # A second disk with the same label gets a number appended.
         named = [disk for disk in disks if re.fullmatch(rf"{re.escape(label)} ?\d*", disk.name)]
         found = named or [disk for disk in disks if _is((disk / info).is_file)]
     if not found:
         raise SetupError(
-            f'no disk "{label}" is mounted: connect the board by the USB socket of its debug '
-            "probe, mount the disk that appears, or name its folder with --disk; "
+            f'no disk "{label}" is mounted: connect the USB port of the board\'s debug probe, '
+            "mount the disk that appears, or name its mount point with --disk; "
             f"{settings['documentation']}"
         )
     if len(found) > 1:
         names = ", ".join(map(str, found))
-        raise InputError(f"{len(found)} disks could be the board's: {names}; name one with --disk")
+        raise InputError(f"{len(found)} disks match: {names}; select one with --disk")
     if found[0].name.startswith(settings["refuse"]):
         raise InputError(
             f"{found[0]} is the disk of the probe's own firmware, which the image would overwrite: "
-            f'connect the board without pressing a button, so that "{label}" appears'
+            f'connect the board without pressing its button, so that "{label}" appears'
         )
     return found[0]
 
 
 def _is(kind: Callable[[], bool]) -> bool:
     try:
-        return _answer(kind)
-    except (OSError, _SilentError):  # a mount that answers no more
+        return _within(kind)
+    except (OSError, _SilentError):  # a stale mount
         return False
 
 
 def copy(image: Path, data: bytes, disk: Path) -> dict[str, Any]:
-    """Copy the image and check the copy; BoardError if it differs."""
+    """Copy the image and check the copy; raises BoardError if it differs."""
     target = disk / image.name
     refused = disk / _REFUSED
 
     def write() -> None:
         free = shutil.disk_usage(disk).free
         if len(data) > free:
-            raise InputError(f"{disk} has {free:,} bytes free, the image {len(data):,}")
+            raise InputError(f"{disk} has {free:,} bytes free, the image needs {len(data):,}")
         refused.unlink(missing_ok=True)
         with target.open("wb") as file:
             file.write(data)
@@ -132,46 +132,48 @@ def copy(image: Path, data: bytes, disk: Path) -> dict[str, Any]:
             os.fsync(file.fileno())
 
     try:
-        _answer(write, _COPY_S)
+        _within(write, _COPY_S)
     except OSError as error:
         raise BoardError(f"{target} could not be written: {error.strerror}") from None
     except _SilentError:
-        raise BoardError(f"{disk} did not take the image within {_COPY_S:g} s") from None
+        raise BoardError(
+            f"timed out after {_COPY_S:g} s while copying the image to {disk}"
+        ) from None
     return {"disk": str(disk), "bytes": len(data), "checked": _check(target, data, refused)}
 
 
 def _check(target: Path, data: bytes, refused: Path) -> str:
     """Describe the state of the image on the disk."""
-    deadline = time.monotonic() + _BACK_S
+    deadline = time.monotonic() + _RECONNECT_S
     while not _is(target.parent.is_dir) and time.monotonic() < deadline:
-        time.sleep(_LOOK_S)
+        time.sleep(_POLL_S)
 
     def read() -> bytes:
         with target.open("rb") as file:
-            if hasattr(os, "posix_fadvise"):  # else this computer answers from its own memory
+            if hasattr(os, "posix_fadvise"):  # otherwise the page cache is read
                 os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
             return file.read(len(data) + 1)
 
     try:
         if _is(refused.is_file):
-            said = _answer(lambda: refused.read_text(errors="replace").strip())
-            raise BoardError(f"the probe refused the image: {said}")
+            reason = _within(lambda: refused.read_text(errors="replace").strip())
+            raise BoardError(f"the probe rejected the image: {reason}")
         if not _is(target.is_file):
-            return "the probe took the file and shows it no more"
-        found = _answer(read, _COPY_S)
+            return "the probe accepted the file and no longer shows it"
+        found = _within(read, _COPY_S)
     except (OSError, _SilentError):
-        return "the disk went away, as it does when the probe has written an image"
+        return "the disk disconnected, as it does after the probe has written an image"
     if found != data:
         raise BoardError(
-            f"{target} is not what was copied: {len(found):,} bytes instead of {len(data):,}"
+            f"{target} differs from the image: {len(found):,} bytes instead of {len(data):,}"
             if len(found) != len(data)
-            else f"{target} is not what was copied"
+            else f"{target} differs from the image"
         )
-    return "the disk holds the image"
+    return "the image is on the disk"
 
 
 def steps(job: Job, settings: Mapping[str, Any]) -> list[Step]:
-    """Copy, then look."""
+    """Copy the image and check the copy."""
     image = job.image(".bin")
     where = job.disk or f'the disk "{settings["label"]}"'
 
@@ -179,7 +181,7 @@ def steps(job: Job, settings: Mapping[str, Any]) -> list[Step]:
         data = read_image(image, settings["largest"])
         return copy(image, data, find(job, settings))
 
-    return [Step(f"copy {image} to {where}, and look whether it is whole there", do)]
+    return [Step(f"copy {image} to {where}, and check the copy", do)]
 
 
 WAY = Way(

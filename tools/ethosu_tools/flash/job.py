@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Shared by all ways to flash a board: the job, its steps, running a vendor's tool."""
+"""Shared by all flashing methods: the job, its steps, running a vendor's tool."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ from ..errors import BoardError, InputError, SetupError, UsageError
 from ..files import read_whole
 from ..ui import Ui
 
-# The slowest of the tools writes some MB over a serial line.
+# The slowest tool writes a few MB over a serial line.
 TOOL_TIMEOUT_S = 900.0
 
 
@@ -36,19 +36,19 @@ class Job:
         )
 
     def needs_port(self) -> str:
-        """The serial port; UsageError if the user did not name it."""
+        """The serial port; raises UsageError if it was not given."""
         if self.port is None:
             raise UsageError(
-                f"flashing {self.board.name} needs its serial port: --port /dev/ttyACM0, say"
+                f"flashing {self.board.name} needs its serial port, for example --port /dev/ttyACM0"
             )
         return self.port
 
 
 @dataclass(frozen=True)
 class Step:
-    """One step: what it does, in words or as a command that could be pasted, and how.
+    """One step; `text` describes it in words or as a shell command.
 
-    `do` returns facts for the result, if there are some.
+    `do` may return data for the result of the command.
     """
 
     text: str
@@ -57,9 +57,9 @@ class Step:
 
 @dataclass(frozen=True)
 class Way:
-    """One way; `steps` gets the job and the board's settings, and touches nothing.
+    """One flashing method; `steps` takes the job and the board's settings, and has no effects.
 
-    `settings` are the entries that a board has to have for it, `optional` those that it may have.
+    `settings` are the required settings of a board, `optional` the optional ones.
     """
 
     name: str
@@ -69,33 +69,33 @@ class Way:
     optional: frozenset[str] = frozenset()
 
     def check(self, board: BoardFacts) -> Mapping[str, Any]:
-        """Return the settings of a board; SetupError if one is missing or unknown."""
+        """Return the settings of a board; raises SetupError if one is missing or unknown."""
         given = board.flash[self.name]
-        for word, names in (
+        for problem, names in (
             ("lacks", self.settings - given.keys()),
-            ("has no use for", given.keys() - self.settings - self.optional),
+            ("has unknown settings:", given.keys() - self.settings - self.optional),
         ):
             if names:
                 raise SetupError(
-                    f"{board.name}: [flash.{self.name}] {word} {', '.join(sorted(names))}"
+                    f"{board.name}: [flash.{self.name}] {problem} {', '.join(sorted(names))}"
                 )
         return given
 
 
 def read_image(path: Path, largest: int | None = None) -> bytes:
-    """Contents of an image; InputError if it is missing, empty or too large."""
+    """Contents of an image; raises InputError if it is missing, empty or too large."""
     data = read_whole(path)
     if not data:
-        raise InputError(f"{path} is empty: it is no firmware image")
+        raise InputError(f"{path} is empty, which is not a firmware image")
     if largest is not None and len(data) > largest:
-        raise InputError(f"{path} has {len(data):,} bytes, the board takes {largest:,}")
+        raise InputError(f"{path} has {len(data):,} bytes, the board holds at most {largest:,}")
     return data
 
 
 def tool_folder(job: Job, variable: str, file: str, missing: str) -> Path:
-    """Folder of a vendor's tool: that of --tools, else of an environment variable.
+    """Folder of a vendor's tool: --tools, else an environment variable.
 
-    SetupError with the sentence `missing` if there is no such folder, or the file is not in it.
+    Raises SetupError with the sentence `missing` if none is given or it does not contain `file`.
     """
     named = job.tools or (os.environ.get(variable) and Path(os.environ[variable]))
     if not named:
@@ -107,7 +107,7 @@ def tool_folder(job: Job, variable: str, file: str, missing: str) -> Path:
 
 
 def run_tool(command: Sequence[str | Path], folder: Path | None = None) -> None:
-    """Run a vendor's tool; BoardError with its last lines if it fails or hangs."""
+    """Run a vendor's tool; raises BoardError with its last lines if it fails or hangs."""
     name = Path(command[0]).name if len(command) < 2 else f"{Path(command[0]).name} {command[1]}"
     try:
         done = subprocess.run(
@@ -122,7 +122,7 @@ def run_tool(command: Sequence[str | Path], folder: Path | None = None) -> None:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise BoardError(f"{name} did not end within {TOOL_TIMEOUT_S:g} s") from None
+        raise BoardError(f"{name} timed out after {TOOL_TIMEOUT_S:g} s") from None
     except OSError as error:
         raise SetupError(f"{command[0]} cannot be started: {error.strerror}") from None
     if done.returncode:

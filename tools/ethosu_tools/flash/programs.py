@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""By one call of a program on PATH: dfu-util, SEGGER's J-Link, or whatever pyOCD drives.
+"""Flashes with a program on PATH: dfu-util, SEGGER's J-Link, or pyOCD.
 
-Settings of DFU: `device`, vendor and product of the boot loader; `partition`, the number of its
-alternate setting that takes the image; `largest`, its bytes; `address`, where it begins; `how`, how
-the boot loader is started. Facts of OpenMV's boot loader: its boot_config.h and its page on
-dfu-util. Settings of the probes: `device` in SEGGER's words and `address`, or `target` in pyOCD's.
+Settings of DFU: `device`, vendor and product of the boot loader; `partition`, the number of the
+alternate setting for the image; `largest`, its bytes; `address`, its start; `how`, how to start the
+boot loader. Source for OpenMV's boot loader: its boot_config.h and its page on dfu-util. Settings
+of the probes: SEGGER's name of the `device` and the `address`, or pyOCD's name of the `target`.
 """
 
 import shutil
@@ -16,22 +16,21 @@ from ..errors import SetupError
 from .job import Job, Step, Way, read_image, run_tool
 
 _DFU_MISSING = (
-    "dfu-util is not on PATH: install the package dfu-util; https://dfu-util.sourceforge.net "
-    "explains it"
+    "dfu-util is not on PATH: install the package dfu-util, see https://dfu-util.sourceforge.net"
 )
 _JLINK = ("JLinkExe", "JLink")
 _JLINK_MISSING = (
-    "JLinkExe is not on PATH: get SEGGER's J-Link software, "
-    "https://www.segger.com/downloads/jlink explains it"
+    "JLinkExe is not on PATH: install SEGGER's J-Link software, see "
+    "https://www.segger.com/downloads/jlink"
 )
 _PYOCD_MISSING = (
-    "pyocd is not on PATH: run pip install pyocd, then pyocd pack install TARGET; "
-    "https://pyocd.io/docs explains it"
+    "pyocd is not on PATH: run pip install pyocd, then pyocd pack install TARGET; see "
+    "https://pyocd.io/docs"
 )
 
 
 def _call(command: Sequence[str | Path], missing: str, image: Path, largest: int | None) -> Step:
-    """A program that writes the image; without it the step ends with the sentence `missing`."""
+    """A program that writes the image; raises SetupError with `missing` if it is not installed."""
 
     def write() -> None:
         read_image(image, largest)
@@ -45,11 +44,11 @@ def _call(command: Sequence[str | Path], missing: str, image: Path, largest: int
 def dfu_steps(job: Job, settings: Mapping[str, Any]) -> list[Step]:
     """The user starts the boot loader; dfu-util waits for it and writes."""
     image = job.image(".bin")
-    # In front of the comma would be the device as the running firmware shows it.
+    # Before the comma would be the ID of the running firmware.
     command = ["dfu-util", "-w", "-d", f",{settings['device']}", "-a", str(settings["partition"])]
     command += ["--reset", "-D", str(image)]
     return [
-        Step(f"once dfu-util waits: {settings['how']}", lambda: None),
+        Step(f"when dfu-util is waiting: {settings['how']}", lambda: None),
         _call(command, _DFU_MISSING, image, settings["largest"]),
     ]
 
@@ -80,7 +79,7 @@ def jlink_steps(job: Job, settings: Mapping[str, Any]) -> list[Step]:
 
 
 def pyocd_steps(job: Job, settings: Mapping[str, Any]) -> list[Step]:
-    """Write the ELF file with pyOCD; it contains the addresses."""
+    """Write the ELF file, which contains the addresses, with pyOCD."""
     target = settings["target"]
     command: list[str | Path] = ["pyocd", "load", "--target", target, job.firmware]
     return [_call(command, _PYOCD_MISSING.replace("TARGET", target), job.firmware, None)]
@@ -95,5 +94,5 @@ DFU = Way(
 )
 JLINK = Way("jlink", "written by a J-Link probe", jlink_steps, frozenset({"device", "address"}))
 PYOCD = Way(
-    "pyocd", "written by a debug probe that pyOCD drives", pyocd_steps, frozenset({"target"})
+    "pyocd", "written by a debug probe that pyOCD supports", pyocd_steps, frozenset({"target"})
 )

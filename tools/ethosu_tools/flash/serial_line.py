@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""By serial line: Himax's tool makes an image of the firmware, the boot loader takes it by XMODEM.
+"""Flashes by serial line: Himax's tool makes an image, the boot loader receives it by XMODEM.
 
-Settings: `baud`, `largest` bytes of an image; `project`, `input` and `output`, files in the
-folder of the tool. Facts: README and xmodem_send.py of HimaxWiseEyePlus/
-Seeed_Grove_Vision_AI_Module_V2. Never run on a chip. Guessed: that one key enters the boot loader's
-menu and the next one chooses XMODEM, so that keys may be typed until it says so.
+Settings: `baud`; `largest`, the maximum size of an image in bytes; `project`, `input` and `output`,
+files in the folder of the tool. Source: README and xmodem_send.py of HimaxWiseEyePlus/
+Seeed_Grove_Vision_AI_Module_V2. Never tested on a chip. A guess: one key opens the boot loader's
+menu and the next one selects XMODEM, so the key can be sent repeatedly until the prompt appears.
 """
 
 import io
@@ -27,19 +27,18 @@ VARIABLE = "ETHOSU_WE2_TOOL"
 MISSING = (
     "Himax's tool we2_local_image_gen is needed: clone "
     "https://github.com/HimaxWiseEyePlus/Seeed_Grove_Vision_AI_Module_V2 and name its folder "
-    f"we2_image_gen_local/ with --tools or {VARIABLE}; its README explains it, under "
-    '"Build the firmware"'
+    f'we2_image_gen_local/ with --tools or {VARIABLE}; see "Build the firmware" in its README'
 )
 _TOOLS = {"Darwin": "we2_local_image_gen_macOS_arm64", "Windows": "we2_local_image_gen.exe"}
 
 # Prompts of the boot loader and the replies. The key also selects XMODEM in its menu.
 READY = b"Send data using the xmodem protocol"
 END = b"end file transmission and reboot system"
-_START = b"C\x15"  # a receiver says these until the first block comes
+_START = b"C\x15"  # a receiver repeats these until the first block arrives
 _KEY, _YES = b"1\r", b"y\r"
 
-# The user presses the reset button within this time; keys are typed so often meanwhile, since the
-# boot loader listens for 100 ms.
+# The user has to press the reset button within this time. Meanwhile the key is sent at this
+# interval, because the boot loader waits for only 100 ms.
 BOOT_TIMEOUT_S = 60.0
 _KEY_S = 0.05
 # The boot loader may erase flash before it answers.
@@ -47,7 +46,7 @@ BLOCK_TIMEOUT_S = 10.0
 TRIES = 10
 _END_TIMEOUT_S = 30.0
 _BLOCK_BYTES = 128
-# The end of what the board said, for a message.
+# The last bytes of the board's output, for a message.
 _SHOWN_BYTES = 80
 
 
@@ -70,28 +69,28 @@ class _Line:
         self._port.close()
 
     def wait_for(self, text: bytes, seconds: float, typed: bytes = b"") -> None:
-        """Read until `text` has come; until then `typed` is typed again and again."""
-        heard, deadline = b"", Deadline(seconds)
-        while text not in heard:
+        """Read until `text` arrives; meanwhile `typed` is sent repeatedly."""
+        received, deadline = b"", Deadline(seconds)
+        while text not in received:
             if deadline.expired():
-                end = heard[-_SHOWN_BYTES:].decode(errors="replace")
+                end = received[-_SHOWN_BYTES:].decode(errors="replace")
                 raise BoardTimeoutError(
-                    f"the boot loader at {self._name} did not say {text.decode()!r} within "
-                    f"{seconds:g} s; " + (f"it said {end!r}" if heard else "nothing came at all")
+                    f"the boot loader at {self._name} did not send {text.decode()!r} within "
+                    f"{seconds:g} s; " + (f"received {end!r}" if received else "received nothing")
                 )
             if typed:
                 self.type(typed)
-            heard += self._read(max(1, self._port.in_waiting))
-            heard = heard[-(1 << 16) :]
+            received += self._read(max(1, self._port.in_waiting))
+            received = received[-(1 << 16) :]
 
     def settle(self) -> None:
-        """Read until the board is silent, so that the next byte is an answer."""
+        """Read until the board is silent, so that the next byte is a reply."""
         deadline = Deadline(BLOCK_TIMEOUT_S)
         while not deadline.expired() and self._read(4096).strip(_START):
             pass
 
     def send(self, data: bytes, job: Job) -> None:
-        """Send an image by XMODEM; BoardError when the board does not take it."""
+        """Send an image by XMODEM; raises BoardError if the board does not accept it."""
         modem = XMODEM(self._get, self._put)
         modem.log = _SILENT
         blocks = -(-len(data) // _BLOCK_BYTES)
@@ -106,8 +105,8 @@ class _Line:
                 io.BytesIO(data), retry=TRIES, timeout=BLOCK_TIMEOUT_S, quiet=True, callback=count
             ):
                 raise BoardError(
-                    f"the boot loader at {self._name} took {self._done} of {blocks} blocks, then "
-                    f"refused one, or did not answer, {TRIES} times"
+                    f"the boot loader at {self._name} accepted {self._done} of {blocks} blocks, "
+                    f"then rejected one or did not reply ({TRIES} attempts)"
                 )
 
     def _get(self, size: int, timeout: float = 1) -> bytes | None:
@@ -131,10 +130,10 @@ class _Line:
         try:
             self._port.write(data)
         except OSError as error:
-            raise BoardLinkError(f"{self._name} takes nothing: {error}") from error
+            raise BoardLinkError(f"writing to {self._name} failed: {error}") from error
 
 
-# Without a handler Python prints its warnings, one for each damaged block.
+# Without a handler, Python prints a warning for each damaged block.
 _SILENT = logging.Logger("ethosu.xmodem")
 _SILENT.addHandler(logging.NullHandler())
 
@@ -156,7 +155,7 @@ def send_image(job: Job, settings: Mapping[str, Any], data: bytes) -> dict[str, 
 
 
 def steps(job: Job, settings: Mapping[str, Any]) -> list[Step]:
-    """Make the image, unless --firmware is one already, then send it."""
+    """Make the image, unless --firmware is already one, and send it."""
     is_image = job.firmware.suffix not in ("", ".elf")
     tool = _TOOLS.get(platform.system(), "we2_local_image_gen")
     shown = job.tools or Path("TOOL")
@@ -182,7 +181,7 @@ def steps(job: Job, settings: Mapping[str, Any]) -> list[Step]:
     )
     sending = Step(
         f"press reset; at {job.port or 'PORT'}, {settings['baud']} baud: type 1 until the boot "
-        f'loader says "{READY.decode()}", send '
+        f'loader prints "{READY.decode()}", send '
         f"{job.firmware if is_image else shown / settings['output']} by XMODEM, answer y",
         send,
     )

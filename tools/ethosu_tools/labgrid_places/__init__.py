@@ -91,6 +91,6 @@ def _ask(work: str, **more: str) -> Any:
             ) from None
         if done.returncode == 0 and answer.is_file():
             return json.loads(answer.read_text())
-    look = other_python.KITS["labgrid"].look
-    other_python.require(interpreter, look, "labgrid", "labgrid", by=VARIABLE)
+    probe = other_python.KITS["labgrid"].probe
+    other_python.require(interpreter, probe, "labgrid", "labgrid", by=VARIABLE)
     raise BoardLinkError(other_python.reason(done))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""TFLite metadata of a model: labels, normalisation; what `Model.metadata()` reads on the board.
+"""TFLite metadata of a model: labels and normalisation, read on the board by `Model.metadata()`.
 
 Source of the layout: metadata_schema.fbs of tensorflow/tflite-support. The metadata is the entry
-TFLITE_METADATA; its files are a ZIP archive behind the model. Vela leaves both out.
+TFLITE_METADATA; its files are in a ZIP archive after the model. Vela drops both.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import flatbuffers
-
 from ..errors import InputError
 from ..files import unpack
+from ..flatbuffer_writer import encode, f32s, i8, u8
 from .metadata import get, put
 
 ENTRY = "TFLITE_METADATA"
@@ -25,16 +24,16 @@ IDENTIFIER = b"M001"
 LABELS_FILE = "labels.txt"
 _AXIS_LABELS = 2
 _NORMALIZATION = 1
-# The archive's end, as long as an archive without a comment has it; behind it may be zero bytes.
+# The end record of an archive without a comment; zero bytes may follow it.
 _END = struct.Struct("<4s4H2LH")
 _PADDING_MOST = 1024
-# Labels and vocabularies are far smaller, and so is the flash of every board.
+# Far larger than any labels or vocabulary, and than the flash of any board.
 _MOST_UNPACKED = 1 << 26
 
 
 @dataclass
-class Told:
-    """What is to be said of a model; None or empty: nothing."""
+class ModelMetadata:
+    """Metadata to store in a model; empty fields are not stored."""
 
     labels: Sequence[str] = ()
     mean: Sequence[float] = ()
@@ -42,7 +41,7 @@ class Told:
 
 
 def archive(data: bytes) -> dict[str, bytes]:
-    """The files behind a model; an empty dict: there are none."""
+    """The files in the archive after a model; empty if it has no archive."""
     at = data.rfind(b"PK\5\6", max(0, len(data) - _PADDING_MOST))
     if at < 0:
         return {}
@@ -62,23 +61,23 @@ def copy(source: bytes, compiled: bytes) -> bytes:
 
 
 def check(source: bytes) -> None:
-    """Raise InputError unless `copy` can read what it copies."""
+    """Raise InputError unless `copy` can read the archive."""
     if get(source, ENTRY) is not None:
         archive(source)
 
 
-def write(compiled: bytes, told: Told, inputs: int, outputs: int) -> bytes:
-    """A model of so many inputs and outputs that says this of its first input and output.
+def write(compiled: bytes, given: ModelMetadata, inputs: int, outputs: int) -> bytes:
+    """Store metadata of the first input and output in a model, replacing any that it has.
 
-    What it said before is replaced.
+    `inputs` and `outputs` are the numbers of the model's inputs and outputs.
     """
-    for name, numbers in (("mean", told.mean), ("std", told.std)):
+    for name, numbers in (("mean", given.mean), ("std", given.std)):
         if len(numbers) not in (0, 1, 3):
             raise InputError(f"{name} has {len(numbers)} numbers, 1 or 3 expected")
-    if any(number <= 0 for number in told.std):
-        raise InputError(f"std is {tuple(told.std)}, numbers above 0 expected")
-    files = {LABELS_FILE: "\n".join(told.labels).encode() + b"\n"} if told.labels else {}
-    return _join(compiled, _encode(told, inputs, outputs), files)
+    if any(number <= 0 for number in given.std):
+        raise InputError(f"std is {tuple(given.std)}, numbers above 0 expected")
+    files = {LABELS_FILE: "\n".join(given.labels).encode() + b"\n"} if given.labels else {}
+    return _join(compiled, _encode(given, inputs, outputs), files)
 
 
 def _join(compiled: bytes, entry: bytes, files: Mapping[str, bytes]) -> bytes:
@@ -92,66 +91,17 @@ def _join(compiled: bytes, entry: bytes, files: Mapping[str, bytes]) -> bytes:
     return model + packed.getvalue()
 
 
-def _encode(told: Told, inputs: int, outputs: int) -> bytes:
+def _encode(given: ModelMetadata, inputs: int, outputs: int) -> bytes:
     """The flatbuffer ModelMetadata."""
-    builder = flatbuffers.Builder(1024)
-    first_input = _tensor(builder, _units(builder, told), None)
-    rest = [_tensor(builder, None, None) for _ in range(inputs - 1)]
-    inputs_vector = _tables(builder, [first_input, *rest])
-    first_output = _tensor(builder, None, _files(builder, told))
-    rest = [_tensor(builder, None, None) for _ in range(outputs - 1)]
-    outputs_vector = _tables(builder, [first_output, *rest])
-    graph = _object(builder, 10, {2: inputs_vector, 3: outputs_vector})
-    graphs = _tables(builder, [graph])
-    version = builder.CreateString("1.0.0")
-    builder.Finish(_object(builder, 8, {3: graphs, 7: version}), IDENTIFIER)
-    return bytes(builder.Output())
-
-
-def _object(builder: Any, fields: int, offsets: Mapping[int, int]) -> int:
-    builder.StartObject(fields)
-    for number, offset in offsets.items():
-        builder.PrependUOffsetTRelativeSlot(number, offset, 0)
-    return int(builder.EndObject())
-
-
-def _tables(builder: Any, tables: Sequence[int]) -> int:
-    builder.StartVector(4, len(tables), 4)
-    for table in reversed(tables):
-        builder.PrependUOffsetTRelative(table)
-    return int(builder.EndVector())
-
-
-def _tensor(builder: Any, units: int | None, files: int | None) -> int:
-    found = {4: units, 6: files}
-    return _object(builder, 7, {key: value for key, value in found.items() if value is not None})
-
-
-def _floats(builder: Any, numbers: Sequence[float]) -> int:
-    builder.StartVector(4, len(numbers), 4)
-    for number in reversed(numbers):
-        builder.PrependFloat32(number)
-    return int(builder.EndVector())
-
-
-def _units(builder: Any, told: Told) -> int | None:
-    """The process unit of an input."""
-    if not told.mean or not told.std:
-        return None
-    mean, std = _floats(builder, told.mean), _floats(builder, told.std)
-    options = _object(builder, 2, {0: mean, 1: std})
-    builder.StartObject(2)
-    builder.PrependUint8Slot(0, _NORMALIZATION, 0)
-    builder.PrependUOffsetTRelativeSlot(1, options, 0)
-    return _tables(builder, [builder.EndObject()])
-
-
-def _files(builder: Any, told: Told) -> int | None:
-    """The associated file of an output."""
-    if not told.labels:
-        return None
-    name = builder.CreateString(LABELS_FILE)
-    builder.StartObject(5)
-    builder.PrependUOffsetTRelativeSlot(0, name, 0)
-    builder.PrependInt8Slot(2, _AXIS_LABELS, 0)
-    return _tables(builder, [builder.EndObject()])
+    first_input: dict[int, Any] = {}
+    first_output: dict[int, Any] = {}
+    if given.mean and given.std:
+        options = {0: f32s(given.mean), 1: f32s(given.std)}
+        first_input[4] = [{0: u8(_NORMALIZATION), 1: options}]
+    if given.labels:
+        first_output[6] = [{0: LABELS_FILE, 2: i8(_AXIS_LABELS)}]
+    graph = {
+        2: [first_input, *({} for _ in range(inputs - 1))],
+        3: [first_output, *({} for _ in range(outputs - 1))],
+    }
+    return encode({3: [graph], 7: "1.0.0"}, IDENTIFIER)

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from host_tests.kit import sharing
 from host_tests.kit.sharing import REPO
 
 from .contract import INTERNAL, SLOTS, broken, classes, documented, functions, parse
@@ -136,72 +137,32 @@ def test_the_stub_of_the_emulator(board, repo, request):
     assert set(board.eval("dir(emulator)")) - INTERNAL == names
 
 
-# Modules in Python and their stubs: they need no board to be compared.
-IN_PYTHON = {
-    "ethosu_results": ("modules/ethosu/ethosu_results.pyi", "modules/ethosu/binding/python"),
-    **{
-        "/".join(path.relative_to(REPO / "modules/ml").parts): (
-            str(path.relative_to(REPO)) + "i",
-            "modules/ml",
-        )
-        for path in sorted((REPO / "modules/ml/ml").rglob("*.py"))
-    },
-}
+# Modules in Python are their own stubs; they need no board.
+IN_PYTHON = [
+    *REPO.glob("modules/ethosu/binding/python/[!_]*.py"),
+    *REPO.glob("modules/ml/ml/**/*.py"),
+]
 
 
-def faces(body, only=None):
-    """Public names of a body; of a function its parameters and their constant defaults."""
-    found = {}
+def untyped(body):
+    """Public functions of a body, and methods of its classes, without docstring or any type."""
     for node in body:
         name = getattr(node, "name", "_")
-        if name.startswith("_") and name not in ("__init__", "__call__"):
-            continue
-        if only is not None and name not in only:
+        called = name in ("__init__", "__call__")
+        if name.startswith("_") and not called:
             continue
         if isinstance(node, ast.ClassDef):
-            found[name] = [ast.unparse(each) for each in node.bases], faces(node.body)
-        elif isinstance(node, ast.FunctionDef):
-            found[name] = parameters(node.args)
-    return found
+            yield from untyped(node.body)
+        if not ast.get_docstring(node) and not called:
+            yield name
+        if isinstance(node, ast.FunctionDef):
+            named = [*node.args.args, *node.args.kwonlyargs, node.args.vararg or node.args]
+            if not node.returns and not any(getattr(one, "annotation", None) for one in named):
+                yield name
 
 
-def parameters(given):
-    """Names, kinds and defaults; of a default that is no constant only that there is one."""
-    every = [*given.posonlyargs, *given.args]
-    defaults = [None] * (len(every) - len(given.defaults)) + given.defaults
-    shown = [
-        (each.arg, default and (ast.unparse(default) if isinstance(default, ast.Constant) else ""))
-        for each, default in zip(
-            [*every, *given.kwonlyargs], [*defaults, *given.kw_defaults], strict=True
-        )
-    ]
-    shown = [(name, "" if default == "..." else default) for name, default in shown]
-    more = [each and each.arg for each in (given.vararg, given.kwarg)]
-    return shown, len(every), more
-
-
-@pytest.mark.parametrize("module", IN_PYTHON)
-def test_stubs_of_modules_in_python(module):
-    stub, folder = IN_PYTHON[module]
-    source = REPO / folder / (module if module.endswith(".py") else f"{module}.py")
-    ours, theirs = ast.parse((REPO / stub).read_text()), ast.parse(source.read_text())
-    promised = next(
-        (ast.literal_eval(node.value) for node in theirs.body
-         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"), None,
-    )  # fmt: skip
-    declared = faces(ours.body)
-    assert declared == faces(theirs.body, None if promised is None else {*promised, *declared})
-    given = {alias.asname for node in ours.body if isinstance(node, ast.ImportFrom)
-             for alias in node.names}  # fmt: skip
-    assert promised is None or set(promised) <= declared.keys() | given
-    assert declared or promised, "a stub that declares nothing"
-    for node in [ours, *(one for one in ast.walk(ours) if isinstance(one, ast.ClassDef))]:
-        assert documented(node.body)[1] <= {"_Box", "_Found"}
-
-
-def test_each_frozen_module_has_a_stub(repo):
-    """What firmware images freeze, but for what is private to them."""
-    frozen = [*repo.glob("modules/ethosu/binding/python/*.py")]
-    public = {path.stem for path in frozen if not path.stem.startswith("_")}
-    assert public == {name for name in IN_PYTHON if not name.endswith(".py")}
-    assert all((repo / stub).is_file() for stub, _ in IN_PYTHON.values())
+@pytest.mark.parametrize("path", IN_PYTHON, ids=lambda path: str(path.relative_to(REPO)))
+def test_modules_in_python_have_types_and_docstrings(path):
+    """A function without any type is an error for mypy --strict, of the program that calls it."""
+    offered = sharing.script(REPO / "tools/setup/book.py").offered
+    assert list(untyped(offered(ast.parse(path.read_text())))) == []

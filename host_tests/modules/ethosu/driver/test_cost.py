@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What the driver costs, in instructions of a Cortex-M55 counted by stock QEMU."""
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -9,11 +10,16 @@ import numpy as np
 import pytest
 from ethosu_tools.model import read_stream
 
+from host_tests.kit import sharing
 from host_tests.modules.ethosu.driver import cbuild
 from host_tests.modules.ethosu.driver.streams import Call, npu_calls
 
 TARGET = Path(__file__).parent / "target"
 DRIVER = cbuild.REPO / "modules/ethosu/driver"
+COMPILER = [
+    *("arm-none-eabi-gcc", "-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"),
+    *("-std=c11", "-O2", "-ffunction-sections"),
+]
 
 # One inference of a prepared program: start, interrupt handler, wait.
 INFERENCE_MOST = 310
@@ -58,13 +64,11 @@ def costs(tmp_path_factory, call) -> dict[str, int]:
 
 def count(folder: Path, call: Call, source: str, parts: list[str | Path]) -> dict[str, int]:
     """The lines that a program of target/ prints, linked with what it measures."""
-    program = folder / "cost.elf"
     (folder / "cost_model.h").write_text(model_header(call))
-    cpu = ["-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"]
-    flags = ["-std=c11", "-O2", "-ffunction-sections", f"-I{folder}"]
+    shutil.copy(TARGET / source, folder)  # an include path of its own would be a flag of all parts
     script = ["-nostartfiles", "-specs=nano.specs", "-Wl,--gc-sections", "-T", TARGET / "cost.ld"]
-    sources = [TARGET / source, *parts]
-    cbuild.run(["arm-none-eabi-gcc", *cpu, *flags, *script, "-o", program, *sources])
+    command = [*COMPILER, f"-I{TARGET}", *script, folder / source, *parts]
+    program = sharing.program("cost.elf", [*command, "-o"])
     machine = ["-M", "mps3-an547", "-display", "none", "-serial", "none", "-monitor", "none"]
     semihosting = ["-chardev", "stdio,id=out", "-semihosting-config", "enable=on,chardev=out"]
     output = cbuild.run(

@@ -75,11 +75,11 @@ def test_an_operator_that_the_model_does_not_have_is_told(model):
 @pytest.mark.parametrize("words", ["", "NPU stopped at byte 4"])
 def test_the_text_is_in_a_file(ethosu, model, words):
     code, _, err = ethosu("decode", model, words)
-    assert code == 2 and f"{words!r} is no file: expected a file with what was printed" in err
+    assert code == 2 and f"{words!r} is not a file: expected a file with the board's output" in err
 
 
 def test_unknown_words_are_one_sentence(ethosu, model, tmp_path):
     path = tmp_path / "log.txt"
     path.write_text("all is well\n")
     code, _, err = ethosu("decode", model, path)
-    assert code == 3 and "no message is known in these 1 lines" in err
+    assert code == 3 and "no known message found (lines read: 1)" in err

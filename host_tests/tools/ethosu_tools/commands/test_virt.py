@@ -21,7 +21,7 @@ def kernel(tmp_path):
     [
         ("--kernel vmlinuz", "--kernel needs --machine virt"),
         ("--machine virt", "--machine virt needs --kernel"),
-        ("--machine virt --kernel vmlinuz --npu1 ethos-u65-256", "--npu1 is for a board"),
+        ("--machine virt --kernel vmlinuz --npu1 ethos-u65-256", "--npu1 is only for boards"),
     ],
 )
 def test_options_of_the_other_machine_are_refused(ethosu, words, message):

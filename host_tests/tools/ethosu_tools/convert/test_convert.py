@@ -69,7 +69,7 @@ def test_a_program_is_not_compiled_again(ethosu, tmp_path):
     path = tmp_path / "m.pte"
     path.write_bytes(bytes(4) + b"ET12" + bytes(60))
     code, _, err = ethosu("compile", path)
-    assert code == 3 and "ExecuTorch program, which its exporter has compiled" in err
+    assert code == 3 and "ExecuTorch program, which is already compiled" in err
 
 
 def test_what_cannot_be_converted(ethosu, tmp_path):
@@ -83,7 +83,7 @@ def test_what_cannot_be_converted(ethosu, tmp_path):
     assert code == 4 and "/no/python cannot be run" in err
     code, _, err = ethosu(*words, samples, "--python", "/usr/bin/python3")
     assert code == 4 and "/usr/bin/python3 cannot load onnx2tf: No module named 'onnx2tf'" in err
-    assert "`ethosu setup convert` makes an environment that can; --python names another" in err
+    assert "with `ethosu setup convert`, or select another Python with --python" in err
 
 
 def test_archives_are_looked_at_before_tensorflow_unpacks_them(ethosu, tmp_path):
@@ -220,7 +220,10 @@ def test_the_environment_of_setup_is_found_until_other_releases_are_needed(
     words = ["compile", "m.keras", "--calibrate", "samples.npz"]
     stand_in.rename(folder / "bin/python")
     code, _, err = ethosu(*words)
-    assert code == 4 and "No module named 'tensorflow'. `ethosu setup convert` makes" in err
+    assert (
+        code == 4
+        and "No module named 'tensorflow'. Create an environment with `ethosu setup convert`" in err
+    )
     other_python.mark("convert")
     assert ethosu(*words)[0] == 0
     monkeypatch.setattr(other_python, "pins", lambda _: ["tensorflow==9"])

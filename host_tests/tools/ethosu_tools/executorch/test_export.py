@@ -107,7 +107,7 @@ def test_a_program_that_the_runtime_refuses_is_not_written(
         (
             ["net.py", "--python", "/bin/false"],
             4,
-            "/bin/false cannot load ExecuTorch: exit code 1, and no reason. `ethosu setup execu",
+            "/bin/false cannot load ExecuTorch: exit code 1, no output. Create an environment ",
         ),
         (["net.py", "--python", "/none"], 4, "/none cannot be run: No such file"),
         (["none.py", "--python", "STAND_IN"], 3, "none.py"),

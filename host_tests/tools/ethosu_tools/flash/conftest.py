@@ -23,7 +23,7 @@ label = "NuMicro MCU"
 info = "NU_CFG.TXT"
 refuse = "Nu-Link"
 largest = 0x2000
-documentation = "its manual explains it"
+documentation = "see its manual"
 [flash.xmodem]
 baud = 921600
 largest = 0x2000

@@ -33,7 +33,7 @@ def disks(tmp_path, monkeypatch):
 def test_the_image_is_copied_to_the_disk_with_the_label(flashed, tree, disks):
     _, wanted = disks("other", "NuMicro MCU")
     data = flashed()
-    assert data["checked"] == "the disk holds the image"
+    assert data["checked"] == "the image is on the disk"
     assert (data["disk"], (wanted / "firmware.bin").read_bytes()) == (str(wanted), IMAGE)
 
 
@@ -75,7 +75,7 @@ def test_a_disk_that_does_not_answer_is_left_alone(ethosu, flashed, tree, disks,
     for folder in (dead, gone):
         code, _, err = ethosu("flash", "B", "--disk", folder)
         assert (code, err) == (
-            3, f"ethosu: {folder} is no mounted disk, or it does not answer\n"
+            3, f"ethosu: {folder} is not a mounted disk, or it does not respond\n"
         )  # fmt: skip
 
 
@@ -99,22 +99,28 @@ def test_a_disk_that_takes_nothing_ends_in_a_sentence(ethosu, tree, disks, monke
     monkeypatch.setattr(disk, "_COPY_S", 0.2)
     monkeypatch.setattr(disk.os, "fsync", lambda _: time.sleep(30))
     code, _, err = ethosu("flash", "B")
-    assert code == 5 and "did not take the image within 0.2 s" in err
+    assert code == 5 and "timed out after 0.2 s" in err
 
 
 def test_of_two_disks_the_user_chooses_one(ethosu, flashed, tree, disks):
     one, _ = disks("NuMicro MCU", "NuMicro MCU1")
     code, _, err = ethosu("flash", "B")
-    assert code == 3 and "2 disks could be the board's" in err
+    assert code == 3 and "2 disks match: " in err
     assert flashed("--disk", one)["disk"] == str(one)
 
 
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
-        (lambda folder: (folder / "FAIL.TXT").write_text("no target"), "refused the image: no tar"),
+        (
+            lambda folder: (folder / "FAIL.TXT").write_text("no target"),
+            "rejected the image: no tar",
+        ),
         (lambda folder: (folder / "firmware.bin").write_bytes(IMAGE[:-1]), "5,119 bytes instead"),
-        (lambda folder: (folder / "firmware.bin").write_bytes(IMAGE[::-1]), "is not what was cop"),
+        (
+            lambda folder: (folder / "firmware.bin").write_bytes(IMAGE[::-1]),
+            "differs from the image",
+        ),
     ],
 )
 def test_what_the_disk_did_with_the_image_is_looked_at(
@@ -129,12 +135,12 @@ def test_what_the_disk_did_with_the_image_is_looked_at(
 def test_a_probe_may_swallow_the_file(flashed, tree, disks, monkeypatch):
     (folder,) = disks("NuMicro MCU")
     monkeypatch.setattr(disk.os, "fsync", lambda _: (folder / "firmware.bin").unlink())
-    assert flashed()["checked"] == "the probe took the file and shows it no more"
+    assert flashed()["checked"] == "the probe accepted the file and no longer shows it"
 
 
 def test_an_image_that_does_not_fit_is_not_copied(ethosu, tree, disks):
     (folder,) = disks("NuMicro MCU")
     (tree / "build/firmware/B/firmware.bin").write_bytes(bytes(0x2001))
     code, _, err = ethosu("flash", "B")
-    assert code == 3 and "8,193 bytes, the board takes 8,192" in err
+    assert code == 3 and "8,193 bytes, the board holds at most 8,192" in err
     assert not list(folder.iterdir())

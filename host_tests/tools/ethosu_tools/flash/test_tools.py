@@ -67,9 +67,9 @@ def test_probes_are_told_what_goes_where(flashed, tree, bin_folder):
 def test_dfu_util_waits_for_the_boot_loader_and_writes(ethosu, flashed, tree, bin_folder):
     tool = bin_folder("dfu-util", "pathlib.Path(sys.argv[0] + '.log').write_text(repr(sys.argv))")
     image = tree / "build/firmware/B/firmware.bin"
-    assert flashed("--way", "dfu")["steps"][0] == "once dfu-util waits: plug it in"
+    assert flashed("--way", "dfu")["steps"][0] == "when dfu-util is waiting: plug it in"
     expected = [str(tool), *["-w", "-d", ",37c5:96e3", "-a", "1", "--reset", "-D"], str(image)]
     assert tool.with_name("dfu-util.log").read_text() == repr(expected)
     image.write_bytes(bytes(0x2001))
     code, _, err = ethosu("flash", "B", "--way", "dfu")
-    assert code == 3 and "8,193 bytes, the board takes 8,192" in err
+    assert code == 3 and "8,193 bytes, the board holds at most 8,192" in err

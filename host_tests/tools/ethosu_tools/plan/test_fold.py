@@ -58,7 +58,7 @@ def source(tmp_path):
 def test_same_results_and_a_smaller_arena(source, compile_it):
     as_it_was, before = compile_it(source)
     path, said = compile_it(source, "--quantized-io")
-    assert "QUANTIZE and DEQUANTIZE; --quantized-io leaves these steps out" in render(before)
+    assert "QUANTIZE and DEQUANTIZE; --quantized-io removes these steps" in render(before)
     assert "--quantized-io" not in render(said)
     assert said["folded"] == ["input", "real"]
     assert plan_file(path).arena < 0.75 * plan_file(as_it_was).arena
@@ -90,7 +90,7 @@ def test_an_end_that_something_else_needs_stays():
 
 def test_a_self_test_with_quantized_io_is_refused(source, capsys):
     assert cli.main(["compile", str(source), "--selftest", "--quantized-io"]) == 2
-    assert "not with --quantized-io" in capsys.readouterr().err
+    assert "--selftest cannot be combined with --quantized-io" in capsys.readouterr().err
 
 
 def test_predict_with_real_numbers(board, board_npu, source, compile_it):

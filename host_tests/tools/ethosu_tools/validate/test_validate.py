@@ -209,7 +209,9 @@ def test_samples_of_a_program_may_lack_a_class(ethosu, cnn, tmp_path):
 @pytest.mark.parametrize("option", ["--workers", "--top"])
 def test_numbers_below_1_are_refused(ethosu, cnn, tmp_path, option):
     code, _, err = ethosu("validate", cnn[1], tmp_path / "d.npz", option, "0")
-    assert code == 2 and f"argument {option}: expected a whole number from 1 on, found '0'" in err
+    assert (
+        code == 2 and f"argument {option}: expected a whole number of at least 1, found '0'" in err
+    )
 
 
 @pytest.mark.parametrize("name", ["y", "label", "labels"])

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What a model's raw outputs mean: classes with labels, and objects with boxes.
+"""Interprets a model's raw outputs: classes with labels, and objects with boxes.
 
 Heads of detectors are post-processors: `ethosu.Model(path, postprocess=FOMO(threshold=0.5))`. They
-return a list of (label, score, (x0, y0, x1, y1)), best first; positions are from 0 to 1 of the
-input tensor, and `place()` puts them into the picture. Labels are numbers: `model.labels` has their
-names. Only values above the threshold are converted to real ones.
+return a list of (label, score, (x0, y0, x1, y1)), best first. Positions are fractions of the input
+tensor, from 0 to 1; `place()` converts them to positions in the picture. Labels are numbers;
+`model.labels` has their names. Only values above the threshold are converted to real values.
 """
 
 from array import array
@@ -13,11 +13,12 @@ from math import exp, log
 from ethosu_image import above, argmax
 
 __all__ = (
-    "FOMO", "SSD", "YoloV2", "YoloV5", "YoloV8", "argmax", "join", "nms", "place", "softmax", "top",
+    "FOMO", "SSD", "Head", "YoloV2", "YoloV5", "YoloV8", "argmax", "join", "nms", "place",
+    "softmax", "top",
 )  # fmt: skip
 
 
-def softmax(values, scale=1.0, zero_point=0):
+def softmax(values, scale: float = 1.0, zero_point: int = 0) -> array[float]:
     """Probabilities of raw values, in a new array("f")."""
     most = max(values)
     powers = array("f", [exp((value - most) * scale) for value in values])
@@ -27,8 +28,8 @@ def softmax(values, scale=1.0, zero_point=0):
     return powers
 
 
-def top(model, values, count=5, index=0):
-    """The best (label or number, score) of raw values of output `index`, best first."""
+def top(model, values, count: int = 5, index: int = 0) -> list[tuple[str | int, float]]:
+    """The `count` best (label or number, score) for raw values of output `index`, best first."""
     scale, zero_point = quantization(model, index)
     labels = getattr(model, "labels", None)
     order = sorted(range(len(values)), key=lambda i: -values[i])[:count]
@@ -38,7 +39,7 @@ def top(model, values, count=5, index=0):
     ]
 
 
-def iou(a, b):
+def iou(a, b) -> float:
     """Intersection of two boxes (x0, y0, x1, y1) over their union."""
     width = min(a[2], b[2]) - max(a[0], b[0])
     height = min(a[3], b[3]) - max(a[1], b[1])
@@ -49,12 +50,14 @@ def iou(a, b):
     return shared / union
 
 
-def nms(found, threshold=0.0, limit=0.5, sigma=None):
-    """Leave the best of boxes of one label that overlap.
+def nms(
+    found, threshold: float = 0.0, limit: float = 0.5, sigma: float | None = None
+) -> list[tuple]:
+    """Keep only the best of overlapping boxes with the same label.
 
     `found` are tuples (label, score, box, ...). A box whose IoU with a better one is above `limit`
-    goes; with `sigma` its score becomes score * exp(-iou ** 2 / sigma) instead, and it goes when
-    that is not above the threshold (soft-NMS, arXiv 1704.04503).
+    is removed. With `sigma`, its score becomes score * exp(-iou ** 2 / sigma) instead, and it is
+    removed if that is not above the threshold (soft-NMS, arXiv 1704.04503).
     """
     left = sorted(found, key=lambda each: each[1], reverse=True)
     kept = []
@@ -75,8 +78,8 @@ def nms(found, threshold=0.0, limit=0.5, sigma=None):
     return kept
 
 
-def join(found):
-    """Boxes of one label that touch become one, with the best of their scores; best first."""
+def join(found) -> list[tuple[int, float, tuple[float, float, float, float]]]:
+    """Merge touching boxes with the same label, with the best of their scores; best first."""
     groups = []
     for label, score, box in found:
         for group in [each for each in groups if each[0] == label and touch(each[2], box)]:
@@ -89,22 +92,22 @@ def join(found):
 
 
 def touch(a, b):
-    """Have two boxes a point in common, or nearly so?"""
+    """Whether two boxes touch or nearly touch."""
     near = 1e-6
     return (
         a[0] <= b[2] + near and b[0] <= a[2] + near and a[1] <= b[3] + near and b[1] <= a[3] + near
     )
 
 
-def place(see, box):
-    """A box of the tensor as (x, y, width, height) in pixels of the picture of an `Input`."""
+def place(see, box) -> tuple[int, int, int, int]:
+    """Convert a box to (x, y, width, height) in pixels of the picture of the `Input` `see`."""
     xs, ys = zip(see.source(box[0], box[1]), see.source(box[2], box[3]))  # noqa: B905
     x, y = round(min(xs)), round(min(ys))
     return x, y, round(max(xs)) - x, round(max(ys)) - y
 
 
 def quantization(model, index):
-    """Scale and zero point of an output; 1 and 0 of one that is not quantised."""
+    """Scale and zero point of an output; 1 and 0 if it is not quantised."""
     scale = model.output_scale[index]
     return (scale, model.output_zero_point[index]) if scale else (1.0, 0)
 
@@ -115,7 +118,7 @@ def sigmoid(x):
 
 
 def logit(p):
-    """The x of which p is the sigmoid."""
+    """The inverse of the sigmoid."""
     return log(p / (1.0 - p))
 
 
@@ -125,12 +128,12 @@ def flat(values):
 
 
 def corners(x, y, width, height):
-    """A box of its centre and size."""
+    """Convert centre and size of a box to corners."""
     return x - width / 2, y - height / 2, x + width / 2, y + height / 2
 
 
 class Output:
-    """An output's numbers in one row, and what they are in real values."""
+    """The numbers of an output in one row, with conversion to real values."""
 
     def __init__(self, model, outputs, index=0):
         """Of output `index`."""
@@ -150,19 +153,19 @@ class Output:
 class Head:
     """A post-processor; a subclass has decode(model, outputs), which yields (label, score, box)."""
 
-    def __init__(self, threshold=0.5, limit=0.5):
-        """Least score of an object; largest IoU of two of them."""
+    def __init__(self, threshold: float = 0.5, limit: float = 0.5) -> None:
+        """`threshold`: minimum score of an object; `limit`: maximum IoU of two objects."""
         if not 0 < threshold < 1:
             raise ValueError(f"threshold is {threshold}, a number between 0 and 1 expected")
         self.threshold = threshold
         self.limit = limit
 
-    def __call__(self, model, inputs, outputs):
+    def __call__(self, model, inputs: list, outputs: list) -> list:
         """Objects, best first."""
         return nms(self.decode(model, outputs), limit=self.limit)
 
-    def score(self, thing, label):
-        """Of an object: how sure it is that it is one, times how sure its label is."""
+    def score(self, thing: float, label: float) -> float:
+        """Score of an object: its objectness times the probability of its label."""
         return thing * label
 
 
@@ -173,16 +176,16 @@ class FOMO(Head):
     and high, or a size for each.
     """
 
-    def __init__(self, threshold=0.5, size=1.0):
-        """Least score of a cell; cells of one label that touch are one object."""
+    def __init__(self, threshold: float = 0.5, size: float | tuple[float, float] = 1.0) -> None:
+        """`threshold`: minimum score of a cell; touching cells of one label are one object."""
         super().__init__(threshold)
         self.size = size if isinstance(size, tuple) else (size, size)
 
-    def __call__(self, model, inputs, outputs):
+    def __call__(self, model, inputs: list, outputs: list) -> list:
         """Objects, best first."""
         return join(self.decode(model, outputs))
 
-    def decode(self, model, outputs):
+    def decode(self, model, outputs: list):
         """Yield all cells."""
         out = Output(model, outputs)
         _, rows, columns, classes = out.shape
@@ -198,7 +201,7 @@ class FOMO(Head):
 class YoloV8(Head):
     """One output (1, 4 + classes, boxes): centre, width, height from 0 to 1, scores."""
 
-    def decode(self, model, outputs):
+    def decode(self, model, outputs: list):
         """Yield the best class of each box."""
         out = Output(model, outputs)
         boxes = out.shape[2]
@@ -214,7 +217,7 @@ class YoloV8(Head):
 class YoloV5(Head):
     """One output (1, boxes, 5 + classes): centre, width, height from 0 to 1, objectness, scores."""
 
-    def decode(self, model, outputs):
+    def decode(self, model, outputs: list):
         """Yield the best class of each box."""
         out = Output(model, outputs)
         width = out.shape[2]
@@ -233,18 +236,18 @@ class YoloV2(Head):
     anchor, in cells), objectness (sigmoid), classes (softmax).
     """
 
-    # Those of Darknet's yolov2-voc.
-    ANCHORS = (
+    ANCHORS: tuple[tuple[float, float], ...] = (
         (1.3221, 1.73145), (3.19275, 4.00944), (5.05587, 8.09892), (9.47112, 4.84053),
         (11.2364, 10.0071),
     )  # fmt: skip
+    """Widths and heights of Darknet's yolov2-voc."""
 
-    def __init__(self, threshold=0.5, limit=0.5, anchors=ANCHORS):
+    def __init__(self, threshold: float = 0.5, limit: float = 0.5, anchors=ANCHORS) -> None:
         """`anchors` are widths and heights in cells."""
         super().__init__(threshold, limit)
         self.anchors = anchors
 
-    def decode(self, model, outputs):
+    def decode(self, model, outputs: list):
         """Yield the best class of each anchor of each cell."""
         out = Output(model, outputs)
         _, rows, columns, depth = out.shape
@@ -278,9 +281,9 @@ class SSD(Head):
     """
 
     def __init__(
-        self, threshold=0.5, limit=0.5, anchors=None, scales=(10, 10, 5, 5), logits=False,
-        background=True,
-    ):  # fmt: skip
+        self, threshold: float = 0.5, limit: float = 0.5, anchors=None, scales=(10, 10, 5, 5),
+        logits: bool = False, background: bool = True,
+    ) -> None:  # fmt: skip
         """`anchors`: a row of y, x, height, width each, from 0 to 1. `logits`: scores are such.
 
         `background`: class 0 is nothing.
@@ -291,7 +294,7 @@ class SSD(Head):
         self.logits = logits
         self.background = background
 
-    def decode(self, model, outputs):
+    def decode(self, model, outputs: list):
         """Yield the objects."""
         if len(outputs) == 4:
             boxes, classes, scores, count = (Output(model, outputs, i) for i in range(4))

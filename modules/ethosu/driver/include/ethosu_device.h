@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /**
- * One NPU, and what ethosu_init_ex() is told of it: names and shapes of Arm's driver 1.99.
+ * One NPU, and the arguments of ethosu_init_ex(): names and shapes of Arm's driver 1.99.
  *
  * A configuration holds values of registers: their fields are those of Arm's technical reference
  * manuals. Each register can be written as a whole, `word`.
@@ -26,7 +26,7 @@ struct ethosu_ext_stream;
 struct ethosu_npu;
 struct ethosu_npu_settings;
 
-/** What one NPU does instead of ethosu_address_remap() and ethosu_config_select(); see there. */
+/** Hooks of one NPU that replace ethosu_address_remap() and ethosu_config_select(). */
 struct ethosu_device_user_ops {
     uint64_t (*address_remap)(uint64_t address, int index);     /**< or NULL */
     unsigned int (*config_select)(uint64_t address, int index); /**< or NULL */
@@ -65,15 +65,15 @@ struct ethosu_device {
     uint32_t config_register;           /**< CONFIG register, read at init */
     uint32_t id;                        /**< ID register, read at init */
     uint32_t protection;                /**< PROT register that secure and privileged ask for */
-    const struct ethosu_npu *npu;       /**< what the board says of it; NULL: nothing */
+    const struct ethosu_npu *npu;       /**< the board's entry for it, or NULL */
     bool (*power)(const struct ethosu_npu *npu, bool on); /**< the board's switch, or NULL */
     const struct ethosu_npu_settings *settings; /**< the board's, or the product's defaults */
     uint32_t qconfig;   /**< where neither board nor hook has another opinion */
     uint32_t regioncfg; /**< the same, two bits for each base pointer */
     uint64_t (*remap)(uint64_t address, int index);      /**< the hook in use */
     unsigned int (*select)(uint64_t address, int index); /**< the hook in use */
-    uint32_t witness_value;  /**< a setting that a reset changes: it tells that power was off */
-    uint16_t witness_offset; /**< its register; 0: there is none */
+    uint32_t witness_value;  /**< a setting that a reset changes; detects that power was off */
+    uint16_t witness_offset; /**< its register; 0: not used */
 };
 
 /** The families. A program that names none of them is served by ethosu_init() too. */

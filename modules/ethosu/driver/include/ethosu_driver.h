@@ -47,8 +47,8 @@ enum __attribute__((packed)) ethosu_job_state {
     ETHOSU_JOB_IDLE = 0,
     ETHOSU_JOB_RUNNING,
     ETHOSU_JOB_DONE,     /**< the NPU has finished, ethosu_wait() has not been called */
-    ETHOSU_JOB_STARTING, /**< addition: a start is under way */
-    ETHOSU_JOB_ENDING,   /**< addition: somebody is clearing up */
+    ETHOSU_JOB_STARTING, /**< addition: a start is in progress */
+    ETHOSU_JOB_ENDING,   /**< addition: a thread is finishing the job */
 };
 
 enum ethosu_job_result {
@@ -58,8 +58,8 @@ enum ethosu_job_result {
 };
 
 /**
- * The inference under way. The interrupt handler makes the one step to DONE,
- * and nothing else; every other step is a thread's.
+ * The current inference. The interrupt handler only changes the state to DONE;
+ * threads make all other changes.
  */
 struct ethosu_job {
     union {

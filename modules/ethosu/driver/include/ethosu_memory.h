@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-/** Take the board's table into use; NULL: there is none. It must stay. */
+/** Use this board's table, which must stay valid; NULL: no table. */
 void ethosu_ext_memory_use(const struct ethosu_board *board);
 
 /** The board in use; never NULL. */
@@ -78,7 +78,7 @@ void ethosu_ext_memory_clean_in(const struct ethosu_memory *memory, const void *
 void ethosu_ext_memory_discard_in(const struct ethosu_memory *memory, const void *start,
                                   size_t size);
 
-/** What was written, cleaned or discarded before is so for every access that follows. */
+/** Complete all earlier writes, cleans and invalidates before any later access. */
 void ethosu_ext_memory_barrier(void);
 
 #ifdef __cplusplus

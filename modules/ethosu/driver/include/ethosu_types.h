@@ -79,8 +79,8 @@ struct ethosu_hw_info {
 #define ETHOSU_EXT_MAX_BASES 8
 
 /**
- * Why a call failed. `code` is an enum ethosu_ext_error; the other fields mean
- * what the sentence of that code says, see ethosu_ext_describe().
+ * Why a call failed. `code` is an enum ethosu_ext_error; the meaning of
+ * the other fields depends on it, see ethosu_ext_describe().
  */
 struct ethosu_ext_fault {
     int code;
@@ -92,7 +92,7 @@ struct ethosu_ext_fault {
     uint32_t qread;  /**< bytes of command stream consumed at the fault */
 };
 
-/** What a custom operator payload holds; see ethosu_ext_parse_payload(). */
+/** Contents of a custom operator payload; see ethosu_ext_parse_payload(). */
 struct ethosu_ext_payload {
     const uint8_t *stream; /**< first command word, inside the payload */
     uint32_t stream_bytes; /**< a multiple of 4, not 0 */
@@ -102,7 +102,7 @@ struct ethosu_ext_payload {
     uint32_t fast_scratch; /**< bytes of base pointer 2 that it uses, as far as it says so */
 };
 
-/** What a command stream writes of each region: from the first byte to before the last. */
+/** The range of each region that a command stream writes. `end` is exclusive. */
 struct ethosu_ext_writes {
     size_t start[ETHOSU_EXT_MAX_BASES]; /**< bytes from the base pointer */
     size_t end[ETHOSU_EXT_MAX_BASES];   /**< 0: it writes nothing there */
@@ -139,7 +139,7 @@ struct ethosu_ext_program {
     struct ethosu_ext_base base[ETHOSU_EXT_MAX_BASES];
 };
 
-/** Bytes that a program for so many base pointers needs: the driver uses no more of it. */
+/** Bytes of a program with `count` base pointers; the driver uses no more of it. */
 #define ETHOSU_EXT_PROGRAM_SIZE(count) \
     (offsetof(struct ethosu_ext_program, base) + (count) * sizeof(struct ethosu_ext_base))
 

@@ -11,18 +11,18 @@ from ..utils import NMS
 class Detector:
     """OpenMV's results of a head of `ethosu_results`."""
 
-    def __init__(self, head, nms_threshold=0.1, nms_sigma=0.1):
+    def __init__(self, head, nms_threshold: float = 0.1, nms_sigma: float = 0.1) -> None:
         """Least score after soft-NMS, and its sigma."""
         self.head = head
         self.nms_threshold = nms_threshold
         self.nms_sigma = nms_sigma
 
     @property
-    def threshold(self):
+    def threshold(self) -> float:
         """The score that an object is above."""
         return self.head.threshold
 
-    def __call__(self, model, inputs, outputs):
+    def __call__(self, model, inputs: list, outputs: list):
         """Boxes of each label."""
         boxes = nms_of(model, inputs)
         wide, high = boxes.window_w, boxes.window_h
@@ -32,14 +32,14 @@ class Detector:
             boxes.add_bounding_box(x0 * wide, y0 * high, x1 * wide, y1 * high, score, label)
         return boxes.get_bounding_boxes(self.nms_threshold, self.nms_sigma) if any_above else ()
 
-    def decode(self, model, outputs):
+    def decode(self, model, outputs: list):
         """Yield (label, score, box from 0.0 to 1.0) of scores above the threshold, not at it."""
         for found in self.head.decode(model, outputs):
             if found[1] > self.head.threshold:
                 yield found
 
 
-def nms_of(model, inputs):
+def nms_of(model, inputs: list) -> NMS:
     """An NMS for the model's first input."""
     _, height, width, _ = model.input_shape[0]
     roi = getattr(inputs[0], "roi", None) or (0, 0, width, height)

@@ -24,7 +24,13 @@ class _V2(ethosu_results.YoloV2):
 class YoloV2(Detector):
     """Objects of a YOLO v2 model; the score is that there is one, whatever its label."""
 
-    def __init__(self, threshold=0.6, anchors=None, nms_threshold=0.1, nms_sigma=0.1):
+    def __init__(
+        self,
+        threshold: float = 0.6,
+        anchors=None,
+        nms_threshold: float = 0.1,
+        nms_sigma: float = 0.1,
+    ) -> None:
         """Without anchors, (width, height) in cells: those of OpenMV's YoloV2."""
         head = _V2(threshold, anchors=_V2_ANCHORS if anchors is None else anchors)
         super().__init__(head, nms_threshold, nms_sigma)
@@ -33,7 +39,13 @@ class YoloV2(Detector):
 class YoloLC(YoloV2):
     """Objects of a YOLO LC model: the layout of YOLO v2."""
 
-    def __init__(self, threshold=0.6, anchors=None, nms_threshold=0.1, nms_sigma=0.1):
+    def __init__(
+        self,
+        threshold: float = 0.6,
+        anchors=None,
+        nms_threshold: float = 0.1,
+        nms_sigma: float = 0.1,
+    ) -> None:
         """Without anchors, (width, height) in cells: those of OpenMV's YoloLC."""
         anchors = _LC_ANCHORS if anchors is None else anchors
         super().__init__(threshold, anchors, nms_threshold, nms_sigma)

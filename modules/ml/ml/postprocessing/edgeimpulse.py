@@ -10,13 +10,18 @@ class Fomo(Detector):
     """Objects of a FOMO model; label 0 is the background."""
 
     def __init__(
-        self, threshold=0.4, w_scale=1.414214, h_scale=1.414214, nms_threshold=0.1, nms_sigma=0.001
-    ):
+        self,
+        threshold: float = 0.4,
+        w_scale: float = 1.414214,
+        h_scale: float = 1.414214,
+        nms_threshold: float = 0.1,
+        nms_sigma: float = 0.001,
+    ) -> None:
         """A box is `w_scale` cells wide and `h_scale` cells high."""
         head = ethosu_results.FOMO(threshold, size=(w_scale, h_scale))
         super().__init__(head, nms_threshold, nms_sigma)
 
-    def decode(self, model, outputs):
+    def decode(self, model, outputs: list):
         """Yield the best label of each cell."""
         best = {}
         for label, score, box in super().decode(model, outputs):

@@ -16,14 +16,14 @@ class mediapipe_detection_postprocess:  # noqa: N801  (OpenMV's name)
 
     def __init__(
         self,
-        threshold=0.6,
+        threshold: float = 0.6,
         anchors=None,
         anchor_grid=None,
         scores=(),
         cords=(),
-        nms_threshold=0.1,
-        nms_sigma=0.1,
-    ):
+        nms_threshold: float = 0.1,
+        nms_sigma: float = 0.1,
+    ) -> None:
         """`scores` and `cords`: numbers of outputs. `anchor_grid`: (cells in a row, anchors)."""
         self.threshold = threshold
         self.anchors = anchors
@@ -33,7 +33,7 @@ class mediapipe_detection_postprocess:  # noqa: N801  (OpenMV's name)
         self.nms_threshold = nms_threshold
         self.nms_sigma = nms_sigma
 
-    def __call__(self, model, inputs, outputs):
+    def __call__(self, model, inputs: list, outputs: list):
         """Decode all pairs of outputs."""
         boxes = nms_of(model, inputs)
         first = 0
@@ -79,7 +79,13 @@ class mediapipe_detection_postprocess:  # noqa: N801  (OpenMV's name)
 class BlazeFace(mediapipe_detection_postprocess):
     """Faces: eyes, nose, mouth, ears are the 6 keypoints."""
 
-    def __init__(self, threshold=0.6, anchors=None, nms_threshold=0.1, nms_sigma=0.1):
+    def __init__(
+        self,
+        threshold: float = 0.6,
+        anchors=None,
+        nms_threshold: float = 0.1,
+        nms_sigma: float = 0.1,
+    ) -> None:
         """Of blazeface_front, 128 x 128."""
         grid = [(16, 2), (8, 6)]
         super().__init__(threshold, anchors, grid, [1, 2], [0, 3], nms_threshold, nms_sigma)
@@ -88,7 +94,13 @@ class BlazeFace(mediapipe_detection_postprocess):
 class BlazePalm(mediapipe_detection_postprocess):
     """Palms with 7 keypoints."""
 
-    def __init__(self, threshold=0.6, anchors=None, nms_threshold=0.1, nms_sigma=0.1):
+    def __init__(
+        self,
+        threshold: float = 0.6,
+        anchors=None,
+        nms_threshold: float = 0.1,
+        nms_sigma: float = 0.1,
+    ) -> None:
         """Of palm_detection_full, 192 x 192."""
         grid = [(24, 2), (12, 6)]
         super().__init__(threshold, anchors, grid, [0], [1], nms_threshold, nms_sigma)
@@ -97,13 +109,15 @@ class BlazePalm(mediapipe_detection_postprocess):
 class _Landmarks:
     """One object, at a score of at least the threshold."""
 
-    def __init__(self, threshold=0.6, nms_threshold=0.1, nms_sigma=0.1):
+    def __init__(
+        self, threshold: float = 0.6, nms_threshold: float = 0.1, nms_sigma: float = 0.1
+    ) -> None:
         """Least score. The others are OpenMV's, and change nothing for one object."""
         self.threshold = threshold
         self.nms_threshold = nms_threshold
         self.nms_sigma = nms_sigma
 
-    def boxes(self, model, inputs, keypoints, sure, score, label=0):
+    def _boxes(self, model, inputs, keypoints, sure, score, label=0):
         """The object, with the box around the keypoints that are `sure`."""
         boxes = nms_of(model, inputs)
         box = [f([row[i] for row in sure]) for f in (min, max) for i in (0, 1)]
@@ -124,26 +138,26 @@ def _points(values):
 class FaceLandmarks(_Landmarks):
     """The mesh of a face: 468 keypoints (x, y, z)."""
 
-    def __call__(self, model, inputs, outputs):
+    def __call__(self, model, inputs: list, outputs: list):
         """At most one face."""
         score = sigmoid(Output(model, outputs, 1).real(0))
         if score < self.threshold:
             return ()
         points = _points(Output(model, outputs, 0))
-        return self.boxes(model, inputs, points, points, score)[0]
+        return self._boxes(model, inputs, points, points, score)[0]
 
 
 class HandLandmarks(_Landmarks):
-    """A hand: 21 keypoints (x, y, z)."""
+    """A hand: 21 keypoints (x, y, z), in the first list if it is a left one, else the second."""
 
-    def __call__(self, model, inputs, outputs):
+    def __call__(self, model, inputs: list, outputs: list):
         """A list of left hands; if it is a right one, it is in a second list."""
         score = Output(model, outputs, 2).real(0)
         if score < self.threshold:
             return ()
         right = Output(model, outputs, 0).real(0) > 0.5
         points = _points(Output(model, outputs, 3))
-        return self.boxes(model, inputs, points, points, score, right)
+        return self._boxes(model, inputs, points, points, score, right)
 
 
 def _largest(values, start, step):
@@ -156,7 +170,7 @@ def _largest(values, start, step):
 class MoveNet(_Landmarks):
     """A person: 17 keypoints (x, y, score), from a map of scores for each."""
 
-    def __call__(self, model, inputs, outputs):
+    def __call__(self, model, inputs: list, outputs: list):
         """At most one person, around the keypoints above the threshold."""
         _, image_height, image_width, _ = model.input_shape[0]
         out = Output(model, outputs)
@@ -171,4 +185,4 @@ class MoveNet(_Landmarks):
         if not sure:
             return ()
         score = sum([row[2] for row in sure]) / len(sure)
-        return self.boxes(model, inputs, keypoints, sure, score)[0]
+        return self._boxes(model, inputs, keypoints, sure, score)[0]

@@ -14,7 +14,9 @@ class _V5(ethosu_results.YoloV5):
 class YoloV5(Detector):
     """Objects of a YOLO v5 model; the score is that there is one, whatever its label."""
 
-    def __init__(self, threshold=0.6, nms_threshold=0.1, nms_sigma=0.1):
+    def __init__(
+        self, threshold: float = 0.6, nms_threshold: float = 0.1, nms_sigma: float = 0.1
+    ) -> None:
         """Least score; least score after soft-NMS, and its sigma."""
         super().__init__(_V5(threshold), nms_threshold, nms_sigma)
 
@@ -22,6 +24,8 @@ class YoloV5(Detector):
 class YoloV8(Detector):
     """Objects of a YOLO v8 model."""
 
-    def __init__(self, threshold=0.6, nms_threshold=0.1, nms_sigma=0.1):
+    def __init__(
+        self, threshold: float = 0.6, nms_threshold: float = 0.1, nms_sigma: float = 0.1
+    ) -> None:
         """Least score; least score after soft-NMS, and its sigma."""
         super().__init__(ethosu_results.YoloV8(threshold), nms_threshold, nms_sigma)
