@@ -9,6 +9,7 @@ from ethosu_tools import executorch, fit, models, qemu, romfs
 from ethosu_tools.board import Board
 from ethosu_tools.errors import InputError
 from ethosu_tools.flatbuffer_writer import i32s
+from ethosu_tools.model import reading
 
 from host_tests.modules.ethosu.runtime.executorch import made, program_writer
 from host_tests.modules.ethosu.runtime.executorch.made import LAST
@@ -232,7 +233,7 @@ def test_strip_of_a_damaged_program_is_one_error(model, raw):
     for at in range(0, len(data), 41):
         spoilt = data[:at] + bytes([data[at] ^ 0x7F]) + data[at + 1 :]
         try:
-            with models.reading(spoilt):
+            with reading(spoilt):
                 executorch.strip(spoilt)
         except InputError:
             pass

@@ -147,7 +147,7 @@ def test_cut_or_spoilt_anywhere_there_is_one_error(kind):
     data, read = {
         "pte": (program().encode(), models.describe),
         "ptd": (program_writer.data_file({"a": b"1"}), _read_data),
-        "bpte": (bundle(program().encode(), array, LAST), models.cases),
+        "bpte": (bundle(program().encode(), array, LAST), lambda data: ModelFile(data).cases),
     }[kind]
     refused = 0
     spoilt = [data[:size] for size in range(8, len(data), 7)]
