@@ -207,7 +207,9 @@ class Board(Closeable):
             )
         )
         if not isinstance(size, int) or not 0 < size <= _PIECE_BYTES:
-            raise BoardError(f"expected a number of bytes up to {_PIECE_BYTES}, found {size!r:.100}")
+            raise BoardError(
+                f"expected a number of bytes up to {_PIECE_BYTES}, found {size!r:.100}"
+            )
         return size
 
     def start(self, code: str | bytes) -> None:
@@ -460,6 +462,7 @@ class QemuBoard(Board):
         except BaseException:
             machine.close()
             raise
+        machine.rest()
 
     def begin_log(self) -> None:
         """Forget what the board, its firmware's fault reports and QEMU have said so far."""
@@ -479,8 +482,36 @@ class QemuBoard(Board):
 
     def close(self) -> None:
         """Close the port and end the emulator."""
+        self.machine.wake()
         super().close()
         self.machine.close()
+
+    @contextlib.contextmanager
+    def lent(self) -> Iterator[str]:
+        """Leave the port to another program for the time of the `with` statement."""
+        self.machine.wake()
+        with super().lent() as port:
+            yield port
+
+    @contextlib.contextmanager
+    def _translated(
+        self, what: str, seconds: float | None, *, stops: bool = False
+    ) -> Iterator[None]:
+        self.machine.wake()
+        with super()._translated(what, seconds, stops=stops):
+            yield
+
+    def _finish(
+        self, timeout: float, overall: float | None, on_output: OnOutput | None = None
+    ) -> str:
+        try:
+            return super()._finish(timeout, overall, on_output)
+        finally:
+            self.machine.rest()
+
+    def _soft_reset(self) -> None:
+        super()._soft_reset()
+        self.machine.rest()
 
     def _failure_details(self) -> str:
         return f"; QEMU {self.machine.state()}, its log ends: {self.machine.log_tail()}"
