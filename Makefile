@@ -91,7 +91,8 @@ progress = $(if $(V),,| tools/setup/progress.sh "$(1)")
 # waits for a board has a time-out of its own, which counts what the board did.
 HANGS := -o faulthandler_timeout=1800 -o faulthandler_exit_on_timeout=true
 # A worker that has nothing left takes tests over from another.
-PYTEST = $(BIN)/pytest -n $(JOBS) --dist worksteal --cpu $(HANGS)
+# One worker more than processors: many tests wait for a board that waits.
+PYTEST = $(BIN)/pytest -n $(shell expr $(JOBS) + 1) --dist worksteal --cpu $(HANGS)
 QUICK := -m "not slow and not page"
 
 # $(call field,NUMBER,ROW) of a table.

@@ -43,7 +43,7 @@ ETHOSU_FLAGS_pte := -DETHOSU_PTE=0
 ETHOSU_FLAGS_pmu := -DETHOSU_PMU=0
 ETHOSU_FLAGS_variables := -DETHOSU_VARIABLES=0
 ETHOSU_FILES_messages := driver/ethosu_sentences.c runtime/operator_names.c
-ETHOSU_FILES_pte := runtime/executorch/%
+ETHOSU_FILES_pte := runtime/executorch/% runtime/describe/%
 ETHOSU_FILES_pmu := driver/ethosu_pmu.c binding/pmu_object.c
 ETHOSU_FILES_audio := audio/% binding/audio_%
 ETHOSU_FILES_image := image/% binding/image_%
@@ -72,7 +72,7 @@ $(BUILD)/cmsis_nn/%.o: $(CMSIS_NN_DIR)/Source/%.c
 
 ETHOSU_SRC := $(ETHOSU_INSTEAD) $(filter-out $(ETHOSU_LEFT_OUT),$(patsubst $(ETHOSU_DIR)/%,%, \
 	$(sort $(wildcard $(addprefix $(ETHOSU_DIR)/,driver/*.c runtime/*.c runtime/executorch/*.c runtime/kernels/*.c \
-	audio/*.c image/*.c binding/*.c)))))
+	runtime/describe/*.c audio/*.c image/*.c binding/*.c)))))
 SRC_USERMOD_C += $(addprefix $(ETHOSU_DIR)/,$(ETHOSU_SRC))
 
 # Code that runs at each inference, or for each number, is compiled for speed, the rest for size.

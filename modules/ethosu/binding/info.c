@@ -7,6 +7,7 @@
 #include "metadata.h"
 #include "py/objtuple.h"
 #include "py/runtime.h"
+#include "tflite_metadata.h"
 
 static void store(mp_obj_t dict, qstr key, mp_obj_t value)
 {
@@ -71,6 +72,21 @@ static mp_obj_t estimate_us(const struct ethosu_model *model)
     }
     memcpy(&microseconds, latency, sizeof microseconds);
     return mp_obj_new_int_from_uint(microseconds);
+}
+
+static void append_fact(void *list, const struct tflite_fact *fact)
+{
+    mp_obj_t items[] = {
+        MP_OBJ_NEW_SMALL_INT(fact->subject),
+        MP_OBJ_NEW_SMALL_INT(fact->kind),
+        fact->data == NULL ? mp_const_none : mp_obj_new_bytes(fact->data, fact->size),
+    };
+    mp_obj_list_append(MP_OBJ_FROM_PTR(list), mp_obj_new_tuple(MP_ARRAY_SIZE(items), items));
+}
+
+int info_facts(const struct ethosu_model *model, mp_obj_t list, struct ethosu_model_error *error)
+{
+    return tflite_metadata_read(model, append_fact, MP_OBJ_TO_PTR(list), error);
 }
 
 const char *info_weights(const struct ethosu_model_info *info, bool file_copied)

@@ -2,8 +2,10 @@
 /** Attributes of `ethosu.Model` that describe its tensors and its program; see model_object.h. */
 #include "model_object.h"
 
+#include "describe/ethosu_describe.h"
 #include "py/objtuple.h"
 #include "py/runtime.h"
+#include "raise.h"
 #include "values.h"
 
 /* ---- tensors, with the names of OpenMV's `ml.Model` ---- */
@@ -213,6 +215,75 @@ void model_add_program(const model_obj_t *self, mp_obj_t dict)
     }
 }
 
+/* ---- for the frozen Python ---- */
+
+/** Facts of TFLite metadata. */
+static mp_obj_t load_facts(const model_obj_t *self)
+{
+    struct ethosu_model_error error;
+    mp_obj_t list = mp_obj_new_list(0, NULL);
+    int status = info_facts(self->model, list, &error);
+    if (status != ETHOSU_MODEL_OK) {
+        binding_raise_model(status, &error);
+    }
+    return list;
+}
+
+#if ETHOSU_PTE
+/** Inputs (or expected outputs) of the current case: a list of (typecode, shape, order, bytes). */
+static mp_obj_t case_values(struct ethosu_description *description, bool outputs, uint32_t count)
+{
+    mp_obj_t list = mp_obj_new_list(0, NULL);
+    for (uint32_t i = 0; i < count; i++) {
+        struct ethosu_describe_value value;
+        struct ethosu_model_error error;
+        int status = ethosu_describe_case_value(description, outputs, i, &value, &error);
+        if (status != ETHOSU_MODEL_OK) {
+            binding_raise_model(status, &error);
+        }
+        if (value.kind != ETHOSU_KIND_TENSOR) {
+            mp_raise_ValueError(MP_ERROR_TEXT("a case has a value that is not a tensor"));
+        }
+        mp_obj_t items[] = {
+            tensor_dtype(value.tensor.type),
+            info_shape(&value.tensor),
+            info_order(&value.tensor),
+            mp_obj_new_bytearray(value.data.size, value.data.data),
+        };
+        mp_obj_list_append(list, mp_obj_new_tuple(MP_ARRAY_SIZE(items), items));
+    }
+    return list;
+}
+
+/** _case(number): a bundle's test case as (method, inputs, outputs); None behind the last one. */
+static mp_obj_t model_case(mp_obj_t self_in, mp_obj_t number)
+{
+    const model_obj_t *self = model_open(self_in);
+    struct ethosu_description *description = m_new_obj(struct ethosu_description);
+    struct ethosu_describe_case found;
+    struct ethosu_model_error error;
+    uint32_t index = (uint32_t)mp_obj_get_int(number);
+    int status =
+        ethosu_describe_cases(ethosu_model_file(self->model), self->file_size, description, &error);
+    if (status == ETHOSU_MODEL_OK && index >= description->cases) {
+        return mp_const_none;
+    }
+    if (status == ETHOSU_MODEL_OK) {
+        status = ethosu_describe_case(description, index, &found, &error);
+    }
+    if (status != ETHOSU_MODEL_OK) {
+        binding_raise_model(status, &error);
+    }
+    mp_obj_t items[] = {
+        new_text(found.method.data, found.method.size),
+        case_values(description, false, found.inputs),
+        case_values(description, true, found.outputs),
+    };
+    return mp_obj_new_tuple(MP_ARRAY_SIZE(items), items);
+}
+MP_DEFINE_CONST_FUN_OBJ_2(model_case_obj, model_case);
+#endif
+
 /* ---- attributes ---- */
 
 mp_obj_t model_describe(model_obj_t *self, qstr name)
@@ -242,6 +313,8 @@ mp_obj_t model_describe(model_obj_t *self, qstr name)
         return load_methods(self);
     case MP_QSTR_constants:
         return load_constants(self);
+    case MP_QSTR__facts:
+        return load_facts(self);
     case MP_QSTR__file:
         return tensor_view(self, ethosu_model_file(self->model), self->file_size,
                            ETHOSU_TYPE_UINT8);

@@ -196,6 +196,9 @@ static const mp_rom_map_elem_t model_locals_table[] = {
     {MP_ROM_QSTR(MP_QSTR_selftest), MP_ROM_PTR(&model_selftest_obj)},
     {MP_ROM_QSTR(MP_QSTR_metadata), MP_ROM_PTR(&model_metadata_obj)},
     {MP_ROM_QSTR(MP_QSTR_method), MP_ROM_PTR(&model_method_obj)},
+#if ETHOSU_PTE
+    {MP_ROM_QSTR(MP_QSTR__case), MP_ROM_PTR(&model_case_obj)},
+#endif
     {MP_ROM_QSTR(MP_QSTR__start), MP_ROM_PTR(&model_start_obj)},
     {MP_ROM_QSTR(MP_QSTR__step), MP_ROM_PTR(&model_step_obj)},
     {MP_ROM_QSTR(MP_QSTR__fetch), MP_ROM_PTR(&model_fetch_obj)},

@@ -79,6 +79,9 @@ static inline bool model_is_busy(const model_obj_t *self)
 /** The value of an attribute that describes the model; MP_OBJ_NULL if it has no such attribute. */
 mp_obj_t model_describe(model_obj_t *self, qstr name);
 
+/** Method `_case`, which reads test cases of a bundled program. */
+MP_DECLARE_CONST_FUN_OBJ_2(model_case_obj);
+
 /** Add what a program needs and does to the dict of info(). */
 void model_add_program(const model_obj_t *self, mp_obj_t dict);
 

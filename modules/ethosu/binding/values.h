@@ -103,6 +103,13 @@ mp_obj_t info_model(const struct ethosu_model *model, const struct info_more *mo
 /** Version of Vela that compiled the model, as a str; None when the file does not say. */
 mp_obj_t info_vela(const struct ethosu_model *model);
 
+/**
+ * Append the facts of TFLite metadata to a list, for _ethosu_metadata.py: (subject, kind, bytes).
+ *
+ * @return  ETHOSU_MODEL_OK, or ETHOSU_MODEL_BAD_FILE with a sentence
+ */
+int info_facts(const struct ethosu_model *model, mp_obj_t list, struct ethosu_model_error *error);
+
 /** Sentence that says where the weights are. */
 const char *info_weights(const struct ethosu_model_info *info, bool file_copied);
 

@@ -452,9 +452,9 @@ class Model(_Job):
         return labels(self)
 
     @property
-    def _file(self):
+    def _facts(self):
         """What _ethosu_metadata reads."""
-        return self._memory[2]
+        return _facts(self._memory)
 
     def selftest(self):
         """Compare with the golden outputs of `ethosu compile --selftest`."""

@@ -363,6 +363,16 @@ static mp_obj_t model_metadata(mp_obj_t memory, mp_obj_t name)
 }
 static MP_DEFINE_CONST_FUN_OBJ_2(model_metadata_obj, model_metadata);
 
+/** _facts(memory): of TFLite metadata, for _ethosu_metadata.py */
+static mp_obj_t model_facts(mp_obj_t memory)
+{
+    struct ethosu_model_error error;
+    mp_obj_t list = mp_obj_new_list(0, NULL);
+    native_check_model(info_facts(native_model_of(memory), list, &error), &error);
+    return list;
+}
+static MP_DEFINE_CONST_FUN_OBJ_1(model_facts_obj, model_facts);
+
 mp_obj_t mpy_init(mp_obj_fun_bc_t *self, size_t count, size_t keywords, mp_obj_t *arguments)
 {
     (void)count;
@@ -384,5 +394,6 @@ mp_obj_t mpy_init(mp_obj_fun_bc_t *self, size_t count, size_t keywords, mp_obj_t
     mp_store_global(MP_QSTR__tensor, MP_OBJ_FROM_PTR(&model_tensor_obj));
     mp_store_global(MP_QSTR__model_info, MP_OBJ_FROM_PTR(&model_info_obj));
     mp_store_global(MP_QSTR__metadata, MP_OBJ_FROM_PTR(&model_metadata_obj));
+    mp_store_global(MP_QSTR__facts, MP_OBJ_FROM_PTR(&model_facts_obj));
     MP_DYNRUNTIME_INIT_EXIT
 }

@@ -32,6 +32,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/** One: build with ExecuTorch programs (.pte) besides TensorFlow Lite's files. */
+#ifndef ETHOSU_PTE
+#define ETHOSU_PTE 1
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif

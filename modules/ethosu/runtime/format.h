@@ -5,11 +5,6 @@
 
 #include "builder.h"
 
-/** One: build with ExecuTorch programs (.pte) besides TensorFlow Lite's files. */
-#ifndef ETHOSU_PTE
-#define ETHOSU_PTE 1
-#endif
-
 /** A format. A model keeps the one that it was loaded with. */
 struct model_format {
     /** Is this the format? The file has 8 bytes or more. */

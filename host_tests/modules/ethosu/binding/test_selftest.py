@@ -7,7 +7,6 @@ from ethosu_tools.cli import main
 from ethosu_tools.tflite.metadata import get, put
 
 from .conftest import MODEL, raised
-from .test_metadata import encode
 
 
 @pytest.fixture(scope="module", params=["small_cnn", "small_streaming"])
@@ -60,33 +59,3 @@ def test_repr_tells_where_and_by_whom(face, board_npu):
     ):
         assert part in text
     assert info["npu_share"] == 1.0
-
-
-@pytest.mark.parametrize(
-    ("case", "suites", "why"),
-    [
-        ({}, 400, "the bundle has cases for 400 methods, the program 1"),
-        # an input of 2,000 bytes
-        (
-            {0: [{0: ("Uint8", 1), 1: {0: ("Int8", 1), 2: "x" * 2000}}]},
-            1,
-            "the bundle has fewer bytes than its cases name",
-        ),
-    ],
-)
-def test_a_bundle_that_names_its_cases_again_and_again_is_refused(face, case, suites, why):
-    """Each suite names one case 400 times: its cost would grow with the square of its size."""
-    bundle = encode({1: [{0: "forward", 1: [case] * 400}] * suites})
-    face.exec(
-        "from _ethosu_bundle import run_cases\nruns = 0\n"
-        "class End: shape, order, dtype, data = (), (), 'b', bytes(2000)\n"
-        "class Model:\n"
-        f"    methods, inputs, outputs = ('forward',), (End,) * {len(case)}, ()\n"
-        "    def info(self): return {'method': 'forward'}\n"
-        "    def reset(self): pass\n"
-        "    def run_into(self, inputs):\n"
-        "        global runs\n"
-        "        runs += 1\n"
-    )
-    assert raised(face, f"run_cases(Model(), {bundle!r}, 0, 0)") == f"ValueError {why}"
-    assert face.eval("runs") <= 2 * len(bundle) // 2000

@@ -15,6 +15,10 @@ from host_tests.modules.ethosu.driver.streams import Call, npu_calls
 
 TARGET = Path(__file__).parent / "target"
 DRIVER = cbuild.REPO / "modules/ethosu/driver"
+COMPILER = [
+    *("arm-none-eabi-gcc", "-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"),
+    *("-std=c11", "-O2", "-ffunction-sections"),
+]
 
 # One inference of a prepared program: start, interrupt handler, wait.
 INFERENCE_MOST = 310
@@ -60,11 +64,8 @@ def costs(call) -> dict[str, int]:
 def count(call: Call, source: str, parts: list[str | Path]) -> dict[str, int]:
     """The lines that a program of target/ prints, linked with what it measures."""
     folder = sharing.folder_with("cost_model.h", model_header(call))
-    cpu = ["-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"]
-    flags = ["-std=c11", "-O2", "-ffunction-sections", f"-I{folder}"]
     script = ["-nostartfiles", "-specs=nano.specs", "-Wl,--gc-sections", "-T", TARGET / "cost.ld"]
-    sources = [TARGET / source, *parts]
-    command = ["arm-none-eabi-gcc", *cpu, *flags, *script, *sources, "-o"]
+    command = [*COMPILER, f"-I{folder}", *script, TARGET / source, *parts, "-o"]
     program = sharing.program("cost.elf", command)
     machine = ["-M", "mps3-an547", "-display", "none", "-serial", "none", "-monitor", "none"]
     semihosting = ["-chardev", "stdio,id=out", "-semihosting-config", "enable=on,chardev=out"]

@@ -12,6 +12,7 @@ from ethosu_tools.errors import InputError
 from ethosu_tools.model import ModelFile, read_data
 from ethosu_tools.model.reader import Reader
 
+from host_tests.modules.ethosu.binding import test_metadata
 from host_tests.modules.ethosu.runtime.executorch import damaged, program_writer
 from host_tests.modules.ethosu.runtime.executorch.made import LAST
 from host_tests.modules.ethosu.runtime.executorch.vela_binary import Io, VelaBinary
@@ -106,6 +107,13 @@ def test_a_bundle_holds_a_program_and_its_cases(order):
     (case,) = found.cases
     np.testing.assert_array_equal(case.inputs[0], array)
     assert (case.method, case.outputs[0]) == ("forward", 7)
+
+
+def test_a_bundle_that_names_its_cases_again_and_again_is_refused():
+    """400 suites that are one, of 400 cases that are one: to run them would take hours."""
+    bundle = test_metadata.encode({1: [{0: "forward", 1: [{}] * 400}] * 400})
+    with pytest.raises(InputError, match=r"names 160000 cases, more than its \d+ bytes have room"):
+        _ = ModelFile(bundle.replace(b"M001", b"BP08")).cases
 
 
 def _named_again_and_again() -> bytes:

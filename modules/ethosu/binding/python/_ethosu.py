@@ -156,7 +156,7 @@ def selftest(model, rtol=1e-5, atol=1e-8):
         if bytes(file[4:8]) == b"BP08":
             from _ethosu_bundle import run_cases
 
-            return run_cases(model, file, rtol, atol)
+            return run_cases(model, rtol, atol)
         raise ValueError("model has no self-test; run: ethosu compile MODEL.tflite --selftest")
     # Mark, version, seed, steps; then for each step a SHA-256 of each output.
     if stored[:4] != b"EST1":

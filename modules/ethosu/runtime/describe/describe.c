@@ -36,6 +36,14 @@ int describe_list(struct ethosu_description *description, const struct flatbuffe
     return describe_take(description, list.count, error);
 }
 
+void describe_start(struct ethosu_description *description, const void *file, size_t size)
+{
+    memset(description, 0, sizeof *description);
+    description->program = (struct ethosu_describe_bytes){file, (uint32_t)size};
+    description->reads = READS_AT_LEAST + (uint64_t)READS_PER_BYTE * size;
+    reader_of(description)->graph = UINT32_MAX;
+}
+
 int ethosu_model_describe(const void *file, size_t size, struct ethosu_description *description,
                           struct ethosu_model_error *error)
 {
@@ -50,10 +58,7 @@ int ethosu_model_describe(const void *file, size_t size, struct ethosu_descripti
         {"BP08", ETHOSU_FORMAT_BUNDLE, describe_open_bundle},
         {"FT01", ETHOSU_FORMAT_DATA, describe_open_data},
     };
-    memset(description, 0, sizeof *description);
-    description->program = (struct ethosu_describe_bytes){file, (uint32_t)size};
-    description->reads = READS_AT_LEAST + (uint64_t)READS_PER_BYTE * size;
-    reader_of(description)->graph = UINT32_MAX;
+    describe_start(description, file, size);
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
         if (size >= 8 && size <= INT32_MAX &&
             fb_is_mark((const uint8_t *)file + 4, formats[i].mark)) {

@@ -17,6 +17,9 @@ struct suite_table {
 
 static const struct fb_field case_fields[] = {FB_WORDS(0), FB_WORDS(1), FB_END};
 
+/** A case that is not named twice has a table and a place in a vector. */
+#define CASE_BYTES_LEAST 8u
+
 /** Kinds of values. */
 enum bundle_value { BUNDLE_TENSOR = 1, BUNDLE_INT, BUNDLE_BOOL, BUNDLE_DOUBLE };
 
@@ -150,8 +153,8 @@ int ethosu_describe_case_value(struct ethosu_description *description, bool is_o
     return ETHOSU_MODEL_OK;
 }
 
-int describe_open_bundle(struct ethosu_description *description, const void *file, uint32_t size,
-                         struct ethosu_model_error *error)
+static int read_suites(struct ethosu_description *description, const void *file, uint32_t size,
+                       struct ethosu_model_error *error)
 {
     struct reader *reader = reader_of(description);
     struct flatbuffer *fb = &reader->bundle;
@@ -169,6 +172,26 @@ int describe_open_bundle(struct ethosu_description *description, const void *fil
     if (fb->bad) {
         return describe_damage(fb, error);
     }
+    if (description->cases > size / CASE_BYTES_LEAST) {
+        return error_set(error, ETHOSU_MODEL_BAD_FILE,
+                         "it names %u cases, more than its %u bytes have room for",
+                         (unsigned)description->cases, (unsigned)size);
+    }
+    return ETHOSU_MODEL_OK;
+}
+
+int ethosu_describe_cases(const void *file, size_t size, struct ethosu_description *description,
+                          struct ethosu_model_error *error)
+{
+    describe_start(description, file, size);
+    return read_suites(description, file, (uint32_t)size, error);
+}
+
+int describe_open_bundle(struct ethosu_description *description, const void *file, uint32_t size,
+                         struct ethosu_model_error *error)
+{
+    struct reader *reader = reader_of(description);
+    TRY(read_suites(description, file, size, error));
     TRY(describe_open_program(description, file, size, error));
     description->program =
         (struct ethosu_describe_bytes){reader->program.file, reader->program.file_size};

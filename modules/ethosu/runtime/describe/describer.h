@@ -42,6 +42,9 @@ static inline struct reader *reader_of(struct ethosu_description *description)
     return (struct reader *)(void *)description->reader;
 }
 
+/** Nothing is known yet of a file. */
+void describe_start(struct ethosu_description *description, const void *file, size_t size);
+
 /** Count reads before they are done; refuses a file that causes too many. */
 int describe_take(struct ethosu_description *description, uint64_t reads,
                   struct ethosu_model_error *error);

@@ -16,7 +16,7 @@
  * read is bounded, and so is the work that a file can cause in total. Each function returns
  * ETHOSU_MODEL_OK or a negative enum ethosu_model_status, and `error` (may be NULL) says why.
  *
- * For host programs: a firmware does not contain it.
+ * For host programs; a firmware contains ethosu_describe_cases() and what reads cases.
  */
 #ifndef ETHOSU_DESCRIBE_H
 #define ETHOSU_DESCRIBE_H
@@ -156,6 +156,14 @@ int ethosu_describe_npu_call(struct ethosu_description *description, uint32_t in
 int ethosu_describe_payload(const void *payload, uint32_t size,
                             struct ethosu_describe_npu_call *call,
                             struct ethosu_model_error *error);
+
+/**
+ * Open a bundle for its cases alone: what follows here may be called then, and nothing else.
+ *
+ * @param size  bytes, 8 to 2^31 - 1
+ */
+int ethosu_describe_cases(const void *file, size_t size, struct ethosu_description *description,
+                          struct ethosu_model_error *error);
 
 /** A test case of a bundle. */
 struct ethosu_describe_case {

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: MIT
+/**
+ * Reads TFLite metadata; see tflite_metadata.h. Source of the layout: metadata_schema.fbs of
+ * tensorflow/tflite-support, identifier "M001". The associated files are a ZIP archive at the end
+ * of the model's file, not compressed.
+ */
+#include "tflite_metadata.h"
+
+#include "checked.h"
+#include "error.h"
+#include "flatbuffer.h"
+#include "metadata.h"
+#include "model.h"
+
+/** Bytes that may be read for each byte of the metadata and its files: they may name a part often.
+ */
+#define READS 8u
+
+/** Sizes of ZIP records without their texts, and how far behind the last one the file may go on. */
+#define ZIP_END_SIZE 22u
+#define ZIP_ENTRY_SIZE 46u
+#define ZIP_LOCAL_SIZE 30u
+#define ZIP_PADDING_MOST 1024u
+
+enum { FILE_AXIS_LABELS = 2, FILE_VALUE_LABELS = 3, FILE_CALIBRATION = 4 };
+enum { UNIT_NORMALIZATION = 1, UNIT_CALIBRATION = 2, UNIT_THRESHOLD = 3 };
+enum { TRANSFORMATIONS = 3 };
+
+struct span {
+    const uint8_t *data; /**< NULL: absent */
+    uint32_t size;
+};
+
+/** The archive's directory. */
+struct archive {
+    uint32_t start; /**< byte offset in the file */
+    uint32_t count; /**< entries */
+    uint32_t shift; /**< added to positions, modulo 2^32: they may count from the archive's start */
+};
+
+struct reading {
+    struct flatbuffer fb;
+    struct span file; /**< the model's */
+    struct archive archive;
+    uint64_t left; /**< bytes that may still be read */
+    uint8_t subject;
+    tflite_fact_receiver *receive;
+    void *context;
+    struct ethosu_model_error *error;
+};
+
+static int refuse(struct reading *reading, const char *why)
+{
+    return error_set(reading->error, ETHOSU_MODEL_BAD_FILE, "%s", why);
+}
+
+static int spend(struct reading *reading, uint64_t size)
+{
+    if (reading->fb.bad) {
+        return error_set(reading->error, ETHOSU_MODEL_BAD_FILE, "it is cut or malformed at byte %u",
+                         (unsigned)reading->fb.bad_at);
+    }
+    if (size > reading->left) {
+        return refuse(reading, "it names its parts so often that reading it would take too long");
+    }
+    reading->left -= size;
+    return ETHOSU_MODEL_OK;
+}
+
+static void say(const struct reading *reading, uint8_t kind, struct span bytes)
+{
+    const struct tflite_fact fact = {reading->subject, kind, bytes.data, bytes.size};
+    reading->receive(reading->context, &fact);
+}
+
+/** Report a vector of elements of `size` bytes each. */
+static int say_vector(struct reading *reading, uint8_t kind, struct fb_vector vector, uint32_t size)
+{
+    TRY(spend(reading, (uint64_t)vector.count * size));
+    struct span bytes = {reading->fb.data + vector.position, vector.count * size};
+    say(reading, kind, vector.position == 0 ? (struct span){NULL, 0} : bytes);
+    return ETHOSU_MODEL_OK;
+}
+
+/** The numbers of a ZIP record are little-endian, at any alignment. */
+static uint32_t zip_half(const uint8_t *at)
+{
+    return at[0] | (uint32_t)at[1] << 8;
+}
+
+/** Find the record at the archive's end; without one there are no files. */
+static void archive_find(struct reading *reading)
+{
+    const struct span *file = &reading->file;
+    struct archive *archive = &reading->archive;
+    uint32_t least = file->size > ZIP_END_SIZE + ZIP_PADDING_MOST
+                         ? file->size - ZIP_END_SIZE - ZIP_PADDING_MOST
+                         : 0;
+    for (uint32_t at = file->size; at-- > least;) {
+        const uint8_t *end = file->data + at;
+        if (file->size - at >= ZIP_END_SIZE && fb_is_mark(end, "PK\5\6")) {
+            archive->count = zip_half(end + 10);
+            archive->start = at - fb_word(end + 12);
+            archive->shift = archive->start - fb_word(end + 16);
+            return;
+        }
+    }
+}
+
+/** The next entry of the directory at `*position`, which moves on; NULL: it is damaged. */
+static const uint8_t *archive_next(const struct span *file, uint32_t *position)
+{
+    if (!checked_inside(*position, ZIP_ENTRY_SIZE, file->size)) {
+        return NULL;
+    }
+    const uint8_t *entry = file->data + *position;
+    uint32_t texts = zip_half(entry + 28) + zip_half(entry + 30) + zip_half(entry + 32);
+    bool whole = checked_inside(*position + ZIP_ENTRY_SIZE, texts, file->size);
+    *position += ZIP_ENTRY_SIZE + texts;
+    return whole && fb_is_mark(entry, "PK\1\2") ? entry : NULL;
+}
+
+/** Contents of an entry; no data: it lies outside the file. */
+static struct span archive_content(const struct reading *reading, const uint8_t *entry)
+{
+    const struct span *file = &reading->file;
+    uint32_t start = fb_word(entry + 42) + reading->archive.shift;
+    uint32_t size = fb_word(entry + 20);
+    if (!checked_inside(start, ZIP_LOCAL_SIZE, file->size)) {
+        return (struct span){NULL, 0};
+    }
+    const uint8_t *local = file->data + start;
+    start += ZIP_LOCAL_SIZE + zip_half(local + 26) + zip_half(local + 28);
+    bool inside = checked_inside(start, size, file->size);
+    return (struct span){inside ? file->data + start : NULL, size};
+}
+
+/** Check each entry, once; bytes of all files count for what may be read. */
+static int archive_check(struct reading *reading)
+{
+    uint32_t position = reading->archive.start;
+    uint32_t left = reading->file.size;
+    for (uint32_t i = 0; i < reading->archive.count; i++) {
+        const uint8_t *entry = archive_next(&reading->file, &position);
+        struct span content =
+            entry == NULL ? (struct span){NULL, 0} : archive_content(reading, entry);
+        if (content.data == NULL || content.size > left) {
+            return refuse(reading, "its directory is damaged");
+        }
+        left -= content.size;
+        reading->left += (uint64_t)READS * content.size;
+    }
+    return ETHOSU_MODEL_OK;
+}
+
+/** A file that is stored under a name without compression; the last one of several. */
+static int archive_get(struct reading *reading, struct fb_vector name, struct span *found)
+{
+    uint32_t position = reading->archive.start;
+    *found = (struct span){NULL, 0};
+    for (uint32_t i = 0; i < reading->archive.count; i++) {
+        const uint8_t *entry = archive_next(&reading->file, &position);
+        TRY(spend(reading, sizeof(uint32_t)));
+        if (zip_half(entry + 10) == 0 && zip_half(entry + 28) == name.count) {
+            TRY(spend(reading, name.count));
+            if (fb_same(entry + ZIP_ENTRY_SIZE, reading->fb.data + name.position, name.count)) {
+                *found = archive_content(reading, entry);
+            }
+        }
+    }
+    return ETHOSU_MODEL_OK;
+}
+
+/** What the associated files of a tensor contain. */
+struct tensor_files {
+    struct span axis_labels;
+    struct span value_labels;
+    struct span calibration;
+};
+
+static int get_files(struct reading *reading, const struct fb_vector *list,
+                     struct tensor_files *files)
+{
+    static const struct fb_field fields[] = {FB_BYTES(0), FB_BYTE(2), FB_END};
+    struct {
+        struct fb_vector name;
+        uint32_t type;
+    } table;
+    memset(files, 0, sizeof *files);
+    for (uint32_t i = 0; i < list->count; i++) {
+        TRY(spend(reading, 2 * sizeof(uint32_t)));
+        fb_read(&reading->fb, fb_element(&reading->fb, list, i), fields, &table);
+        struct span content;
+        TRY(archive_get(reading, table.name, &content));
+        if (table.type == FILE_AXIS_LABELS) {
+            files->axis_labels = content;
+        } else if (table.type == FILE_VALUE_LABELS) {
+            files->value_labels = content;
+        } else if (table.type == FILE_CALIBRATION) {
+            files->calibration = content;
+        }
+    }
+    return ETHOSU_MODEL_OK;
+}
+
+static int say_file(struct reading *reading, uint8_t kind, struct span content)
+{
+    TRY(spend(reading, content.size));
+    say(reading, kind, content);
+    return ETHOSU_MODEL_OK;
+}
+
+static int say_normalization(struct reading *reading, uint32_t position)
+{
+    static const struct fb_field fields[] = {FB_WORDS(0), FB_WORDS(1), FB_END};
+    struct {
+        struct fb_vector mean;
+        struct fb_vector std;
+    } table;
+    fb_read(&reading->fb, position, fields, &table);
+    TRY(say_vector(reading, TFLITE_FACT_MEAN, table.mean, sizeof(float)));
+    return say_vector(reading, TFLITE_FACT_STD, table.std, sizeof(float));
+}
+
+static int say_calibration(struct reading *reading, uint32_t position, struct span rows)
+{
+    static const struct fb_field fields[] = {FB_BYTE(0), FB_WORD(1), FB_END};
+    struct {
+        uint32_t transformation;
+        uint32_t default_score;
+    } table;
+    fb_read(&reading->fb, position, fields, &table);
+    if (table.transformation >= TRANSFORMATIONS) {
+        return error_set(reading->error, ETHOSU_MODEL_BAD_FILE,
+                         "its score calibration has transformation %u, 0 to 2 expected",
+                         (unsigned)table.transformation);
+    }
+    uint8_t transformation = (uint8_t)table.transformation;
+    say(reading, TFLITE_FACT_TRANSFORMATION, (struct span){&transformation, 1});
+    say(reading, TFLITE_FACT_DEFAULT_SCORE,
+        (struct span){(const uint8_t *)&table.default_score, sizeof(float)});
+    return say_file(reading, TFLITE_FACT_CALIBRATION, rows);
+}
+
+static int say_unit(struct reading *reading, struct fb_union unit, struct span calibration)
+{
+    static const struct fb_field fields[] = {FB_WORD(0), FB_END};
+    uint32_t number;
+    TRY(spend(reading, 4 * sizeof(uint32_t)));
+    switch (unit.type) {
+    case UNIT_NORMALIZATION:
+        return say_normalization(reading, unit.table);
+    case UNIT_CALIBRATION:
+        return say_calibration(reading, unit.table, calibration);
+    case UNIT_THRESHOLD:
+        fb_read(&reading->fb, unit.table, fields, &number);
+        say(reading, TFLITE_FACT_THRESHOLD, (struct span){(const uint8_t *)&number, sizeof(float)});
+        return ETHOSU_MODEL_OK;
+    default:
+        return ETHOSU_MODEL_OK;
+    }
+}
+
+/** Facts of an input or output. */
+static int say_tensor(struct reading *reading, uint32_t position)
+{
+    static const struct fb_field fields[] = {
+        FB_BYTES(0), FB_BYTES(1), FB_WORDS(4), FB_WORDS(6), FB_END,
+    };
+    struct {
+        struct fb_vector name;
+        struct fb_vector description;
+        struct fb_vector units;
+        struct fb_vector files;
+    } table;
+    struct tensor_files files;
+    fb_read(&reading->fb, position, fields, &table);
+    TRY(spend(reading, 2 * sizeof(uint32_t)));
+    TRY(say_vector(reading, TFLITE_FACT_NAME, table.name, 1));
+    TRY(say_vector(reading, TFLITE_FACT_DESCRIPTION, table.description, 1));
+    TRY(get_files(reading, &table.files, &files));
+    struct span labels = files.axis_labels.data ? files.axis_labels : files.value_labels;
+    if (labels.data != NULL) {
+        TRY(say_file(reading, TFLITE_FACT_LABELS, labels));
+    }
+    for (uint32_t i = 0; i < table.units.count; i++) {
+        TRY(say_unit(reading, fb_union_at(&reading->fb, &table.units, i), files.calibration));
+    }
+    return ETHOSU_MODEL_OK;
+}
+
+/** Facts of the inputs or the outputs: of all that the model has, or of none. */
+static int say_tensors(struct reading *reading, uint8_t subject, const char *what,
+                       const struct fb_vector *list, uint32_t expected)
+{
+    if (list->count != 0 && list->count != expected) {
+        return error_set(reading->error, ETHOSU_MODEL_BAD_FILE,
+                         "it describes %u %s, the model has %u", (unsigned)list->count, what,
+                         (unsigned)expected);
+    }
+    reading->subject = subject;
+    for (uint32_t i = 0; i < list->count; i++) {
+        TRY(say_tensor(reading, fb_element(&reading->fb, list, i)));
+    }
+    return ETHOSU_MODEL_OK;
+}
+
+static int read_root(struct reading *reading, const struct ethosu_model *model)
+{
+    static const struct fb_field root_fields[] = {FB_BYTES(0), FB_BYTES(1), FB_WORDS(3), FB_END};
+    static const struct fb_field graph_fields[] = {FB_WORDS(2), FB_WORDS(3), FB_END};
+    struct flatbuffer *fb = &reading->fb;
+    struct {
+        struct fb_vector name;
+        struct fb_vector description;
+        struct fb_vector graphs;
+    } root;
+    struct {
+        struct fb_vector inputs;
+        struct fb_vector outputs;
+    } graph = {{0, 0}, {0, 0}};
+    fb_read(fb, fb_follow(fb, 0), root_fields, &root);
+    TRY(say_vector(reading, TFLITE_FACT_NAME, root.name, 1));
+    TRY(say_vector(reading, TFLITE_FACT_DESCRIPTION, root.description, 1));
+    if (root.graphs.count != 0) {
+        fb_read(fb, fb_element(fb, &root.graphs, 0), graph_fields, &graph);
+        TRY(spend(reading, 2 * sizeof(uint32_t)));
+    }
+    TRY(say_tensors(reading, TFLITE_FACT_INPUT, "inputs", &graph.inputs, model->inputs));
+    TRY(say_tensors(reading, TFLITE_FACT_OUTPUT, "outputs", &graph.outputs, model->outputs));
+    return spend(reading, 0);
+}
+
+int tflite_metadata_read(const struct ethosu_model *model, tflite_fact_receiver *receive,
+                         void *context, struct ethosu_model_error *error)
+{
+    struct reading reading = {
+        .file = {model->file, model->file_size},
+        .receive = receive,
+        .context = context,
+        .error = error,
+    };
+    struct flatbuffer *fb = &reading.fb;
+    fb->data = ethosu_model_get_metadata(model, "TFLITE_METADATA", &fb->size);
+    if (fb->data == NULL) {
+        return ETHOSU_MODEL_OK;
+    }
+    if (fb->size < 2 * sizeof(uint32_t) || !fb_is_mark(fb->data + 4, "M001")) {
+        return refuse(&reading, "its identifier is not M001");
+    }
+    reading.left = (uint64_t)READS * fb->size;
+    archive_find(&reading);
+    TRY(archive_check(&reading));
+    return read_root(&reading, model);
+}
