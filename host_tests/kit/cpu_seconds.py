@@ -12,7 +12,6 @@ import resource
 import time
 from collections import defaultdict
 from collections.abc import Generator, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -23,20 +22,31 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 _TIMES = slice(11, 15)
 
 
+def _read(path: str) -> str:
+    """A file of /proc; empty if its process or thread has ended."""
+    try:
+        with open(path) as file:  # noqa: PTH123  (a test may have replaced methods of Path)
+            return file.read()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
 def _children(pid: int) -> Iterator[int]:
-    for path in Path(f"/proc/{pid}/task").glob("*/children"):
-        yield from map(int, path.read_text().split())
+    try:
+        tasks = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208  (the same)
+    except (FileNotFoundError, ProcessLookupError):
+        return
+    for task in tasks:
+        yield from map(int, _read(f"/proc/{pid}/task/{task}/children").split())
 
 
 def _running(pid: int) -> float:
     """Seconds of the processes below a process, and of those that they have waited for."""
     total = 0.0
     for child in _children(pid):
-        try:
-            fields = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
-            total += sum(map(int, fields[_TIMES])) / _TICKS + _running(child)
-        except (FileNotFoundError, ProcessLookupError):
-            continue  # it has ended; its parent's times hold its seconds soon
+        # Nothing is left of one that has ended; its parent's times hold its seconds soon.
+        fields = _read(f"/proc/{child}/stat").rpartition(")")[2].split()
+        total += sum(map(int, fields[_TIMES])) / _TICKS + _running(child)
     return total
 
 

@@ -3,6 +3,8 @@
 
 import subprocess
 import sys
+import threading
+import time
 from types import SimpleNamespace
 
 from host_tests.kit import cpu_seconds, sharing, vela_once
@@ -24,6 +26,26 @@ def test_cpu_seconds_count_a_living_child_and_one_that_has_ended():
         assert cpu_seconds.used() - before > 0.25
         child.stdin.write(b"\n")
     assert cpu_seconds.used() - before > 0.25
+
+
+def test_threads_that_end_meanwhile_are_no_error():
+    """An exception here would end the worker of pytest-xdist, and with it the whole run."""
+    ended = threading.Event()
+
+    def start_threads():
+        while not ended.is_set():
+            threads = [threading.Thread(target=time.sleep, args=(1e-5,)) for _ in range(20)]
+            for thread in threads:
+                thread.start()
+
+    starter = threading.Thread(target=start_threads)
+    starter.start()
+    try:
+        for _ in range(300):
+            cpu_seconds.used()
+    finally:
+        ended.set()
+        starter.join()
 
 
 def test_a_test_of_many_seconds_needs_the_mark():
