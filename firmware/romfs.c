@@ -160,8 +160,8 @@ static bool find_record(struct record *found)
            found->size <= partition.len - found->from && found->from % nvm_unit(&board_nvm) == 0;
 }
 
-/** Replay the record, if any; idempotent. */
-static bool obey_record(void)
+/** Do what the record says, if there is one; to do so twice does no harm. */
+static bool replay_journal(void)
 {
     struct record found;
     if (!find_record(&found)) {
@@ -213,7 +213,7 @@ void romfs_start(void)
     partition.len = (size_t)(_romfs_end - _romfs_start) - nvm_unit(&board_nvm);
     deploy.size = 0;
     if (!find_emulated()) {
-        (void)obey_record(); // the record of a failed move stays for the next start
+        (void)replay_journal(); // the record of a move that fails stays, for the next start
     }
 }
 
@@ -373,7 +373,7 @@ static mp_obj_t complete(void)
     put(0, deploy.head);
     if (deploy.target != 0) {
         write_record(deploy.target, deploy.size);
-        expect_written(obey_record());
+        expect_written(replay_journal());
     } else {
         expect_written(nvm_clear(&board_nvm, record_place()));
     }

@@ -4,7 +4,10 @@
 A corpus is a folder: `streams` (command streams, regions and constants, as c/corpus.h reads them),
 `models/` (the compiled files), `kernels/` (a few of one operator, for each kernel), `payloads/`
 (what the driver gets of the models), `sources/` (models before Vela, with labels behind them),
-`tables/` (Vela's debug databases), `about.json` (how many of each NPU and memory mode).
+`tables/` (Vela's debug databases), `inputs/` and `weights/` (what the targets of tools/npu_sim/fuzz
+take), `about.json` (how many of each NPU and memory mode).
+
+python -m host_tests.campaigns.corpus prints where the long one is.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import struct
 import tempfile
 import zipfile
 from collections import Counter
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -27,7 +31,7 @@ from ethosu_tools.tflite import model_metadata
 from ethosu_tools.vela import TARGETS, compile_model, run_vela, vela_options
 
 from host_tests.generator import case as cases
-from host_tests.generator import isolated, vela
+from host_tests.generator import coverage, isolated, vela
 from host_tests.generator.builder import UnsuitableError
 from host_tests.generator.families import FAMILIES
 from host_tests.kit import sharing
@@ -45,10 +49,14 @@ from host_tests.modules.ethosu.runtime.kernels.maker import GENERATORS, make
 from host_tests.tools.npu_sim import hardware
 
 REGIONS = 8
-# C sources that decide what is in it: commands and kernels.
-_TABLES = ("tools/npu_sim/commands.def", "tools/npu_sim/products.def")
-_TABLES += ("modules/ethosu/runtime/kernels/kernels.def",)
-GRAPHS_SHORT, GRAPHS_LONG = 90, 600
+# C sources that decide what is in it: NPUs and kernels.
+_TABLES = ("tools/npu_sim/products.def", "modules/ethosu/runtime/kernels/kernels.def")
+# The short one has more graphs of either family than there are operators: each comes first in one.
+GRAPHS_SHORT, GRAPHS_LONG = 180, 600
+# The memory of fuzz_stream.c, what its regions are apart, and streams that leave room for more.
+_MEMORY = 1 << 13
+_REGION = _MEMORY // 16
+_LONGEST = 3000
 
 
 def corpus(graphs: int) -> Path:
@@ -66,7 +74,7 @@ def corpus(graphs: int) -> Path:
 
 
 def _make(folder: Path, graphs: int) -> None:
-    for kind in ("models", "kernels", "payloads", "sources", "tables"):
+    for kind in ("models", "kernels", "payloads", "sources", "tables", "inputs", "weights"):
         (folder / kind).mkdir(parents=True)
     families = list(FAMILIES.values())
     streams: list[bytes] = []
@@ -79,8 +87,9 @@ def _make(folder: Path, graphs: int) -> None:
             continue
         calls = npu_calls(model)
         streams += [_stream(case.npu, call) for call in calls]
+        pieces = [piece for call in calls for piece in _fuzz_inputs(case.npu, call)]
         if calls:
-            for kind, data in (("models", model), ("payloads", calls[0].payload)):
+            for kind, data in (("models", model), ("payloads", calls[0].payload), *pieces):
                 (folder / kind / hashlib.sha256(data).hexdigest()[:16]).write_bytes(data)
             about["npus"][case.npu] += len(calls)
             about["memory modes"][case.options[case.options.index("--memory-mode") + 1]] += 1
@@ -132,9 +141,7 @@ def _add_source(folder: Path, name: str, model: bytes) -> None:
 
 def _config(npu: str) -> bytes:
     """struct corpus_config."""
-    commands = [code | mask << 16 for code, (_, mask) in hardware.commands(npu).items()]
-    words = struct.pack(f"<2I{len(commands)}I", _config_word(npu), len(commands), *commands)
-    return npu.encode().ljust(20, b"\0") + words
+    return npu.encode().ljust(20, b"\0") + struct.pack("<I", _config_word(npu))
 
 
 @cache
@@ -153,5 +160,26 @@ def _stream(npu: str, call: Call) -> bytes:
     return head + stream + _padded(call.constants)
 
 
+def _fuzz_inputs(npu: str, call: Call) -> Iterator[tuple[str, bytes]]:
+    """A stream over its constants, and the weight streams in these."""
+    stream, constants = read_stream(call.payload)[1], call.constants
+    if len(stream) <= _LONGEST:
+        memory = constants[:_REGION].ljust(_REGION, b"\0") + constants[_REGION:_MEMORY]
+        header = struct.pack("<BH", hardware.configs().index(npu), len(stream))
+        yield "inputs", header + stream + memory[:_MEMORY]
+    base = region = 0
+    for name, param, payload in coverage.commands(stream):
+        if name == "WEIGHT_REGION":
+            region = param
+        elif name == "WEIGHT_BASE":
+            base = payload
+        elif name == "WEIGHT_LENGTH" and region == 0 and 0 < payload <= 4096:
+            yield "weights", constants[base : base + payload]
+
+
 def _padded(data: bytes) -> bytes:
     return data + bytes(-len(data) % 4)
+
+
+if __name__ == "__main__":
+    print(corpus(GRAPHS_LONG))

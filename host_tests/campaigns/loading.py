@@ -30,8 +30,8 @@ _WRAPPED_NPU += [f"ethosu_ext_{name}" for name in ("prepare", "start", "wait_pro
 _FLAGS = [*cbuild.STRICT, "-O2", "-fsanitize=fuzzer,address,undefined"]
 _FLAGS += ["-fno-sanitize-recover=all", f"-I{_RUNTIME}", f"-I{_TESTS}", *cbuild.INCLUDES]
 _BOARD = _TESTS / "board_none.c"
-_PAYLOAD = [f"-I{FUZZ}", f"-I{FUZZ.parent}", C / "change_payload.c", FUZZ / "mutate_stream.c"]
-_LOAD = [C / name for name in ("load.c", "steps.c", "change_table.c")]
+_PAYLOAD = [f"-I{FUZZ}", f"-I{FUZZ.parent}", C / "mutate_payload.c", FUZZ / "mutate_stream.c"]
+_LOAD = [C / name for name in ("load.c", "steps.c", "mutate_file.c")]
 _LOAD += [_TESTS / "exercise.c", *_PAYLOAD]
 # Of the driver, what reads a payload and verifies its stream.
 _PAYLOADS = re.compile(r"device_u|ethosu_(payload|verify|fault|sentences|text|products)")
@@ -57,12 +57,12 @@ def _simulator() -> list[Path]:
     return objects
 
 
-def _load(mutator: str, *options: str) -> Callable[[int], list[object]]:
+def _load(*options: str) -> Callable[[int], list[object]]:
     """What the program of c/load.c is made from."""
 
     def parts(bits: int) -> list[object]:
         wrapped = [f"-Wl,--wrap={name}" for name in (*_WRAPPED, *_WRAPPED_NPU)]
-        sources = [*options, *_LOAD, C / mutator]
+        sources = [*options, *_LOAD]
         if bits == 64:
             return [*wrapped, *sources, C / "load_npu.c", *_objects(64), *_simulator()]
         objects = [path for path in _objects(32) if path.parent.name != "sim_host"]
@@ -78,10 +78,10 @@ def _payloads(bits: int) -> list[object]:
 
 
 _TARGETS = {
-    "models": _load("change_model.c"),
-    "kernels": _load("change_model.c"),
-    "programs": _load("change_program.c", "-DRUN_EVERY=8"),
-    "delegates": _load("change_program.c", "-DRUN_EVERY=8", "-DDELEGATES=1"),
+    "models": _load(),
+    "kernels": _load(),
+    "programs": _load("-DRUN_EVERY=8"),
+    "delegates": _load("-DRUN_EVERY=8", "-DDELEGATES=1"),
     "payloads": _payloads,
 }
 

@@ -22,7 +22,7 @@ from .common import FUZZ, C, Counts, FoundError, bits32, repeat
 _DRIVER = cbuild.REPO / "modules/ethosu/driver"
 _VERIFIER = ("device_u*", *(f"ethosu_{part}" for part in ("fault", "products", "verify*")))
 _SOURCES = [
-    *(C / name for name in ("verdict.c", "change.c", "corpus.c")),
+    *(C / name for name in ("changed.c", "corpus.c")),
     FUZZ / "mutate_stream.c",
 ]
 _FLAGS = [*cbuild.STRICT, "-Wshadow", *cbuild.INCLUDES, f"-I{C}", f"-I{FUZZ}"]
@@ -31,7 +31,7 @@ _FLAGS = [*cbuild.STRICT, "-Wshadow", *cbuild.INCLUDES, f"-I{C}", f"-I{FUZZ}"]
 def _runner() -> Path:
     """The program of c/streams.c, with ASan and UBSan, for 64 bits."""
     board = cbuild.C / "standalone_board.c"
-    sources = [C / "streams.c", C / "bench.c", *_SOURCES, board]
+    sources = [C / "streams.c", *_SOURCES, board]
     archives = cbuild.archives("address", cbuild.DRIVER, cbuild.SIM)
     libraries = ["-Wl,--start-group", *archives, "-Wl,--end-group", "-lm"]
     flags = [*_FLAGS, *cbuild.SANITIZE["address"]]

@@ -29,7 +29,7 @@ CACHE = BUILD / "cache"
 # A file of the cache that no run has used for so long is removed.
 KEPT_S = 3 * 24 * 3600
 
-_SOURCES = ("modules", "tools", "host_tests", "boards")
+_SOURCES = ("modules", "tools", "host_tests", "boards", "firmware")
 _C_SUFFIXES = frozenset({".c", ".def", ".h", ".inc", ".mk"})
 _TOOL_SUFFIXES = frozenset({".ini", ".py"})
 
@@ -99,10 +99,8 @@ def program(name: str, command: Iterable[object], *, folder: Path | None = None)
     def build(output: Path) -> None:
         sources = [word for word in words if word.endswith(".c")]
         flags = [word for word in words[:-1] if word not in sources and not _is_for_linker(word)]
-        with ThreadPoolExecutor(os.cpu_count()) as threads:
-            made = threads.map(lambda source: _object(flags, source, folder), sources)
-            objects = dict(zip(sources, made, strict=True))
-        _run([*(objects.get(word, word) for word in words), output], folder)
+        made = dict(zip(sources, objects(flags, sources, folder=folder), strict=True))
+        _run([*(made.get(word, word) for word in words), output], folder)
 
     return cached(name, ("program", c_sources(), *words, *linked), build)
 
@@ -111,12 +109,32 @@ def _is_for_linker(word: str) -> bool:
     return word.startswith(("-T", "-Wl,", "-l", "-shared")) or word.endswith((".a", ".ld", ".o"))
 
 
+def objects(
+    flags: Iterable[object], sources: Iterable[object], *, folder: Path | None = None
+) -> list[Path]:
+    """Compile sources, each once for all programs that get the same text to compile."""
+    words = [str(flag) for flag in flags]
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        return list(threads.map(lambda source: _object(words, str(source), folder), sources))
+
+
 def _object(flags: list[str], source: str, folder: Path | None) -> Path:
-    """Compile one source, once for all programs that take it with the same flags."""
     text = _run([*flags, "-E", source], folder)
     command = [*flags, "-c", source, "-o"]
+    # What macros and folders of headers do to a source is seen in its preprocessed text.
+    others = [word for word in command if not word.startswith(("-D", "-I"))]
     name = f"{Path(source).stem}.o"
-    return cached(name, ("object", *command, text), lambda output: _run([*command, output], folder))
+    return cached(name, ("object", *others, text), lambda output: _run([*command, output], folder))
+
+
+def folder_with(name: str, text: str) -> Path:
+    """Return a folder that holds one file of this text, such as a header for `program`."""
+
+    def write(folder: Path) -> None:
+        folder.mkdir()
+        (folder / name).write_text(text)
+
+    return cached(name, ("file", text), write)
 
 
 def _run(words: Sequence[object], folder: Path | None) -> str:

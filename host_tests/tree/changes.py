@@ -66,6 +66,11 @@ def methods() -> list[str]:
     return sorted({*_found(rows, MODULE / "binding/model_object.c")} - common)
 
 
+def kinds() -> list[str]:
+    """Kinds of model files."""
+    return _found(r"\{ETHOSU_FILE_(\w+), \"\w", MODULE / "runtime/file_kind.c")
+
+
 def errors() -> list[str]:
     """Reasons for which the driver fails."""
     return _found(r"^ETHOSU_EXT_ERROR\(\d+, (\w+),", MODULE / "driver/include/ethosu_errors.def")
@@ -109,6 +114,7 @@ CHANGES = (
         r"commands\.{0}\b|commands import .*\b{0}\b".format,
         "tools/ethosu_tools/**/{}.py",
     ),
+    Change("a kind of model file", kinds, r"ETHOSU_FILE_{0}\b|^{0} = Kind\(".format),
     Change("a method of `Model`", methods, r"MP_QSTR_{0}\b|^    (async )?def {0}\(".format),
     Change(
         "a reason for a driver's error", errors,

@@ -80,7 +80,7 @@ ETHOSU_FAST := driver/ethosu_driver.c driver/ethosu_verify.c driver/ethosu_verif
 	driver/ethosu_hooks_sync.c driver/ethosu_memory.c driver/ethosu_streams.c \
 	runtime/run.c runtime/flatbuffer.c runtime/tflite.c runtime/kernels/% \
 	runtime/executorch/ends.c runtime/executorch/real_pool.c \
-	audio/% image/image_row.c image/image_write.c binding/model_run.c binding/numbers.c binding/semaphore.c
+	audio/% image/image_row.c image/image_write.c binding/exchange.c binding/model_run.c binding/numbers.c binding/semaphore.c
 
 # $(call ETHOSU_OBJ,SOURCES). Flags of a target come behind those of the port, and win.
 ETHOSU_OBJ = $(patsubst %.c,$(BUILD)/$(patsubst $(USER_C_MODULES)/%,%,$(ETHOSU_DIR))/%.o,$(1))

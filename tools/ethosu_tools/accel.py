@@ -40,7 +40,7 @@ class AccelModel(NativeModel):
     ) -> None:
         """Load a compiled model on a device, "accel": the first one that is an Ethos-U.
 
-        `data`: a .ptd that a program names. BoardError: no NPU; InputError: not for this NPU.
+        `data`: the data file of a program. BoardError: no NPU; InputError: not for this NPU.
         """
         driver = library.load_accel()
         self._calls = _calls_of(driver)

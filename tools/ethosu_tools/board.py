@@ -462,6 +462,7 @@ class QemuBoard(Board):
         except BaseException:
             machine.close()
             raise
+        machine.rest()
 
     def begin_log(self) -> None:
         """Clear the log of the board's output, fault reports and QEMU's messages."""
@@ -481,8 +482,36 @@ class QemuBoard(Board):
 
     def close(self) -> None:
         """Close the port and end the emulator."""
+        self.machine.wake()
         super().close()
         self.machine.close()
+
+    @contextlib.contextmanager
+    def lent(self) -> Iterator[str]:
+        """Leave the port to another program for the time of the `with` statement."""
+        self.machine.wake()
+        with super().lent() as port:
+            yield port
+
+    @contextlib.contextmanager
+    def _translated(
+        self, what: str, seconds: float | None, *, stops: bool = False
+    ) -> Iterator[None]:
+        self.machine.wake()
+        with super()._translated(what, seconds, stops=stops):
+            yield
+
+    def _finish(
+        self, timeout: float, overall: float | None, on_output: OnOutput | None = None
+    ) -> str:
+        try:
+            return super()._finish(timeout, overall, on_output)
+        finally:
+            self.machine.rest()
+
+    def _soft_reset(self) -> None:
+        super()._soft_reset()
+        self.machine.rest()
 
     def _failure_details(self) -> str:
         return f"; QEMU {self.machine.state()}, its log ends: {self.machine.log_tail()}"

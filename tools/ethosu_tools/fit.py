@@ -11,10 +11,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from . import boards, models, romfs, tflite, vela
+from . import boards, romfs, tflite, vela
 from .board import Board
 from .boards import BoardFacts
 from .errors import BoardError, InputError
+from .model import ModelFile
+from .models import Model
 from .sim import Simulation
 
 # MicroPython's heap has 3 bits of bookkeeping for each block of 128 bits (py/gc.c: two for the kind
@@ -102,15 +104,14 @@ def ask(board: Board) -> Room | None:
     return None if npus is None else Room(f"the board at {board.port}", tuple(npus), free, rom)
 
 
-def need_of(model: Path | bytes, data: bytes | None = None) -> Need:
+def need_of(model: Model, data: bytes | None = None) -> Need:
     """Needs of a compiled model; raises InputError if it is not compiled or cannot be loaded."""
-    description = models.describe_compiled(model, named=data)
-    with Simulation(model, data=data) as simulation:
+    file = ModelFile.of(model, data)
+    npu = file.compiled.npu
+    with Simulation(file) as simulation:
         info = simulation.info()
-    content = models.read(model)
-    files = {f"model{models.suffix(content)}": content}
-    image = romfs.build(files if data is None else files | {"model.ptd": data})
-    return Need(description.npu, info["arena_size"] + info["object_size"], len(image))
+    image = romfs.build(file.named_files("model"))
+    return Need(npu, info["arena_size"] + info["object_size"], len(image))
 
 
 def on_board(need: Need, name: str) -> Fit | None:

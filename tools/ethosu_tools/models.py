@@ -7,7 +7,7 @@ Every failure to read one ends in one InputError.
 from pathlib import Path
 
 from . import boards
-from .model import Case, Description, ModelFile, is_model, name_of, reading
+from .model import Description, ModelFile
 
 __all__ = [
     "BOARD",
@@ -16,17 +16,10 @@ __all__ = [
     "Description",
     "ModelFile",
     "board_of",
-    "cases",
     "describe",
     "describe_compiled",
-    "find_data",
-    "is_model",
-    "is_program",
     "is_quantised",
-    "name_of",
     "read",
-    "reading",
-    "suffix",
 ]
 
 # Metadata that `ethosu compile` writes: the latency, the board, of what a quantised model was made.
@@ -43,25 +36,10 @@ def read(model: Model) -> bytes:
     return ModelFile.of(model).data
 
 
-def is_program(data: bytes) -> bool:
-    """Is it an ExecuTorch program, bundled with cases or not?"""
-    return is_model(data) and ModelFile(data).is_program
-
-
-def cases(model: Model) -> tuple[Case, ...]:
-    """The cases of a bundled program; other files have none."""
-    return ModelFile.of(model).cases
-
-
-def is_quantised(data: bytes) -> bool:
+def is_quantised(model: Model) -> bool:
     """Does a TensorFlow Lite model compute with quantised numbers, at least in a part of it?"""
-    tensors = (tensor for graph in ModelFile(data).graphs for tensor in graph.tensors)
+    tensors = (tensor for graph in ModelFile.of(model).graphs for tensor in graph.tensors)
     return any(each.dtype in _QUANTISED and not each.constant for each in tensors)
-
-
-def suffix(data: bytes) -> str:
-    """How the name of such a file ends."""
-    return ModelFile(data).suffix
 
 
 def board_of(model: Model) -> str | None:
@@ -71,11 +49,6 @@ def board_of(model: Model) -> str | None:
         return None
     name = bytes(file.entries.get(BOARD, b"")).decode(errors="replace")
     return name if name in boards.names() else None
-
-
-def find_data(model: Model, given: Path | None = None) -> bytes | None:
-    """The data file (.ptd) of a program: `given`, else NAME.ptd in its folder; None: none there."""
-    return ModelFile.of(model, given).named
 
 
 def describe(model: Model, *, named: bytes | None = None, method: str = "forward") -> Description:

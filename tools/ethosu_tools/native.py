@@ -38,7 +38,7 @@ class NativeModel(Closeable):
         verify: bool | None = None,
         data: bytes | None = None,
     ) -> None:
-        """Load a compiled model, a file or its contents; `data`: a .ptd that a program names.
+        """Load a compiled model, a file or its contents; `data`: the data file of a program.
 
         With `verify` False the NPU gets the command streams as they are, right or wrong, where it
         is simulated; None: as verification.py says.

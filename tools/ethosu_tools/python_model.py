@@ -49,7 +49,7 @@ class Model(Closeable):
         real: bool = False,
         verify: bool | None = None,
     ) -> None:
-        """Load a model from a path, or its bytes: what `ethosu compile` made, or a .pte.
+        """Load a model from a path, or its bytes: what `ethosu compile` made, or a program.
 
         `on`: "sim", the simulator; "accel", the first NPU of Linux; or "/dev/accel/accel1". Or a
         board: one that is open, which stays so, the port of one, or "qemu"; it has predict(),

@@ -261,6 +261,7 @@ class Machine(Closeable):
             plugin += timing_options(self.board, self.npu)
         plugin += plugin_options
         more = ["-icount", "shift=3,sleep=off"] if repeatable else []
+        self._repeatable = repeatable
         # It can still be read when QEMU has ended.
         self._log = tempfile.TemporaryFile("w+b", prefix="ethosu-qemu-")  # noqa: SIM115
         with contextlib.ExitStack() as made:  # what is open is closed if a later step fails
@@ -291,6 +292,16 @@ class Machine(Closeable):
         """Is QEMU still there?"""
         return self.process.poll() is None
 
+    def rest(self) -> None:
+        """Stop a repeatable board until `wake`: its clock keeps a processor busy while it waits."""
+        if self._repeatable and self.running():
+            self.process.send_signal(signal.SIGSTOP)
+
+    def wake(self) -> None:
+        """Let the board run again after `rest`."""
+        if self._repeatable and self.running():
+            self.process.send_signal(signal.SIGCONT)
+
     def _ends(self) -> bool:
         """Has QEMU ended, or is it about to? Its links break before the process is gone."""
         try:
@@ -301,12 +312,14 @@ class Machine(Closeable):
 
     def reset(self) -> None:
         """Press the board's reset button."""
+        self.wake()
         self._control.command("system_reset", self._deadline(CONTROL_TIMEOUT_S), event="RESET")
 
     def state(self) -> str:
         """What QEMU does, for messages; a processor that waits executes few instructions."""
         if not self.running():
             return f"ended ({self.process.returncode})"
+        self.wake()
         try:
             before = self._instructions()
             time.sleep(_POLL_S)

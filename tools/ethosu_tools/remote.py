@@ -27,7 +27,6 @@ BLOCK_STEPS = 32
 # So many models stay on a board; where its disk is small, fewer.
 KEPT_MODELS = 4
 ROM_NAME = "model"
-_DATA_NAME = f"{ROM_NAME}.ptd"
 _IDS = itertools.count()
 
 # What the board runs: one step on the bytes of all inputs and of all outputs, or several on memory.
@@ -160,12 +159,6 @@ class _BoardRunner(Closeable):
         return arrays.split(data, self.outputs)
 
 
-def _files(file: ModelFile) -> dict[str, bytes]:
-    """A ROM's files for a model: the model, and the data file that it names."""
-    files = {ROM_NAME + file.suffix: file.data}
-    return files if file.named is None else files | {_DATA_NAME: file.named}
-
-
 class EmulatedRunner(_BoardRunner):
     """A model on an emulated board: it and its tensors go straight into the board's memory."""
 
@@ -185,7 +178,7 @@ class EmulatedRunner(_BoardRunner):
         that of `Machine`'s.
         """
         super().__init__(model)
-        files = _files(self._file)
+        files = self._file.named_files(ROM_NAME)
         image = romfs.build(files)
         board = board or models.board_of(self._file)
         emulation = boards.chosen(board).qemu
@@ -264,8 +257,10 @@ class SerialRunner(_BoardRunner):
         self._is_ours = isinstance(where, str)
         self.board = Board(where) if isinstance(where, str) else where
         with self._closing_on_error():
-            path = self._send(self._file.data, self._file.suffix, progress)
-            self._load(path, None if named is None else self._send(named, ".ptd", progress))
+            kind = self._file.kind
+            path = self._send(self._file.data, kind.suffix, progress)
+            data = None if named is None else self._send(named, kind.data_suffix, progress)
+            self._load(path, data)
 
     def close(self) -> None:
         """Leave the board, and close it unless it was open before; the model's memory is freed."""
@@ -312,7 +307,7 @@ class WebRunner(SerialRunner):
         file = ModelFile.of(model)
         own = file.compiled.npu  # refuses a file that was never compiled
         npu = npu or own or vela.NPUS[0]
-        self._web = WebBoard([npu], rom=romfs.build(_files(file)))
+        self._web = WebBoard([npu], rom=romfs.build(file.named_files(ROM_NAME)))
         with self._closing_on_error():
             super().__init__(file, self._web.port)
 

@@ -58,7 +58,7 @@ def open_runner(
 
     A simulated NPU is the one that the model was compiled for, unless `npu` names another. `board`
     is the one to emulate, see boards.py; `coherence` is the mode of its CPU's data cache. `data` is
-    the data file (.ptd) of a program, if it is not NAME.ptd in the program's folder.
+    the data file of a program, if it is not the one in the program's folder.
     `progress` is told how much of a model has gone over a serial line.
     """
     file = ModelFile.of(model, data)

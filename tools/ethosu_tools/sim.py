@@ -35,7 +35,7 @@ class Simulation(NativeModel):
         coherence: str | None = None,
         data: bytes | None = None,
     ) -> None:
-        """Load a compiled model, a file or its contents; `data`: a .ptd that a program names.
+        """Load a compiled model, a file or its contents; `data`: the data file of a program.
 
         The NPU is the one that it was compiled for, unless `npu` names another. With `verify`
         False the simulator gets the command streams as they are, right or wrong; None: as

@@ -77,22 +77,43 @@ void sim_host_interrupt(unsigned index)
 
 /* ---- execution ---- */
 
+/** Execute up to so many operations, 0: all of them, or to an interrupt. */
+static enum npu_outcome execute_part(struct NPU_REG *npu, unsigned operations)
+{
+    enum npu_outcome outcome = npu_execute(npu->sim, operations);
+    if (outcome == NPU_OUTCOME_STEPPED) {
+        return outcome;
+    }
+    lock(npu);
+    npu_finish(npu->sim);
+    if (outcome != NPU_OUTCOME_IRQ) {
+        npu_faults_end(&npu->faults);
+        npu->working = false;
+        pthread_cond_broadcast(&npu->changed);
+    }
+    unlock(npu);
+    deliver(npu);
+    return outcome;
+}
+
 /** Execute to the end; NPU_OP_IRQ interrupts on the way. */
 static void execute(struct NPU_REG *npu)
 {
-    enum npu_outcome outcome;
-    do {
-        outcome = npu_execute(npu->sim, 0);
-        lock(npu);
-        npu_finish(npu->sim);
-        if (outcome != NPU_OUTCOME_IRQ) {
-            npu_faults_end(&npu->faults);
-            npu->working = false;
-            pthread_cond_broadcast(&npu->changed);
+    while (execute_part(npu, 0) == NPU_OUTCOME_IRQ) {
+    }
+}
+
+bool sim_host_step(void)
+{
+    bool any = false;
+    for (unsigned i = 0; i < SIM_HOST_NPU_COUNT; i++) {
+        struct NPU_REG *npu = &sim_host_npus[i];
+        if (npu->stepped && npu->working && !npu->faults.run.hang) {
+            (void)execute_part(npu, 1);
+            any = true;
         }
-        unlock(npu);
-        deliver(npu);
-    } while (outcome == NPU_OUTCOME_IRQ);
+    }
+    return any;
 }
 
 static void *work(void *argument)
@@ -121,7 +142,7 @@ static void begin(struct NPU_REG *npu)
     npu_faults_begin(&npu->faults);
     bool spurious = npu->faults.run.spurious;
     bool hang = npu->faults.run.hang;
-    bool threaded = npu->threaded;
+    bool waits = npu->threaded || npu->stepped;
     npu->working = true;
     npu->aborted = false;
     pthread_cond_broadcast(&npu->changed);
@@ -130,7 +151,7 @@ static void begin(struct NPU_REG *npu)
     if (spurious) {
         call_handler(npu);
     }
-    if (!threaded && !hang) {
+    if (!waits && !hang) {
         execute(npu);
     }
     if (spurious) {
@@ -318,18 +339,11 @@ void sim_host_destroy(unsigned index)
     memset(&npu->faults, 0, sizeof npu->faults);
 }
 
-/* ---- ethosu_board.h ---- */
-
-void ethosu_ext_board_irq_connect(size_t index, void (*handler)(void *argument), void *argument)
+void sim_host_connect(unsigned index, void (*handler)(void *argument), void *argument)
 {
     struct NPU_REG *npu = &sim_host_npus[index];
     lock(npu);
     npu->handler = handler;
     npu->argument = argument;
     unlock(npu);
-}
-
-void ethosu_ext_board_irq_disconnect(size_t index)
-{
-    ethosu_ext_board_irq_connect(index, NULL, NULL);
 }

@@ -22,6 +22,7 @@ struct NPU_REG {
     pthread_cond_t changed;
     pthread_t worker;
     bool threaded;
+    bool stepped; /**< sim_host_step() does the work; a program sets it before the first run */
     bool quit;
     bool working; /**< a command stream is being executed */
     bool aborted;
@@ -34,6 +35,12 @@ struct NPU_REG {
 };
 
 extern struct NPU_REG sim_host_npus[SIM_HOST_NPU_COUNT];
+
+/** Do one operation of each stepped NPU that is at work; false: all of them are idle. */
+bool sim_host_step(void);
+
+/** Call `handler` for the interrupt line of an NPU: again while it stays high. NULL: do not. */
+void sim_host_connect(unsigned index, void (*handler)(void *argument), void *argument);
 
 /** Host pointer to the bytes of an NPU's access; NULL: this process' bus refuses it. */
 uint8_t *sim_host_map(const struct npu_access *access);

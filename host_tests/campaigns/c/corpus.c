@@ -51,8 +51,6 @@ static void read_config(struct corpus_config *config)
 {
     memcpy(config->name, take(sizeof config->name), sizeof config->name);
     config->word = take_word();
-    config->count = take_word();
-    config->commands = take(4 * config->count);
 }
 
 static void read_stream(const struct corpus *corpus, struct corpus_stream *stream)

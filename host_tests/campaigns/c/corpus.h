@@ -8,12 +8,9 @@
 
 #define CORPUS_REGIONS 8u
 
-/** One NPU, and the commands that it has. */
 struct corpus_config {
     char name[20];
     uint32_t word; /**< its CONFIG register */
-    uint32_t count;
-    const uint32_t *commands; /**< code in bits 15:0, the meaningful bits of the parameter above */
 };
 
 /** One command stream of Vela. */

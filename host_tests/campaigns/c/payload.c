@@ -3,7 +3,7 @@
  * libFuzzer target: a payload from anywhere, parsed and its stream verified.
  * AddressSanitizer sees each byte read outside, UBSan each sum that overflows.
  */
-#include "change_payload.h"
+#include "mutate_payload.h"
 #include "ethosu_ext.h"
 #include "libfuzzer.h"
 #include "mutate_stream.h"
@@ -15,7 +15,7 @@
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
 {
     draw_from(seed);
-    return change_payload(data, size, max_size);
+    return mutate_payload(data, size, max_size);
 }
 
 static struct {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** verdicts CORPUS SEED FIRST COUNT: writes the verdict on each changed stream to standard output.
  */
-#include "verdict.h"
+#include "changed.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -20,8 +20,10 @@ def _buffer(size):
     data = bytearray(size + 64)
     return memoryview(data)[-uctypes.addressof(data) % 32:]
 _from, _to = _buffer({size}), _buffer({size})
-for _at in range(len(_from)):
-    _from[_at] = (_at * 7 + (_at >> 8)) & 255
+_row = bytes(at * 7 & 255 for at in range(256)) * 2
+for _at in range(0, len(_from), 256):
+    _shift = (_at >> 8) * 183 & 255
+    _from[_at:_at + 256] = _row[_shift:_shift + min(256, len(_from) - _at)]
 def _measure(size, target_offset, source_offset):
     source = _from[source_offset:source_offset + size]
     target = _to[target_offset:target_offset + size]
@@ -30,7 +32,7 @@ def _measure(size, target_offset, source_offset):
     for hook in (0, 1):
         costs = []
         for _ in range({repeats}):
-            for at in range(0, size, 61):
+            for at in range(0, size, 61 + size // 64):
                 target[at] = target[at] ^ 255
             costs.append(emulator.copy_cost(target, source, hook))
             equal = equal and source == target

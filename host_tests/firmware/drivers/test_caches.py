@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from host_tests.kit import sharing
+
 COPIES = 150
 FRAME = "dma_copy.c"
 
@@ -70,7 +72,7 @@ SHORT = {
 }
 
 
-def _build(repo: Path, driver: str, program: Path, changes: dict[str, tuple[str, str]]) -> Path:
+def _build(repo: Path, driver: str, changes: dict[str, tuple[str, str]]) -> Path:
     """Compile the test with a driver; in the files that `changes` names, a text is replaced."""
     here = repo / "host_tests/firmware/drivers/c"
     names = {"FRAME": FRAME, "DRIVER": f"dma_{driver}.c"}
@@ -80,23 +82,21 @@ def _build(repo: Path, driver: str, program: Path, changes: dict[str, tuple[str,
         if name in changes:
             text = sources[macro].read_text()
             assert text.count(changes[name][0]) == 1
-            sources[macro] = program.with_name(name)
-            sources[macro].write_text(text.replace(*changes[name]))
+            sources[macro] = sharing.folder_with(name, text.replace(*changes[name])) / name
     module = repo / "modules/ethosu"
     folders = (here, repo / "firmware/drivers", module / "driver", module / "driver/include")
     folders += (repo / "firmware", repo / "tools/npu_sim")
     cache = sorted((repo / "tools/npu_sim").glob("coherence*.c"))
-    subprocess.run(
+    return sharing.program(
+        "caches",
         ["gcc", "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Wno-unused-parameter"]
         + ["-Wno-unused-function", "-no-pie"]
         + ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
         + [f'-D{macro}="{path}"' for macro, path in sources.items()]
         + ([f"-DSHARED={DRIVERS[driver]}"] if DRIVERS[driver] else [])
         + [f"-I{folder}" for folder in folders]
-        + ["-o", program, here / "dma_caches.c", *cache, module / "driver/ethosu_memory.c"],
-        check=True,
+        + [here / "dma_caches.c", *cache, module / "driver/ethosu_memory.c", "-o"],
     )
-    return program
 
 
 def _run(program: Path, copies: int, seed: int) -> subprocess.CompletedProcess[str]:
@@ -104,8 +104,8 @@ def _run(program: Path, copies: int, seed: int) -> subprocess.CompletedProcess[s
 
 
 @pytest.fixture(scope="module", params=DRIVERS)
-def program(repo, tmp_path_factory, request):
-    return _build(repo, request.param, tmp_path_factory.mktemp("caches") / "caches", {})
+def program(repo, request):
+    return _build(repo, request.param, {})
 
 
 def _check(done: subprocess.CompletedProcess[str]) -> None:
@@ -125,9 +125,9 @@ def test_many_more_copies(program, seed):
 
 
 @pytest.mark.parametrize("driver", DRIVERS)
-def test_a_copy_of_several_transfers_is_right(repo, tmp_path, driver):
+def test_a_copy_of_several_transfers_is_right(repo, driver):
     changes = {f"dma_{driver}.c": SHORT[driver]}
-    _check(_run(_build(repo, driver, tmp_path / "caches", changes), COPIES, 1))
+    _check(_run(_build(repo, driver, changes), COPIES, 1))
 
 
 def _goes_wrong(program: Path) -> None:
@@ -137,11 +137,11 @@ def _goes_wrong(program: Path) -> None:
 
 @pytest.mark.parametrize("driver", DRIVERS)
 @pytest.mark.parametrize("name", UPKEEP)
-def test_without_it_a_copy_goes_wrong(repo, tmp_path, driver, name):
-    _goes_wrong(_build(repo, driver, tmp_path / "caches", {FRAME: UPKEEP[name]}))
+def test_without_it_a_copy_goes_wrong(repo, driver, name):
+    _goes_wrong(_build(repo, driver, {FRAME: UPKEEP[name]}))
 
 
 @pytest.mark.parametrize(("driver", "name"), UPKEEP_OF_DRIVERS)
-def test_without_it_the_controller_goes_wrong(repo, tmp_path, driver, name):
+def test_without_it_the_controller_goes_wrong(repo, driver, name):
     changes = {f"dma_{driver}.c": UPKEEP_OF_DRIVERS[driver, name]}
-    _goes_wrong(_build(repo, driver, tmp_path / "caches", changes))
+    _goes_wrong(_build(repo, driver, changes))

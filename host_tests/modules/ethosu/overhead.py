@@ -39,7 +39,7 @@ def measure(files, npu=None, firmware=None):
     firmware = firmware or paths.firmware(board.name)
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
         compiled = {path.stem: _compiled(path, npu, Path(work)) for path in files}
-        roms = {name: name + models.suffix(path.read_bytes()) for name, path in compiled.items()}
+        roms = {name: name + models.ModelFile(path).kind.suffix for name, path in compiled.items()}
         image = romfs.build({roms[name]: path.read_bytes() for name, path in compiled.items()})
         machine = Machine(npu, board=board.name, romfs=image, firmware=firmware, coherence=OFF)
         with QemuBoard(machine) as emulated:

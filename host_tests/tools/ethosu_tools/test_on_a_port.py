@@ -10,26 +10,36 @@ from ethosu_tools import qemu, remote
 from ethosu_tools.board import Board
 
 
-@pytest.fixture(scope="module")
-def port(request, board_npu):
+def port_of_a_board(request, npu, console):
     """Port of a board that nobody has open."""
     given = request.config.getoption("--ethosu-port")
     if given:
         yield given
         return
-    with qemu.Machine(board_npu, console="uart") as machine:
+    with qemu.Machine(npu, console=console) as machine:
         Board(machine.port).close()
         yield machine.port
 
 
+@pytest.fixture
+def uart(request, board_npu):
+    yield from port_of_a_board(request, board_npu, "uart")
+
+
+@pytest.fixture(scope="module")
+def port(request, board_npu):
+    """For what is the same at each port: a UART takes a processor's time for each byte."""
+    yield from port_of_a_board(request, board_npu, "fast")
+
+
 def test_run_equals_the_reference(
-    ethosu, small_models, compiled, inputs, tmp_path, port, board_npu
+    ethosu, small_models, compiled, inputs, tmp_path, uart, board_npu
 ):
     for model in small_models.values():
         code, out, err = ethosu(
             "run",
             compiled(model, board_npu),
-            *("--on", port, "--reference", model, "--json"),
+            *("--on", uart, "--reference", model, "--json"),
             *("--input", inputs(model, steps=3), "--output", tmp_path / "out.npz"),
         )
         assert (code, err) == (0, "")

@@ -64,12 +64,15 @@ def test_labels_are_kept(small_models, compiled, labels, tmp_path):
     source.write_bytes(model_metadata.write(small_models["small_cnn"].read_bytes(), told, 1, 1))
     code = (
         f"import {{ carry }} from '{PAGE}/tflite.mjs'; import fs from 'node:fs';"
-        "const [source, compiled] = process.argv.slice(1).map("
+        "const [source, entry, compiled] = process.argv.slice(1).map("
         "(name) => new Uint8Array(fs.readFileSync(name)));"
-        "fs.writeSync(1, carry(source, compiled));"
+        "const entries = new Map(entry.length ? [['TFLITE_METADATA', entry]] : []);"
+        "fs.writeSync(1, carry(source, entries, compiled));"
     )
     model = compiled(small_models["small_cnn"])
-    found = run(code, source, model)
+    entry = tmp_path / "entry"
+    entry.write_bytes(get(source.read_bytes(), model_metadata.ENTRY) or b"")
+    found = run(code, source, entry, model)
     expected = model_metadata.copy(source.read_bytes(), model.read_bytes())
     assert model_metadata.archive(found) == model_metadata.archive(expected)
     entry = model_metadata.ENTRY

@@ -41,7 +41,7 @@ static mp_obj_t describe_all(model_obj_t *self, bool outputs, describe_t *descri
             tuple->items[i] = tensor_new(MP_OBJ_FROM_PTR(self), buffers[i].tensor);
         } else {
             struct ethosu_model_tensor tensor;
-            tensor_get(self, buffers[i].tensor, &tensor);
+            values_get_tensor(self->model, buffers[i].tensor, &tensor);
             tuple->items[i] = describe(&tensor);
         }
     }
@@ -315,9 +315,10 @@ mp_obj_t model_describe(model_obj_t *self, qstr name)
         return load_constants(self);
     case MP_QSTR__facts:
         return load_facts(self);
-    case MP_QSTR__file:
-        return tensor_view(self, ethosu_model_file(self->model), self->file_size,
-                           ETHOSU_TYPE_UINT8);
+    case MP_QSTR__is_bundle:
+        return mp_obj_new_bool(
+            ethosu_file_kind_of(ethosu_model_file(self->model), self->file_size)->number ==
+            ETHOSU_FILE_BUNDLE);
     default:
         return MP_OBJ_NULL;
     }

@@ -287,27 +287,25 @@ static mp_obj_t new_model(const mp_obj_type_t *type, const struct options *optio
     return MP_OBJ_FROM_PTR(self);
 }
 
-/** The data file of a program that is given as a path: "x.ptd" next to "x.pte"; None without one.
- */
-static mp_obj_t find_data(mp_obj_t file)
+/** The data file next to a file that is given as a path; None without one. */
+static mp_obj_t find_data(mp_obj_t file, const struct source *source)
 {
-    static const char *const endings[] = {".pte", ".bpte"};
-    const char *path = mp_obj_is_str(file) ? mp_obj_str_get_str(file) : "";
-    size_t length = strlen(path);
-    for (size_t i = 0; i < MP_ARRAY_SIZE(endings); i++) {
-        size_t ending = strlen(endings[i]);
-        if (length <= ending || strcmp(path + length - ending, endings[i]) != 0) {
-            continue;
-        }
-        vstr_t name;
-        vstr_init(&name, length + 1);
-        vstr_add_strn(&name, path, length - ending);
-        vstr_add_str(&name, ".ptd");
-        if (mp_import_stat(vstr_null_terminated_str(&name)) == MP_IMPORT_STAT_FILE) {
-            return mp_obj_new_str_from_vstr(&name);
-        }
+    const char *suffix = ethosu_file_kind_of(source->data, source->size)->data_suffix;
+    if (suffix[0] == '\0' || !mp_obj_is_str(file)) {
+        return mp_const_none;
     }
-    return mp_const_none;
+    size_t length;
+    const char *path = mp_obj_str_get_data(file, &length);
+    size_t dot = length;
+    while (dot > 0 && path[dot] != '.' && path[dot] != '/') {
+        dot--;
+    }
+    vstr_t name;
+    vstr_init(&name, 32);
+    vstr_add_strn(&name, path, path[dot] == '.' ? dot : length);
+    vstr_add_str(&name, suffix);
+    bool found = mp_import_stat(vstr_null_terminated_str(&name)) == MP_IMPORT_STAT_FILE;
+    return found ? mp_obj_new_str_from_vstr(&name) : mp_const_none;
 }
 
 /** Get the bytes of the file, and of its data if there are any. Raises. */
@@ -315,7 +313,7 @@ static void open_sources(struct options *options, mp_obj_t file, mp_obj_t data)
 {
     struct source source;
     source_open(file, "model", &source);
-    data = data == mp_const_none ? find_data(file) : data;
+    data = data == mp_const_none ? find_data(file, &source) : data;
     options->file = source.data;
     options->file_size = (uint32_t)source.size;
     options->file_copied = source.copied;

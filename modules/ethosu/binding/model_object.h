@@ -28,7 +28,7 @@ typedef struct model_obj {
     uint32_t arena_span; /**< bytes from the start of its block to the arena's end */
     mp_obj_t tensors[2]; /**< tuples of inputs and outputs; MP_OBJ_NULL: not made yet */
     mp_obj_t postprocess;
-    const struct source *data; /**< what a program keeps in another file (.ptd); or NULL */
+    const struct source *data; /**< what a program keeps in another file; or NULL */
     uint32_t file_size;        /**< bytes */
     bool file_copied;          /**< the file was read into RAM */
     bool file_may_change;      /**< Python can write to the file, or to the data */
@@ -115,24 +115,5 @@ mp_obj_t tensor_new(mp_obj_t model, uint32_t index);
 
 /** dtype: a str of one typecode. */
 mp_obj_t tensor_dtype(uint32_t type);
-
-/**
- * Are the elements of a buffer of this typecode a tensor's raw values? Those of its own type are,
- * and a bytearray holds raw bytes of any type; bytes and array('B') hold uint8 numbers.
- */
-static inline bool tensor_takes(uint32_t type, int typecode)
-{
-    return typecode == values_typecode(type) || typecode == BYTEARRAY_TYPECODE;
-}
-
-/** Describe a tensor; raises when the model's buffer has changed so that it can't be read. */
-void tensor_get(const model_obj_t *self, uint32_t index, struct ethosu_model_tensor *tensor);
-
-/** Write the real numbers of an object, quantised, to a tensor's bytes. Raises. */
-void tensor_quantize(const model_obj_t *self, uint32_t index, mp_obj_t numbers, void *bytes,
-                     const char *what);
-
-/** A new array('f') of the real values of a tensor's bytes. */
-mp_obj_t tensor_dequantize(const model_obj_t *self, uint32_t index, const void *bytes);
 
 #endif

@@ -12,181 +12,18 @@
 #include "raise.h"
 #include "values.h"
 
-/* ---- tensors in and out ---- */
-
-/** The sequence of buffers given for inputs or outputs: as many as the model has. Raises. */
-static mp_obj_t *get_sequence(mp_obj_t given, size_t expected, const char *what)
+void values_call(void *owner, mp_obj_t callable, const struct ethosu_model_buffer *input)
 {
-    size_t count;
-    mp_obj_t *items;
-    mp_obj_get_array(given, &count, &items);
-    if (count != expected) {
-        mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("%d %ss given, the model has %d"),
-                          (int)count, what, (int)expected);
-    }
-    return items;
-}
-
-/** A tensor, and the caller's argument for it. */
-struct exchange {
-    const struct ethosu_model_buffer *tensor;
-    mp_obj_t given;
-    void *raw; /**< its bytes; NULL: real numbers, or a callable that writes them */
-};
-
-/** Check the size and type of raw values; raises. */
-static void check_raw(const struct ethosu_model_buffer *tensor, const mp_buffer_info_t *given,
-                      const char *what, size_t index)
-{
-    if (!tensor_takes(tensor->type, given->typecode)) {
-        mp_raise_msg_varg(&mp_type_TypeError,
-                          MP_ERROR_TEXT("%s %d has typecode '%c', '%c' expected (%s), "
-                                        "or a bytearray of raw bytes"),
-                          what, (int)index, given->typecode, values_typecode(tensor->type),
-                          ethosu_model_type_name(tensor->type));
-    }
-    if (given->len != tensor->size) {
-        mp_raise_msg_varg(&mp_type_ValueError,
-                          MP_ERROR_TEXT("%s %d has %d bytes, %d expected (%s)"), what, (int)index,
-                          (int)given->len, (int)tensor->size, ethosu_model_type_name(tensor->type));
-    }
-}
-
-/** Are these real numbers, for a tensor that holds quantised ones? The typecode decides. */
-static bool is_real(const struct ethosu_model_buffer *tensor, int typecode)
-{
-    return (typecode == 'f' || typecode == 'd') && values_typecode(tensor->type) != typecode;
-}
-
-/** Check one input, and find its bytes; raises when it does not fit the tensor. */
-static void check_input(struct exchange *input, size_t index)
-{
-    mp_buffer_info_t buffer;
-    struct numbers numbers;
-    input->raw = NULL;
-    if (mp_get_buffer(input->given, &buffer, MP_BUFFER_READ)) {
-        if (!is_real(input->tensor, buffer.typecode)) {
-            check_raw(input->tensor, &buffer, "input", index);
-            input->raw = buffer.buf;
-            return;
-        }
-    } else if (mp_obj_is_callable(input->given)) {
-        return;
-    } else if (!numbers_of(input->given, &numbers)) {
-        mp_raise_msg_varg(&mp_type_TypeError,
-                          MP_ERROR_TEXT("input %d is of type %s, a buffer, numbers or a callable "
-                                        "expected"),
-                          (int)index, mp_obj_get_type_str(input->given));
-    }
-    // Real numbers: their count is checked before any input is written.
-    size_t expected = input->tensor->size / MAX(ethosu_model_type_size(input->tensor->type), 1);
-    if (numbers_of(input->given, &numbers) && numbers.count != expected) {
-        mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("input %d has %d values, %d expected"),
-                          (int)index, (int)numbers.count, (int)expected);
-    }
-}
-
-/** Have a callable write an input: callable(memory, shape, dtype). */
-static void call_input(model_obj_t *self, const struct exchange *input)
-{
+    model_obj_t *self = owner;
     struct ethosu_model_tensor tensor;
-    tensor_get(self, input->tensor->tensor, &tensor);
+    values_get_tensor(self->model, input->tensor, &tensor);
     mp_obj_t call_args[] = {
-        tensor_view(self, input->tensor->data, input->tensor->size, tensor.type),
+        tensor_view(self, input->data, input->size, tensor.type),
         info_shape(&tensor),
         tensor_dtype(tensor.type),
     };
-    mp_call_function_n_kw(input->given, MP_ARRAY_SIZE(call_args), 0, call_args);
+    mp_call_function_n_kw(callable, MP_ARRAY_SIZE(call_args), 0, call_args);
     model_idle(MP_OBJ_FROM_PTR(self)); // it may have closed the model, or started it
-}
-
-static void write_input(model_obj_t *self, const struct exchange *input)
-{
-    void *memory = input->tensor->data;
-    if (input->raw == memory) {
-        return; // in place already
-    }
-    if (input->raw != NULL) {
-        arm_ethos_io_memcpy(memory, input->raw, input->tensor->size);
-    } else if (mp_obj_is_callable(input->given)) {
-        call_input(self, input);
-    } else {
-        tensor_quantize(self, input->tensor->tensor, input->given, memory, "input");
-    }
-}
-
-/** Check all inputs, then write them. Raises. */
-static void write_inputs(model_obj_t *self, mp_obj_t given)
-{
-    size_t count = ethosu_model_input_count(self->model);
-    mp_obj_t *items = get_sequence(given, count, "input");
-    struct exchange input = {.tensor = ethosu_model_inputs(self->model)};
-    if (count == 1) {
-        input.given = items[0];
-        check_input(&input, 0);
-        write_input(self, &input);
-        return;
-    }
-    const struct ethosu_model_buffer *tensors = input.tensor;
-    for (size_t pass = 0; pass < 2; pass++) {
-        for (size_t i = 0; i < count; i++) {
-            input.tensor = &tensors[i];
-            input.given = get_sequence(given, count, "input")[i]; // a callable may change the list
-            check_input(&input, i);
-            if (pass == 1) {
-                write_input(self, &input);
-            }
-        }
-    }
-}
-
-static void *output_bytes(const struct ethosu_model_buffer *tensor, mp_obj_t given, size_t index)
-{
-    mp_buffer_info_t buffer;
-    binding_get_buffer(given, &buffer, MP_BUFFER_WRITE, "output");
-    check_raw(tensor, &buffer, "output", index);
-    return buffer.buf;
-}
-
-/** Check the caller's buffers for the outputs, or copy the outputs there. Raises. */
-static void visit_outputs(const model_obj_t *self, mp_obj_t given, bool copy)
-{
-    size_t count = ethosu_model_output_count(self->model);
-    const struct ethosu_model_buffer *outputs = ethosu_model_outputs(self->model);
-    mp_obj_t *items = get_sequence(given, count, "output");
-    for (size_t i = 0; i < count; i++) {
-        void *bytes = output_bytes(&outputs[i], items[i], i);
-        if (copy && bytes != outputs[i].data) {
-            arm_ethos_io_memcpy(bytes, outputs[i].data, outputs[i].size);
-        }
-    }
-}
-
-/** A new array with a copy of an output, which the next inference overwrites. */
-static mp_obj_t new_array(const struct ethosu_model_buffer *buffer)
-{
-    mp_obj_array_t *array = m_new_obj(mp_obj_array_t);
-    size_t width = MAX(ethosu_model_type_size(buffer->type), 1);
-    array->base.type = &mp_type_array;
-    array->typecode = (size_t)values_typecode(buffer->type);
-    array->free = 0;
-    array->len = buffer->size / width;
-    array->items = m_new(uint8_t, buffer->size);
-    arm_ethos_io_memcpy(array->items, buffer->data, buffer->size);
-    return MP_OBJ_FROM_PTR(array);
-}
-
-/** A list of new arrays, raw or real. */
-static mp_obj_t new_outputs(const model_obj_t *self, bool real)
-{
-    size_t count = ethosu_model_output_count(self->model);
-    const struct ethosu_model_buffer *outputs = ethosu_model_outputs(self->model);
-    mp_obj_list_t *list = MP_OBJ_TO_PTR(mp_obj_new_list(count, NULL));
-    for (size_t i = 0; i < count; i++) {
-        list->items[i] = real ? tensor_dequantize(self, outputs[i].tensor, outputs[i].data)
-                              : new_array(&outputs[i]);
-    }
-    return MP_OBJ_FROM_PTR(list);
 }
 
 /* ---- running ---- */
@@ -301,11 +138,11 @@ static mp_obj_t model_predict(size_t n_args, const mp_obj_t *pos_args, mp_map_t 
         callback = self->postprocess;
     }
     mp_obj_t real = args[ARG_REAL].u_obj;
-    write_inputs(self, inputs);
+    values_write_inputs(self->model, self, inputs);
     run(self);
-    mp_obj_t outputs =
-        new_outputs(self, real == mp_const_none ? self->real && callback == mp_const_none
-                                                : mp_obj_is_true(real));
+    mp_obj_t outputs = values_new_outputs(self->model, real == mp_const_none
+                                                           ? self->real && callback == mp_const_none
+                                                           : mp_obj_is_true(real));
     if (callback == mp_const_none) {
         return outputs;
     }
@@ -348,14 +185,14 @@ static mp_obj_t model_run_into(size_t n_args, const mp_obj_t *args, mp_map_t *kw
     }
     model_obj_t *self = model_idle(args[0]);
     if (outputs != mp_const_none) {
-        visit_outputs(self, outputs, false);
+        values_visit_outputs(self->model, outputs, false);
     }
     if (inputs != mp_const_none) {
-        write_inputs(self, inputs);
+        values_write_inputs(self->model, self, inputs);
     }
     run(self);
     if (outputs != mp_const_none) {
-        visit_outputs(self, outputs, true);
+        values_visit_outputs(self->model, outputs, true);
     }
     return mp_const_none;
 }
@@ -397,10 +234,10 @@ static mp_obj_t model_start(size_t n_args, const mp_obj_t *args)
     mp_obj_t outputs = n_args > 2 ? binding_sequence(args[2]) : mp_const_none;
     model_obj_t *self = model_idle(args[0]);
     if (outputs != mp_const_none) {
-        visit_outputs(self, outputs, false);
+        values_visit_outputs(self->model, outputs, false);
     }
     if (inputs != mp_const_none) {
-        write_inputs(self, inputs);
+        values_write_inputs(self->model, self, inputs);
     }
     acquire_npu(self);
     self->deadline.begun = ethosu_ext_board_ticks_ms();
@@ -437,9 +274,9 @@ static mp_obj_t model_fetch(size_t n_args, const mp_obj_t *args)
     mp_obj_t outputs = n_args > 1 ? binding_sequence(args[1]) : mp_const_none;
     model_obj_t *self = model_idle(args[0]);
     if (outputs != mp_const_none) {
-        visit_outputs(self, outputs, true);
+        values_visit_outputs(self->model, outputs, true);
         return mp_const_none;
     }
-    return new_outputs(self, self->real);
+    return values_new_outputs(self->model, self->real);
 }
 MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_fetch_obj, 1, 2, model_fetch);

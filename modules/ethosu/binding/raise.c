@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-/** Exceptions for errors of driver and runtime, and checks of arguments; see raise.h. */
+/** Exceptions for errors of runtime and waiting, and checks of arguments; see raise.h. */
 #include <stdarg.h> // before MicroPython: vstr_vprintf() is declared with it only
 
 #include "raise.h"
 
 #include <string.h>
 
-#include "../runtime/error.h"
 #include "ethosu_ext.h"
 #include "py/cstack.h"
 #include "py/mperrno.h"
@@ -48,18 +47,6 @@ static _Noreturn void raise_text(const mp_obj_type_t *type, const char *text)
     nlr_raise(mp_obj_exception_make_new(type, 1, 0, &sentence));
 }
 
-_Noreturn void binding_raise_fault(const struct ethosu_ext_fault *fault)
-{
-    char text[160];
-    ethosu_ext_describe(fault, text, sizeof text);
-    int number = ethosu_ext_errno(fault->code);
-    // A wrong argument is a ValueError, as everywhere in Python.
-    if (number == ETHOSU_EXT_EINVAL && fault->code != ETHOSU_EXT_E_NOT_STARTED) {
-        raise_text(&mp_type_ValueError, text);
-    }
-    binding_raise_os_error(number, "%s", text);
-}
-
 _Noreturn void binding_raise_inference(const struct ethosu_model *model, int status,
                                        const struct ethosu_ext_fault *fault)
 {
@@ -69,19 +56,15 @@ _Noreturn void binding_raise_inference(const struct ethosu_model *model, int sta
     if (fault->code == ETHOSU_EXT_E_NOT_STARTED || fault->code == ETHOSU_EXT_E_CANCELLED) {
         binding_raise_cancelled(); // a callback cancelled it
     }
-    uint32_t length;
-    const char *name = NULL;
     if (fault->code == ETHOSU_EXT_E_NPU_FAULT || fault->code == ETHOSU_EXT_E_TIMEOUT) {
-        name = ethosu_model_operator_at(model, fault->qread, &length);
+        char text[160];
+        struct ethosu_model_error named;
+        ethosu_ext_describe(fault, text, sizeof text);
+        if (ethosu_model_name_operator(model, fault->qread, text, &named)) {
+            binding_raise_os_error(ethosu_ext_errno(fault->code), "%s", named.text);
+        }
     }
-    if (name == NULL) {
-        binding_raise_fault(fault);
-    }
-    char text[160];
-    struct ethosu_model_error named;
-    ethosu_ext_describe(fault, text, sizeof text);
-    error_set(&named, 0, "%s; operator %.*s", text, (int)length, name);
-    binding_raise_os_error(ethosu_ext_errno(fault->code), "%s", named.text);
+    binding_raise_fault(fault);
 }
 
 _Noreturn void binding_raise_model(int status, const struct ethosu_model_error *error)
@@ -133,29 +116,4 @@ uint64_t binding_timeout(mp_int_t milliseconds)
                           (int)milliseconds);
     }
     return milliseconds == -1 ? ETHOSU_SEMAPHORE_WAIT_FOREVER : (uint64_t)milliseconds;
-}
-
-void binding_get_buffer(mp_obj_t object, mp_buffer_info_t *buffer, mp_uint_t flags,
-                        const char *what)
-{
-    if (!mp_get_buffer(object, buffer, flags)) {
-        mp_raise_msg_varg(&mp_type_TypeError, MP_ERROR_TEXT("%s is of type %s, %s expected"), what,
-                          mp_obj_get_type_str(object),
-                          (flags & MP_BUFFER_WRITE) ? "a writable buffer" : "a buffer");
-    }
-}
-
-mp_obj_t binding_sequence(mp_obj_t given)
-{
-    if (given == mp_const_none || mp_obj_is_type(given, &mp_type_list) ||
-        mp_obj_is_type(given, &mp_type_tuple)) {
-        return given;
-    }
-    mp_buffer_info_t buffer;
-    if (mp_get_buffer(given, &buffer, MP_BUFFER_READ)) {
-        mp_raise_msg_varg(&mp_type_TypeError,
-                          MP_ERROR_TEXT("a list of buffers expected, [x], found one of type %s"),
-                          mp_obj_get_type_str(given));
-    }
-    return MP_OBJ_TYPE_GET_SLOT(&mp_type_tuple, make_new)(&mp_type_tuple, 1, 0, &given);
 }

@@ -3,20 +3,15 @@
 #ifndef RAISE_H
 #define RAISE_H
 
+#include "arguments.h"
 #include "ethosu_ext.h"
 #include "ethosu_model.h"
 #include "py/obj.h"
 
 /* ---- exceptions ---- */
 
-/** Raise OSError(number, sentence); the format is that of mp_printf(). */
-_Noreturn void binding_raise_os_error(int number, const char *format, ...);
-
 /** Raise OSError(ECANCELED). */
 _Noreturn void binding_raise_cancelled(void);
-
-/** Raise ValueError (a wrong argument) or OSError for a fault of the driver. */
-_Noreturn void binding_raise_fault(const struct ethosu_ext_fault *fault);
 
 /** Raise the reason why an inference of a model failed; it names the operator if that is known. */
 _Noreturn void binding_raise_inference(const struct ethosu_model *model, int status,
@@ -48,17 +43,5 @@ void binding_need_stack(size_t size);
 
 /** Read a time-out argument: milliseconds, -1 for none. Raises. */
 uint64_t binding_timeout(mp_int_t milliseconds);
-
-/**
- * Address and size of a buffer argument. Raises TypeError with the type that was found.
- *
- * @param flags  MP_BUFFER_READ or MP_BUFFER_WRITE
- * @param what   name of the argument, for the message
- */
-void binding_get_buffer(mp_obj_t object, mp_buffer_info_t *buffer, mp_uint_t flags,
-                        const char *what);
-
-/** A list, tuple or None unchanged; a tuple of any other iterable, which may run Python. Raises. */
-mp_obj_t binding_sequence(mp_obj_t given);
 
 #endif

@@ -18,14 +18,6 @@ typedef struct {
     mp_obj_t data; /**< view of its memory; None for a handle of a variable */
 } tensor_obj_t;
 
-void tensor_get(const model_obj_t *self, uint32_t index, struct ethosu_model_tensor *tensor)
-{
-    // The model's buffer belongs to the caller and may have changed since it was loaded.
-    if (!ethosu_model_get_tensor(self->model, index, tensor)) {
-        mp_raise_ValueError(MP_ERROR_TEXT("the model's file was changed after it was loaded"));
-    }
-}
-
 mp_obj_t tensor_dtype(uint32_t type)
 {
     char code = values_typecode(type);
@@ -55,7 +47,7 @@ mp_obj_t tensor_new(mp_obj_t model, uint32_t index)
     self->model = MP_OBJ_TO_PTR(model);
     self->index = index;
     struct ethosu_model_tensor tensor;
-    tensor_get(self->model, index, &tensor);
+    values_get_tensor(self->model->model, index, &tensor);
     self->data = tensor.data == NULL
                      ? mp_const_none
                      : tensor_view(self->model, tensor.data, tensor.size, tensor.type);
@@ -63,99 +55,6 @@ mp_obj_t tensor_new(mp_obj_t model, uint32_t index)
 }
 
 /* ---- real values ---- */
-
-mp_float_t numbers_from_object(mp_obj_t item)
-{
-    if (!mp_obj_is_float(item) && !mp_obj_is_int(item) && !mp_obj_is_bool(item)) {
-        mp_raise_msg_varg(&mp_type_TypeError, MP_ERROR_TEXT("can't convert %s to float"),
-                          mp_obj_get_type_str(item));
-    }
-    return mp_obj_get_float(item);
-}
-
-static _Noreturn void raise_count(const char *what, size_t found, size_t expected)
-{
-    mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("%s: %d values given, %d expected"), what,
-                      (int)found, (int)expected);
-}
-
-/** Numbers of an object, as many as expected; raises. */
-static void get_numbers(mp_obj_t object, size_t expected, const char *what, struct numbers *numbers)
-{
-    if (!numbers_of(object, numbers)) {
-        mp_raise_msg_varg(&mp_type_TypeError,
-                          MP_ERROR_TEXT("%s is of type %s, a buffer or list of numbers expected"),
-                          what, mp_obj_get_type_str(object));
-    }
-    if (numbers->count != expected) {
-        raise_count(what, numbers->count, expected);
-    }
-}
-
-void tensor_quantize(const model_obj_t *self, uint32_t index, mp_obj_t object, void *bytes,
-                     const char *what)
-{
-    struct ethosu_model_tensor tensor;
-    struct numbers numbers;
-    tensor_get(self, index, &tensor);
-    get_numbers(object, values_count(&tensor), what, &numbers);
-    for (size_t i = 0; numbers.items != NULL && i < numbers.count; i++) {
-        (void)numbers_get(&numbers, i); // raises before anything is written
-    }
-    values_quantize(self->model, index, &tensor, &numbers, bytes);
-}
-
-static mp_obj_t new_floats(size_t count)
-{
-    mp_obj_array_t *array = m_new_obj(mp_obj_array_t);
-    array->base.type = &mp_type_array;
-    array->typecode = 'f';
-    array->free = 0;
-    array->len = count;
-    array->items = m_new(float, count);
-    return MP_OBJ_FROM_PTR(array);
-}
-
-mp_obj_t tensor_dequantize(const model_obj_t *self, uint32_t index, const void *bytes)
-{
-    struct ethosu_model_tensor tensor;
-    tensor_get(self, index, &tensor);
-    struct numbers raw = {NULL, bytes, values_count(&tensor), values_typecode(tensor.type)};
-    mp_obj_t floats = new_floats(raw.count);
-    values_dequantize(self->model, index, &tensor, &raw,
-                      ((mp_obj_array_t *)MP_OBJ_TO_PTR(floats))->items, 'f');
-    return floats;
-}
-
-/** Raise TypeError when a buffer does not hold raw values of the tensor. */
-static void check_typecode(const struct ethosu_model_tensor *tensor, const mp_buffer_info_t *buffer,
-                           const char *what)
-{
-    if (!tensor_takes(tensor->type, buffer->typecode)) {
-        mp_raise_msg_varg(&mp_type_TypeError,
-                          MP_ERROR_TEXT("%s has typecode '%c', '%c' expected (%s), "
-                                        "or a bytearray of raw bytes"),
-                          what, buffer->typecode, values_typecode(tensor->type),
-                          ethosu_model_type_name(tensor->type));
-    }
-}
-
-/** The tensor's own memory, or the buffer given instead, when it can hold its raw values. Raises.
- */
-static void get_memory(tensor_obj_t *self, mp_obj_t given, struct ethosu_model_tensor *tensor,
-                       mp_buffer_info_t *memory)
-{
-    model_open(MP_OBJ_FROM_PTR(self->model));
-    tensor_get(self->model, self->index, tensor);
-    binding_get_buffer(given == mp_const_none ? self->data : given, memory, MP_BUFFER_WRITE,
-                       given == mp_const_none ? "tensor" : "into");
-    check_typecode(tensor, memory, "into");
-    if (memory->len != tensor->size) {
-        mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("into has %d bytes, %d expected (%s)"),
-                          (int)memory->len, (int)tensor->size,
-                          ethosu_model_type_name(tensor->type));
-    }
-}
 
 /** Both arguments of quantize() or dequantize(), by position or name; None when not given. */
 static void get_arguments(size_t n_args, const mp_obj_t *args, mp_map_t *kw_args, qstr first,
@@ -179,33 +78,16 @@ static mp_obj_t tensor_quantize_method(size_t n_args, const mp_obj_t *args, mp_m
     mp_arg_val_t given[2];
     get_arguments(n_args, args, kw_args, MP_QSTR_numbers, given);
     mp_obj_t into = given[1].u_obj;
-    struct ethosu_model_tensor tensor;
-    mp_buffer_info_t memory;
-    get_memory(self, into, &tensor, &memory);
     if (into == mp_const_none) {
-        model_idle(MP_OBJ_FROM_PTR(self->model));
+        model_obj_t *model = model_idle(MP_OBJ_FROM_PTR(self->model));
+        values_quantize_into(model->model, self->index, given[0].u_obj, self->data, "tensor");
+    } else {
+        model_obj_t *model = model_open(MP_OBJ_FROM_PTR(self->model));
+        values_quantize_into(model->model, self->index, given[0].u_obj, into, "into");
     }
-    tensor_quantize(self->model, self->index, given[0].u_obj, memory.buf, "numbers");
     return into;
 }
 static BINDING_METHOD(tensor_quantize_obj, tensor_quantize_method, "quantize(numbers, into=None)");
-
-/** Raw values to read: a bytearray holds what the tensor holds. Raises. */
-static void get_raw(mp_obj_t given, const struct ethosu_model_tensor *tensor, struct numbers *raw)
-{
-    mp_buffer_info_t buffer;
-    size_t expected = values_count(tensor);
-    bool bytes = mp_get_buffer(given, &buffer, MP_BUFFER_READ) &&
-                 (buffer.typecode == BYTEARRAY_TYPECODE || buffer.typecode == 'B');
-    if (bytes) {
-        check_typecode(tensor, &buffer, "raw");
-    }
-    if (bytes && buffer.len == tensor->size) {
-        *raw = (struct numbers){NULL, buffer.buf, expected, values_typecode(tensor->type)};
-    } else {
-        get_numbers(given, expected, "raw", raw);
-    }
-}
 
 /**
  * dequantize(raw=None, into=None): the real values of the tensor's memory, or
@@ -215,24 +97,10 @@ static mp_obj_t tensor_dequantize_method(size_t n_args, const mp_obj_t *args, mp
 {
     tensor_obj_t *self = MP_OBJ_TO_PTR(args[0]);
     mp_arg_val_t given[2];
-    struct ethosu_model_tensor tensor;
-    struct numbers raw;
     get_arguments(n_args, args, kw_args, MP_QSTR_raw, given);
     model_open(MP_OBJ_FROM_PTR(self->model));
-    tensor_get(self->model, self->index, &tensor);
-    get_raw(given[0].u_obj == mp_const_none ? self->data : given[0].u_obj, &tensor, &raw);
-    mp_obj_t into = given[1].u_obj == mp_const_none ? new_floats(raw.count) : given[1].u_obj;
-    mp_buffer_info_t memory;
-    binding_get_buffer(into, &memory, MP_BUFFER_WRITE, "into");
-    char typecode = (char)memory.typecode;
-    if (typecode != 'f' && typecode != 'd') {
-        mp_raise_TypeError(MP_ERROR_TEXT("into: an array('f') or array('d') expected"));
-    }
-    if (memory.len / numbers_width(typecode) != raw.count) {
-        raise_count("into", memory.len / numbers_width(typecode), raw.count);
-    }
-    values_dequantize(self->model->model, self->index, &tensor, &raw, memory.buf, typecode);
-    return into;
+    mp_obj_t raw = given[0].u_obj == mp_const_none ? self->data : given[0].u_obj;
+    return values_dequantize_into(self->model->model, self->index, raw, given[1].u_obj);
 }
 static BINDING_METHOD(tensor_dequantize_obj, tensor_dequantize_method,
                       "dequantize(raw=None, into=None)");
@@ -254,7 +122,7 @@ static void tensor_attribute(mp_obj_t self_in, qstr name, mp_obj_t *destination)
         return;
     }
     struct ethosu_model_tensor tensor;
-    tensor_get(model_open(MP_OBJ_FROM_PTR(self->model)), self->index, &tensor);
+    values_get_tensor(model_open(MP_OBJ_FROM_PTR(self->model))->model, self->index, &tensor);
     switch (name) {
     case MP_QSTR_name:
         destination[0] = mp_obj_new_str(tensor.name, tensor.name_length);
@@ -293,7 +161,7 @@ static void tensor_print(const mp_print_t *print, mp_obj_t self_in, mp_print_kin
         mp_printf(print, "<Tensor of a closed model>");
         return;
     }
-    tensor_get(self->model, self->index, &tensor);
+    values_get_tensor(self->model->model, self->index, &tensor);
     mp_printf(print, "<Tensor %d: %s ", (int)self->index, ethosu_model_type_name(tensor.type));
     mp_obj_print_helper(print, info_shape(&tensor), PRINT_REPR);
     mp_printf(print, " %.*s>", (int)tensor.name_length, tensor.name);

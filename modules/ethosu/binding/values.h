@@ -5,6 +5,7 @@
 
 #include "ethosu_ext.h"
 #include "ethosu_model.h"
+#include "py/binary.h"
 #include "py/obj.h"
 
 /* ---- numbers ---- */
@@ -31,8 +32,7 @@ size_t numbers_width(char typecode);
 
 /**
  * A float, an int or a bool as a number; raises TypeError for other objects,
- * whose __float__() could run Python and change the list they are in. Supplied by the module that
- * uses this file: tensor_object.c, and native.c of the native module.
+ * whose __float__() could run Python and change the list they are in.
  */
 mp_float_t numbers_from_object(mp_obj_t item);
 
@@ -84,6 +84,63 @@ void values_quantize(const struct ethosu_model *model, uint32_t index,
 void values_dequantize(const struct ethosu_model *model, uint32_t index,
                        const struct ethosu_model_tensor *tensor, const struct numbers *raw,
                        void *floats, char typecode);
+
+/* ---- the caller's objects; all of these raise ---- */
+
+/**
+ * Are the elements of a buffer of this typecode a tensor's raw values? Those of its own type are,
+ * and a bytearray holds raw bytes of any type; bytes and array('B') hold uint8 numbers.
+ */
+static inline bool values_take(uint32_t type, int typecode)
+{
+    return typecode == values_typecode(type) || typecode == BYTEARRAY_TYPECODE;
+}
+
+/**
+ * Check type and size of a buffer of raw values.
+ *
+ * @param type   of the tensor, enum ethosu_model_type
+ * @param size   bytes that are expected
+ * @param what   it is given for, for the message
+ * @param index  which of several, for the message; -1: there is one
+ */
+void values_check_raw(uint32_t type, size_t size, const mp_buffer_info_t *given, const char *what,
+                      int index);
+
+/** Describe a tensor; raises when the model's buffer has changed so that it can't be read. */
+void values_get_tensor(const struct ethosu_model *model, uint32_t index,
+                       struct ethosu_model_tensor *tensor);
+
+/** Write the real numbers of an object, quantised, to a tensor's bytes. `what` they are given for.
+ */
+void values_quantize_object(const struct ethosu_model *model, uint32_t index, mp_obj_t numbers,
+                            void *bytes, const char *what);
+
+/** The same, to a buffer for all raw values of the tensor; `what` that is. */
+void values_quantize_into(const struct ethosu_model *model, uint32_t index, mp_obj_t numbers,
+                          mp_obj_t into, const char *what);
+
+/** Write the real values of raw ones to a float buffer; None: a new array('f'). Returns it. */
+mp_obj_t values_dequantize_into(const struct ethosu_model *model, uint32_t index, mp_obj_t raw,
+                                mp_obj_t into);
+
+/** A new array('f') of the real values of a tensor's bytes. */
+mp_obj_t values_new_floats(const struct ethosu_model *model, uint32_t index, const void *bytes);
+
+/** Check all inputs, then write them. `owner` is for values_call(). */
+void values_write_inputs(const struct ethosu_model *model, void *owner, mp_obj_t given);
+
+/**
+ * Have a callable write an input: callable(memory, shape, dtype). Supplied by the module:
+ * model_run.c, and native.c of the native module.
+ */
+void values_call(void *owner, mp_obj_t callable, const struct ethosu_model_buffer *input);
+
+/** Check the caller's buffers for the outputs, or copy the outputs there. */
+void values_visit_outputs(const struct ethosu_model *model, mp_obj_t given, bool copy);
+
+/** A list of new arrays with the outputs, raw or real. */
+mp_obj_t values_new_outputs(const struct ethosu_model *model, bool real);
 
 /* ---- descriptions ---- */
 

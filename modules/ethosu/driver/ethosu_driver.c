@@ -120,8 +120,8 @@ static void forget_call(struct ethosu_job *job)
     job->num_base_addr = 0;
 }
 
-/** Clean up after any inference: ENDING -> IDLE. The NPU has stopped. */
-static void clear_up(struct ethosu_driver *drv, uint32_t word)
+/** What every end of an inference needs: ENDING -> IDLE. The NPU has stopped. */
+static void finish_job(struct ethosu_driver *drv, uint32_t word)
 {
     ethosu_ext_discard_caches(drv->job.run);
     ethosu_io_barrier(); // the CPU must not read results earlier
@@ -134,8 +134,8 @@ static void clear_up(struct ethosu_driver *drv, uint32_t word)
     leave_alone(drv, word);
 }
 
-/** Record why the NPU is stopped, with job.status, stop it and clean up: ENDING -> IDLE. */
-static int break_off(struct ethosu_driver *drv, int code, uint64_t timeout)
+/** Note why the NPU is stopped, with job.status; stop it, clear up: ENDING -> IDLE. */
+static int abort_job(struct ethosu_driver *drv, int code, uint64_t timeout)
 {
     uint32_t qread = ethosu_io_read(drv->dev.reg, NPU_QREAD);
     struct ethosu_ext_fault why = {.code = code,
@@ -152,7 +152,7 @@ static int break_off(struct ethosu_driver *drv, int code, uint64_t timeout)
     if (error != 0) {
         (void)ethosu_ext_report(&drv->fault, &reset_fault);
     }
-    clear_up(drv, ethosu_ext_job_word(drv));
+    finish_job(drv, ethosu_ext_job_word(drv));
     return error;
 }
 
@@ -162,7 +162,7 @@ static int time_out(struct ethosu_driver *drv, uint64_t timeout)
     set_status(drv, status);
     bool finished = !(status & ETHOSU_EXT_STATUS_RUNNING);
     drv->timeouts++;
-    (void)break_off(drv, finished ? ETHOSU_EXT_E_IRQ_LOST : ETHOSU_EXT_E_TIMEOUT, timeout);
+    (void)abort_job(drv, finished ? ETHOSU_EXT_E_IRQ_LOST : ETHOSU_EXT_E_TIMEOUT, timeout);
     return -1;
 }
 
@@ -170,10 +170,10 @@ static int time_out(struct ethosu_driver *drv, uint64_t timeout)
 static int conclude(struct ethosu_driver *drv, uint32_t word)
 {
     if (!ethosu_ext_device_succeeded(&drv->dev, drv->job.status)) {
-        (void)break_off(drv, ETHOSU_EXT_E_NPU_FAULT, 0);
+        (void)abort_job(drv, ETHOSU_EXT_E_NPU_FAULT, 0);
         return -1;
     }
-    clear_up(drv, word);
+    finish_job(drv, word);
     return 0;
 }
 
@@ -181,7 +181,7 @@ static int conclude(struct ethosu_driver *drv, uint32_t word)
 static int stop(struct ethosu_driver *drv)
 {
     set_status(drv, ethosu_io_read(drv->dev.reg, NPU_STATUS));
-    return break_off(drv, ETHOSU_EXT_E_CANCELLED, 0);
+    return abort_job(drv, ETHOSU_EXT_E_CANCELLED, 0);
 }
 
 /**

@@ -36,8 +36,8 @@ static int bring_up(struct ethosu_driver *drv)
 /** Number of polls, about 1 ms apart, for other threads to leave. */
 #define LOOKS 5000
 
-/** Bring up the NPU and offer it to waiting callers. */
-static int enlist(struct ethosu_driver *drv)
+/** Bring the NPU up, and offer it to those who wait for one. */
+static int register_npu(struct ethosu_driver *drv)
 {
     drv->semaphore = ethosu_ext_semaphore_take_one();
     if (drv->semaphore == NULL) {
@@ -94,7 +94,7 @@ static bool take_out(struct ethosu_driver *drv)
     return true;
 }
 
-/** Initialise a handle and add it to the list. */
+/** Initialise a handle and register it. */
 static int renew(struct ethosu_driver *drv, const struct ethosu_device *dev,
                  const void *fast_memory, size_t fast_memory_size)
 {
@@ -114,7 +114,7 @@ static int renew(struct ethosu_driver *drv, const struct ethosu_device *dev,
     }
     drv->dev.npu = ethosu_ext_memory_npu((uintptr_t)drv->dev.reg);
     drv->dev.power = drv->dev.npu != NULL ? drv->dev.npu->power : NULL;
-    return enlist(drv);
+    return register_npu(drv);
 }
 
 /** Common part of ethosu_init() and ethosu_init_ex(); `dev` has the differences. */

@@ -127,9 +127,9 @@ static inline bool take(struct ethosu_ext_stream *stream)
     return ethosu_ext_change(&stream->in_use, 0, 1);
 }
 
-/** Take the entry of a payload; NULL if not found. */
-static inline struct ethosu_ext_stream *take_known(const struct ethosu_driver *drv,
-                                                   const struct ethosu_ext_call *call)
+/** Take the entry of a payload; NULL: there is none. */
+static inline struct ethosu_ext_stream *lookup(const struct ethosu_driver *drv,
+                                               const struct ethosu_ext_call *call)
 {
     const uint32_t settings = settings_of(drv);
     for (uint32_t i = 0; i < ETHOSU_EXT_STREAMS; i++) {
@@ -185,8 +185,8 @@ static int make(struct ethosu_driver *drv, struct ethosu_ext_stream *stream,
 
 /** Rebuild the entry; on failure release it and return NULL. */
 static __attribute__((noinline)) struct ethosu_ext_stream *
-make_anew(struct ethosu_driver *drv, struct ethosu_ext_stream *stream,
-          const struct ethosu_ext_call *call, bool verified)
+rebuild(struct ethosu_driver *drv, struct ethosu_ext_stream *stream,
+        const struct ethosu_ext_call *call, bool verified)
 {
     if (stream != NULL && make(drv, stream, call, verified) != 0) {
         ethosu_ext_stream_give_back(stream);
@@ -207,14 +207,14 @@ static inline void clean_again(const struct ethosu_driver *drv, struct ethosu_ex
 struct ethosu_ext_stream *ethosu_ext_stream_find(struct ethosu_driver *drv,
                                                  const struct ethosu_ext_call *call)
 {
-    struct ethosu_ext_stream *stream = take_known(drv, call);
+    struct ethosu_ext_stream *stream = lookup(drv, call);
     if (stream == NULL) {
-        return make_anew(drv, take_any(drv), call, false);
+        return rebuild(drv, take_any(drv), call, false);
     }
     struct difference different = compare_bases(drv, stream, call);
     bool verified = different.size == 0 && same_content(stream);
     if (!verified || different.place != 0) {
-        return make_anew(drv, stream, call, verified);
+        return rebuild(drv, stream, call, verified);
     }
     if (stream->reservation != ethosu_ext_reservation(drv)) {
         clean_again(drv, stream);

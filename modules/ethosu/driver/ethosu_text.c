@@ -52,6 +52,10 @@ static const char *put_argument(struct ethosu_text *text, const char *directive,
         return directive + (limited ? strlen(".*s") : 1);
     }
     uint32_t number = va_arg(*arguments, unsigned);
+    if (*directive == 'c') {
+        ethosu_ext_text_char(text, (char)number);
+        return directive + 1;
+    }
     if (*directive == 'x') {
         ethosu_ext_text_hex(text, number);
         return directive + 1;

@@ -8,13 +8,12 @@ address at run time, and the module polls the NPU: native code cannot connect an
 Ctrl-C may end this code between any two steps. So which job an NPU has, and who has reserved it,
 is noted in C alone. A job's ticket is a list: when it began, its time-out, what it uses.
 """
-# ruff: noqa: B905, F821, SIM115  (MicroPython's zip; native functions; a view keeps its file open)
+# ruff: noqa: F821, SIM115  (native functions; a view keeps its file open)
 
 import gc
 import io
 import os
 import time
-from array import array
 
 import machine
 
@@ -274,37 +273,34 @@ class NPU(_Job):
         self.release()
 
 
+# What _tensor() tells.
+_FACTS = ("name", "shape", "dtype", "scale", "zero_point", "axis", "index")
+
+
 class Tensor:
     """An input or output of a model."""
 
     def __init__(self, model, index, data):
-        self.index = index
+        self._index = index
         self.data = data
         self._model = model  # its memory
-        self.name, self.shape, self.dtype, self.scale, self.zero_point, self.axis = _tensor(
-            model._memory, index
-        )
 
     def __getattr__(self, name):
-        raise AttributeError(name) if self._model._memory else ValueError(_CLOSED)
+        facts = _tensor(self._model._memory, self._index)  # raises when the model was closed
+        if name in _FACTS:
+            return facts[_FACTS.index(name)]
+        raise AttributeError(name)
 
     def quantize(self, numbers, into=None):
         """Write real numbers as raw values to the tensor, or into a buffer of yours."""
-        _quantize(self._model._memory, self.index, numbers, self.data if into is None else into)
+        _quantize(self._model._memory, self._index, numbers, self.data if into is None else into)
         return into
 
     def dequantize(self, raw=None, into=None):
         """Real values of the tensor, or of raw values of yours; in a new array("f"), or into."""
-        if into is None:
-            into = array("f", (0.0 for _ in self.data))
-        _dequantize(self._model._memory, self.index, self.data if raw is None else raw, into)
-        return into
-
-    def _write(self, given):
-        if callable(given):
-            given(self.data, self.shape, self.dtype)
-        else:
-            _write(self._model._memory, self.index, given, self.data)
+        return _dequantize(
+            self._model._memory, self._index, self.data if raw is None else raw, into
+        )
 
 
 def _check_stack():
@@ -364,7 +360,7 @@ class Model(_Job):
         """Run once; returns a list with a new array for each output."""
         after = self.postprocess if callback is None else callback
         self.run_into(inputs)
-        outputs = self._results(self._real and after is None if real is None else real)
+        outputs = _results(self._memory, self._real and after is None if real is None else real)
         return outputs if after is None else after(self, inputs, outputs)
 
     def run_into(self, inputs=None, outputs=None):
@@ -380,7 +376,7 @@ class Model(_Job):
             _stop(self.npu, ticket, False)
             raise
         if outputs is not None:
-            self._fetch(outputs)
+            _read(self._memory, outputs, True)
 
     def run(self, inputs=None, outputs=None):
         """Run once while other tasks work; await it."""
@@ -393,11 +389,9 @@ class Model(_Job):
         inputs, outputs = _sequence(inputs), _sequence(outputs)
         _check_idle(self._memory, self.npu)
         if outputs is not None:
-            for tensor, given in _pairs(self.outputs, outputs):
-                _read(self._memory, tensor.index, given, None)
+            _read(self._memory, outputs, False)
         if inputs is not None:
-            for tensor, given in _pairs(self.inputs, inputs):
-                tensor._write(given)
+            _write(self._memory, inputs)
         ticket[0] = time.ticks_ms()
         guard = self._handle and self._handle._guard
         arguments = self, ticket, self._memory, self.npu, guard
@@ -415,16 +409,10 @@ class Model(_Job):
         late = _late(npu, ticket) if ticket and _is_running(npu) else None
         return _resume(self._memory, npu, None, late)
 
-    def _results(self, real):
-        if real:
-            return [tensor.dequantize() for tensor in self.outputs]
-        return [array(tensor.dtype, bytes(tensor.data)) for tensor in self.outputs]
-
     def _fetch(self, outputs=None):
         if outputs is None:
-            return self._results(self._real)
-        for tensor, given in _pairs(self.outputs, outputs):
-            _read(self._memory, tensor.index, given, tensor.data)
+            return _results(self._memory, self._real)
+        _read(self._memory, _sequence(outputs), True)
 
     def cancel(self):
         """Stop an inference that is under way."""
@@ -438,18 +426,12 @@ class Model(_Job):
 
     def metadata(self, name=None):
         """Bytes that a tool stored in the file under this name; without it TFLite metadata."""
-        if name is None:
-            from _ethosu_metadata import read
-
-            return read(self)
-        return _metadata(self._memory, name)
+        return read_metadata(self) if name is None else _metadata(self._memory, name)
 
     @property
     def labels(self):
         """Labels of the first output that has some, or None."""
-        from _ethosu_metadata import labels
-
-        return labels(self)
+        return read_labels(self)
 
     @property
     def _facts(self):
@@ -468,28 +450,8 @@ class Model(_Job):
         """Free file and arena; views of tensors stay valid. A second call does nothing."""
         if self._memory:
             _check_busy(self._memory, self.npu)
-            for t in self.inputs + self.outputs:
-                del t.index, t.name, t.shape, t.dtype, t.scale, t.zero_point, t.axis
             self._memory = self.inputs = self.outputs = ()  # `del` alone leaves the value to the GC
             del self.inputs, self.outputs, self.ram
 
     def __exit__(self, *error):
         self.deinit()
-
-
-def _sequence(given):
-    """A list, a tuple or None as it is; a tuple of any other iterable, which is no buffer."""
-    if given is None or isinstance(given, (list, tuple)):
-        return given
-    try:
-        memoryview(given)
-    except TypeError:
-        return tuple(given)
-    raise TypeError(f"a list of buffers expected, [x], found one of type {type(given).__name__}")
-
-
-def _pairs(tensors, given):
-    """Each tensor with the caller's buffer for it."""
-    if len(given) != len(tensors):
-        raise ValueError(f"{len(given)} buffers given, the model has {len(tensors)}")
-    return zip(tensors, given)

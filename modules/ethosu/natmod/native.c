@@ -8,8 +8,6 @@
 
 #include <string.h>
 
-#include "arm_ethos_io_memcpy.h"
-#include "error.h"
 #include "ethosu_ext.h"
 #include "ethosu_memory.h"
 #include "ethosu_model.h"
@@ -84,7 +82,7 @@ static mp_obj_t model_load(mp_obj_t index, mp_obj_t verify, mp_obj_t memory_in)
     mp_buffer_info_t object = native_buffer_of(items[0], MP_BUFFER_WRITE, "object");
     mp_buffer_info_t arena = native_buffer_of(items[1], MP_BUFFER_WRITE, "arena");
     if (object.len < 2 * NATIVE_ALIGNMENT || arena.len < NATIVE_ALIGNMENT) {
-        native_raise_value_error("arena is too small");
+        mp_raise_ValueError("arena is too small");
     }
     native_job_check_memory(NULL, arena.buf, arena.len);
     struct native_model *record = native_record_of(items[0]);
@@ -123,8 +121,8 @@ static mp_obj_t new_view(mp_obj_t owner, const struct ethosu_model_buffer *tenso
     size_t offset = (size_t)((uint8_t *)tensor->data - block) / width;
     const size_t most = ((size_t)1 << MP_OBJ_ARRAY_FREE_SIZE_BITS) - 1;
     if (offset > most) {
-        native_raise_value_error("arena is a slice that begins too far behind its buffer's start "
-                                 "for a memoryview: 16777215 elements at most");
+        mp_raise_ValueError("arena is a slice that begins too far behind its buffer's start "
+                            "for a memoryview: 16777215 elements at most");
     }
     mp_obj_array_t *view = m_malloc(sizeof *view);
     view->base.type = memoryview;
@@ -172,86 +170,52 @@ static MP_DEFINE_CONST_FUN_OBJ_2(aligned_view_obj, aligned_view);
 
 /* ---- values of tensors ---- */
 
-mp_float_t numbers_from_object(mp_obj_t item)
+void values_call(void *owner, mp_obj_t callable, const struct ethosu_model_buffer *input)
 {
-    const mp_obj_type_t *type = mp_obj_get_type(item);
-    if (type != &mp_type_int && type != &mp_type_bool &&
-        type != MP_OBJ_TO_PTR(mp_load_global(MP_QSTR_float))) {
-        native_raise_type_error("a list of numbers expected");
-    }
-    return mp_obj_get_float(item);
-}
-
-static struct ethosu_model_tensor tensor_of(mp_obj_t memory, mp_obj_t index)
-{
+    size_t count;
+    mp_obj_t *items;
+    mp_obj_get_array(MP_OBJ_FROM_PTR(owner), &count, &items);
     struct ethosu_model_tensor tensor;
-    if (!ethosu_model_get_tensor(native_model_of(memory), (uint32_t)mp_obj_get_int(index),
-                                 &tensor)) {
-        native_raise_value_error("the model's file was changed after it was loaded");
-    }
-    return tensor;
+    values_get_tensor(native_model_of(MP_OBJ_FROM_PTR(owner)), input->tensor, &tensor);
+    char code = values_typecode(tensor.type);
+    mp_obj_t arguments[] = {
+        new_view(items[1], input),
+        info_shape(&tensor),
+        mp_obj_new_str(&code, 1),
+    };
+    mp_call_function_n_kw(callable, MP_ARRAY_SIZE(arguments), 0, arguments);
+    (void)native_model_of(MP_OBJ_FROM_PTR(owner)); // it may have resized the arena
 }
 
-static struct numbers numbers_in(mp_obj_t given, size_t expected)
+/** _write(memory, given): check and write inputs */
+static mp_obj_t model_write(mp_obj_t memory, mp_obj_t given)
 {
-    struct numbers numbers;
-    if (!numbers_of(given, &numbers)) {
-        native_raise_type_error("a buffer or list of numbers expected");
-    }
-    if (numbers.count != expected) {
-        native_raise_size("input", "values", numbers.count, expected);
-    }
-    return numbers;
+    values_write_inputs(native_model_of(memory), MP_OBJ_TO_PTR(memory), given);
+    return mp_const_none;
 }
+static MP_DEFINE_CONST_FUN_OBJ_2(model_write_obj, model_write);
 
-/** Is this a buffer of raw bytes (a bytearray), or of the tensor's type? */
-static bool is_raw(const mp_buffer_info_t *buffer, const struct ethosu_model_tensor *tensor)
+/** _read(memory, given, copy): check buffers for the outputs, or copy them there */
+static mp_obj_t model_read(mp_obj_t memory, mp_obj_t given, mp_obj_t copy)
 {
-    return buffer->typecode == BYTEARRAY_TYPECODE ||
-           buffer->typecode == values_typecode(tensor->type);
+    values_visit_outputs(native_model_of(memory), given, mp_obj_is_true(copy));
+    return mp_const_none;
 }
+static MP_DEFINE_CONST_FUN_OBJ_3(model_read_obj, model_read);
 
-/** Raise TypeError when a buffer does not hold raw values of the tensor. */
-static void check_typecode(const struct ethosu_model_tensor *tensor, const mp_buffer_info_t *buffer,
-                           const char *what)
+/** _results(memory, real): a list of new arrays */
+static mp_obj_t model_results(mp_obj_t memory, mp_obj_t real)
 {
-    if (!is_raw(buffer, tensor)) {
-        const char codes[] = {(char)buffer->typecode, values_typecode(tensor->type)};
-        struct ethosu_model_error error;
-        error_set(&error, 0,
-                  "%s has typecode '%.*s', '%.*s' expected (%s), or a bytearray of raw bytes", what,
-                  1, &codes[0], 1, &codes[1], ethosu_model_type_name(tensor->type));
-        native_raise_type_error(error.text);
-    }
+    return values_new_outputs(native_model_of(memory), mp_obj_is_true(real));
 }
-
-/** Check type and size of a buffer for all raw values of a tensor. Raises. */
-static void check_raw(const struct ethosu_model_tensor *tensor, const mp_buffer_info_t *buffer,
-                      const char *what)
-{
-    check_typecode(tensor, buffer, what);
-    if (buffer->len != tensor->size) {
-        native_raise_size(what, "bytes", buffer->len, tensor->size);
-    }
-}
-
-/** Memory for all raw values of a tensor. */
-static void *raw_memory(mp_obj_t memory_in, const struct ethosu_model_tensor *tensor,
-                        const char *what)
-{
-    mp_buffer_info_t memory = native_buffer_of(memory_in, MP_BUFFER_WRITE, what);
-    check_raw(tensor, &memory, what);
-    return memory.buf;
-}
+static MP_DEFINE_CONST_FUN_OBJ_2(model_results_obj, model_results);
 
 /** _quantize(memory, index, numbers, into) */
 static mp_obj_t model_quantize(size_t n_args, const mp_obj_t *args)
 {
     (void)n_args;
-    struct ethosu_model_tensor tensor = tensor_of(args[0], args[1]);
-    struct numbers numbers = numbers_in(args[2], values_count(&tensor));
-    values_quantize(native_model_of(args[0]), (uint32_t)mp_obj_get_int(args[1]), &tensor, &numbers,
-                    raw_memory(args[3], &tensor, "into"));
+    values_quantize_into(native_model_of(args[0]), (uint32_t)mp_obj_get_int(args[1]), args[2],
+                         args[3], "into");
     return mp_const_none;
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_quantize_obj, 4, 4, model_quantize);
@@ -260,72 +224,21 @@ static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_quantize_obj, 4, 4, model_quant
 static mp_obj_t model_dequantize(size_t n_args, const mp_obj_t *args)
 {
     (void)n_args;
-    struct ethosu_model_tensor tensor = tensor_of(args[0], args[1]);
-    mp_buffer_info_t given;
-    struct numbers raw;
-    bool bytes = mp_get_buffer(args[2], &given, MP_BUFFER_READ) &&
-                 (given.typecode == BYTEARRAY_TYPECODE || given.typecode == 'B');
-    if (bytes) {
-        check_typecode(&tensor, &given, "raw");
-    }
-    if (bytes && given.len == tensor.size) {
-        raw =
-            (struct numbers){NULL, given.buf, values_count(&tensor), values_typecode(tensor.type)};
-    } else {
-        raw = numbers_in(args[2], values_count(&tensor));
-    }
-    mp_buffer_info_t into = native_buffer_of(args[3], MP_BUFFER_WRITE, "into");
-    if (into.typecode != 'f' && into.typecode != 'd') {
-        native_raise_type_error("into: an array('f') or array('d') expected");
-    }
-    if (into.len / numbers_width((char)into.typecode) != raw.count) {
-        native_raise_size("into", "bytes", into.len,
-                          raw.count * numbers_width((char)into.typecode));
-    }
-    values_dequantize(native_model_of(args[0]), (uint32_t)mp_obj_get_int(args[1]), &tensor, &raw,
-                      into.buf, (char)into.typecode);
-    return mp_const_none;
+    return values_dequantize_into(native_model_of(args[0]), (uint32_t)mp_obj_get_int(args[1]),
+                                  args[2], args[3]);
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_dequantize_obj, 4, 4, model_dequantize);
 
-/** _write(memory, index, given, into): raw values, or real ones by their type, to an input */
-static mp_obj_t model_write(size_t n_args, const mp_obj_t *args)
-{
-    struct ethosu_model_tensor tensor = tensor_of(args[0], args[1]);
-    mp_buffer_info_t given;
-    if (!mp_get_buffer(args[2], &given, MP_BUFFER_READ) ||
-        (!is_raw(&given, &tensor) && (given.typecode == 'f' || given.typecode == 'd'))) {
-        return model_quantize(n_args, args);
-    }
-    check_raw(&tensor, &given, "input");
-    void *into = raw_memory(args[3], &tensor, "into");
-    if (into != given.buf) {
-        arm_ethos_io_memcpy(into, given.buf, given.len);
-    }
-    return mp_const_none;
-}
-static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_write_obj, 4, 4, model_write);
+/** _sequence(given): a list, a tuple or None as it is; a tuple of any other iterable */
+static MP_DEFINE_CONST_FUN_OBJ_1(model_sequence_obj, binding_sequence);
 
-/** _read(memory, index, given, data): raw values of an output to a buffer; data None: check it */
-static mp_obj_t model_read(size_t n_args, const mp_obj_t *args)
-{
-    (void)n_args;
-    struct ethosu_model_tensor tensor = tensor_of(args[0], args[1]);
-    void *given = raw_memory(args[2], &tensor, "output");
-    mp_buffer_info_t data;
-    if (mp_get_buffer(args[3], &data, MP_BUFFER_READ) && given != data.buf) {
-        arm_ethos_io_memcpy(given, data.buf, data.len);
-    }
-    return mp_const_none;
-}
-static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_read_obj, 4, 4, model_read);
-
-/** _tensor(memory, index): name, shape, dtype, scale, zero point, axis */
+/** _tensor(memory, index): name, shape, dtype, scale, zero point, axis, index */
 static mp_obj_t model_tensor(mp_obj_t memory, mp_obj_t index)
 {
-    struct ethosu_model_tensor tensor = tensor_of(memory, index);
+    struct ethosu_model_tensor tensor;
     const struct ethosu_model *model = native_model_of(memory);
     uint32_t number = (uint32_t)mp_obj_get_int(index);
+    values_get_tensor(model, number, &tensor);
     char code = values_typecode(tensor.type);
     mp_obj_t facts[] = {
         mp_obj_new_str(tensor.name, tensor.name_length),
@@ -334,6 +247,7 @@ static mp_obj_t model_tensor(mp_obj_t memory, mp_obj_t index)
         info_channels(model, number, &tensor, true),
         info_channels(model, number, &tensor, false),
         info_axis(&tensor),
+        index,
     };
     return mp_obj_new_tuple(MP_ARRAY_SIZE(facts), facts);
 }
@@ -379,6 +293,8 @@ mp_obj_t mpy_init(mp_obj_fun_bc_t *self, size_t count, size_t keywords, mp_obj_t
     (void)keywords;
     (void)arguments;
     MP_DYNRUNTIME_INIT_ENTRY
+    mp_obj_t array = mp_import_name(MP_QSTR_array, mp_const_none, MP_OBJ_NEW_SMALL_INT(0));
+    natmod_array_type = MP_OBJ_TO_PTR(mp_load_attr(array, MP_QSTR_array));
     mp_store_global(MP_QSTR___version__, native_new_text(ETHOSU_VERSION));
     native_npu_store();
     native_job_store();
@@ -390,6 +306,8 @@ mp_obj_t mpy_init(mp_obj_fun_bc_t *self, size_t count, size_t keywords, mp_obj_t
     mp_store_global(MP_QSTR__dequantize, MP_OBJ_FROM_PTR(&model_dequantize_obj));
     mp_store_global(MP_QSTR__write, MP_OBJ_FROM_PTR(&model_write_obj));
     mp_store_global(MP_QSTR__read, MP_OBJ_FROM_PTR(&model_read_obj));
+    mp_store_global(MP_QSTR__results, MP_OBJ_FROM_PTR(&model_results_obj));
+    mp_store_global(MP_QSTR__sequence, MP_OBJ_FROM_PTR(&model_sequence_obj));
     mp_store_global(MP_QSTR__buffers, MP_OBJ_FROM_PTR(&model_buffers_obj));
     mp_store_global(MP_QSTR__tensor, MP_OBJ_FROM_PTR(&model_tensor_obj));
     mp_store_global(MP_QSTR__model_info, MP_OBJ_FROM_PTR(&model_info_obj));

@@ -4,11 +4,22 @@
 
 #include <string.h>
 
-#include "error.h"
+#include "ethosu_text.h"
 #include "port.h"
 
 struct ethosu_driver natmod_npus[PORT_NPUS];
 uint8_t natmod_ready[PORT_NPUS];
+const mp_obj_type_t *natmod_array_type;
+
+void *native_malloc(size_t size)
+{
+    return m_malloc_dyn(size);
+}
+
+void native_get_array(mp_obj_t object, size_t *count, mp_obj_t **items)
+{
+    mp_obj_get_array_dyn(object, count, items);
+}
 
 /* ---- exceptions ---- */
 
@@ -17,55 +28,39 @@ mp_obj_t native_new_text(const char *string)
     return mp_obj_new_str(string, strlen(string));
 }
 
-static void raise(qstr type, size_t n_args, const mp_obj_t *args)
+static mp_obj_t new_sentence(const char *format, va_list *arguments)
 {
-    nlr_raise(mp_call_function_n_kw(mp_load_global(type), n_args, 0, args));
+    struct ethosu_model_error error; // the runtime's sentences are the longest
+    struct ethosu_text text = {error.text, sizeof error.text, 0};
+    ethosu_ext_text_vprint(&text, format, arguments);
+    (void)ethosu_ext_text_end(&text);
+    return native_new_text(error.text);
 }
 
-void native_raise_os_error(int number, const char *string)
+_Noreturn void native_raise(const mp_obj_type_t *type, const char *format, ...)
 {
-    mp_obj_t arguments[] = {MP_OBJ_NEW_SMALL_INT(number), native_new_text(string)};
-    raise(MP_QSTR_OSError, 2, arguments);
+    va_list arguments;
+    va_start(arguments, format);
+    mp_obj_t sentence = new_sentence(format, &arguments);
+    va_end(arguments);
+    nlr_raise(mp_call_function_n_kw(MP_OBJ_FROM_PTR(type), 1, 0, &sentence));
 }
 
-void native_raise_value_error(const char *string)
+_Noreturn void binding_raise_os_error(int number, const char *format, ...)
 {
-    mp_obj_t argument = native_new_text(string);
-    raise(MP_QSTR_ValueError, 1, &argument);
-}
-
-void native_raise_type_error(const char *string)
-{
-    mp_obj_t argument = native_new_text(string);
-    raise(MP_QSTR_TypeError, 1, &argument);
-}
-
-void native_raise_size(const char *what, const char *unit, size_t found, size_t expected)
-{
-    struct ethosu_model_error error;
-    error_set(&error, 0, "%s has %u %s, %u expected", what, (unsigned)found, unit,
-              (unsigned)expected);
-    native_raise_value_error(error.text);
-}
-
-/** A wrong argument is a ValueError, as in the built-in module. */
-void native_raise_fault(const struct ethosu_ext_fault *fault)
-{
-    char sentence[160];
-    int number = ethosu_ext_errno(fault->code);
-    ethosu_ext_describe(fault, sentence, sizeof sentence);
-    if (number == ETHOSU_EXT_EINVAL && fault->code != ETHOSU_EXT_E_NOT_STARTED) {
-        native_raise_value_error(sentence);
-    }
-    native_raise_os_error(number, sentence);
+    va_list arguments;
+    va_start(arguments, format);
+    mp_obj_t values[] = {MP_OBJ_NEW_SMALL_INT(number), new_sentence(format, &arguments)};
+    va_end(arguments);
+    nlr_raise(mp_call_function_n_kw(mp_load_global(MP_QSTR_OSError), 2, 0, values));
 }
 
 void native_check_model(int status, const struct ethosu_model_error *error)
 {
     if (status == ETHOSU_MODEL_BAD_MEMORY) {
-        native_raise_os_error(ETHOSU_EXT_EFAULT, error->text);
+        binding_raise_os_error(ETHOSU_EXT_EFAULT, "%s", error->text);
     } else if (status != ETHOSU_MODEL_OK) {
-        native_raise_value_error(error->text);
+        mp_raise_ValueError(error->text);
     }
 }
 
@@ -75,23 +70,32 @@ struct ethosu_driver *native_npu_of(mp_obj_t index_in)
 {
     mp_int_t index = mp_obj_get_int(index_in);
     if (index < 0 || index >= PORT_NPUS || !natmod_ready[index]) {
-        native_raise_os_error(ETHOSU_EXT_ENODEV,
-                              "there is no such NPU: call ethosu.init(address) first");
+        binding_raise_os_error(ETHOSU_EXT_ENODEV,
+                               "there is no such NPU: call ethosu.init(address) first");
     }
     return &natmod_npus[index];
+}
+
+const mp_obj_type_t *native_type(qstr name)
+{
+    return MP_OBJ_TO_PTR(mp_load_global(name));
+}
+
+const char *native_type_name(mp_obj_t object)
+{
+    mp_obj_t type = MP_OBJ_FROM_PTR(mp_obj_get_type(object));
+    return mp_obj_str_get_str(mp_load_attr(type, MP_QSTR___name__));
+}
+
+bool native_is_callable(mp_obj_t object)
+{
+    return mp_obj_is_true(mp_call_function_n_kw(mp_load_global(MP_QSTR_callable), 1, 0, &object));
 }
 
 mp_buffer_info_t native_buffer_of(mp_obj_t object, unsigned flags, const char *what)
 {
     mp_buffer_info_t buffer;
-    if (!mp_get_buffer(object, &buffer, flags)) {
-        mp_obj_t type = MP_OBJ_FROM_PTR(mp_obj_get_type(object));
-        struct ethosu_model_error error;
-        error_set(&error, 0, "%s is of type %s, %s expected", what,
-                  (const char *)mp_obj_str_get_str(mp_load_attr(type, MP_QSTR___name__)),
-                  flags & MP_BUFFER_WRITE ? "a writable buffer" : "a buffer");
-        native_raise_type_error(error.text);
-    }
+    binding_get_buffer(object, &buffer, flags, what);
     return buffer;
 }
 
@@ -120,14 +124,14 @@ struct ethosu_model *native_model_of(mp_obj_t memory)
     mp_obj_t *items;
     mp_obj_get_array(memory, &count, &items);
     if (count == 0) {
-        native_raise_value_error("this model was closed by deinit()");
+        mp_raise_ValueError("this model was closed by deinit()");
     }
     const struct native_model *record = native_record_of(items[0]);
     if (!native_is_there(items[1], &record->arena)) {
-        native_raise_value_error("arena was resized after the model was loaded into it");
+        mp_raise_ValueError("arena was resized after the model was loaded into it");
     }
     if (!native_is_there(items[2], &record->file)) {
-        native_raise_value_error("the model's buffer was resized after it was loaded");
+        mp_raise_ValueError("the model's buffer was resized after it was loaded");
     }
     return record->model;
 }

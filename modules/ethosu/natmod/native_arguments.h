@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "arguments.h"
 #include "ethosu_ext.h"
 #include "ethosu_model.h"
 #include "port.h"
@@ -17,21 +18,6 @@ extern uint8_t natmod_ready[PORT_NPUS];
 
 /** A str of a C string. */
 mp_obj_t native_new_text(const char *string);
-
-/** Raise OSError(number, text). */
-void native_raise_os_error(int number, const char *string);
-
-/** Raise ValueError(text). */
-void native_raise_value_error(const char *string);
-
-/** Raise TypeError(text). */
-void native_raise_type_error(const char *string);
-
-/** Raise ValueError: `what` has so many of a unit, so many expected. */
-void native_raise_size(const char *what, const char *unit, size_t found, size_t expected);
-
-/** Raise what a fault of the driver means: a wrong argument is a ValueError. */
-void native_raise_fault(const struct ethosu_ext_fault *fault);
 
 /** Raise why the runtime refused a model; nothing if it did not. */
 void native_check_model(int status, const struct ethosu_model_error *error);

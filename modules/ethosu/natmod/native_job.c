@@ -85,17 +85,17 @@ static void raise_failure(struct ethosu_ext_fault fault, mp_obj_t late)
     if (late != mp_const_none && ethosu_ext_errno(fault.code) == ETHOSU_EXT_ETIMEDOUT) {
         fault.found = (uint32_t)mp_obj_get_int(late);
     }
-    native_raise_fault(&fault);
+    binding_raise_fault(&fault);
 }
 
 static void raise_busy(const char *sentence)
 {
-    native_raise_os_error(ETHOSU_EXT_EBUSY, sentence);
+    binding_raise_os_error(ETHOSU_EXT_EBUSY, "%s", sentence);
 }
 
 static void raise_cancelled(void)
 {
-    native_raise_os_error(ETHOSU_EXT_ECANCELED, "the inference was cancelled");
+    binding_raise_os_error(ETHOSU_EXT_ECANCELED, "the inference was cancelled");
 }
 
 /* ---- payloads ---- */
@@ -107,7 +107,8 @@ static int read_bases(mp_obj_t bases_in, uint64_t *base, size_t *size)
     mp_obj_t *items;
     mp_obj_get_array(bases_in, &bases, &items);
     if (bases > ETHOSU_EXT_MAX_BASES) {
-        native_raise_size("bases", "entries", bases, ETHOSU_EXT_MAX_BASES);
+        mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("%d bases given, at most %d expected"),
+                          (int)bases, ETHOSU_EXT_MAX_BASES);
     }
     for (size_t i = 0; i < bases; i++) {
         mp_buffer_info_t buffer = {NULL, 0, 0};
@@ -152,11 +153,11 @@ static mp_obj_t job_invoke(size_t n_args, const mp_obj_t *args)
     }
     (void)native_job_stop(job); // one that has ended, but was not waited for
     if (ethosu_ext_prepare(npu, program, payload.buf, payload.len, base, size, bases, 0) != 0) {
-        native_raise_fault(ethosu_ext_last_error(npu));
+        binding_raise_fault(ethosu_ext_last_error(npu));
     }
     check_written(program, args[4]);
     if (ethosu_ext_start(npu, program, NULL) != 0) {
-        native_raise_fault(ethosu_ext_last_error(npu));
+        binding_raise_fault(ethosu_ext_last_error(npu));
     }
     note(job, args, NULL, false);
     return mp_const_none;
@@ -216,9 +217,9 @@ static mp_obj_t job_finish(mp_obj_t index, mp_obj_t ticket, mp_obj_t late)
         raise_failure(*ethosu_ext_last_error(npu_of(job)), late);
     }
     if (!in_place) {
-        native_raise_os_error(ETHOSU_EXT_EFAULT,
-                              "payload or base was resized while the NPU used it: "
-                              "other objects may be overwritten");
+        binding_raise_os_error(ETHOSU_EXT_EFAULT,
+                               "payload or base was resized while the NPU used it: "
+                               "other objects may be overwritten");
     }
     return mp_const_true;
 }
@@ -311,7 +312,7 @@ static mp_obj_t progress(struct native_job *job, int status, mp_obj_t late)
     }
     (void)native_job_stop(job);
     if (status == ETHOSU_MODEL_BAD_VALUE) {
-        native_raise_value_error("an operator got an index outside of its tensor");
+        mp_raise_ValueError("an operator got an index outside of its tensor");
     }
     raise_failure(fault, late);
     return mp_const_none;
@@ -366,7 +367,7 @@ static mp_obj_t job_stop(mp_obj_t index, mp_obj_t of, mp_obj_t tell)
     }
     job->cancelled = job->model == NULL && mp_obj_is_true(tell);
     if (native_job_stop(job) != 0) {
-        native_raise_fault(ethosu_ext_last_error(npu_of(job)));
+        binding_raise_fault(ethosu_ext_last_error(npu_of(job)));
     }
     return mp_const_none;
 }

@@ -39,7 +39,7 @@ static unsigned index_of(mp_obj_t index_in)
 {
     mp_int_t index = mp_obj_get_int(index_in);
     if (index < 0 || index >= PORT_NPUS) {
-        native_raise_value_error("four NPUs at most");
+        mp_raise_ValueError("four NPUs at most");
     }
     return (unsigned)index;
 }
@@ -99,7 +99,7 @@ static mp_obj_t npu_open(mp_obj_t index_in, mp_obj_t address, mp_obj_t flags_in)
     natmod_ready[index] =
         ethosu_init(&natmod_npus[index], registers, NULL, 0, flags & 1, flags >> 1 & 1) == 0;
     if (!natmod_ready[index]) {
-        native_raise_fault(ethosu_ext_last_error(&natmod_npus[index]));
+        binding_raise_fault(ethosu_ext_last_error(&natmod_npus[index]));
     }
     char name[ETHOSU_EXT_CONFIG_NAME_SIZE];
     ethosu_ext_config_name(ethosu_ext_config(&natmod_npus[index]), name);
@@ -137,8 +137,8 @@ unsigned native_guard_npu(mp_obj_t guard_in)
 {
     struct guard *guard = MP_OBJ_TO_PTR(guard_in);
     if (guard_in == mp_const_false || !is_held(guard)) {
-        native_raise_os_error(ETHOSU_EXT_EPERM,
-                              "this NPU was released: call ethosu.reserve() again");
+        binding_raise_os_error(ETHOSU_EXT_EPERM,
+                               "this NPU was released: call ethosu.reserve() again");
     }
     return guard->npu;
 }
@@ -196,7 +196,7 @@ static mp_obj_t guard_reserve(mp_obj_t guard_in, mp_obj_t index, mp_obj_t powere
     }
     if (powered && ethosu_request_power(npu) != 0) {
         ethosu_release_driver(npu);
-        native_raise_fault(ethosu_ext_last_error(npu));
+        binding_raise_fault(ethosu_ext_last_error(npu));
     }
     guard->npu = (uint8_t)(npu - natmod_npus);
     guard->opened = natmod_opened[guard->npu];

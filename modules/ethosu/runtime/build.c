@@ -77,14 +77,6 @@ int(build_refuse)(struct builder *builder, int status, const char *why)
     return builder->model->format->refuse(builder, status, why);
 }
 
-/** Formats of this build. */
-static const struct model_format *const formats[] = {
-    &tflite_format,
-#if ETHOSU_PTE
-    &program_format,
-#endif
-};
-
 /** Refuse what a file has not that was asked for. */
 static int check_format(struct builder *builder, const struct ethosu_model_source *source)
 {
@@ -103,17 +95,16 @@ static int check_format(struct builder *builder, const struct ethosu_model_sourc
                : error_set(builder->error, ETHOSU_MODEL_BAD_FILE, "file is larger than 2 GB");
 }
 
-/** Refuse a file of no format, and name what it is. */
-static int refuse_format(struct builder *builder, const struct ethosu_model_source *source)
+/** Refuse a file that is no model for this build, and name what it is. */
+static int refuse_kind(struct builder *builder, const struct ethosu_model_source *source,
+                       uint8_t kind)
 {
-    static const uint8_t none[4];
-    const uint8_t *mark = source->file_size < 8 ? none : (const uint8_t *)source->file + 4;
-    if (!ETHOSU_PTE && (fb_is_mark(mark, "ET12") || fb_is_mark(mark, "BP08"))) {
+    if (!ETHOSU_PTE && (kind == ETHOSU_FILE_PROGRAM || kind == ETHOSU_FILE_BUNDLE)) {
         return error_set(builder->error, ETHOSU_MODEL_UNSUPPORTED,
                          "an ExecuTorch program of %u bytes: this build has no support for it",
                          (unsigned)source->file_size);
     }
-    if (fb_is_mark(mark, "FT01")) {
+    if (kind == ETHOSU_FILE_DATA) {
         return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
                          "a data file (.ptd) of %u bytes: load its program, with this as data",
                          (unsigned)source->file_size);
@@ -125,13 +116,17 @@ static int refuse_format(struct builder *builder, const struct ethosu_model_sour
 
 static int find_format(struct builder *builder, const struct ethosu_model_source *source)
 {
-    for (size_t i = 0; i < COUNT(formats); i++) {
-        if (source->file_size >= 8 && formats[i]->is(source->file)) {
-            builder->model->format = formats[i];
-            return check_format(builder, source);
-        }
-    }
-    return refuse_format(builder, source);
+    static const struct model_format *const formats[] = {
+        [ETHOSU_FILE_TFLITE] = &tflite_format,
+#if ETHOSU_PTE
+        [ETHOSU_FILE_PROGRAM] = &program_format,
+        [ETHOSU_FILE_BUNDLE] = &program_format,
+#endif
+    };
+    uint8_t kind = ethosu_file_kind_of(source->file, source->file_size)->number;
+    builder->model->format = kind < COUNT(formats) ? formats[kind] : NULL;
+    return builder->model->format == NULL ? refuse_kind(builder, source, kind)
+                                          : check_format(builder, source);
 }
 
 /** Refuse tensors with state that share memory again and again: each would be filled. */

@@ -246,13 +246,7 @@ static int build(struct builder *builder, const struct ethosu_model_source *sour
     return status;
 }
 
-static bool is_tflite(const uint8_t *file)
-{
-    return fb_is_mark(file + 4, "TFL3");
-}
-
 const struct model_format tflite_format = {
-    .is = is_tflite,
     .build = build,
     .refuse = tflite_refuse,
 };

@@ -2,6 +2,7 @@
 /** Finds the operator that a command belongs to; see debug_table.h. */
 #include "debug_table.h"
 
+#include "error.h"
 #include "metadata.h"
 #include "model.h"
 
@@ -39,4 +40,15 @@ const char *ethosu_model_operator_at(const struct ethosu_model *model, uint32_t 
         }
     }
     return NULL;
+}
+
+bool ethosu_model_name_operator(const struct ethosu_model *model, uint32_t offset,
+                                const char *sentence, struct ethosu_model_error *error)
+{
+    uint32_t length;
+    const char *name = ethosu_model_operator_at(model, offset, &length);
+    if (name != NULL) { // also where messages are terse: the sentence has the fault's numbers
+        (void)(error_set)(error, 0, "%s; operator %.*s", sentence, (int)length, name);
+    }
+    return name != NULL;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * Runtime for models that Vela compiled for an Ethos-U NPU: TensorFlow Lite files (`.tflite`) and
- * ExecuTorch programs (`.pte`).
+ * Runtime for models that Vela compiled for an Ethos-U NPU: TensorFlow Lite files and ExecuTorch
+ * programs.
  *
  * Loading reads the `.tflite` in place and makes a list of steps: NPU calls,
  * copies, CPU operators. An inference runs these steps. The runtime allocates
@@ -32,7 +32,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** One: build with ExecuTorch programs (.pte) besides TensorFlow Lite's files. */
+/** One: build with ExecuTorch programs besides TensorFlow Lite's files. */
 #ifndef ETHOSU_PTE
 #define ETHOSU_PTE 1
 #endif
@@ -43,7 +43,27 @@ extern "C" {
 
 struct ethosu_driver;
 
-/** Alignment in bytes of arena, command stream and read-only data, as required by the NPU. */
+/** Kinds of files. */
+enum ethosu_file_kinds {
+    ETHOSU_FILE_OTHER,   /**< none that this library knows */
+    ETHOSU_FILE_TFLITE,  /**< a TensorFlow Lite model */
+    ETHOSU_FILE_PROGRAM, /**< an ExecuTorch program */
+    ETHOSU_FILE_BUNDLE,  /**< a program and test cases */
+    ETHOSU_FILE_DATA,    /**< data that programs name */
+};
+
+/** A kind of file. */
+struct ethosu_file_kind {
+    uint8_t number;      /**< enum ethosu_file_kinds */
+    char mark[5];        /**< the four characters at byte 4 */
+    char suffix[8];      /**< how the names of such files end */
+    char data_suffix[5]; /**< and the names of the data files next to them; "": there are none */
+};
+
+/** The kind of a file, by its contents. */
+const struct ethosu_file_kind *ethosu_file_kind_of(const void *file, size_t size);
+
+/** Alignment in bytes of arena, command stream and read-only data: what the NPU asks for. */
 #define ETHOSU_MODEL_ALIGNMENT 16u
 
 /** Maximum number of dimensions of a tensor. */
@@ -89,8 +109,8 @@ struct ethosu_model_source {
      */
     bool (*stop)(void *argument);
     void *argument;     /**< for `stop` */
-    const char *method; /**< ExecuTorch: method to load; NULL: "forward" */
-    const void *data;   /**< ExecuTorch: .ptd with the data it refers to, or NULL */
+    const char *method; /**< of an ExecuTorch program, to load; NULL: "forward" */
+    const void *data;   /**< of an ExecuTorch program: a file with data that it names, or NULL */
     size_t data_size;   /**< bytes */
 };
 
@@ -347,7 +367,16 @@ int ethosu_model_resume(struct ethosu_model *model, bool block);
 const char *ethosu_model_operator_at(const struct ethosu_model *model, uint32_t offset,
                                      uint32_t *length);
 
-/** Discard an unfinished inference. The caller must have stopped the NPU. */
+/**
+ * Write "SENTENCE; operator NAME", without control characters: a file may come from anywhere.
+ *
+ * @param offset  as above
+ * @return        false when the operator is not known: nothing is written
+ */
+bool ethosu_model_name_operator(const struct ethosu_model *model, uint32_t offset,
+                                const char *sentence, struct ethosu_model_error *error);
+
+/** Forget an unfinished inference. The caller must have stopped the NPU. */
 void ethosu_model_forget(struct ethosu_model *model);
 
 /** "int8", "float32", …; "?" for an unknown type. */

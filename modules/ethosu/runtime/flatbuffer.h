@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /**
- * Bounded reader for FlatBuffers, the encoding of `.tflite` and `.pte` files.
+ * Bounded reader for FlatBuffers, the encoding of model files.
  *
  * Every read is checked against the end of the file. A read beyond it returns 0
  * and sets `bad`, which stays set: a parser continues and checks `bad` once per

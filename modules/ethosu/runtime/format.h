@@ -7,8 +7,6 @@
 
 /** A format. A model keeps the one that it was loaded with. */
 struct model_format {
-    /** Is this the format? The file has 8 bytes or more. */
-    bool (*is)(const uint8_t *file);
     /** Build the steps; returns enum ethosu_model_status. */
     int (*build)(struct builder *builder, const struct ethosu_model_source *source);
     /** Refuse the current operator: name it, and say why. */

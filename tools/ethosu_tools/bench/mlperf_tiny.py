@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import models, vela
+from .. import vela
 from ..arrays import quantise
 from ..errors import InputError
 from ..estimate import cpu, systems, text
@@ -162,7 +162,7 @@ def _row(
 
 def _instructions(looked: Subject, counts: dict[str, int]) -> int:
     """Count once per compiled file: systems with the same NPU often share it."""
-    key = hashlib.sha256(looked.compiled.read_bytes()).hexdigest()
+    key = hashlib.sha256(looked.file.data).hexdigest()
     if key not in counts:
         counts[key] = cpu.instructions(looked.compiled)
     return counts[key]
@@ -176,7 +176,7 @@ def _accuracy(task: Task, looked: Subject, folder: Path | None) -> dict[str, Any
     if path is None:
         what = f"{folder} has no {name}.npz" if folder else "no data set is at hand"
         return {"why": f"{what}; name one by --data"}
-    description = models.describe(looked.compiled)
+    description = looked.file.description
     tensors = description.inputs
     samples = data.read(str(path), tensors, data.classes_of(description.outputs[0])).samples
     arrays = [

@@ -16,6 +16,7 @@ from ..errors import BoardError, InputError, SetupError, ToolError, UsageError, 
 from ..estimate import latency, systems, text
 from ..executorch import export
 from ..files import read_whole, write_all, write_whole
+from ..model import PROGRAM, ModelFile
 from ..plan.fold import fold_quantization
 from ..tflite import model_metadata
 from ..tflite.metadata import get, put
@@ -219,9 +220,9 @@ def _check_format(args: argparse.Namespace) -> None:
     """Reject models that another tool compiles, and options for other formats."""
     if args.python or args.calibrate:
         convert.check(args.model)
-        models.read(args.model)
+        ModelFile(args.model)
         raise UsageError("--python and --calibrate are for models that have to be converted")
-    if models.is_program(models.read(args.model)):
+    if ModelFile(args.model).is_program:
         raise InputError(
             f"{args.model} is an ExecuTorch program, which is already compiled: run it with "
             "`ethosu run`, deploy it with `ethosu deploy`, or compile the PyTorch model again"
@@ -374,7 +375,7 @@ def _export(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     board = boards.load(args.board) if args.board else None
     npu = _npu(args.npu, board)
     facts = board.vela if board else None
-    output = args.output or Path(f"{args.model.stem}.pte")
+    output = args.output or Path(args.model.stem + PROGRAM.suffix)
     # Absolute, because the exporter runs in the model's folder.
     own = () if args.config == vela.CONFIG_FILE else (f"--config={Path(args.config).absolute()}",)
     options = export.Options(
@@ -388,7 +389,7 @@ def _export(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     read_whole(args.model)  # fail early if it does not exist
     ui.note(f"exporting {args.model} for {npu}; this takes about ten seconds")
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
-        made = Path(work) / "model.pte"
+        made = Path(work) / f"model{PROGRAM.suffix}"
         report = export.export(args.model, made, options, args.python)
         description = models.describe(made)
         found = _check_fit(args, board, made)

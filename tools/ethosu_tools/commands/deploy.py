@@ -13,6 +13,7 @@ from ..deploy import deploy
 from ..errors import InputError, SetupError, UsageError
 from ..files import write_whole
 from ..fit import Need
+from ..model import DATA, ModelFile, data_path, is_model
 from ..strip import strip_checked
 from ..ui import Ui
 
@@ -102,12 +103,19 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 def _read(paths: Sequence[Path]) -> romfs.Tree:
     """All files by name, including the data files of programs."""
     tree: dict[str, Any] = {}
-    companions = [path.with_suffix(".ptd") for path in paths if path.suffix in (".pte", ".bpte")]
-    for path in (*paths, *(path for path in companions if path.is_file() and path not in paths)):
+
+    def add(path: Path) -> None:
         for name, content in romfs.read_tree(path).items():
             if name in tree:
                 raise UsageError(f"two of the files are named {name}: {path} is the second")
             tree[name] = content
+
+    for path in paths:
+        add(path)
+    for path in paths:
+        data = data_path(path, tree[path.name]) if path.is_file() else None
+        if data and data.is_file() and data not in paths:
+            add(data)
     return tree
 
 
@@ -115,7 +123,7 @@ def _check_models(files: dict[str, bytes], warnings: list[str], *, force: bool) 
     """Reject models that no board can run; return what the others need, and add warnings."""
     needs = {}
     for name, data in files.items():
-        if not models.is_model(data):
+        if not is_model(data):
             continue
         named, wrong = _data_file(files, name), []
         try:
@@ -126,7 +134,7 @@ def _check_models(files: dict[str, bytes], warnings: list[str], *, force: bool) 
                     for operator in description.missing
                 )
                 absent = (
-                    f"data {key} is not in a .ptd with the program's name"
+                    f"data {key} is not in a {DATA.suffix} with the program's name"
                     for key in description.external
                 )
                 wrong = [*missing, *absent]
@@ -160,14 +168,15 @@ def _check_board(board: Board, needs: dict[str, Need], *, force: bool) -> Iterat
 
 def _data_file(files: dict[str, bytes], name: str) -> bytes | None:
     """The content of a program's data file, if it has one."""
-    return files.get(str(Path(name).with_suffix(".ptd")))
+    return files.get(str(data_path(Path(name), files[name])))
 
 
 def _strip(files: dict[str, bytes], name: str, warnings: list[str]) -> bytes:
     """The content of a file; a program that can be loaded is stripped."""
     data = files[name]
     try:
-        return strip_checked(data, _data_file(files, name)) if models.is_program(data) else data
+        is_program = is_model(data) and ModelFile(data).is_program
+        return strip_checked(data, _data_file(files, name)) if is_program else data
     except InputError as error:  # _check_models() decides whether it is sent anyway
         warnings.append(f"{name} was not stripped: {error}")
         return data

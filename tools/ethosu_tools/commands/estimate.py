@@ -89,9 +89,10 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
         compiled = systems.compile_for(model, system, Path(work))
         with named_as(model, compiled):
-            found = latency.estimate(compiled, system)
+            file = ModelFile(compiled)
+            found = latency.estimate(file, system)
         faster = hints(model, compiled, found, Path(work))
-        rows = table.by_operator(compiled, found.operations, system.memories)
+        rows = table.by_operator(file, found.operations, system.memories)
         peak = views.peak(system.npu)
         data = {
             "model": str(model),
@@ -99,7 +100,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
             "operators": [views.as_dict(row, found.cycles, peak) for row in rows],
             "hints": faster,
         }
-        if fits := fit.on_board(fit.need_of(compiled), system.name):
+        if fits := fit.on_board(fit.need_of(file), system.name):
             data["fit"] = fits.as_dict()
         if args.cpu:
             ui.note("counting instructions on an emulated board")

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..errors import InputError, SetupError
 from ..layers.table import Names
-from ..model import ModelFile
+from ..model import ANY, DATA, ModelFile
 from ..sim import Simulation
 from ..ui import Ui
 
@@ -19,11 +19,7 @@ _IO_CONSTANT = re.compile(r"(input|output)\d+_(scale|zp|zero_point|quant_min|qua
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument(
-        "model",
-        type=Path,
-        help="a .tflite file, compiled or not, or an ExecuTorch program (.pte, .bpte)",
-    )
+    parser.add_argument("model", type=Path, help=ANY)
     add_data_option(parser)
 
 
@@ -33,7 +29,8 @@ def add_data_option(parser: argparse.ArgumentParser) -> None:
         "--data",
         type=Path,
         metavar="PTD",
-        help="data file of an ExecuTorch program (default: NAME.ptd in its folder, if any)",
+        help=f"data file of an ExecuTorch program (default: NAME{DATA.suffix} in its folder, "
+        "if any)",
     )
 
 
@@ -46,7 +43,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         **file.description.as_dict(),
         "vela": file.vela_version,
         **(_load_program(file) if file.is_program else {}),
-        "debug_table": [asdict(entry) for entry in Names(args.model).entries],
+        "debug_table": [asdict(entry) for entry in Names(file).entries],
     }
 
 
@@ -125,7 +122,8 @@ def _render_program(data: dict[str, Any]) -> list[str]:
         lines.append(f"missing    {', '.join(data['missing'])}: not in the firmware")
     if data["external"]:
         lines.append(
-            f"external   not found: {', '.join(data['external'])}; pass the .ptd with --data"
+            f"external   not found: {', '.join(data['external'])}; "
+            f"pass the {DATA.suffix} with --data"
         )
     if data.get("refused"):
         lines.append(f"refused    {data['refused']}")

@@ -8,7 +8,7 @@ from typing import Any
 from .. import plan, verification
 from ..errors import UsageError
 from ..layers import memory, table
-from ..model import ModelFile, ProgramDescription
+from ..model import ANY, ModelFile, ProgramDescription
 from ..plan import picture
 from ..sim import Simulation
 from ..ui import Ui
@@ -38,9 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
-    parser.add_argument(
-        "models", nargs="+", type=Path, metavar="MODEL", help="a .tflite file, or a .pte"
-    )
+    parser.add_argument("models", nargs="+", type=Path, metavar="MODEL", help=ANY)
     add_data_option(parser)
     verification.add_option(parser)
     parser.add_argument("-o", "--output", type=Path, help="save the planned model here")
@@ -99,7 +97,7 @@ def _plan_programs(args: argparse.Namespace) -> dict[str, Any]:
             raise UsageError(f"{model} is not an ExecuTorch program; plan it in a separate command")
         with Simulation(file) as simulation:
             info = simulation.info()
-        operations = table.record(model, data=file.named)
+        operations = table.record(file)
         copies = info["cpu_steps"] - sum(description.cpu_operators.values())
         rows.append(
             {
@@ -111,7 +109,7 @@ def _plan_programs(args: argparse.Namespace) -> dict[str, Any]:
                 "state": description.state_bytes,
                 "delegate_ends": description.delegate_ends,
                 "copies": max(copies, 0),
-                "npu": memory.scratch(model, operations, info["scratch_size"]),
+                "npu": memory.scratch(file, operations, info["scratch_size"]),
             }
         )
     if args.picture:

@@ -11,6 +11,7 @@ from ..errors import MismatchError, UsageError
 from ..estimate import systems
 from ..files import write_whole
 from ..layers import page, subject
+from ..model import ANY, ModelFile
 from ..ui import Ui
 
 EPILOG = """\
@@ -28,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
-    parser.add_argument("model", type=Path, help="a .tflite file, compiled or not, or a .pte")
+    parser.add_argument("model", type=Path, help=ANY)
     parser.add_argument("-o", "--output", type=Path, metavar="HTML", help="default: MODEL.html")
     systems.add_options(parser)
     parser.add_argument(
@@ -53,7 +54,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         proof = subject.compare_with_reference(found, args.steps)
         write_whole(output, page.build(found, proof).encode())
         data = {**found.as_dict(), "reference": proof, "output": str(output)}
-        source = found.source and models.read(found.source)
+        source = found.source and ModelFile(found.source)
     if proof.get("differing") and source and models.is_quantised(source):
         ui.result(data, render(data))
         raise MismatchError(

@@ -11,7 +11,7 @@ import numpy as np
 from .. import arrays, boards, coherence, qemu, vela, verification
 from ..arrays import Array, Feed
 from ..errors import InputError, MismatchError, UsageError
-from ..model import Case, ModelFile, Tensor, differing, reading
+from ..model import RUNNABLE, Case, ModelFile, Tensor, differing, reading
 from ..runner import open_runner
 from ..ui import Ui
 from .inspect import add_data_option
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
-    parser.add_argument("model", type=Path, help="a compiled .tflite file, a .pte or .bpte")
+    parser.add_argument("model", type=Path, help=RUNNABLE)
     add_data_option(parser)
     parser.add_argument(
         "--on",
@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--input",
         type=Path,
         metavar="NPZ",
-        help="input arrays (default: the test cases of a .bpte, else random values)",
+        help="input arrays (default: the test cases of a bundled program, else random values)",
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of random inputs (default: 0)")
     parser.add_argument("--output", type=Path, metavar="NPZ", help="save the output arrays here")

@@ -8,7 +8,7 @@ from typing import Any
 from .. import verification
 from ..errors import InputError
 from ..files import write_whole
-from ..model import ModelFile, reading
+from ..model import PROGRAM, ModelFile, reading
 from ..strip import strip_checked
 from ..ui import Ui
 from .inspect import add_data_option
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
-    parser.add_argument("model", type=Path, help="an ExecuTorch program (.pte)")
+    parser.add_argument("model", type=Path, help=f"an ExecuTorch program ({PROGRAM.suffix})")
     add_data_option(parser)
     verification.add_option(parser)
     parser.add_argument(
@@ -37,8 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Strip it, compare, write it."""
     file = ModelFile(args.model, args.data)
-    if file.suffix != ".pte":
-        raise InputError(f"{file} is not an ExecuTorch program (.pte), so it cannot be stripped")
+    if file.kind is not PROGRAM:
+        raise InputError(
+            f"{file} is not an ExecuTorch program ({PROGRAM.suffix}), so it cannot be stripped"
+        )
     with reading(file):
         result = strip_checked(file.data, file.named)
     output = args.output or args.model

@@ -11,7 +11,7 @@ import numpy as np
 from .. import arrays, verification
 from ..files import write_whole
 from ..layers import table, views
-from ..model import ModelFile
+from ..model import RUNNABLE, ModelFile
 from ..sim import Simulation
 from ..trace import Operation, traffic
 from ..ui import Ui
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
-    parser.add_argument("model", type=Path, help="a compiled .tflite file, or a .pte")
+    parser.add_argument("model", type=Path, help=RUNNABLE)
     add_data_option(parser)
     parser.add_argument(
         "--input", type=Path, metavar="NPZ", help="input arrays (default: random numbers)"
@@ -78,7 +78,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         "cycles": sum(operation.cycles for operation in operations),
         "commands": sum(operation.commands for operation in operations),
         "traffic": {str(region): sums for region, sums in traffic(operations).items()},
-        "layers": _layers(args.model, operations),
+        "layers": _layers(file, operations),
         "operations": [operation.as_dict() for operation in operations],
     }
     if args.maps:
@@ -88,11 +88,11 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     return data
 
 
-def _layers(model: Path, operations: list[Operation]) -> list[dict[str, Any]]:
+def _layers(file: ModelFile, operations: list[Operation]) -> list[dict[str, Any]]:
     """Sums by operator of the model before compiling; empty if no table names the operators."""
-    if not table.Names(model).entries:
+    if not table.Names(file).entries:
         return []
-    rows = [row for row in table.by_operator(model, operations) if row.on_npu]
+    rows = [row for row in table.by_operator(file, operations) if row.on_npu]
     total = max(1, sum(row.cycles for row in rows))
     return [
         {

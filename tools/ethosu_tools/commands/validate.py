@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import arrays, boards, models, vela, verification
 from ..errors import InputError, MismatchError, UsageError
+from ..model import Description, ModelFile
 from ..plan.kernels import STATEFUL
 from ..ui import Ui
 
@@ -96,16 +97,21 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     workers = args.workers or (1 if real else os.cpu_count() or 1)
     if real and (workers > 1 or args.scheduler):
         raise UsageError(f"{args.on} is a port, which allows one worker and no --scheduler")
-    content = models.read(args.model)
-    description = models.describe_compiled(args.model)
+    file = ModelFile(args.model)
+    description = file.compiled
     _check_stateless(args.model, description)
     classes = data_sets.classes_of(description.outputs[0])
     data = data_sets.read(args.data, description.inputs, classes)
-    reference = models.read(args.reference) if args.reference else None
-    _check_reference(args.reference, reference, description)
+    reference = ModelFile(args.reference) if args.reference else None
+    _check_reference(reference, description)
     where = args.on, args.npu, args.board
     job = work.Job(
-        content, str(args.model), reference, *where, args.top, verify=verification.chosen()
+        file.data,
+        str(args.model),
+        reference.data if reference else None,
+        *where,
+        args.top,
+        verify=verification.chosen(),
     )
     key = hashlib.sha256(f"{job!r} {data.identity}".encode()).hexdigest()
     notes = work.Notes(args.notes or _cache() / f"{key[:16]}.jsonl", key)
@@ -146,7 +152,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     return found
 
 
-def _check_stateless(path: Path, compiled: models.Description) -> None:
+def _check_stateless(path: Path, compiled: Description) -> None:
     """Reject streaming models: workers run blocks of samples, so their state would be undefined."""
     if any(name in STATEFUL for name in compiled.cpu_operators):
         raise InputError(
@@ -155,23 +161,22 @@ def _check_stateless(path: Path, compiled: models.Description) -> None:
         )
 
 
-def _check_reference(path: Path, reference: bytes | None, compiled: models.Description) -> None:
+def _check_reference(reference: ModelFile | None, compiled: Description) -> None:
     if reference is None:
         return
-    found = models.describe(reference)
-    if _shapes(found) != _shapes(compiled):
-        raise InputError(f"inputs or outputs of {path} and the compiled model differ in shape")
+    if _shapes(reference.description) != _shapes(compiled):
+        raise InputError(f"inputs or outputs of {reference} and the compiled model differ in shape")
 
 
-def _shapes(model: models.Description) -> list[list[tuple[int, ...]]]:
+def _shapes(model: Description) -> list[list[tuple[int, ...]]]:
     return [[tensor.shape for tensor in tensors] for tensors in (model.inputs, model.outputs)]
 
 
-def _promises_bits(reference: bytes | None, compiled: models.Description) -> bool:
+def _promises_bits(reference: ModelFile | None, compiled: Description) -> bool:
     """Whether outputs must be bit-exact with the reference: not with that of a float model."""
     if reference is None:
         return True
-    same = [tensor.dtype for tensor in models.describe(reference).outputs] == [
+    same = [tensor.dtype for tensor in reference.description.outputs] == [
         tensor.dtype for tensor in compiled.outputs
     ]
     return same and models.is_quantised(reference)

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .. import models
 from ..errors import InputError
 from ..files import write_whole
 from ..layers import table
 from ..layers.table import Layer
+from ..model import ModelFile
+from ..models import LATENCY, Model
 from ..tflite.metadata import put
 from ..trace import Operation
 from .systems import System
@@ -77,22 +78,22 @@ class Estimate:
         }
 
 
-def estimate(model: Path | bytes, system: System) -> Estimate:
+def estimate(model: Model, system: System) -> Estimate:
     """Estimate the latency of a compiled model, without its CPU operators.
 
     Raises InputError for a model that is not compiled, or for another NPU.
     """
-    description = models.describe_compiled(model)
+    file = ModelFile.of(model)
+    description = file.compiled
     if description.npu is None:
-        raise InputError(f"{models.name_of(model)} has nothing for an NPU: the CPU computes it all")
+        raise InputError(f"{file} has nothing for an NPU: the CPU computes it all")
     if description.npu != system.npu:
         raise InputError(
-            f"{models.name_of(model)} is compiled for {description.npu}, "
-            f"but {system.name} has {system.npu}"
+            f"{file} is compiled for {description.npu}, but {system.name} has {system.npu}"
         )
-    operations = table.record(model, system.memories, coherence="off")
+    operations = table.record(file, system.memories, coherence="off")
     cycles = sum(each.cycles for each in operations)
-    ideal = sum(each.cycles for each in table.record(model, coherence="off"))
+    ideal = sum(each.cycles for each in table.record(file, coherence="off"))
     constants = sum(each.constant_bytes for each in description.npu_operators)
     low, high, basis = _interval(cycles, ideal, constants, system)
     return Estimate(
@@ -115,7 +116,7 @@ def store(found: Estimate, compiled: Path) -> None:
     low, high = found.low_ms, found.high_ms or 0.0
     times = [round(1e3 * each) for each in (found.milliseconds, low, high)]
     content = struct.pack("<3I", *times)
-    write_whole(compiled, put(compiled.read_bytes(), {models.LATENCY: content}))
+    write_whole(compiled, put(compiled.read_bytes(), {LATENCY: content}))
 
 
 def _interval(

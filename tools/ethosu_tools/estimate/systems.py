@@ -19,6 +19,7 @@ from typing import Any
 from .. import boards, models, vela
 from ..boards import VelaFacts
 from ..errors import InputError, UsageError
+from ..model import ModelFile
 
 _HERE = Path(__file__).parent
 _MODES = "Arm/vela.ini"  # where Vela's memory modes are
@@ -146,12 +147,13 @@ def chosen(
 
     Without a board it is the one that the model was compiled for, else `boards.chosen`.
     """
-    own = models.describe(model, named=models.find_data(model)).npu
+    file = ModelFile(model)
+    own = file.description.npu
     if own and npu not in (None, own):
         raise UsageError(
             f"{model} is compiled for {own}, not for {npu}; name the model as it was before Vela"
         )
-    name = board or models.board_of(model) or boards.chosen().name
+    name = board or models.board_of(file) or boards.chosen().name
     npus = _known(name)[1]
     if own and own not in npus:
         raise InputError(f"{model} is compiled for {own}, but {name} has {' and '.join(npus)}")
@@ -193,11 +195,11 @@ def _of_a_file(
 
 def compile_for(model: Path, system: System, folder: Path) -> Path:
     """Compile a model for a system, once per folder; a compiled model is returned unchanged."""
-    data = models.read(model)
-    if models.is_program(data) or models.describe(model).npu:
+    file = ModelFile(model)
+    if file.is_program or file.description.npu:
         return model
     facts = system.facts
-    names = (sha256(data).hexdigest(), system.npu, facts.system_config, facts.memory_mode)
+    names = (sha256(file.data).hexdigest(), system.npu, facts.system_config, facts.memory_mode)
     output = folder / f"{'-'.join(names)}.tflite"
     if not output.exists():
         vela.compile_model(model, system.npu, output, board=facts)

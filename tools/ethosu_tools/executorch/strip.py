@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterator
 
 from ..errors import InputError
-from ..model import Method, ModelFile, Tensor
+from ..model import PROGRAM, Method, ModelFile, Tensor
 from .tables import U32, U64, Row
 
 # Compile specs that say for which NPU a delegate is.
@@ -32,7 +32,7 @@ def strip(data: bytes) -> bytes:
     InputError: the file is damaged, or shares what should be left out with what is needed.
     """
     file = ModelFile(data)
-    if file.suffix != ".pte":
+    if file.kind is not PROGRAM:
         return data
     root = Row.root(data)
     methods = list(file.methods.values())

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from .. import models, plan, tflite
+from .. import plan
 from ..model.graph import NPU_SCRATCH
+from ..models import Model
 from ..trace import FeatureMap, Operation
 from .subject import Subject
 from .table import Names, with_streams
@@ -79,16 +79,16 @@ def pictures(subject: Subject) -> list[dict[str, Any]]:
     """The arena, and the NPU's fast scratch if that is another memory; for plan/picture.py."""
     if subject.found is None:
         return [_planned(subject)]
-    calls = _calls(Names(subject.compiled), subject.found.operations)
-    description = models.describe(subject.compiled, named=models.find_data(subject.compiled))
-    fast = max((each.fast_scratch_bytes or 0 for each in description.npu_operators), default=0)
+    calls = _calls(Names(subject.file), subject.found.operations)
+    operators = subject.file.description.npu_operators
+    fast = max((each.fast_scratch_bytes or 0 for each in operators), default=0)
     drawn = [_arena(subject, calls, shared=not fast)]
     if fast:
         drawn.append(_alone("fast scratch", fast, calls, _FAST))
     return drawn
 
 
-def scratch(program: Path, operations: Sequence[Operation], size: int) -> dict[str, Any]:
+def scratch(program: Model, operations: Sequence[Operation], size: int) -> dict[str, Any]:
     """Writes of an ExecuTorch program's operations into the scratch of its delegates."""
     return _alone("scratch", size, _calls(Names(program), operations), _SCRATCH)
 
@@ -117,11 +117,11 @@ def _extent(map_: FeatureMap) -> tuple[int, int]:
 
 
 def _arena(subject: Subject, calls: list[_Call], *, shared: bool) -> dict[str, Any]:
-    if models.is_program(models.read(subject.compiled)):
+    if subject.file.is_program:
         assert subject.found
-        return scratch(subject.compiled, subject.found.operations, subject.info["scratch_size"])
+        return scratch(subject.file, subject.found.operations, subject.info["scratch_size"])
     row = _planned(subject)
-    graph = tflite.parse(models.read(subject.compiled))[0]
+    graph = subject.file.graphs[0]
     columns: list[str] = []
     spans = [(0, 0)]
     inside: list[dict[str, Any]] = []

@@ -104,7 +104,7 @@ def _facts(subject: Subject, proof: dict[str, Any]) -> str:
     size = subject.info["fast_scratch_size"]
     fast = f", with {size:,} of fast scratch" if size else ""
     cells += [
-        ("", "model", f"{subject.compiled.stat().st_size:,} bytes"),
+        ("", "model", f"{len(subject.file.data):,} bytes"),
         ("", "arena" + fast, f"{subject.info['arena_size']:,} bytes"),
         verdict(proof),
     ]

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays, fit, models, vela, verdict
+from .. import arrays, fit, vela, verdict
 from ..arrays import Array
 from ..errors import InputError, SetupError, named_as
 from ..estimate import latency
 from ..estimate.latency import Estimate
 from ..estimate.systems import System
 from ..fit import Fit
+from ..model import ModelFile
 from ..oracle import Oracle
 from ..sim import Simulation
 from . import table, views
@@ -31,6 +32,7 @@ class Subject:
     model: Path
     source: Path | None
     compiled: Path
+    file: ModelFile  # what `compiled` contains
     system: System
     found: Estimate | None
     layers: list[Layer]
@@ -52,7 +54,7 @@ class Subject:
             "model": str(self.model),
             "npu": self.system.npu if self.found else None,
             "system": self.system.name,
-            "bytes": self.compiled.stat().st_size,
+            "bytes": len(self.file.data),
             "arena": self.info["arena_size"],
             "cycles": self.cycles,
             "estimate": estimate,
@@ -66,34 +68,32 @@ def look(model: Path, system: System, folder: Path, reference: Path | None = Non
 
     `reference` is the model as it was before compiling, if `model` is not that itself.
     """
-    source, compiled = reference, model
-    description = models.describe(model)
-    if not models.is_program(models.read(model)) and not description.compiled:
+    source, compiled, file = reference, model, ModelFile(model)
+    if not file.description.compiled and not file.is_program:
         source, compiled = model, folder / f"{model.stem}_{system.npu}_vela.tflite"
         vela.compile_model(model, system.npu, compiled, board=system.facts)
         verdict.prepare(model, compiled)
-    named = models.find_data(compiled)
+        file = ModelFile(compiled)
     with named_as(model, compiled):
-        with Simulation(compiled, data=named) as simulation:
+        with Simulation(file) as simulation:
             info = simulation.info()
-        on_npu = models.describe(compiled, named=named).npu is not None
-        found = latency.estimate(compiled, system) if on_npu else None
+        found = latency.estimate(file, system) if file.description.npu else None
     operations, memories = (found.operations, system.memories) if found else ([], ())
-    rows = table.by_operator(compiled, operations, memories)
-    fits = fit.on_board(fit.need_of(compiled, named), system.name)
-    return Subject(model, source, compiled, system, found, rows, info, fits)
+    rows = table.by_operator(file, operations, memories)
+    fits = fit.on_board(fit.need_of(file), system.name)
+    return Subject(model, source, compiled, file, system, found, rows, info, fits)
 
 
 def inputs(subject: Subject, steps: int) -> list[list[Array]]:
     """Random inputs for `steps` inferences."""
     random = np.random.default_rng(SEED)
-    tensors = models.describe(subject.compiled, named=models.find_data(subject.compiled)).inputs
+    tensors = subject.file.description.inputs
     return [arrays.random_inputs(tensors, random) for _ in range(steps)]
 
 
 def outputs(subject: Subject, given: list[list[Array]]) -> list[list[Array]]:
     """The simulator's outputs for these inputs, step by step."""
-    with Simulation(subject.compiled, data=models.find_data(subject.compiled)) as simulation:
+    with Simulation(subject.file) as simulation:
         return [simulation.step(each) for each in given]
 
 
@@ -122,7 +122,7 @@ def difference(found: list[list[Array]], expected: list[list[Array]]) -> dict[st
 
 def compare_with_reference(subject: Subject, steps: int) -> dict[str, Any]:
     """Compare outputs with TFLite's reference kernels; "why": the reason if they can't be."""
-    if models.is_program(models.read(subject.compiled)):
+    if subject.file.is_program:
         return {"why": "an ExecuTorch program is compared by its cases: ethosu run MODEL.bpte"}
     if subject.source is None:
         return {"why": "the file is compiled: name the model as it was before by --reference"}

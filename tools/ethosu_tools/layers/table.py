@@ -12,15 +12,15 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 
-from .. import arrays, debug_table, models, tflite
+from .. import arrays, debug_table
 from ..debug_table import Entry
 from ..estimate.systems import Memory
+from ..model import ModelFile, reading
+from ..models import Model
 from ..sim import Simulation
-from ..tflite.metadata import get
 from ..trace import Costs, Operation
 
 # The region that the command stream is counted in, as the simulator does: that of constants.
@@ -80,20 +80,20 @@ class Layer:
 class Names:
     """Maps operations of the NPU to operators of the model."""
 
-    def __init__(self, compiled: Path) -> None:
+    def __init__(self, compiled: Model) -> None:
         """Read a compiled model; a program, or a model without a debug table, has no names.
 
         operators: name and output of each operator of the compiled file, and whether the NPU runs
         it; empty for a program.
         """
-        data = models.read(compiled)
-        self.is_program = models.is_program(data)
+        file = ModelFile.of(compiled)
+        self.is_program = file.is_program
         self.operators: list[tuple[str, bool]] = []
         self.entries: list[Entry] = []
         if not self.is_program:
-            with models.reading(compiled):
-                graph = tflite.parse(data)[0]
-                table = get(data, debug_table.NAME)
+            graph = file.graphs[0]
+            table = bytes(file.entries.get(debug_table.NAME, b""))
+            with reading(file):
                 self.entries = debug_table.parse(table) if table else []
             for operator in graph.operators:
                 output = graph.tensors[operator.outputs[0]].name if operator.outputs else ""
@@ -136,18 +136,14 @@ def _position(stream: int, operation: Operation) -> str:
 
 
 def record(
-    model: Path | bytes,
+    model: Model,
     memories: Memories = (),
     *,
-    data: bytes | None = None,
     coherence: str | None = None,
 ) -> list[Operation]:
-    """The operations of one inference with random inputs; without memories, they are always ready.
-
-    `data` is the data file of a program.
-    """
+    """The operations of one inference with random inputs; memories that are not given are ready."""
     found: list[Operation] = []
-    with Simulation(model, data=data, coherence=coherence) as simulation:
+    with Simulation(model, coherence=coherence) as simulation:
         if memories:
             simulation.assume([memory.for_simulator(regions) for memory, regions in memories])
         simulation.observe(found.append)
@@ -172,15 +168,16 @@ def rows(operations: Iterable[Operation], memories: Memories = ()) -> list[Layer
 
 
 def by_operator(
-    compiled: Path, operations: Sequence[Operation], memories: Memories = ()
+    compiled: Model, operations: Sequence[Operation], memories: Memories = ()
 ) -> list[Layer]:
     """A row for each operator of the model, in the order of the inference, with the CPU's."""
-    names = Names(compiled)
+    file = ModelFile.of(compiled)
+    names = Names(file)
     calls: dict[int | None, dict[str, Layer]] = {}
     for row, name in zip(rows(operations, memories), names.of(operations), strict=True):
         calls.setdefault(row.stream, {}).setdefault(name, Layer(name, row.stream)).add(row)
     layers: list[Layer] = []
-    for name, call in _operators(compiled, names):
+    for name, call in _operators(file, names):
         layers += [Layer(name)] if call is None else calls.get(call, {}).values()
     return layers
 
@@ -193,10 +190,10 @@ def total(layers: Iterable[Layer]) -> Layer:
     return result
 
 
-def _operators(compiled: Path, names: Names) -> Iterator[tuple[str, int | None]]:
+def _operators(file: ModelFile, names: Names) -> Iterator[tuple[str, int | None]]:
     """The operators of a compiled model, and the command stream of those of the NPU."""
     if names.is_program:
-        description = models.describe(compiled, named=models.find_data(compiled))
+        description = file.description
         yield from (("", stream) for stream, _ in enumerate(description.npu_operators))
         yield from (
             (f"{name} x {count}", None) for name, count in description.cpu_operators.items()

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Model files of any format that the board loads: `.tflite`, `.pte` and `.bpte`.
+"""Model files of any kind that the board loads.
 
 The C library reads and describes them: what a file contains, without an NPU.
 
 file.py         a file: read once, described once, and passed on
 description.py  what a model needs and offers, in a few fields
+kinds.py        kinds of files: their marks, how their names end
 case.py         test cases of a bundle
 graph.py        tensors, operators, graphs
 reader.py       what the C library says of the bytes
@@ -14,10 +15,18 @@ from .case import Case, differing
 from .description import CpuOperator, Description, ProgramDescription
 from .file import ModelFile, is_model, name_of, read_data, reading
 from .graph import DTYPES, Graph, Method, NpuOperator, Operator, Tensor, Value
+from .kinds import ANY, BUNDLE, DATA, PROGRAM, PROGRAMS, RUNNABLE, TFLITE, data_path
 from .reader import Call, read_debug_table, read_stream
 
 __all__ = [
+    "ANY",
+    "BUNDLE",
+    "DATA",
     "DTYPES",
+    "PROGRAM",
+    "PROGRAMS",
+    "RUNNABLE",
+    "TFLITE",
     "Call",
     "Case",
     "CpuOperator",
@@ -30,6 +39,7 @@ __all__ = [
     "ProgramDescription",
     "Tensor",
     "Value",
+    "data_path",
     "differing",
     "is_model",
     "name_of",

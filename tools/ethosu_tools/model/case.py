@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Test cases of a bundled program (.bpte): inputs and expected outputs of its methods."""
+"""Test cases of a bundled program: inputs and expected outputs of its methods."""
 
 import math
 from dataclasses import dataclass

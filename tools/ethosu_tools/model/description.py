@@ -12,6 +12,7 @@ from typing import Any
 
 from ..errors import InputError
 from .graph import ITEM_SIZES, Method, NpuOperator, Operator, Tensor
+from .kinds import DATA
 from .reader import Reader
 
 # Metadata with the version of the Vela that wrote a `.tflite`.
@@ -133,7 +134,7 @@ class ProgramDescription(Description):
 def describe_program(
     reader: Reader, name: str = "forward", named: bytes | None = None
 ) -> ProgramDescription:
-    """Describe a method of a program; `named`: a data file (.ptd) with what it names."""
+    """Describe a method of a program; `named`: a data file with what it names."""
     methods = reader.methods
     if name not in methods:
         raise InputError(f"there is no method {name}, but {', '.join(methods) or 'none'}")
@@ -141,7 +142,9 @@ def describe_program(
     called = [each for each in method.operators if each.on_cpu]
     calls = reader.calls(list(methods).index(name), named)
     if not all(call.stream for call in calls):
-        raise InputError("a delegate's commands are in a data file (.ptd), which was not given")
+        raise InputError(
+            f"a delegate's commands are in a data file ({DATA.suffix}), which was not given"
+        )
     constants = {
         each.name: _plain(each.constant) for each in methods.values() if each.constant is not None
     }

@@ -16,10 +16,9 @@ from ..files import read_whole
 from .case import Case
 from .description import VELA_NAME, Description, describe_program, describe_tflite
 from .graph import Graph, Method
+from .kinds import BUNDLE, DATA, MODELS, PROGRAM, TFLITE, data_path, kind_of
 from .reader import Call, Reader
 
-TFLITE, PROGRAM, BUNDLE, DATA = b"TFL3", b"ET12", b"BP08", b"FT01"
-_SUFFIXES = {TFLITE: ".tflite", PROGRAM: ".pte", BUNDLE: ".bpte"}
 # What Vela's and LiteRT's generated readers raise, or let us run into, where a file is damaged.
 _DAMAGE = (struct.error, IndexError, ValueError, TypeError, AttributeError, OverflowError)
 
@@ -57,25 +56,27 @@ class ModelFile:
     """
 
     def __init__(self, source: Path | bytes, given: Path | bytes | None = None) -> None:
-        """Read a file; `given`: the data file of a program, or its bytes (None: NAME.ptd)."""
+        """Read a file; `given`: the data file of a program, or its bytes (None: look)."""
         self.source = source
         self._given = given
         if isinstance(source, Path) and source.is_dir():
             _refuse_format(source, formats.find(source))
         self.data = source if isinstance(source, bytes) else read_whole(source)
-        self._mark = self.data[4:8]
-        if self._mark == DATA:
+        kind = kind_of(self.data)
+        if kind is DATA:
             raise InputError(
-                f"{self} is a data file (.ptd): name the program (.pte), and this with --data"
+                f"{self} is a data file ({DATA.suffix}): name the program ({PROGRAM.suffix}), and "
+                "this with --data"
             )
-        if self._mark not in _SUFFIXES:
+        if kind is None:
             if isinstance(source, Path):
                 _refuse_format(source, formats.of(self.data, source.suffix.lower()))
             raise InputError(
                 f"{self} is neither a TensorFlow Lite model nor an ExecuTorch program: expected "
-                f"{TFLITE!r}, {PROGRAM!r} or {BUNDLE!r} at byte 4, found {self._mark!r}"
+                f"{TFLITE.mark!r}, {PROGRAM.mark!r} or {BUNDLE.mark!r} at byte 4, found "
+                f"{self.data[4:8]!r}"
             )
-
+        self.kind = kind
         if given is not None and not self.is_program:
             raise UsageError(f"{self} is not an ExecuTorch program: it has no data file")
 
@@ -88,14 +89,9 @@ class ModelFile:
         return name_of(self.source)
 
     @property
-    def suffix(self) -> str:
-        """How the name of such a file ends."""
-        return _SUFFIXES[self._mark]
-
-    @property
     def is_program(self) -> bool:
         """Is it an ExecuTorch program, bundled with cases or not?"""
-        return self._mark != TFLITE
+        return self.kind is not TFLITE
 
     @cached_property
     def named(self) -> bytes | None:
@@ -106,10 +102,15 @@ class ModelFile:
             return self._given
         path = self._given
         if path is None and isinstance(self.source, Path):
-            path = self.source.with_suffix(".ptd")
+            path = data_path(self.source, self.data)
         if path is None or (self._given is None and not path.is_file()):
             return None
         return read_data(path)
+
+    def named_files(self, name: str) -> dict[str, bytes]:
+        """The model and its data file under a name, as they lie next to each other in a ROM."""
+        files = {name + self.kind.suffix: self.data}
+        return files if self.named is None else files | {name + self.kind.data_suffix: self.named}
 
     @cached_property
     def _reader(self) -> Reader:
@@ -119,13 +120,13 @@ class ModelFile:
     def program(self) -> bytes:
         """The program of a bundle; another file as it is."""
         with reading(self):
-            return self._reader.program if self._mark == BUNDLE else self.data
+            return self._reader.program if self.kind is BUNDLE else self.data
 
     @property
     def cases(self) -> tuple[Case, ...]:
         """The cases of a bundled program; other files have none."""
         with reading(self):
-            return self._reader.cases if self._mark == BUNDLE else ()
+            return self._reader.cases if self.kind is BUNDLE else ()
 
     @property
     def entries(self) -> dict[str, memoryview]:
@@ -185,15 +186,17 @@ def read_data(path: Path) -> bytes:
     """The contents of a data file."""
     data = read_whole(path)
     with reading(path):
-        if data[4:8] != DATA:
-            raise InputError(f"not a .ptd file: expected {DATA!r} at byte 4, found {data[4:8]!r}")
+        if kind_of(data) is not DATA:
+            raise InputError(
+                f"not a {DATA.suffix} file: expected {DATA.mark!r} at byte 4, found {data[4:8]!r}"
+            )
         _ = Reader(data).entries
     return data
 
 
 def is_model(data: bytes) -> bool:
     """Is it a model file of one of these formats, by its identifier?"""
-    return data[4:8] in _SUFFIXES
+    return kind_of(data) in MODELS
 
 
 def _refuse_format(path: Path, kind: formats.Format | None) -> None:

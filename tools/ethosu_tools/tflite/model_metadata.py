@@ -14,10 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import flatbuffers
-
 from ..errors import InputError
 from ..files import unpack
+from ..flatbuffer_writer import encode, f32s, i8, u8
 from .metadata import get, put
 
 ENTRY = "TFLITE_METADATA"
@@ -94,64 +93,15 @@ def _join(compiled: bytes, entry: bytes, files: Mapping[str, bytes]) -> bytes:
 
 def _encode(given: ModelMetadata, inputs: int, outputs: int) -> bytes:
     """The flatbuffer ModelMetadata."""
-    builder = flatbuffers.Builder(1024)
-    first_input = _tensor(builder, _units(builder, given), None)
-    rest = [_tensor(builder, None, None) for _ in range(inputs - 1)]
-    inputs_vector = _tables(builder, [first_input, *rest])
-    first_output = _tensor(builder, None, _files(builder, given))
-    rest = [_tensor(builder, None, None) for _ in range(outputs - 1)]
-    outputs_vector = _tables(builder, [first_output, *rest])
-    graph = _object(builder, 10, {2: inputs_vector, 3: outputs_vector})
-    graphs = _tables(builder, [graph])
-    version = builder.CreateString("1.0.0")
-    builder.Finish(_object(builder, 8, {3: graphs, 7: version}), IDENTIFIER)
-    return bytes(builder.Output())
-
-
-def _object(builder: Any, fields: int, offsets: Mapping[int, int]) -> int:
-    builder.StartObject(fields)
-    for number, offset in offsets.items():
-        builder.PrependUOffsetTRelativeSlot(number, offset, 0)
-    return int(builder.EndObject())
-
-
-def _tables(builder: Any, tables: Sequence[int]) -> int:
-    builder.StartVector(4, len(tables), 4)
-    for table in reversed(tables):
-        builder.PrependUOffsetTRelative(table)
-    return int(builder.EndVector())
-
-
-def _tensor(builder: Any, units: int | None, files: int | None) -> int:
-    found = {4: units, 6: files}
-    return _object(builder, 7, {key: value for key, value in found.items() if value is not None})
-
-
-def _floats(builder: Any, numbers: Sequence[float]) -> int:
-    builder.StartVector(4, len(numbers), 4)
-    for number in reversed(numbers):
-        builder.PrependFloat32(number)
-    return int(builder.EndVector())
-
-
-def _units(builder: Any, given: ModelMetadata) -> int | None:
-    """The process unit of an input."""
-    if not given.mean or not given.std:
-        return None
-    mean, std = _floats(builder, given.mean), _floats(builder, given.std)
-    options = _object(builder, 2, {0: mean, 1: std})
-    builder.StartObject(2)
-    builder.PrependUint8Slot(0, _NORMALIZATION, 0)
-    builder.PrependUOffsetTRelativeSlot(1, options, 0)
-    return _tables(builder, [builder.EndObject()])
-
-
-def _files(builder: Any, given: ModelMetadata) -> int | None:
-    """The associated file of an output."""
-    if not given.labels:
-        return None
-    name = builder.CreateString(LABELS_FILE)
-    builder.StartObject(5)
-    builder.PrependUOffsetTRelativeSlot(0, name, 0)
-    builder.PrependInt8Slot(2, _AXIS_LABELS, 0)
-    return _tables(builder, [builder.EndObject()])
+    first_input: dict[int, Any] = {}
+    first_output: dict[int, Any] = {}
+    if given.mean and given.std:
+        options = {0: f32s(given.mean), 1: f32s(given.std)}
+        first_input[4] = [{0: u8(_NORMALIZATION), 1: options}]
+    if given.labels:
+        first_output[6] = [{0: LABELS_FILE, 2: i8(_AXIS_LABELS)}]
+    graph = {
+        2: [first_input, *({} for _ in range(inputs - 1))],
+        3: [first_output, *({} for _ in range(outputs - 1))],
+    }
+    return encode({3: [graph], 7: "1.0.0"}, IDENTIFIER)

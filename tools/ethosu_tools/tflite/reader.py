@@ -5,11 +5,10 @@ from pathlib import Path
 
 from ..errors import InputError
 from ..files import read_whole
-from ..model import Description, Graph, ModelFile, name_of
-from ..model.file import TFLITE
+from ..model import TFLITE, Description, Graph, ModelFile, name_of
 from ..model.reader import Reader
 
-IDENTIFIER = TFLITE
+IDENTIFIER = TFLITE.mark
 # Metadata with the arena offset of each tensor: three words in front, then an int32 for each.
 OFFSETS_NAME = "OfflineMemoryAllocation"
 
@@ -17,9 +16,9 @@ OFFSETS_NAME = "OfflineMemoryAllocation"
 def read(model: Path | bytes) -> bytes:
     """The contents of a `.tflite`, which may be given as they are."""
     data = model if isinstance(model, bytes) else read_whole(model)
-    if data[4:8] != TFLITE:
+    if data[4:8] != IDENTIFIER:
         raise InputError(
-            f"{name_of(model)} is not a TensorFlow Lite model: expected {TFLITE!r} at byte 4, "
+            f"{name_of(model)} is not a TensorFlow Lite model: expected {IDENTIFIER!r} at byte 4, "
             f"found {data[4:8]!r}"
         )
     return data

@@ -16,6 +16,7 @@ import numpy as np
 
 from .. import other_python
 from ..errors import SetupError
+from .reader import IDENTIFIER
 
 try:
     from ai_edge_litert import schema_py_generated as schema
@@ -24,7 +25,6 @@ except ImportError:
         f"writing a model needs LiteRT's schema; run: {other_python.install('oracle')}"
     ) from None
 
-FILE_IDENTIFIER = b"TFL3"
 SCHEMA_VERSION = 3
 
 # The version of each operator that int8 tensors need (1 where it is not listed).
@@ -147,7 +147,7 @@ def write(graphs: Sequence[Graph], description: str) -> bytes:
     model.buffers = [schema.BufferT()]  # buffer 0 is the empty one, by definition
     model.subgraphs = [_subgraph(graph, kinds, model.buffers) for graph in graphs]
     builder = flatbuffers.Builder(4096)
-    builder.Finish(model.Pack(builder), FILE_IDENTIFIER)
+    builder.Finish(model.Pack(builder), IDENTIFIER)
     return bytes(builder.Output())
 
 

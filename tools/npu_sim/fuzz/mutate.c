@@ -6,35 +6,17 @@
 #include "libfuzzer.h"
 #include "mutate_stream.h"
 
-enum {
-    HEADER = 3,
-    WORD = 4,
-    MOST_WORDS = UINT16_MAX / WORD,
-    MOST_COMMANDS = 1024,
-    MOST_CHANGES = 2
-};
-
-/** The commands of a config, for a struct stream. */
-static uint32_t find_commands(const char *config, uint32_t *commands)
-{
-    struct npu_command_info info;
-    uint32_t count = 0;
-    while (count < MOST_COMMANDS && npu_command_info(config, count, &info)) {
-        commands[count++] = (uint32_t)info.param_mask << 16 | info.code;
-    }
-    return count;
-}
+enum { HEADER = 3, WORD = 4, MOST_WORDS = UINT16_MAX / WORD, MOST_CHANGES = 2 };
 
 /** Change the stream; what follows it moves to its new end. */
 static size_t change_stream(uint8_t *data, size_t size, size_t max_size, size_t bytes)
 {
-    static uint32_t words[MOST_WORDS], commands[MOST_COMMANDS];
+    static uint32_t words[MOST_WORDS];
     uint32_t sizes[STREAM_REGIONS] = {1 << 9, 1 << 10, 1 << 11, 1 << 12, 1 << 13};
     size_t odd = bytes % WORD;
     size_t room = (bytes + max_size - size) / WORD;
     struct stream stream = {
-        .commands = commands,
-        .command_count = find_commands(fuzz_config(data[0]), commands),
+        .family = stream_family(fuzz_config(data[0])),
         .words = words,
         .count = (uint32_t)(bytes / WORD),
         .most = (uint32_t)(room < MOST_WORDS ? room : MOST_WORDS),

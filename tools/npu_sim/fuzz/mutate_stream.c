@@ -5,13 +5,29 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define PAYLOAD 0x4000u
 #define CODE(word) ((word) & 0xFFFFu)
 #define PARAM(word) ((word) >> 16)
 
 /** Codes below are operations; those above, and all with a payload but a branch, set registers. */
 #define OPERATIONS 0x100u
 #define BRANCH 0x4100u
+
+/** In commands.def: a family does not have this command. */
+enum { NONE = -1 };
+
+static const struct command {
+    uint32_t code;
+    int32_t masks[STREAM_FAMILIES];
+} commands[] = {
+#define OPERATION(code, name, u55, u65, u85, operator) {code, {u55, u65, u85}},
+#define CONTROL OPERATION
+#define REGISTER(code, name, u55, u65, u85) {code, {u55, u65, u85}},
+#define PAYLOAD REGISTER
+#include "../commands.def"
+};
+enum { COMMANDS = sizeof commands / sizeof commands[0] };
+
+#define HAS_PAYLOAD 0x4000u
 
 static uint64_t state;
 
@@ -25,6 +41,16 @@ uint32_t draw(uint32_t below)
     state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     uint64_t high = state >> 32;
     return (uint32_t)(high * below >> 32);
+}
+
+uint32_t stream_family(const char *npu)
+{
+    static const char *const families[] = {"ethos-u55", "ethos-u65"};
+    uint32_t family = 0;
+    while (family < STREAM_U85 && strncmp(npu, families[family], strlen(families[family])) != 0) {
+        family++;
+    }
+    return family;
 }
 
 static uint32_t any_word(void)
@@ -47,7 +73,7 @@ static bool is_operation(uint32_t word)
 
 static uint32_t length_of(uint32_t word)
 {
-    return word & PAYLOAD ? 2 : 1;
+    return word & HAS_PAYLOAD ? 2 : 1;
 }
 
 /** Index of the first word of some command, of an operation or a register if one is asked for. */
@@ -88,15 +114,14 @@ static uint32_t erase(struct stream *s, uint32_t at, uint32_t words[2])
     return count;
 }
 
-/** A value at a boundary: of the old value, of a region, of a number of bits; or any value. */
-static uint32_t boundary(const struct stream *s, uint32_t old)
+uint32_t draw_boundary(uint32_t old, const uint32_t *sizes)
 {
     static const uint32_t fixed[] = {0,      1,      2,       3,          15,         16,
                                      17,     0x7F,   0x80,    0xFF,       0x100,      0x7FFF,
                                      0x8000, 0xFFFF, 0x10000, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF};
-    static const uint32_t steps[] = {1, 2, 4, 8, 16, 32, 128};
-    uint32_t step = steps[draw(7)];
-    uint32_t size = s->sizes[draw(STREAM_REGIONS)];
+    static const uint32_t steps[] = {1, 1, 1, 2, 4, 8, 16, 32, 128};
+    uint32_t step = steps[draw(sizeof steps / sizeof steps[0])];
+    uint32_t size = sizes == NULL ? 4 : sizes[draw(STREAM_REGIONS)];
     switch (draw(13)) {
     case 0:
     case 1:
@@ -130,20 +155,20 @@ static uint32_t boundary(const struct stream *s, uint32_t old)
 /** Give a command that sets a register another value. */
 static void set_value(const struct stream *s, uint32_t *words, uint32_t mask)
 {
-    bool has_payload = (words[0] & PAYLOAD) != 0;
+    bool has_payload = (words[0] & HAS_PAYLOAD) != 0;
     if (has_payload && draw(8) != 0) {
-        words[1] = boundary(s, words[1]);
+        words[1] = draw_boundary(words[1], s->sizes);
         return;
     }
-    uint32_t param = boundary(s, PARAM(words[0]));
+    uint32_t param = draw_boundary(PARAM(words[0]), s->sizes);
     words[0] = (draw(8) ? param & mask : param) << 16 | CODE(words[0]);
 }
 
 static uint32_t mask_of(const struct stream *s, uint32_t word)
 {
-    for (uint32_t i = 0; i < s->command_count; i++) {
-        if (CODE(s->commands[i]) == CODE(word)) {
-            return PARAM(s->commands[i]);
+    for (uint32_t i = 0; i < COMMANDS; i++) {
+        if (commands[i].code == CODE(word) && commands[i].masks[s->family] != NONE) {
+            return (uint32_t)commands[i].masks[s->family];
         }
     }
     return 0xFFFF;
@@ -160,22 +185,19 @@ static void change_register(struct stream *s)
 static void change_operation(struct stream *s)
 {
     uint32_t at = some_command(s, 1);
-    uint32_t param = boundary(s, PARAM(s->words[at])) & mask_of(s, s->words[at]);
+    uint32_t param = draw_boundary(PARAM(s->words[at]), s->sizes) & mask_of(s, s->words[at]);
     s->words[at] = param << 16 | CODE(s->words[at]);
 }
 
-/** A command of the NPU's table: of operations or of registers. */
+/** A command that the NPU has: an operation or one that sets a register. */
 static void insert_command(struct stream *s, bool operation)
 {
-    uint32_t row = draw(s->command_count);
-    for (uint32_t i = 0; i < s->command_count; i++) {
-        if (is_operation(s->commands[row]) == operation) {
-            break;
-        }
-        row = (row + 1) % s->command_count;
-    }
-    uint32_t words[2] = {CODE(s->commands[row]), draw(2) ? 0 : any_number()};
-    set_value(s, words, PARAM(s->commands[row]));
+    const struct command *command;
+    do {
+        command = &commands[draw(COMMANDS)];
+    } while (command->masks[s->family] == NONE || is_operation(command->code) != operation);
+    uint32_t words[2] = {command->code, draw(2) ? 0 : any_number()};
+    set_value(s, words, (uint32_t)command->masks[s->family]);
     insert(s, some_command(s, (int)draw(2)), words, length_of(words[0]));
 }
 
@@ -215,7 +237,7 @@ static void change_size(struct stream *s)
         return;
     }
     uint32_t region = draw(s->regions);
-    uint32_t size = boundary(s, s->sizes[region]);
+    uint32_t size = draw_boundary(s->sizes[region], s->sizes);
     s->sizes[region] = size < s->most_sizes[region] ? size : s->most_sizes[region];
 }
 

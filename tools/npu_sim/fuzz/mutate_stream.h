@@ -10,9 +10,10 @@
 
 #define STREAM_REGIONS 8u
 
+enum { STREAM_U55, STREAM_U65, STREAM_U85, STREAM_FAMILIES };
+
 struct stream {
-    const uint32_t *commands; /**< of the NPU: code in bits 15:0, mask of the parameter above */
-    uint32_t command_count;
+    uint32_t family; /**< of the NPU, whose commands are inserted */
     uint32_t *words;
     uint32_t count, most; /**< words, and the most there may be */
     uint32_t regions;     /**< number of regions whose size may change; 0: no size changes */
@@ -20,9 +21,18 @@ struct stream {
     const uint32_t *most_sizes;
 };
 
+/** The family of an NPU, by its name, such as "ethos-u55-128". */
+uint32_t stream_family(const char *npu);
+
 /** A number below `below`, from the sequence that draw_from() begins. */
 uint32_t draw(uint32_t below);
 void draw_from(uint64_t seed);
+
+/**
+ * A value at a boundary: of the old value, of a number of bits, of one of the sizes of
+ * STREAM_REGIONS regions (NULL: there are none); or any value.
+ */
+uint32_t draw_boundary(uint32_t old, const uint32_t *sizes);
 
 /**
  * One change: a register gets a boundary value, a command of any kind that the NPU has is inserted,

@@ -8,9 +8,10 @@
 #include "ethosu_board.h"
 #include "fault.h"
 #include "host.h"
-#include "npu.h"
 #include "py/gc.h"
 #include "shared/runtime/softtimer.h"
+#include "sim_host_internal.h"
+#include "sim_host_io.h"
 #include "startup.h"
 
 static const struct ethosu_memory memories[] = {
@@ -18,9 +19,9 @@ static const struct ethosu_memory memories[] = {
      .cache = ETHOSU_CACHE_NONE},
 };
 
-static const struct ethosu_npu npus[WEB_NPUS] = {
-    {.base = (uintptr_t)&web_npus[0], .irq = WEB_NPU_IRQ, .secure = true, .privileged = true},
-    {.base = (uintptr_t)&web_npus[1], .irq = WEB_NPU_IRQ + 1, .secure = true, .privileged = true},
+static const struct ethosu_npu npus[SIM_HOST_NPU_COUNT] = {
+    {.base = (uintptr_t)&sim_host_npus[0], .irq = 0, .secure = true, .privileged = true},
+    {.base = (uintptr_t)&sim_host_npus[1], .irq = 1, .secure = true, .privileged = true},
 };
 
 const struct ethosu_board ethosu_board = {
@@ -28,7 +29,7 @@ const struct ethosu_board ethosu_board = {
     .memories = memories,
     .memory_count = sizeof memories / sizeof memories[0],
     .npus = npus,
-    .npu_count = WEB_NPUS,
+    .npu_count = SIM_HOST_NPU_COUNT,
 };
 
 const struct nvm board_nvm = {.write = nvm_write_plain};
@@ -62,8 +63,15 @@ _Noreturn void startup_reset(enum reset_cause cause)
     host_reset((uint32_t)cause);
 }
 
+/** What is asked for is an NPU's first register, or memory. */
 bool fault_guarded_read(const volatile uint32_t *address, uint32_t *value)
 {
+    for (unsigned i = 0; i < SIM_HOST_NPU_COUNT; i++) {
+        if ((uintptr_t)address == npus[i].base) {
+            *value = sim_host_read(&sim_host_npus[i], 0);
+            return true;
+        }
+    }
     *value = *address;
     return true;
 }
@@ -76,13 +84,62 @@ _Noreturn void fault_panic(const char *reason)
     startup_reset(RESET_FAULT);
 }
 
+/* ---- NPUs: those of tools/sim_host, in the place of its bus.c, cache.c, irq.c and log.c ---- */
+
+/** The first KiB holds nothing: a null pointer with an offset is a bus error. */
+#define BUS_START 1024u
+
+/** Linear memory is the bus: an address is the CPU's. */
+uint8_t *sim_host_map(const struct npu_access *access)
+{
+    uint64_t end = (uint64_t)__builtin_wasm_memory_size(0) << 16;
+    bool inside = access->address >= BUS_START && access->address <= end &&
+                  access->length <= end - access->address;
+    return inside ? (uint8_t *)(uintptr_t)access->address : NULL;
+}
+
+void sim_host_cache_event(void)
+{
+}
+
+void sim_host_barrier(void)
+{
+}
+
+void sim_host_print(const char *line)
+{
+    (void)line; // the driver's error says what a program needs to know
+}
+
+static void pend(void *argument)
+{
+    core_pend((uint32_t)((struct NPU_REG *)argument - sim_host_npus));
+}
+
+/** Create the simulators that the page asks for. */
+static void start_npus(void)
+{
+    struct npu_memory timed_with[NPU_MEMORIES] = {0};
+    uint32_t count = host_memories(timed_with, NPU_MEMORIES);
+    for (unsigned i = 0; i < SIM_HOST_NPU_COUNT; i++) {
+        char config[32];
+        size_t size = host_npu(i, config, sizeof config - 1);
+        config[size] = '\0';
+        if (size != 0 && sim_host_create(i, config)) {
+            sim_host_npus[i].stepped = true;
+            sim_host_connect(i, pend, &sim_host_npus[i]);
+            (void)sim_host_memories(i, timed_with, count);
+        }
+    }
+}
+
 /* ---- start and collection ---- */
 
 /** Called by `start` in memory.S, which is what the instance exports. */
 void web_start(void);
 void web_start(void)
 {
-    npu_start();
+    start_npus();
     firmware_main();
 }
 

@@ -2,6 +2,6 @@
 # How to build for WEB.
 
 BOARD_CORE = $(BOARD_DIR)/core_web.mk
-BOARD_SRC = board.c core_web.c modbrowser.c npu.c uart.c
+BOARD_SRC = board.c core_web.c describe.c modbrowser.c uart.c
 # Its mpconfigboard.h sets options of MicroPython.
 BOARD_COMMON = no

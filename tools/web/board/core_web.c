@@ -2,7 +2,7 @@
 /** The core of this board: ticks, interrupts and sleep; see core_web.h. */
 #include "cpu.h"
 #include "host.h"
-#include "npu.h"
+#include "sim_host_internal.h"
 #include "startup.h"
 #include "uart.h"
 
@@ -64,6 +64,16 @@ static void serve_ticks(void)
     }
 }
 
+/** An interrupt line that is still high pends its interrupt again. */
+static void pend_again(void)
+{
+    for (uint32_t i = 0; i < SIM_HOST_NPU_COUNT; i++) {
+        if (sim_host_npus[i].level) {
+            core_pend(i);
+        }
+    }
+}
+
 static void serve_devices(void)
 {
     for (uint32_t due = pending & enabled; due != 0; due = pending & enabled) {
@@ -72,7 +82,7 @@ static void serve_devices(void)
         core_ipsr = 16u + irq;
         startup_device_handler();
         core_ipsr = 0;
-        npu_level_again();
+        pend_again();
     }
 }
 
@@ -90,7 +100,7 @@ void core_poll(void)
 
 void core_wait(void)
 {
-    if (!npu_work() && !uart_has_input()) {
+    if (!sim_host_step() && !uart_has_input()) {
         double left = TICK_MS - (host_now() - ticked);
         if (left > 0) {
             host_sleep(left);
@@ -100,6 +110,6 @@ void core_wait(void)
 
 void web_between_byte_codes(void)
 {
-    (void)npu_work();
+    (void)sim_host_step();
     core_poll();
 }

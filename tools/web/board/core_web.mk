@@ -22,9 +22,9 @@ CORE_OUTPUT = $(OUT)/ethosu.wasm
 WASM_FLAGS = -msimd128 -s SUPPORT_LONGJMP=wasm
 # Clang warns where GCC does not: a float becomes a double as an argument.
 CORE_CFLAGS = $(WASM_FLAGS) '-DCORE_HEADER="core_web.h"' -Wno-double-promotion -I$(ROOT)/tools/npu_sim \
-	-DETHOSU_IO_HEADER='<npu_io.h>'
+	-I$(ROOT)/tools/sim_host -DETHOSU_IO_HEADER='<sim_host_io.h>'
 
-CORE_LIB_SRC = $(patsubst $(ROOT)/%,%,$(wildcard $(ROOT)/tools/npu_sim/*.c))
+CORE_LIB_SRC = $(patsubst $(ROOT)/%,%,$(wildcard $(ROOT)/tools/npu_sim/*.c)) tools/sim_host/npu.c
 CORE_OBJ = $(OUT)/memory.o
 
 WASM_OPT_FLAGS = $(addprefix --enable-,simd exception-handling bulk-memory sign-ext mutable-globals \
@@ -32,8 +32,7 @@ WASM_OPT_FLAGS = $(addprefix --enable-,simd exception-handling bulk-memory sign-
 
 LDFLAGS = $(WASM_FLAGS) -O2 --profiling-funcs -s STANDALONE_WASM -s INITIAL_MEMORY=134217728 --no-entry \
 	-s ERROR_ON_UNDEFINED_SYMBOLS=0 -s WARN_ON_UNDEFINED_SYMBOLS=0 -Wl,--wrap=nlr_jump \
-	$(foreach area,_gc_heap _romfs _ramdisk,-Wl,--export=$(area)_start -Wl,--export=$(area)_end) \
-	-Wl,--export=ethosu_model_kernels
+	$(foreach area,_gc_heap _romfs _ramdisk,-Wl,--export=$(area)_start -Wl,--export=$(area)_end)
 
 .SECONDEXPANSION:
 $(OUT)/linked.wasm: $$(OBJ) $$(CORE_OBJ)

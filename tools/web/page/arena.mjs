@@ -3,16 +3,12 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const [WIDTH, HEIGHT, LEFT, TOP, BOTTOM] = [640, 260, 76, 10, 30];
-const OFFSETS = "OfflineMemoryAllocation";
 
 /** Tensors of the main graph that have memory in the arena, with the time in which they need it. */
 export function blocks(model) {
-    const record = model.metadata(OFFSETS);
-    const offsets = record ? new Int32Array(record.slice().buffer).subarray(3) : [];
     const last = model.operators.length + 1;
     const { fastScratch } = model;
-    return model.tensors.flatMap(({ name, size }, index) => {
-        const offset = index === fastScratch ? -1 : (offsets[index] ?? -1);
+    return model.tensors.flatMap(({ name, size, offset }, index) => {
         const times = model.operators.flatMap(({ inputs, outputs }, at) =>
             inputs.includes(index) || outputs.includes(index) ? [at + 1] : []);
         if (model.inputs.includes(index)) {
@@ -21,7 +17,7 @@ export function blocks(model) {
         if (model.outputs.includes(index)) {
             times.push(last);
         }
-        return offset < 0 || !size || !times.length
+        return offset < 0 || index === fastScratch || !size || !times.length
             ? []
             : [{ name, size, offset, first: Math.min(...times), last: Math.max(...times) }];
     });
@@ -44,7 +40,7 @@ export function draw(model) {
     const end = Math.max(...found.map(({ offset, size }) => offset + size));
     const columns = model.operators.length + 2;
     // What the NPU may write in a call holds tensors of others.
-    const largest = model.compiled ? Math.max(...found.map(({ size }) => size)) : null;
+    const largest = model.call ? Math.max(...found.map(({ size }) => size)) : null;
     const x = (time) => LEFT + ((WIDTH - LEFT) * time) / columns;
     const y = (at) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - at / end);
     const words = `${found.length} tensors in ${count(end)} bytes, at ${columns} times`;

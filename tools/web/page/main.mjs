@@ -5,6 +5,7 @@ import { BoardClient, runProgram } from "./board_client.mjs";
 import { Feeds } from "./feeds.mjs";
 import { isModel } from "./file_kinds.mjs";
 import { latencies } from "./latency.mjs";
+import { Model } from "./model.mjs";
 import { planned } from "./plan.mjs";
 import { connectPrograms } from "./programs.mjs";
 import { clockMhz, layers, remarks } from "./report.mjs";
@@ -14,7 +15,7 @@ import { clear, show } from "./shown.mjs";
 import { configuration } from "./vela.mjs";
 import { Targets } from "./targets.mjs";
 import { RESET, makeTerminal } from "./terminal.mjs";
-import { Model, carry, put } from "./tflite.mjs";
+import { carry, put } from "./tflite.mjs";
 
 const FIRST_NPU = "ethos-u55-128";
 const BROWSERS = "it needs WebAssembly with SIMD and exceptions, as Chrome 95, Firefox 100 and Safari 16.4 have them";
@@ -190,21 +191,15 @@ function store(name, bytes) {
 }
 
 /** Choose the NPU that a compiled model is for: it runs on no other. */
-async function chooseItsNpu(module, bytes, signal) {
-    let npu;
-    const program = "import ethosu, json\ntry:\n    ethosu.Model('/rom/model')\nexcept Exception as e:\n    print(json.dumps(str(e)))\n";
-    const files = new Map([["model", bytes]]);
-    await runProgram(module, { npus: [state.targets.chosen.npu], files, program, signal }, (why) => {
-        npu = /compiled for (ethos-u\d+-\d+)/.exec(why)?.[1];
-    });
-    if (npu && state.targets.of(npu, null).length) {
+function chooseItsNpu(npu) {
+    if (npu !== state.targets.chosen.npu && state.targets.of(npu, null).length) {
         state.targets.choose(npu);
         step(`It is compiled for ${npu}: the board now has this NPU.`);
     }
 }
 
 async function compiledModel(bytes, original, signal) {
-    if (original.compiled) {
+    if (original.call) {
         step("It is already compiled.");
         return { bytes, report: null };
     }
@@ -214,7 +209,7 @@ async function compiledModel(bytes, original, signal) {
     const made = await compile(module, bytes, signal);
     step(`Vela compiled it for ${state.targets.chosen.npu} in ${count(made.ms)} ms.`);
     const notes = { vela_version: new TextEncoder().encode(state.settings.vela_version) };
-    return { bytes: carry(bytes, put(made.model, notes)), report: made.report };
+    return { bytes: carry(bytes, original.entries, put(made.model, notes)), report: made.report };
 }
 
 /** "Svdf (svdf): why". */
@@ -250,7 +245,7 @@ async function compare(module, files, program, signal) {
 
 /** The model as it was, to run on the CPU alone; or why that cannot be. */
 function referenceOf(module, bytes, original) {
-    if (original.compiled) {
+    if (original.call) {
         return { missing: "the model as it was before Vela is not here" };
     }
     try {
@@ -269,15 +264,16 @@ async function handle(name, bytes, signal) {
     }
     element("details").hidden = true;
     checkSize(bytes.length);
-    const original = new Model(bytes);
-    step(`${name}: ${count(bytes.length)} bytes, ${original.operators.length} operator${original.operators.length === 1 ? "" : "s"}.`);
     const module = await wasm("ethosu.wasm");
-    if (original.compiled) {
-        await chooseItsNpu(module, bytes, signal);
+    const original = new Model(module, bytes);
+    step(`${name}: ${count(bytes.length)} bytes, ${original.operators.length} operator${original.operators.length === 1 ? "" : "s"}.`);
+    if (original.call) {
+        chooseItsNpu(original.call.npu);
     }
     const { bytes: compiled, report } = await compiledModel(bytes, original, signal);
     signal.throwIfAborted();
     const model = planned(module, compiled);
+    const placed = new Model(module, model);
     const plain = plainName(name);
     store(plain, model);
     if (state.example && !state.linked) {
@@ -288,9 +284,9 @@ async function handle(name, bytes, signal) {
     }
     element("of-vela").hidden = !report;
     if (report) {
-        showReport(report, original, new Model(compiled));
+        showReport(report, original, new Model(module, compiled));
     }
-    element("arena").replaceChildren(draw(new Model(model)) ?? "The NPU's own: Vela has placed all of it.");
+    element("arena").replaceChildren(draw(placed) ?? "The NPU's own: Vela has placed all of it.");
     offer(plain, model);
     element("details").hidden = false;
     status("The board compares it with the CPU kernels …");
@@ -315,7 +311,7 @@ async function handle(name, bytes, signal) {
     showCode(plain, seen.model.inputs);
     showVerdict(seen.run, seen.reference?.error ?? reference.missing);
     document.body.dataset.done = name;
-    if (new Model(model).compiled) {
+    if (placed.call) {
         await showLatencies(module, model, signal);
     }
 }

@@ -7,6 +7,9 @@ function rows(report, name) {
     return lines.map((line) => Object.fromEntries(header.map((key, i) => [key, line[i]])));
 }
 
+/** The code of operators that have their own names. */
+const CUSTOM = 32;
+
 /** What begins where Vela says that an operator stays on the CPU: its output, then the reason. */
 const LEFT = /\nWarning \(supported operators\) operator: \w+, ofm: '(.*?)'\n((?:[^\n]+\n)*)/g;
 
@@ -43,7 +46,7 @@ export function layers(report, original, compiled) {
     const outputsOf = (model, operator) => operator.outputs.map((index) => model.tensors[index]?.name);
     const onCpu = new Set(
         compiled.operators
-            .filter((operator) => operator.code?.custom !== "ethos-u")
+            .filter((operator) => !operator.npu)
             .flatMap((operator) => outputsOf(compiled, operator)),
     );
     const why = reasons(report);
@@ -51,7 +54,7 @@ export function layers(report, original, compiled) {
     return sources.map((source, i) => {
         const [name = ""] = outputsOf(original, original.operators[i]);
         const { cycles = 0, macs = 0 } = sums.get(Number(source.id)) ?? {};
-        const kind = original.operators[i].code.custom || source.operator;
+        const kind = original.operators[i].code === CUSTOM ? original.operators[i].name : source.operator;
         const where = onCpu.has(name) && !cycles ? "CPU" : "NPU";
         return { name, kind, cycles, macs, where, why: why.get(name) };
     });

@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: MIT
-/** Reads of a `.tflite` what the page needs, and puts metadata in, as tools/ethosu_tools/tflite does. */
+/** Puts metadata into a `.tflite`, as tools/ethosu_tools/tflite does. */
 
 const FILE_ALIGNMENT = 64;
 const CONTENT_ALIGNMENT = 16;
-const NPU_CODE = "ethos-u";
-// Inputs of its operator: command stream, constants, then these.
-const NPU_SCRATCH = 2;
-const NPU_FAST_SCRATCH = 3;
-// Bytes of an element by TensorType of TFLite's schema; others have no memory in the arena.
-const ITEM_SIZES = { 0: 4, 1: 2, 2: 4, 3: 1, 4: 8, 6: 1, 7: 2, 9: 1, 10: 8, 12: 8, 15: 4, 16: 2 };
 
-/** A table of a flatbuffer; a damaged one throws RangeError. */
+/** A table of a flatbuffer that the runtime has read without complaint. */
 class Table {
     constructor(view, at) {
         this.view = view;
@@ -35,24 +29,10 @@ class Table {
         const place = this.place(field);
         return place ? this.view.getUint32(place, true) : 0;
     }
-    int8(field) {
-        const place = this.place(field);
-        return place ? this.view.getInt8(place) : 0;
-    }
-    bytes(field) {
-        const start = this.target(field);
-        return start
-            ? new Uint8Array(this.view.buffer, this.view.byteOffset + start + 4, this.view.getUint32(start, true))
-            : null;
-    }
     text(field) {
-        const bytes = this.bytes(field);
-        return bytes ? new TextDecoder().decode(bytes) : "";
-    }
-    ints(field) {
         const start = this.target(field);
-        const count = start ? this.view.getUint32(start, true) : 0;
-        return Array.from({ length: count }, (_, i) => this.view.getInt32(start + 4 + 4 * i, true));
+        const size = start ? this.view.getUint32(start, true) : 0;
+        return new TextDecoder().decode(new Uint8Array(this.view.buffer, this.view.byteOffset + start + 4, size));
     }
     tables(field) {
         const start = this.target(field);
@@ -65,60 +45,7 @@ class Table {
 }
 
 // Fields of the schema's tables, by number.
-const MODEL = { version: 0, codes: 1, graphs: 2, description: 3, buffers: 4, metadata: 6, count: 8 };
-
-/** A parsed file. Throws an Error with a sentence if it is damaged. */
-export class Model {
-    constructor(bytes) {
-        try {
-            this.read(bytes);
-        } catch (error) {
-            throw error instanceof RangeError ? new Error("the file is damaged or cut off") : error;
-        }
-    }
-
-    read(bytes) {
-        this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-        this.root = new Table(this.view, this.view.getUint32(0, true));
-        this.buffers = this.root.tables(MODEL.buffers);
-        const codes = this.root.tables(MODEL.codes).map((code) => ({
-            custom: code.text(1),
-            builtin: Math.max(code.int8(0), code.uint(3)),
-        }));
-        const [graph] = this.root.tables(MODEL.graphs);
-        this.tensors = graph.tables(0).map((tensor) => {
-            const data = this.buffers[tensor.uint(2)]?.bytes(0);
-            const shape = tensor.ints(0);
-            const size = shape.reduce((a, b) => a * b, 1) * (ITEM_SIZES[tensor.int8(1)] ?? 0);
-            return { name: tensor.text(3), shape, size, constant: data != null && data.length > 0 };
-        });
-        this.operators = graph.tables(3).map((operator) => ({ code: codes[operator.uint(0)], inputs: operator.ints(1), outputs: operator.ints(2) }));
-        [this.inputs, this.outputs] = [graph.ints(1), graph.ints(2)];
-        this.entries = this.root.tables(MODEL.metadata).map((entry) => ({
-            table: entry,
-            name: entry.text(0),
-            content: this.buffers[entry.uint(1)]?.bytes(0) ?? new Uint8Array(0),
-        }));
-    }
-
-    /** Was it compiled for an NPU? */
-    get compiled() {
-        return this.operators.some((operator) => operator.code?.custom === NPU_CODE);
-    }
-
-    /**
-     * Index of the tensor that is the NPU's fast scratch, -1: it is the scratch itself, or there is none.
-     * It is no part of the arena, though it has an offset: Vela plans it for another memory.
-     */
-    get fastScratch() {
-        const inputs = this.operators.find((operator) => operator.code?.custom === NPU_CODE)?.inputs ?? [];
-        return inputs[NPU_FAST_SCRATCH] === inputs[NPU_SCRATCH] ? -1 : inputs[NPU_FAST_SCRATCH];
-    }
-
-    metadata(name) {
-        return this.entries.find((entry) => entry.name === name)?.content ?? null;
-    }
-}
+const MODEL = { version: 0, buffers: 4, metadata: 6, count: 8 };
 
 /** Lays tables out one after the other; what a field points to has to be added later than it. */
 class Front {
@@ -172,8 +99,10 @@ class Front {
  * @param {Object<string, Uint8Array>} contents
  */
 export function put(bytes, contents) {
-    const { root, buffers, entries } = new Model(bytes);
-    const kept = entries.filter((entry) => !(entry.name in contents));
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    const root = new Table(view, view.getUint32(0, true));
+    const buffers = root.tables(MODEL.buffers);
+    const kept = root.tables(MODEL.metadata).filter((entry) => !(entry.text(0) in contents));
     const names = Object.keys(contents);
     const front = new Front();
     const old = []; // places that point into the old file
@@ -197,7 +126,7 @@ export function put(bytes, contents) {
         return at + 4 + 4 * tables.length;
     }
     const newBuffers = list(MODEL.buffers, buffers, names.length);
-    const newEntries = list(MODEL.metadata, kept.map((entry) => entry.table), names.length);
+    const newEntries = list(MODEL.metadata, kept, names.length);
     names.forEach((name, i) => {
         const entry = front.table([0, 1]);
         front.point(newEntries + 4 * i, entry.at);
@@ -234,9 +163,13 @@ function archive(bytes) {
     return new Uint8Array(0);
 }
 
-/** A compiled model with the TFLite metadata of its source, which Vela leaves out. */
-export function carry(source, compiled) {
-    const entry = new Model(source).metadata(TOLD);
+/**
+ * A compiled model with the TFLite metadata of its source, which Vela leaves out.
+ *
+ * @param {Map<string, Uint8Array>} entries  of the source
+ */
+export function carry(source, entries, compiled) {
+    const entry = entries.get(TOLD);
     if (!entry) {
         return compiled;
     }

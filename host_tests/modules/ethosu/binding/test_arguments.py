@@ -327,10 +327,13 @@ def test_full_heap(face):
     face.exec(
         _SETUP + "rest = None\ndef fill():\n"
         "    global rest\n"
+        "    gc.collect()\n"
+        "    gc.disable()\n"  # else it would collect again before each MemoryError
         "    for size in (200000, 2000, 100, 16, 0):\n"
         "        try:\n"
         "            while True: rest = (rest, bytearray(size)) if size else (rest,)\n"
         "        except MemoryError: pass\n"
+        "    gc.enable()\n"
         "def caught(call):\n"
         "    try: call()\n"
         "    except MemoryError: return 1\n"

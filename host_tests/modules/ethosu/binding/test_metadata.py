@@ -5,62 +5,22 @@ import io
 import struct
 import zipfile
 
-import flatbuffers
 import pytest
+from ethosu_tools import flatbuffer_writer
 from ethosu_tools.cli import main
+from ethosu_tools.flatbuffer_writer import f32, f32s, i8, u8
 from ethosu_tools.tflite.metadata import put
 
 from .conftest import MODEL, raised
 
 ENTRY = "TFLITE_METADATA"
-NORMALIZATION = {0: ("Uint8", 1), 1: {0: [123.5, 116.0, 103.0], 1: [58.5, 57.0, 57.5]}}
+NORMALIZATION = {0: u8(1), 1: {0: f32s([123.5, 116.0, 103.0]), 1: f32s([58.5, 57.0, 57.5])}}
 CALIBRATION = b"1.0,2.0,0.5\n0.9,1.5,-0.25,0.1\n"
 
 
-class Builder(flatbuffers.Builder):
-    """Knows the table of each dict that it has written, by id."""
-
-    def __init__(self):
-        super().__init__()
-        self.tables = {}
-
-
-def encode(value, builder=None):
-    """A dict {field: value} as a flatbuffer's table: of texts, (kind, number), tables, lists.
-
-    A dict that is named more than once is one table.
-    """
-    if builder is None:
-        builder = Builder()
-        builder.Finish(encode(value, builder), b"M001")
-        return bytes(builder.Output())
-    if isinstance(value, str):
-        return builder.CreateString(value)
-    if isinstance(value, list):
-        if isinstance(value[0], float):
-            builder.StartVector(4, len(value), 4)
-            for number in reversed(value):
-                builder.PrependFloat32(number)
-            return builder.EndVector()
-        tables = [encode(each, builder) for each in value]
-        builder.StartVector(4, len(tables), 4)
-        for table in reversed(tables):
-            builder.PrependUOffsetTRelative(table)
-        return builder.EndVector()
-    if id(value) in builder.tables:
-        return builder.tables[id(value)]
-    made = {
-        key: each if isinstance(each, tuple) else encode(each, builder)
-        for key, each in value.items()
-    }
-    builder.StartObject(10)
-    for key, each in made.items():
-        if isinstance(each, tuple):
-            getattr(builder, f"Prepend{each[0]}Slot")(key, each[1], 0)
-        else:
-            builder.PrependUOffsetTRelativeSlot(key, each, 0)
-    builder.tables[id(value)] = builder.EndObject()
-    return builder.tables[id(value)]
+def encode(root):
+    """A FlatBuffer of metadata."""
+    return flatbuffer_writer.encode(root, b"M001")
 
 
 def zipped(files):
@@ -76,9 +36,9 @@ def rich(model: bytes, *, prefixed: bool = False, calibration_rows=CALIBRATION) 
 
     `prefixed`: the archive counts its positions from the model's first byte.
     """
-    calibration = {0: ("Uint8", 2), 1: {0: ("Int8", 1), 1: ("Float32", 0.125)}}
-    threshold = {0: ("Uint8", 3), 1: {0: ("Float32", 0.375)}}
-    files = [{0: "words.txt", 2: ("Int8", 2)}, {0: "scores.txt", 2: ("Int8", 4)}]
+    calibration = {0: u8(2), 1: {0: i8(1), 1: f32(0.125)}}
+    threshold = {0: u8(3), 1: {0: f32(0.375)}}
+    files = [{0: "words.txt", 2: i8(2)}, {0: "scores.txt", 2: i8(4)}]
     output = {0: "probability", 1: "of each class", 4: [calibration, threshold], 6: files}
     graph = {2: [{0: "image", 4: [NORMALIZATION]}], 3: [output]}
     entry = encode({0: "classifier", 1: "of small pictures", 3: [graph], 7: "1.2.0"})
@@ -168,9 +128,9 @@ def refused(face, entry, archive=b""):
 def test_reading_metadata_costs_no_more_than_its_size_allows(face):
     """400 units that are one, of 400 numbers; then 100 that have one large file."""
     often = "it names its parts so often that reading it would take too long"
-    normalization = {0: ("Uint8", 1), 1: {0: [1.0] * 400}}
+    normalization = {0: u8(1), 1: {0: f32s([1.0] * 400)}}
     assert refused(face, encode({3: [{2: [{4: [normalization] * 400}]}]})) == often
-    tensor = {4: [{0: ("Uint8", 2), 1: {}}] * 100, 6: [{0: "rows.txt", 2: ("Int8", 4)}]}
+    tensor = {4: [{0: u8(2), 1: {}}] * 100, 6: [{0: "rows.txt", 2: i8(4)}]}
     archive = zipped({"rows.txt": b"1,2,3\n" * 500})
     assert refused(face, encode({3: [{2: [tensor]}]}), archive) == often
 
@@ -189,7 +149,7 @@ def test_a_calibration_of_too_few_or_too_many_numbers_is_refused(face, rows):
 
 
 def test_a_transformation_below_0_is_refused(face):
-    calibration = {0: ("Uint8", 2), 1: {0: ("Int8", -1)}}
+    calibration = {0: u8(2), 1: {0: i8(-1)}}
     why = refused(face, encode({3: [{3: [{4: [calibration]}]}]}))
     assert why == "its score calibration has transformation 255, 0 to 2 expected"
 

@@ -157,7 +157,7 @@ def test_real_numbers_for_integer_ends(board, cases, small_models):
     (first,), (last,) = made.ends(small_models["small_cnn"])
     values = np.random.default_rng(3).normal(0, 3, 768).astype(np.float32)
     expected = quantized(values, first)
-    board.exec(f"v = array('f', {[float(value) for value in values]!r})")
+    board.exec(f"v = array('f', {values.tobytes()!r})")
     board.exec(f"q = bytearray({expected.tobytes()!r})")
     board.exec("wanted = bytes(integer.predict([q])[0])")
     assert board.eval("bytes(integer.predict([v])[0]) == wanted")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from host_tests.kit import sharing
 from host_tests.modules.ethosu.driver import cbuild
 
 SOURCES = sorted((cbuild.REPO / "modules/ethosu/driver").glob("*.c"))
@@ -32,16 +33,11 @@ def built(request: pytest.FixtureRequest, tmp_path_factory) -> tuple[str, Path]:
     folder = tmp_path_factory.mktemp("archive")
     flags = [*cbuild.STRICT, "-O1", *cbuild.INCLUDES]
     flags += [f"-D{request.param}"] if request.param else []
-    objects = [folder / f"{source.stem}.o" for source in SOURCES]
-    for source, output in zip(SOURCES, objects, strict=True):
-        cbuild.run(["gcc", *flags, "-c", source, "-o", output])
     host = cbuild.archives("", *cbuild.HOST)
     archive = folder / "libethosu_driver.a"
-    cbuild.run(["ar", "rcs", archive, *objects])
-    files = [cbuild.C / name for name in ("archive.c", "board.c")]
-    cbuild.run(
-        ["gcc", *flags, "-o", folder / "archive", *files, *cbuild.group(archive, *host), "-lm"]
-    )
+    cbuild.run(["ar", "rcs", archive, *sharing.objects(["gcc", *flags], SOURCES)])
+    files = sharing.objects(["gcc", *flags], [cbuild.C / "archive.c", cbuild.C / "board.c"])
+    cbuild.run(["gcc", "-o", folder / "archive", *files, *cbuild.group(archive, *host), "-lm"])
     return request.param, folder / "archive"
 
 

@@ -38,9 +38,9 @@ def test_a_client_pays_little_more_than_with_arms_driver(
     sources = [arms / "src/ethosu_driver.c", arms / f"src/ethosu_device_{device}.c"]
     paths = [f"-I{arms / 'include'}", f"-I{arms / 'src'}", f"-I{cmsis}"]
     own = f"-I{cbuild.REPO / 'modules/ethosu/driver'}"  # ethosu_registers.h
-    theirs = count(tmp_path, call, "cost_arm.c", [*macros, *paths, own, *sources])
+    theirs = count(call, "cost_arm.c", [*macros, *paths, own, *sources])
     assert theirs["failed"] == 0
-    ours = client_costs(tmp_path, call)["client_constant"]
+    ours = client_costs(call)["client_constant"]
     options = [f"-DETHOSU_TARGET_NPU_CONFIG={npu}", "-DETHOSU_LOG_ENABLE=OFF"]
     (tmp_path / "CMSIS/Core").mkdir(parents=True)
     (tmp_path / "CMSIS/Core/Include").symlink_to(cmsis)

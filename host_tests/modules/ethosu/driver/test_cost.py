@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What the driver costs, in instructions of a Cortex-M55 counted by stock QEMU."""
 
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -50,25 +49,24 @@ def call(compiled, small_models) -> Call:
 
 
 @pytest.fixture(scope="module", params=CLIENT_MOST)
-def family_costs(request, compiled, small_models, tmp_path_factory) -> tuple[str, dict[str, int]]:
+def family_costs(request, compiled, small_models) -> tuple[str, dict[str, int]]:
     """A config of each family, and the lines that target/cost.c prints for it."""
     (call,) = npu_calls(compiled(small_models["small_cnn"], request.param))
-    return request.param, client_costs(tmp_path_factory.mktemp("cost"), call)
+    return request.param, client_costs(call)
 
 
 @pytest.fixture(scope="module")
-def costs(tmp_path_factory, call) -> dict[str, int]:
+def costs(call) -> dict[str, int]:
     """The lines that target/cost.c prints."""
-    return client_costs(tmp_path_factory.mktemp("cost"), call)
+    return client_costs(call)
 
 
-def count(folder: Path, call: Call, source: str, parts: list[str | Path]) -> dict[str, int]:
+def count(call: Call, source: str, parts: list[str | Path]) -> dict[str, int]:
     """The lines that a program of target/ prints, linked with what it measures."""
-    (folder / "cost_model.h").write_text(model_header(call))
-    shutil.copy(TARGET / source, folder)  # an include path of its own would be a flag of all parts
+    folder = sharing.folder_with("cost_model.h", model_header(call))
     script = ["-nostartfiles", "-specs=nano.specs", "-Wl,--gc-sections", "-T", TARGET / "cost.ld"]
-    command = [*COMPILER, f"-I{TARGET}", *script, folder / source, *parts]
-    program = sharing.program("cost.elf", [*command, "-o"])
+    command = [*COMPILER, f"-I{folder}", *script, TARGET / source, *parts, "-o"]
+    program = sharing.program("cost.elf", command)
     machine = ["-M", "mps3-an547", "-display", "none", "-serial", "none", "-monitor", "none"]
     semihosting = ["-chardev", "stdio,id=out", "-semihosting-config", "enable=on,chardev=out"]
     output = cbuild.run(
@@ -78,11 +76,11 @@ def count(folder: Path, call: Call, source: str, parts: list[str | Path]) -> dic
     return {name: int(number) for name, number in lines}
 
 
-def client_costs(folder: Path, call: Call) -> dict[str, int]:
+def client_costs(call: Call) -> dict[str, int]:
     """The lines that target/cost.c prints."""
     paths = [f"-I{DRIVER}", f"-I{DRIVER / 'include'}"]
     return count(
-        folder, call, "cost.c", ["-Wall", "-Wextra", "-Werror", *paths, *sorted(DRIVER.glob("*.c"))]
+        call, "cost.c", ["-Wall", "-Wextra", "-Werror", *paths, *sorted(DRIVER.glob("*.c"))]
     )
 
 
@@ -119,7 +117,7 @@ def test_verifying_costs_few_instructions_per_word(costs) -> None:
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_a_stream_of_operations_alone_is_verified_in_bounded_time(tmp_path, call, name) -> None:
+def test_a_stream_of_operations_alone_is_verified_in_bounded_time(call, name) -> None:
     """Nothing asks whether to stop meanwhile: a word costs so much at most."""
     stream = read_stream(call.payload)[1]
     words = np.frombuffer(stream, np.uint32)
@@ -128,7 +126,7 @@ def test_a_stream_of_operations_alone_is_verified_in_bounded_time(tmp_path, call
     front = call.payload[: call.payload.index(stream) - 4]
     length = 2 | len(words) >> 16 << 8 | (len(words) & 0xFFFF) << 16
     payload = front + length.to_bytes(4, "little") + words.tobytes()
-    found = client_costs(tmp_path, replace(call, payload=payload))["verify_per_word_x10"]
+    found = client_costs(replace(call, payload=payload))["verify_per_word_x10"]
     assert found <= 10 * VERIFY_PER_OPERATION_MOST
 
 

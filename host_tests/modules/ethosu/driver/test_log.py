@@ -3,6 +3,7 @@
 
 import pytest
 
+from host_tests.kit import sharing
 from host_tests.modules.ethosu.driver import cbuild
 
 SOURCES = sorted((cbuild.REPO / "modules/ethosu/driver").glob("*.c"))
@@ -23,22 +24,12 @@ ALL = [
 
 
 @pytest.mark.parametrize("level", ["ERR", "WARN", "INFO", "DEBUG"])
-def test_each_level_logs_what_it_promises(tmp_path, level) -> None:
+def test_each_level_logs_what_it_promises(level) -> None:
     """Lines of the levels up to the one that was compiled in, in the order of events."""
-    program = tmp_path / "log"
     flags = [*cbuild.STRICT, "-O0", *cbuild.INCLUDES, f"-DETHOSU_LOG_SEVERITY=ETHOSU_LOG_{level}"]
     sources = [*(cbuild.C / name for name in ("log.c", "board.c", "check.c")), *SOURCES]
-    cbuild.run(
-        [
-            "gcc",
-            *flags,
-            "-o",
-            program,
-            *sources,
-            *cbuild.group(*cbuild.archives("", *cbuild.HOST)),
-            "-lm",
-        ]
-    )
+    host = cbuild.group(*cbuild.archives("", *cbuild.HOST))
+    program = sharing.program("log", ["gcc", *flags, *sources, *host, "-lm", "-o"])
     most = ["ERR", "WARN", "INFO", "DEBUG"].index(level)
     expected = [line for line in ALL if int(line[0]) <= most]
     assert cbuild.run([program, "all"]).splitlines() == expected

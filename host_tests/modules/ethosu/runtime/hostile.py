@@ -22,7 +22,7 @@ from ethosu_tools.tflite.writer import Graph, _operator_code
 from host_tests.modules.ethosu.runtime.executorch.vela_binary import Io, VelaBinary
 
 from .executorch import made
-from .executorch.program_writer import Program, Repeat
+from .executorch.program_writer import Program
 
 TABLES = (
     schema.TensorT,
@@ -297,7 +297,7 @@ def many_delegate_calls(calls: int, names: int = 0, arguments: int = 0, words: i
         data = made.external(blob, key)
         program.named, program.unused_names = {key: program.segment(blob.weights)}, names
     program.delegate(data, [*method.inputs * (1 + arguments), *method.outputs])
-    method.instructions = Repeat(method.instructions[0], calls)
+    method.instructions = method.instructions[:1] * calls
     return program.encode()
 
 

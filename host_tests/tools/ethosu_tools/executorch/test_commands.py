@@ -8,6 +8,8 @@ import pytest
 from ethosu_tools import executorch, fit, models, qemu, romfs
 from ethosu_tools.board import Board
 from ethosu_tools.errors import InputError
+from ethosu_tools.flatbuffer_writer import i32s
+from ethosu_tools.model import reading
 
 from host_tests.modules.ethosu.runtime.executorch import made, program_writer
 from host_tests.modules.ethosu.runtime.executorch.made import LAST
@@ -192,7 +194,7 @@ def wasteful(model, raw):
     program.constant_method("mean", np.arange(3, dtype=np.float32))
     source = method.tensor("float32", (6,), constant=True, data=used)
     listed = method.tensor("float32", (6,), constant=True, data=used)
-    method.value(10, {0: program_writer.i32s([listed])})  # a list of tensors
+    method.value(10, {0: i32s([listed])})  # a list of tensors
     y = method.tensor("float32", (6,))
     method.kernel("aten::clone", [source, method.number(None), y, y])
     method.outputs.append(y)
@@ -231,7 +233,7 @@ def test_strip_of_a_damaged_program_is_one_error(model, raw):
     for at in range(0, len(data), 41):
         spoilt = data[:at] + bytes([data[at] ^ 0x7F]) + data[at + 1 :]
         try:
-            with models.reading(spoilt):
+            with reading(spoilt):
                 executorch.strip(spoilt)
         except InputError:
             pass

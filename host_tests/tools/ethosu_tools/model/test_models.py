@@ -8,8 +8,18 @@ from pathlib import Path
 
 import ethosu
 import pytest
-from ethosu_tools import tflite, vela
+from ethosu_tools import library, tflite, vela
 from ethosu_tools.errors import InputError, UsageError
+from ethosu_tools.model.kinds import DATA, MODELS
+
+
+@pytest.mark.parametrize("kind", [*MODELS, DATA])
+def test_the_c_library_knows_the_same_kinds_of_files(kind):
+    data, text = b"\0\0\0\0" + kind.mark, library.ffi().string
+    found = library.describing().ethosu_file_kind_of(data, len(data))
+    assert (text(found.mark), text(found.suffix).decode(), text(found.data_suffix).decode()) == kind
+    cut = library.describing().ethosu_file_kind_of(data, len(data) - 1)
+    assert text(cut.mark) == b""
 
 
 @pytest.mark.parametrize("npu", vela.NPUS)

@@ -3,16 +3,15 @@
 
 import struct
 
-import flatbuffers
 import numpy as np
 import pytest
 from ethosu_tools import models
 from ethosu_tools.commands import inspect
 from ethosu_tools.errors import InputError
+from ethosu_tools.flatbuffer_writer import encode, i64s
 from ethosu_tools.model import ModelFile, read_data
 from ethosu_tools.model.reader import Reader
 
-from host_tests.modules.ethosu.binding import test_metadata
 from host_tests.modules.ethosu.runtime.executorch import damaged, program_writer
 from host_tests.modules.ethosu.runtime.executorch.made import LAST
 from host_tests.modules.ethosu.runtime.executorch.vela_binary import Io, VelaBinary
@@ -111,42 +110,16 @@ def test_a_bundle_holds_a_program_and_its_cases(order):
 
 def test_a_bundle_that_names_its_cases_again_and_again_is_refused():
     """400 suites that are one, of 400 cases that are one: to run them would take hours."""
-    bundle = test_metadata.encode({1: [{0: "forward", 1: [{}] * 400}] * 400})
+    bundle = encode({1: [{0: "forward", 1: [{}] * 400}] * 400}, b"BP08")
     with pytest.raises(InputError, match=r"names 160000 cases, more than its \d+ bytes have room"):
-        _ = ModelFile(bundle.replace(b"M001", b"BP08")).cases
+        _ = ModelFile(bundle).cases
 
 
 def _named_again_and_again() -> bytes:
     """2,000 values, each of which is one list of 2,000 numbers."""
     count = 2_000
-    builder = flatbuffers.Builder(1 << 16)
-    builder.StartVector(8, count, 8)
-    for _ in range(count):
-        builder.PrependInt64(1)
-    numbers = builder.EndVector()
-    builder.StartObject(1)
-    builder.PrependUOffsetTRelativeSlot(0, numbers, 0)
-    content = builder.EndObject()
-    builder.StartObject(2)
-    builder.PrependUint8Slot(0, program_writer.INTS, 0)
-    builder.PrependUOffsetTRelativeSlot(1, content, 0)
-    value = builder.EndObject()
-    builder.StartVector(4, count, 4)
-    for _ in range(count):
-        builder.PrependUOffsetTRelative(value)
-    values = builder.EndVector()
-    name = builder.CreateString("forward")
-    builder.StartObject(9)
-    builder.PrependUOffsetTRelativeSlot(0, name, 0)
-    builder.PrependUOffsetTRelativeSlot(2, values, 0)
-    method = builder.EndObject()
-    builder.StartVector(4, 1, 4)
-    builder.PrependUOffsetTRelative(method)
-    methods = builder.EndVector()
-    builder.StartObject(2)
-    builder.PrependUOffsetTRelativeSlot(1, methods, 0)
-    builder.Finish(builder.EndObject(), b"ET12")
-    return bytes(builder.Output())
+    value = program_writer.union(program_writer.INTS, {0: i64s([1] * count)})
+    return encode({1: [{0: "forward", 2: [value] * count}]}, b"ET12")
 
 
 @pytest.mark.parametrize("name", damaged.DELEGATES | damaged.PROGRAMS)
@@ -174,7 +147,7 @@ def test_cut_or_spoilt_anywhere_there_is_one_error(kind):
     data, read = {
         "pte": (program().encode(), models.describe),
         "ptd": (program_writer.data_file({"a": b"1"}), _read_data),
-        "bpte": (bundle(program().encode(), array, LAST), models.cases),
+        "bpte": (bundle(program().encode(), array, LAST), lambda data: ModelFile(data).cases),
     }[kind]
     refused = 0
     spoilt = [data[:size] for size in range(8, len(data), 7)]

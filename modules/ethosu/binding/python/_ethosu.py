@@ -152,8 +152,7 @@ def selftest(model, rtol=1e-5, atol=1e-8):
 
     stored = model.metadata("ethosu_selftest")
     if stored is None:
-        file = getattr(model, "_file", b"")
-        if bytes(file[4:8]) == b"BP08":
+        if getattr(model, "_is_bundle", False):
             from _ethosu_bundle import run_cases
 
             return run_cases(model, rtol, atol)

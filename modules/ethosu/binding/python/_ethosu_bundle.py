@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The self-test of a bundled ExecuTorch program (.bpte): runs its cases."""
+"""The self-test of a bundled ExecuTorch program: runs its cases."""
 # ruff: noqa: B905  (MicroPython's zip)
 
 from array import array
@@ -56,7 +56,7 @@ def _equal(tensor, expected, rtol, atol):
 
 
 def run_cases(model, rtol, atol):
-    """Run the cases of a bundled program (.bpte)."""
+    """Run the cases of a bundled program."""
     method = model.info()["method"]
     tested, name, count = model, method, 0
     while (case := model._case(count)) is not None:

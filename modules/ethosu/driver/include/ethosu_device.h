@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /**
- * One NPU and the arguments of ethosu_init_ex(), with the names and layouts of Arm's driver 1.99.
+ * One NPU, and the arguments of ethosu_init_ex(): names and shapes of Arm's driver 1.99.
  *
  * A configuration holds register values. Their fields are described in Arm's technical reference
  * manuals; `word` is the whole register.
@@ -26,7 +26,7 @@ struct ethosu_ext_stream;
 struct ethosu_npu;
 struct ethosu_npu_settings;
 
-/** Replacements for ethosu_address_remap() and ethosu_config_select() on one NPU; see there. */
+/** Hooks of one NPU that replace ethosu_address_remap() and ethosu_config_select(). */
 struct ethosu_device_user_ops {
     uint64_t (*address_remap)(uint64_t address, int index);     /**< or NULL */
     unsigned int (*config_select)(uint64_t address, int index); /**< or NULL */
@@ -64,16 +64,16 @@ struct ethosu_device {
     const struct ethosu_ext_part *part; /**< product-specific part */
     uint32_t config_register;           /**< CONFIG register, read at init */
     uint32_t id;                        /**< ID register, read at init */
-    uint32_t protection;                /**< PROT value for `secure` and `privileged` */
-    const struct ethosu_npu *npu;       /**< its entry in the board's table, or NULL */
+    uint32_t protection;                /**< PROT register that secure and privileged ask for */
+    const struct ethosu_npu *npu;       /**< the board's entry for it, or NULL */
     bool (*power)(const struct ethosu_npu *npu, bool on); /**< the board's switch, or NULL */
     const struct ethosu_npu_settings *settings;     /**< the board's, or the product's defaults */
     uint32_t qconfig;                               /**< unless the board or a hook overrides it */
     uint32_t regioncfg;                             /**< the same, two bits for each base pointer */
     uint64_t (*remap)(uint64_t address, int index); /**< the hook in use */
     unsigned int (*select)(uint64_t address, int index); /**< the hook in use */
-    uint32_t witness_value;  /**< a setting that a reset changes, to detect power loss */
-    uint16_t witness_offset; /**< its register, or 0 */
+    uint32_t witness_value;  /**< a setting that a reset changes; detects that power was off */
+    uint16_t witness_offset; /**< its register; 0: not used */
 };
 
 /** The families. ethosu_init() detects the family by itself. */

@@ -46,8 +46,8 @@ enum __attribute__((packed)) ethosu_job_state {
     ETHOSU_JOB_IDLE = 0,
     ETHOSU_JOB_RUNNING,
     ETHOSU_JOB_DONE,     /**< the NPU has finished, ethosu_wait() has not been called */
-    ETHOSU_JOB_STARTING, /**< addition: the inference is being started */
-    ETHOSU_JOB_ENDING,   /**< addition: a thread is cleaning up */
+    ETHOSU_JOB_STARTING, /**< addition: a start is in progress */
+    ETHOSU_JOB_ENDING,   /**< addition: a thread is finishing the job */
 };
 
 enum ethosu_job_result {
@@ -57,8 +57,8 @@ enum ethosu_job_result {
 };
 
 /**
- * The current inference. The interrupt handler only makes the transition to
- * DONE; threads make all others.
+ * The current inference. The interrupt handler only changes the state to DONE;
+ * threads make all other changes.
  */
 struct ethosu_job {
     union {

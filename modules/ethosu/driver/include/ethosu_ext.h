@@ -121,7 +121,7 @@ static inline bool ethosu_ext_config_spills(uint32_t config)
 
 /* ---- which NPU ---- */
 
-/** Time-out of ethosu_reserve_driver(): waits forever, like Arm's. */
+/** Time-out of ethosu_reserve_driver(). The default is none, as in Arm's driver. */
 #ifndef ETHOSU_EXT_RESERVE_TIMEOUT
 #define ETHOSU_EXT_RESERVE_TIMEOUT ETHOSU_SEMAPHORE_WAIT_FOREVER
 #endif
@@ -156,21 +156,22 @@ static inline size_t ethosu_ext_fast_memory_size(const struct ethosu_driver *drv
     return drv->fast_memory_size;
 }
 
-/** Check that it has `size` bytes of fast scratch. 0, or an error, see ethosu_ext_last_error(). */
+/** Check for `size` bytes of fast scratch. Returns 0 or an error: see ethosu_ext_last_error(). */
 int ethosu_ext_check_fast_memory(struct ethosu_driver *drv, size_t size);
 
 /* ---- inferences ---- */
 
 enum ethosu_ext_prepare_flag {
     /**
-     * Skip the verifier because the caller trusts the command stream. Required if
-     * built with ETHOSU_VERIFY=0; otherwise ethosu_ext_prepare() fails there.
+     * Don't walk the command stream; the caller trusts it. Required in a build with
+     * ETHOSU_VERIFY=0, where ethosu_ext_prepare() fails without it.
      */
     ETHOSU_EXT_NO_VERIFY = 1,
     ETHOSU_EXT_CONSTANTS = 2, /**< reject command streams that write base pointer 0 */
     /**
-     * The caller owns the cache lines at both ends of each buffer and does not write
-     * to them while the NPU runs. Written data then need not be cache-line aligned.
+     * The caller owns the cache lines at both ends of each buffer and does not
+     * write to them while the NPU is running. Outputs may share cache lines with
+     * other data.
      */
     ETHOSU_EXT_OWN_LINES = 4,
 };
@@ -214,34 +215,34 @@ int ethosu_ext_start(struct ethosu_driver *drv, const struct ethosu_ext_program 
                      void *user_arg);
 
 /**
- * Finish the current inference.
+ * Wait for the running inference and finish it.
  *
- * @param timeout  0 only polls; ETHOSU_SEMAPHORE_WAIT_FOREVER; unit as for ethosu_ext_reserve()
- * @return         as ethosu_wait(): 0 success, 1 still running (timeout 0 only), -1 failed or
- *                 timed out (the NPU is stopped and ready again), -2 no inference
+ * @param timeout  0 only looks; ETHOSU_SEMAPHORE_WAIT_FOREVER; unit as ethosu_ext_reserve()
+ * @return         as ethosu_wait(): 0 success, 1 still running (timeout 0 only),
+ *                 -1 failed or timed out (the NPU is stopped and ready again), -2 no inference
  */
 int ethosu_ext_wait(struct ethosu_driver *drv, uint64_t timeout);
 
 /**
- * Like ethosu_ext_wait(), but only for an inference of this program; returns -2 for any other.
- * Use this if another thread may release the NPU between start and wait.
+ * The same, but only for an inference of this program; returns -2 if another one is running.
+ * Use it where another thread may release the NPU between start and wait.
  */
 int ethosu_ext_wait_program(struct ethosu_driver *drv, const struct ethosu_ext_program *program,
                             uint64_t timeout);
 
 /**
- * Stop the current inference and clean up; may be called from any thread. A call of another thread
- * that waits for it returns -1.
+ * Stop the running inference and finish it. Any thread may call this. If another thread is
+ * waiting for the inference, its call returns -1.
  *
- * @return  0: no inference is left. ETHOSU_EXT_E_BUSY: another thread is just starting or ending
- *          it and will stop it immediately; call again to check. Else the NPU could not be stopped
+ * @return  0: no inference is running. ETHOSU_EXT_E_BUSY: another thread is starting or finishing
+ *          it and will stop it; call again to check. Otherwise the NPU could not be stopped
  */
 int ethosu_ext_cancel(struct ethosu_driver *drv);
 
 /** Is an inference running or being stopped? */
 bool ethosu_ext_is_running(const struct ethosu_driver *drv);
 
-/** The last program started, or NULL. Only for comparison; its memory may have been freed. */
+/** The program started last, or NULL. Only compare it: its memory may have been freed. */
 const struct ethosu_ext_program *ethosu_ext_last_program(const struct ethosu_driver *drv);
 
 /** Time-out of ethosu_wait(drv, true) and ethosu_invoke_*(); unit as for ethosu_ext_reserve(). */
@@ -265,12 +266,12 @@ void ethosu_ext_set_verify(struct ethosu_driver *drv, bool verify);
 void ethosu_ext_set_constant_payloads(struct ethosu_driver *drv, bool constant);
 
 /**
- * Make ethosu_invoke_*() verify and prepare again. Call this
- * - after writing a payload to memory that counts as constant (flash), or changing one declared
- *   constant,
- * - before replacing one untrusted payload with another at the same address, since both may have
- *   been crafted with the same checksum,
- * - when ethosu_address_remap() or ethosu_config_select() starts to return different values.
+ * Make ethosu_invoke_*() verify and prepare its next payload again. Call this
+ * - after a program was written to memory that counts as constant (flash), or the bytes of a
+ *   payload changed that were promised to stay,
+ * - before a payload of a stranger stands where another payload of a stranger stood: two may
+ *   have been made with the same checksum,
+ * - when ethosu_address_remap() or ethosu_config_select() begins to answer otherwise.
  */
 void ethosu_ext_forget(struct ethosu_driver *drv);
 
@@ -280,7 +281,7 @@ void ethosu_ext_on_done(struct ethosu_driver *drv,
 
 /* ---- counters ---- */
 
-/** Event counts of an NPU since ethosu_init(). */
+/** Events of an NPU since ethosu_init(). */
 struct ethosu_ext_counts {
     uint32_t timeouts; /**< inferences stopped by a time-out */
     uint32_t resets;   /**< resets of the NPU, including the one in ethosu_init() */

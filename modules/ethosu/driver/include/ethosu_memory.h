@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-/** Set the board's table, or NULL for none. It must remain valid. */
+/** Use this board's table, which must stay valid; NULL: no table. */
 void ethosu_ext_memory_use(const struct ethosu_board *board);
 
 /** The board in use; never NULL. */
@@ -77,7 +77,7 @@ void ethosu_ext_memory_clean_in(const struct ethosu_memory *memory, const void *
 void ethosu_ext_memory_discard_in(const struct ethosu_memory *memory, const void *start,
                                   size_t size);
 
-/** Complete earlier writes, cleans and discards before any later access. */
+/** Complete all earlier writes, cleans and invalidates before any later access. */
 void ethosu_ext_memory_barrier(void);
 
 #ifdef __cplusplus

@@ -79,8 +79,8 @@ struct ethosu_hw_info {
 #define ETHOSU_EXT_MAX_BASES 8
 
 /**
- * Details of a failure. `code` is an enum ethosu_ext_error; the meaning of the other
- * fields depends on it, see ethosu_ext_describe().
+ * Why a call failed. `code` is an enum ethosu_ext_error; the meaning of
+ * the other fields depends on it, see ethosu_ext_describe().
  */
 struct ethosu_ext_fault {
     int code;
@@ -102,7 +102,7 @@ struct ethosu_ext_payload {
     uint32_t fast_scratch; /**< bytes of base pointer 2 that it uses, if specified */
 };
 
-/** Range that a command stream writes in each region, from the first byte to one past the last. */
+/** The range of each region that a command stream writes. `end` is exclusive. */
 struct ethosu_ext_writes {
     size_t start[ETHOSU_EXT_MAX_BASES]; /**< offset from the base pointer */
     size_t end[ETHOSU_EXT_MAX_BASES];   /**< 0 if nothing is written */

@@ -47,24 +47,17 @@ void describe_start(struct ethosu_description *description, const void *file, si
 int ethosu_model_describe(const void *file, size_t size, struct ethosu_description *description,
                           struct ethosu_model_error *error)
 {
-    static const struct {
-        char mark[5];
-        uint8_t format;
-        int (*open)(struct ethosu_description *description, const void *file, uint32_t size,
-                    struct ethosu_model_error *error);
-    } formats[] = {
-        {"TFL3", ETHOSU_FORMAT_TFLITE, describe_open_tflite},
-        {"ET12", ETHOSU_FORMAT_PROGRAM, describe_open_program},
-        {"BP08", ETHOSU_FORMAT_BUNDLE, describe_open_bundle},
-        {"FT01", ETHOSU_FORMAT_DATA, describe_open_data},
+    static int (*const open[])(struct ethosu_description *description, const void *file,
+                               uint32_t size, struct ethosu_model_error *error) = {
+        [ETHOSU_FILE_TFLITE] = describe_open_tflite,
+        [ETHOSU_FILE_PROGRAM] = describe_open_program,
+        [ETHOSU_FILE_BUNDLE] = describe_open_bundle,
+        [ETHOSU_FILE_DATA] = describe_open_data,
     };
     describe_start(description, file, size);
-    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
-        if (size >= 8 && size <= INT32_MAX &&
-            fb_is_mark((const uint8_t *)file + 4, formats[i].mark)) {
-            description->format = formats[i].format;
-            return formats[i].open(description, file, (uint32_t)size, error);
-        }
+    description->kind = ethosu_file_kind_of(file, size)->number;
+    if (description->kind != ETHOSU_FILE_OTHER && size <= INT32_MAX) {
+        return open[description->kind](description, file, (uint32_t)size, error);
     }
     return error_set(error, ETHOSU_MODEL_BAD_FILE,
                      "not a model file: %u bytes without one of the marks TFL3, ET12, BP08 and "

@@ -27,14 +27,6 @@
 extern "C" {
 #endif
 
-/** Formats of files. */
-enum ethosu_describe_format {
-    ETHOSU_FORMAT_TFLITE,  /**< .tflite */
-    ETHOSU_FORMAT_PROGRAM, /**< .pte */
-    ETHOSU_FORMAT_BUNDLE,  /**< .bpte: a program and test cases */
-    ETHOSU_FORMAT_DATA,    /**< .ptd: data that programs name */
-};
-
 /** Bytes in the file, at any alignment; numbers are little-endian, text has no NUL at its end. */
 struct ethosu_describe_bytes {
     const void *data;
@@ -43,7 +35,7 @@ struct ethosu_describe_bytes {
 
 /** An open file. */
 struct ethosu_description {
-    uint32_t format;                      /**< enum ethosu_describe_format */
+    uint32_t kind;                        /**< enum ethosu_file_kinds */
     uint32_t graphs;                      /**< subgraphs or methods; 0 for data files */
     uint32_t entries;                     /**< of the metadata, or data that has a name */
     uint32_t cases;                       /**< of a bundle */

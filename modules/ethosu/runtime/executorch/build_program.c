@@ -328,13 +328,7 @@ static int build(struct builder *builder, const struct ethosu_model_source *sour
     return build_state(&program);
 }
 
-static bool is_program(const uint8_t *file)
-{
-    return fb_is_mark(file + 4, "ET12") || fb_is_mark(file + 4, "BP08");
-}
-
 const struct model_format program_format = {
-    .is = is_program,
     .build = build,
     .refuse = refuse,
     .has_methods = true,

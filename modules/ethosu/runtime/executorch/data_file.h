@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /**
- * A data file of ExecuTorch programs (.ptd, "FlatTensor"): data that a program names. Source of the
+ * A data file of ExecuTorch programs ("FlatTensor"): data that a program names. Source of the
  * layout: extension/flat_tensor of pytorch/executorch 1.5.
  */
 #ifndef DATA_FILE_H

@@ -172,12 +172,12 @@ void program_begin(struct program *program, const void *file, uint32_t size)
     program->segments_start = 0;
 }
 
-/** A bundled program (.bpte, schema/bundled_program_schema.fbs) holds the program as it is. */
+/** A bundled program (schema/bundled_program_schema.fbs) holds the program as it is. */
 static bool open_bundle(struct program *program)
 {
     struct flatbuffer *fb = &program->fb;
     struct program_bytes held = get_bytes(program, fb_follow(fb, 0), bundle_fields);
-    if (fb->bad || held.size < 8 || !fb_is_mark(held.data + 4, "ET12")) {
+    if (fb->bad || ethosu_file_kind_of(held.data, held.size)->number != ETHOSU_FILE_PROGRAM) {
         return false;
     }
     program_begin(program, held.data, held.size);
@@ -188,7 +188,7 @@ bool program_open(struct program *program, const void *file, uint32_t size)
 {
     struct flatbuffer *fb = &program->fb;
     program_begin(program, file, size);
-    bool bundle = size >= 8 && fb_is_mark(program->file + 4, "BP08");
+    bool bundle = ethosu_file_kind_of(file, size)->number == ETHOSU_FILE_BUNDLE;
     if ((bundle && !open_bundle(program)) || !read_header(program)) {
         return false;
     }

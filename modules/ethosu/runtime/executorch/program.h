@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /**
- * What the runtime reads of an ExecuTorch program, a `.pte` file: each function
+ * What the runtime reads of an ExecuTorch program: each function
  * reads one thing and checks what it finds, so that a damaged file is refused
  * when it is loaded.
  *
@@ -113,7 +113,7 @@ struct program {
 /** Set what is the same for each file: all but its root table. */
 void program_begin(struct program *program, const void *file, uint32_t size);
 
-/** Open a file, which is one or a bundle (.bpte) of one; false: malformed or truncated. */
+/** Open a file, which is one or a bundle of one; false: malformed or truncated. */
 bool program_open(struct program *program, const void *file, uint32_t size);
 
 /** Are the bytes this text? */

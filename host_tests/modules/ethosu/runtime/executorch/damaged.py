@@ -10,11 +10,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+from ethosu_tools.flatbuffer_writer import i8, i32
 
 from host_tests.modules.ethosu.runtime.executorch.vela_binary import VelaBinary, block
 
 from . import made
-from .program_writer import FREE, JUMP, MOVE, NULL, Method, Program, Repeat, i32, union
+from .program_writer import FREE, JUMP, MOVE, NULL, Method, Program, union
 
 Make = Callable[[VelaBinary], bytes]
 # Ends of small_cnn, the model that all are made from.
@@ -318,13 +319,11 @@ def _far_input(_: Program, method: Method) -> None:
     """The number of an input's value is above 65535."""
     first = 1 << 16
     method.inputs, method.outputs = [first], [first + 1]
-    method.values = Repeat(union(NULL, {}), first, method.values)
+    method.values = [union(NULL, {})] * first + method.values
 
 
 def _dynamic(_: Program, method: Method) -> None:
-    from .program_writer import Scalar, n
-
-    method.values[0][1][8] = Scalar(n.Int8Flags, 1)
+    method.values[0][1][8] = i8(1)
 
 
 def _patched(at: int, text: str, value: int) -> Make:

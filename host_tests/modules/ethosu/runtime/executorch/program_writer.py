@@ -6,13 +6,25 @@ here a second time, independently of the reader in tools and of the runtime.
 """
 
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import flatbuffers
 import numpy as np
-from flatbuffers import number_types as n
+from ethosu_tools.flatbuffer_writer import (
+    encode,
+    f64,
+    i8,
+    i32,
+    i32s,
+    i64,
+    i64s,
+    u8,
+    u8s,
+    u32,
+    u64,
+    u64s,
+)
 
 SCALARS = {
     "uint8": 0,
@@ -29,110 +41,6 @@ TENSORS = 10
 KERNEL, DELEGATE, MOVE, JUMP, FREE = range(1, 6)
 SEGMENT_ALIGNMENT = 128
 _HEADER_BYTES = 32
-
-
-@dataclass(frozen=True)
-class Scalar:
-    kind: Any
-    value: Any
-
-
-@dataclass(frozen=True)
-class Numbers:
-    kind: Any
-    values: Sequence[Any]
-
-
-@dataclass(frozen=True)
-class Repeat:
-    """A vector that names one table again and again, then others."""
-
-    table: Any
-    count: int
-    others: Sequence[Any] = ()
-
-
-# A table is a dictionary: field to scalar, text, bytes (aligned to 16), numbers, table, or tables.
-Node = Scalar | Numbers | Repeat | str | bytes | Mapping[int, Any] | list[Any]
-
-
-def u8(value: int) -> Scalar:
-    return Scalar(n.Uint8Flags, value)
-
-
-def u32(value: int) -> Scalar:
-    return Scalar(n.Uint32Flags, value)
-
-
-def i32(value: int) -> Scalar:
-    return Scalar(n.Int32Flags, value)
-
-
-def u64(value: int) -> Scalar:
-    return Scalar(n.Uint64Flags, value)
-
-
-def i64(value: int) -> Scalar:
-    return Scalar(n.Int64Flags, value)
-
-
-def f64(value: float) -> Scalar:
-    return Scalar(n.Float64Flags, value)
-
-
-def i32s(values: Iterable[int]) -> Numbers:
-    return Numbers(n.Int32Flags, list(values))
-
-
-def i64s(values: Iterable[int]) -> Numbers:
-    return Numbers(n.Int64Flags, list(values))
-
-
-def encode(root: Mapping[int, Any], identifier: bytes) -> bytes:
-    """A FlatBuffer of this tree."""
-    builder = flatbuffers.Builder(4096)
-    builder.Finish(_table(builder, root), identifier)
-    return bytes(builder.Output())
-
-
-def _vector(builder: Any, kind: Any, values: Sequence[Any], alignment: int) -> int:
-    builder.StartVector(kind.bytewidth, len(values), alignment)
-    for value in reversed(values):
-        builder.Prepend(kind, value)
-    return int(builder.EndVector())
-
-
-def _offset(builder: Any, node: Node) -> int:
-    if isinstance(node, str):
-        return int(builder.CreateString(node))
-    if isinstance(node, bytes):
-        return _vector(builder, n.Uint8Flags, node, 16)
-    if isinstance(node, Numbers):
-        return _vector(builder, node.kind, node.values, node.kind.bytewidth)
-    if isinstance(node, list | Repeat):
-        offsets = [_table(builder, node.table)] * node.count if isinstance(node, Repeat) else []
-        others = node.others if isinstance(node, Repeat) else node
-        offsets += [_table(builder, each) for each in others]
-        builder.StartVector(4, len(offsets), 4)
-        for offset in reversed(offsets):
-            builder.PrependUOffsetTRelative(offset)
-        return int(builder.EndVector())
-    return _table(builder, node)
-
-
-def _table(builder: Any, fields: Mapping[int, Any]) -> int:
-    offsets = {
-        number: _offset(builder, node)
-        for number, node in fields.items()
-        if not isinstance(node, Scalar)
-    }
-    builder.StartObject(max(fields, default=-1) + 1)
-    for number, node in fields.items():
-        if isinstance(node, Scalar):
-            builder.PrependSlot(node.kind, number, node.value, 0)
-        else:
-            builder.PrependUOffsetTRelativeSlot(number, offsets[number], 0)
-    return int(builder.EndObject())
 
 
 def union(kind: int, content: Mapping[int, Any]) -> dict[int, Any]:
@@ -188,9 +96,9 @@ class Method:
     ) -> int:
         """A tensor; planned behind the others, or at a given offset; data: its content's index."""
         fields: dict[int, Any] = {
-            0: Scalar(n.Int8Flags, SCALARS[dtype]),
+            0: i8(SCALARS[dtype]),
             2: i32s(sizes),
-            3: Numbers(n.Uint8Flags, list(order or range(len(sizes)))),
+            3: u8s(order or range(len(sizes))),
             5: u32(data),
         }
         if not constant:
@@ -211,7 +119,7 @@ class Method:
         """Call a delegate, whose data is (0, number of inline data) or (1, number of segment)."""
         place, index = reference
         specs = [{0: "target", 1: b"ethos-u55-128"}]
-        data = {0: Scalar(n.Int8Flags, place), 1: u32(index)}
+        data = {0: i8(place), 1: u32(index)}
         self.delegates.append({0: backend, 1: data, 2: specs})
         number = len(self.delegates) - 1
         self.instructions.append(union(DELEGATE, {0: i32(number), 1: i32s(arguments)}))
@@ -310,7 +218,7 @@ class Program:
         mutable = []
         if self.initial:
             segments.append(self.initial)
-            mutable = [{0: u32(len(segments) - 1), 1: Numbers(n.Uint64Flags, self.initial_at)}]
+            mutable = [{0: u32(len(segments) - 1), 1: u64s(self.initial_at)}]
         rows, data = [], b""
         for segment in segments:
             data += bytes(-len(data) % SEGMENT_ALIGNMENT)
@@ -321,9 +229,9 @@ class Program:
             1: [method.tree() for method in self.methods],
             3: [{0: each} for each in self.inline],
             4: rows,
-            5: {0: u32(0), 1: Numbers(n.Uint64Flags, self.constants)},
+            5: {0: u32(0), 1: u64s(self.constants)},
             6: mutable,
-            7: Repeat({0: "x" * 64, 1: u32(0)}, self.unused_names, named),
+            7: [{0: "x" * 64, 1: u32(0)}] * self.unused_names + named,
         }
         return _with_segments(encode(tree, b"ET12"), data)
 
@@ -373,10 +281,10 @@ def bundle(
         dimensions = list(order if order and content.ndim == 4 else range(content.ndim))
         stored = content.transpose(dimensions)
         tensor = {
-            0: Scalar(n.Int8Flags, SCALARS[str(content.dtype)]),
+            0: i8(SCALARS[str(content.dtype)]),
             1: i32s(content.shape),
             2: stored.tobytes(),
-            3: Numbers(n.Uint8Flags, dimensions),
+            3: u8s(dimensions),
         }
         return union(1, tensor)
 

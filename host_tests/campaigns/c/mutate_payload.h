@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** The mutator of payloads, for libFuzzer's targets: alone, or in a program's delegate. */
-#ifndef CHANGE_PAYLOAD_H
-#define CHANGE_PAYLOAD_H
+#ifndef MUTATE_PAYLOAD_H
+#define MUTATE_PAYLOAD_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,9 +13,9 @@
  *
  * @return  its new size, at most `max_size`
  */
-size_t change_payload(uint8_t *data, size_t size, size_t max_size);
+size_t mutate_payload(uint8_t *data, size_t size, size_t max_size);
 
 /** The same for a payload inside of a file; a shorter stream leaves actions that do nothing. */
-void change_payload_in_place(uint8_t *data, size_t size);
+void mutate_payload_in_place(uint8_t *data, size_t size);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/** See change_payload.h. */
-#include "change_payload.h"
+/** See mutate_payload.h. */
+#include "mutate_payload.h"
 
 #include "ethosu_ext.h"
 #include "libfuzzer.h"
@@ -8,38 +8,13 @@
 
 #include <string.h>
 
-enum { WORD = 4, MOST_WORDS = 1 << 14, MOST_COMMANDS = 1024, MOST_CHANGES = 3, FAMILIES = 3 };
+enum { WORD = 4, MOST_WORDS = 1 << 14, MOST_CHANGES = 3 };
 
 /** Words of a COP2 payload that count bytes up to the end of the stream. */
 enum { COP2_TOTAL = 8, COP2_ENTRY_BYTES = 20 };
 
 /** Action of a COP1 payload that does nothing. */
 enum { COP1_NOP = 5 };
-
-/** In commands.def: a family does not have this command. */
-enum { NONE = -1 };
-
-/** The commands of a family, for a struct stream. */
-static uint32_t find_commands(uint32_t family, uint32_t *commands)
-{
-    static const struct {
-        uint32_t code;
-        int32_t masks[FAMILIES];
-    } rows[] = {
-#define OPERATION(code, name, u55, u65, u85, operator) {code, {u55, u65, u85}},
-#define CONTROL OPERATION
-#define REGISTER(code, name, u55, u65, u85) {code, {u55, u65, u85}},
-#define PAYLOAD REGISTER
-#include "commands.def"
-    };
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < sizeof rows / sizeof rows[0] && count < MOST_COMMANDS; i++) {
-        if (rows[i].masks[family] != NONE) {
-            commands[count++] = (uint32_t)rows[i].masks[family] << 16 | rows[i].code;
-        }
-    }
-    return count;
-}
 
 static uint32_t load(const uint8_t *at)
 {
@@ -68,14 +43,13 @@ static void set_length(uint8_t *data, uint32_t offset, uint32_t old, uint32_t wo
 static size_t change_stream(uint8_t *data, size_t size, size_t max_size,
                             const struct ethosu_ext_payload *payload)
 {
-    static uint32_t words[MOST_WORDS], commands[MOST_COMMANDS];
+    static uint32_t words[MOST_WORDS];
     uint32_t sizes[STREAM_REGIONS] = {65536, 262144, 4096};
     uint32_t offset = (uint32_t)(payload->stream - data);
     uint32_t old = (uint32_t)payload->stream_bytes / WORD;
     size_t room = old + (max_size - size) / WORD;
     struct stream stream = {
-        .commands = commands,
-        .command_count = find_commands(draw(FAMILIES), commands),
+        .family = draw(STREAM_FAMILIES),
         .words = words,
         .count = old,
         .most = (uint32_t)(room < MOST_WORDS ? room : MOST_WORDS),
@@ -93,7 +67,7 @@ static size_t change_stream(uint8_t *data, size_t size, size_t max_size,
     return (size_t)(end - data) + behind;
 }
 
-size_t change_payload(uint8_t *data, size_t size, size_t max_size)
+size_t mutate_payload(uint8_t *data, size_t size, size_t max_size)
 {
     struct ethosu_ext_payload payload;
     if (draw(4) == 0 || ethosu_ext_parse_payload(data, size, &payload, NULL) != 0 ||
@@ -108,9 +82,9 @@ size_t change_payload(uint8_t *data, size_t size, size_t max_size)
     return change_stream(data, size, max_size, &payload);
 }
 
-void change_payload_in_place(uint8_t *data, size_t size)
+void mutate_payload_in_place(uint8_t *data, size_t size)
 {
-    for (size_t at = change_payload(data, size, size); size - at >= WORD; at += WORD) {
+    for (size_t at = mutate_payload(data, size, size); size - at >= WORD; at += WORD) {
         store(data + at, COP1_NOP);
     }
 }

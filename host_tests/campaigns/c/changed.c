@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-/** See change.h. */
-#include "change.h"
+/** See changed.h. */
+#include "changed.h"
 
+#include "ethosu_ext.h"
 #include "mutate_stream.h"
 
 #include <string.h>
@@ -25,8 +26,7 @@ void change(const struct corpus *corpus, uint32_t seed, uint32_t number, struct 
     const struct corpus_stream *origin = &corpus->streams[number % corpus->stream_count];
     uint32_t most_sizes[CORPUS_REGIONS];
     struct stream stream = {
-        .commands = origin->config->commands,
-        .command_count = origin->config->count,
+        .family = stream_family(origin->config->name),
         .words = s->words,
         .count = origin->count,
         .most = origin->count + MORE_WORDS,
@@ -46,4 +46,26 @@ void change(const struct corpus *corpus, uint32_t seed, uint32_t number, struct 
         stream_mutate(&stream);
     }
     s->count = stream.count;
+}
+
+void verdict_of(const struct changed *s, struct verdict *verdict)
+{
+    size_t sizes[CORPUS_REGIONS];
+    struct ethosu_ext_writes writes = {{0}, {0}};
+    struct ethosu_ext_fault fault = {0};
+    for (uint32_t i = 0; i < CORPUS_REGIONS; i++) {
+        sizes[i] = s->sizes[i];
+    }
+    memset(verdict, 0, sizeof *verdict);
+    verdict->error = ethosu_ext_verify(s->words, 4 * s->count, s->origin->config->word, sizes,
+                                       (int)s->origin->regions, &writes, &fault);
+    verdict->code = fault.code;
+    verdict->index = fault.index;
+    verdict->found = fault.found;
+    verdict->expected = fault.expected;
+    verdict->detail = fault.detail;
+    for (uint32_t i = 0; i < CORPUS_REGIONS; i++) {
+        verdict->start[i] = writes.end[i] == 0 ? 0 : writes.start[i];
+        verdict->end[i] = writes.end[i];
+    }
 }

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+/** Arguments, and exceptions for them; see arguments.h. */
+#include "arguments.h"
+
+#include "py/runtime.h"
+
+_Noreturn void binding_raise_fault(const struct ethosu_ext_fault *fault)
+{
+    char text[160];
+    ethosu_ext_describe(fault, text, sizeof text);
+    int number = ethosu_ext_errno(fault->code);
+    // A wrong argument is a ValueError, as everywhere in Python.
+    if (number == ETHOSU_EXT_EINVAL && fault->code != ETHOSU_EXT_E_NOT_STARTED) {
+        mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("%s"), text);
+    }
+    binding_raise_os_error(number, "%s", text);
+}
+
+void binding_get_buffer(mp_obj_t object, mp_buffer_info_t *buffer, mp_uint_t flags,
+                        const char *what)
+{
+    if (!mp_get_buffer(object, buffer, flags)) {
+        mp_raise_msg_varg(&mp_type_TypeError, MP_ERROR_TEXT("%s is of type %s, %s expected"), what,
+                          mp_obj_get_type_str(object),
+                          (flags & MP_BUFFER_WRITE) ? "a writable buffer" : "a buffer");
+    }
+}
+
+mp_obj_t binding_sequence(mp_obj_t given)
+{
+    if (given == mp_const_none || mp_obj_is_type(given, &mp_type_list) ||
+        mp_obj_is_type(given, &mp_type_tuple)) {
+        return given;
+    }
+    mp_buffer_info_t buffer;
+    if (mp_get_buffer(given, &buffer, MP_BUFFER_READ)) {
+        mp_raise_msg_varg(&mp_type_TypeError,
+                          MP_ERROR_TEXT("a list of buffers expected, [x], found one of type %s"),
+                          mp_obj_get_type_str(given));
+    }
+    return MP_OBJ_TYPE_GET_SLOT(&mp_type_tuple, make_new)(&mp_type_tuple, 1, 0, &given);
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+/** Arguments, and exceptions for them, of the built-in module and of the native one. */
+#ifndef ARGUMENTS_H
+#define ARGUMENTS_H
+
+#include "ethosu_ext.h"
+#include "py/obj.h"
+
+/**
+ * Raise OSError(number, sentence); the format is that of mp_printf(). Supplied by the module:
+ * raise.c, and native_arguments.c of the native module, which understands %s, %.*s, %d, %u and %x.
+ */
+_Noreturn void binding_raise_os_error(int number, const char *format, ...);
+
+/** Raise ValueError (a wrong argument) or OSError for a fault of the driver. */
+_Noreturn void binding_raise_fault(const struct ethosu_ext_fault *fault);
+
+/**
+ * Address and size of a buffer argument. Raises TypeError with the type that was found.
+ *
+ * @param flags  MP_BUFFER_READ or MP_BUFFER_WRITE
+ * @param what   name of the argument, for the message
+ */
+void binding_get_buffer(mp_obj_t object, mp_buffer_info_t *buffer, mp_uint_t flags,
+                        const char *what);
+
+/** A list, tuple or None unchanged; a tuple of any other iterable, which may run Python. Raises. */
+mp_obj_t binding_sequence(mp_obj_t given);
+
+#endif

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+/** Inputs and outputs of a model, from and to the caller's objects; see values.h. */
+#include "values.h"
+
+#include "arguments.h"
+#include "arm_ethos_io_memcpy.h"
+#include "py/binary.h"
+#include "py/objarray.h"
+#include "py/objlist.h"
+#include "py/runtime.h"
+
+/** The sequence of buffers given for inputs or outputs: as many as the model has. Raises. */
+static mp_obj_t *get_sequence(mp_obj_t given, size_t expected, const char *what)
+{
+    size_t count;
+    mp_obj_t *items;
+    mp_obj_get_array(given, &count, &items);
+    if (count != expected) {
+        mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("%d %ss given, the model has %d"),
+                          (int)count, what, (int)expected);
+    }
+    return items;
+}
+
+/** A tensor, and the caller's argument for it. */
+struct exchange {
+    const struct ethosu_model_buffer *tensor;
+    mp_obj_t given;
+    void *raw; /**< its bytes; NULL: real numbers, or a callable that writes them */
+};
+
+/** Are these real numbers, for a tensor that holds quantised ones? The typecode decides. */
+static bool is_real(const struct ethosu_model_buffer *tensor, int typecode)
+{
+    return (typecode == 'f' || typecode == 'd') && values_typecode(tensor->type) != typecode;
+}
+
+/** Check one input, and find its bytes; raises when it does not fit the tensor. */
+static void check_input(struct exchange *input, size_t index)
+{
+    mp_buffer_info_t buffer;
+    struct numbers numbers;
+    input->raw = NULL;
+    if (mp_get_buffer(input->given, &buffer, MP_BUFFER_READ)) {
+        if (!is_real(input->tensor, buffer.typecode)) {
+            values_check_raw(input->tensor->type, input->tensor->size, &buffer, "input",
+                             (int)index);
+            input->raw = buffer.buf;
+            return;
+        }
+    } else if (mp_obj_is_callable(input->given)) {
+        return;
+    } else if (!numbers_of(input->given, &numbers)) {
+        mp_raise_msg_varg(&mp_type_TypeError,
+                          MP_ERROR_TEXT("input %d is of type %s, a buffer, numbers or a callable "
+                                        "expected"),
+                          (int)index, mp_obj_get_type_str(input->given));
+    }
+    // Real numbers: their count is checked before any input is written.
+    size_t expected = input->tensor->size / MAX(ethosu_model_type_size(input->tensor->type), 1);
+    if (numbers_of(input->given, &numbers) && numbers.count != expected) {
+        mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("input %d has %d values, %d expected"),
+                          (int)index, (int)numbers.count, (int)expected);
+    }
+}
+
+static void write_input(const struct ethosu_model *model, void *owner, const struct exchange *input)
+{
+    void *memory = input->tensor->data;
+    if (input->raw == memory) {
+        return; // in place already
+    }
+    if (input->raw != NULL) {
+        arm_ethos_io_memcpy(memory, input->raw, input->tensor->size);
+    } else if (mp_obj_is_callable(input->given)) {
+        values_call(owner, input->given, input->tensor);
+    } else {
+        values_quantize_object(model, input->tensor->tensor, input->given, memory, "input");
+    }
+}
+
+void values_write_inputs(const struct ethosu_model *model, void *owner, mp_obj_t given)
+{
+    size_t count = ethosu_model_input_count(model);
+    mp_obj_t *items = get_sequence(given, count, "input");
+    struct exchange input = {.tensor = ethosu_model_inputs(model)};
+    if (count == 1) {
+        input.given = items[0];
+        check_input(&input, 0);
+        write_input(model, owner, &input);
+        return;
+    }
+    const struct ethosu_model_buffer *tensors = input.tensor;
+    for (size_t pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < count; i++) {
+            input.tensor = &tensors[i];
+            input.given = get_sequence(given, count, "input")[i]; // a callable may change the list
+            check_input(&input, i);
+            if (pass == 1) {
+                write_input(model, owner, &input);
+            }
+        }
+    }
+}
+
+static void *output_bytes(const struct ethosu_model_buffer *tensor, mp_obj_t given, size_t index)
+{
+    mp_buffer_info_t buffer;
+    binding_get_buffer(given, &buffer, MP_BUFFER_WRITE, "output");
+    values_check_raw(tensor->type, tensor->size, &buffer, "output", (int)index);
+    return buffer.buf;
+}
+
+void values_visit_outputs(const struct ethosu_model *model, mp_obj_t given, bool copy)
+{
+    size_t count = ethosu_model_output_count(model);
+    const struct ethosu_model_buffer *outputs = ethosu_model_outputs(model);
+    mp_obj_t *items = get_sequence(given, count, "output");
+    for (size_t i = 0; i < count; i++) {
+        void *bytes = output_bytes(&outputs[i], items[i], i);
+        if (copy && bytes != outputs[i].data) {
+            arm_ethos_io_memcpy(bytes, outputs[i].data, outputs[i].size);
+        }
+    }
+}
+
+/** A new array with a copy of an output, which the next inference overwrites. */
+static mp_obj_t new_array(const struct ethosu_model_buffer *buffer)
+{
+    mp_obj_array_t *array = m_new_obj(mp_obj_array_t);
+    size_t width = MAX(ethosu_model_type_size(buffer->type), 1);
+    array->base.type = &mp_type_array;
+    array->typecode = (size_t)values_typecode(buffer->type);
+    array->free = 0;
+    array->len = buffer->size / width;
+    array->items = m_new(uint8_t, buffer->size);
+    arm_ethos_io_memcpy(array->items, buffer->data, buffer->size);
+    return MP_OBJ_FROM_PTR(array);
+}
+
+mp_obj_t values_new_outputs(const struct ethosu_model *model, bool real)
+{
+    size_t count = ethosu_model_output_count(model);
+    const struct ethosu_model_buffer *outputs = ethosu_model_outputs(model);
+    mp_obj_list_t *list = MP_OBJ_TO_PTR(mp_obj_new_list(count, NULL));
+    for (size_t i = 0; i < count; i++) {
+        list->items[i] = real ? values_new_floats(model, outputs[i].tensor, outputs[i].data)
+                              : new_array(&outputs[i]);
+    }
+    return MP_OBJ_FROM_PTR(list);
+}

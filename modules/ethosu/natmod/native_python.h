@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+/**
+ * MicroPython for a native module, with what sources of the built-in module need in addition: the
+ * table of functions that a native module may call has these under other names, or not at all.
+ */
+#ifndef NATIVE_PYTHON_H
+#define NATIVE_PYTHON_H
+
+#include "py/dynruntime.h"
+
+// Functions for what dynruntime.h has inline: the module is smaller.
+void *native_malloc(size_t size);
+#undef m_malloc
+#define m_malloc native_malloc
+void native_get_array(mp_obj_t object, size_t *count, mp_obj_t **items);
+#undef mp_obj_get_array
+#define mp_obj_get_array native_get_array
+
+/** The class of the module `array`, which is no builtin name; mpy_init() finds it. */
+extern const mp_obj_type_t *natmod_array_type;
+
+/** A type by its builtin name. */
+const mp_obj_type_t *native_type(qstr name);
+#undef mp_type_int
+#undef mp_type_TypeError
+#undef mp_type_ValueError
+#define mp_type_array (*natmod_array_type)
+#define mp_type_float (*native_type(MP_QSTR_float))
+#define mp_type_int (*native_type(MP_QSTR_int))
+#define mp_type_TypeError (*native_type(MP_QSTR_TypeError))
+#define mp_type_ValueError (*native_type(MP_QSTR_ValueError))
+
+/** As mp_raise_msg_varg(); understands %s, %.*s, %c, %d, %u and %x. */
+_Noreturn void native_raise(const mp_obj_type_t *type, const char *format, ...);
+#define mp_raise_msg_varg native_raise
+
+// The table's function keeps a pointer to the text, which goes with the module.
+#undef mp_raise_TypeError
+#undef mp_raise_ValueError
+#define mp_raise_TypeError(text) native_raise(&mp_type_TypeError, "%s", (text))
+#define mp_raise_ValueError(text) native_raise(&mp_type_ValueError, "%s", (text))
+
+/** Name of an object's type. */
+const char *native_type_name(mp_obj_t object);
+#define mp_obj_get_type_str native_type_name
+
+bool native_is_callable(mp_obj_t object);
+#define mp_obj_is_callable native_is_callable
+
+#endif

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+/** Kinds of model files: see ethosu_model.h. tools/ethosu_tools/model/kinds.py has the same. */
+#include "flatbuffer.h"
+#include "model.h"
+
+const struct ethosu_file_kind *ethosu_file_kind_of(const void *file, size_t size)
+{
+    static const struct ethosu_file_kind kinds[] = {
+        {ETHOSU_FILE_TFLITE, "TFL3", ".tflite", ""},
+        {ETHOSU_FILE_PROGRAM, "ET12", ".pte", ".ptd"},
+        {ETHOSU_FILE_BUNDLE, "BP08", ".bpte", ".ptd"},
+        {ETHOSU_FILE_DATA, "FT01", ".ptd", ""},
+        {ETHOSU_FILE_OTHER, "", "", ""},
+    };
+    const struct ethosu_file_kind *kind = kinds;
+    while (kind->number != ETHOSU_FILE_OTHER &&
+           (size < 8 || !fb_is_mark((const uint8_t *)file + 4, kind->mark))) {
+        kind++;
+    }
+    return kind;
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+/** A model file as the runtime in ethosu.wasm describes it: ../board/describe.c. */
+import { Board } from "./board.mjs";
+
+/**
+ * @param {WebAssembly.Module} module  ethosu.wasm
+ * @param {string} question  an export of describe.c
+ * @param {Uint8Array} bytes  the file
+ * @returns what the export writes. Throws the runtime's own sentence.
+ */
+export function ask(module, question, bytes) {
+    let text = "";
+    const decoder = new TextDecoder();
+    const write = (piece) => (text += decoder.decode(piece, { stream: true }));
+    const board = new Board(module, { write }, { npus: [] });
+    board.start(0);
+    const { _gc_heap_start: heap, _gc_heap_end: limit, [question]: answer } = board.instance.exports;
+    if (heap.value + bytes.length > limit.value) {
+        throw new Error("the model is too large for this board");
+    }
+    board.bytes(heap.value, bytes.length).set(bytes);
+    const why = answer(heap.value, bytes.length);
+    if (why !== 0) {
+        const sentence = new Uint8Array(board.memory.buffer, why);
+        throw new Error(decoder.decode(sentence.slice(0, sentence.indexOf(0))));
+    }
+    return JSON.parse(text);
+}
+
+/** Inputs of the NPU's operator: command stream, constants, then these. */
+const [NPU_SCRATCH, NPU_FAST_SCRATCH] = [2, 3];
+
+/** A file's main graph. Throws an Error with a sentence if it is damaged. */
+export class Model {
+    constructor(module, bytes) {
+        const [, inputs, outputs, tensors, operators, entries] = ask(module, "web_describe", bytes);
+        const content = (start, size) => bytes.subarray(start, start + size);
+        Object.assign(this, { inputs, outputs });
+        this.tensors = tensors.map(([name, size, offset, start, length]) =>
+            ({ name, size, offset, constant: content(start, length) }));
+        this.operators = operators.map(([name, code, npu, ins, outs]) => ({ name, code, npu, inputs: ins, outputs: outs }));
+        this.entries = new Map(entries.map(([name, start, size]) => [name, content(start, size)]));
+        /** Its first call of the NPU; undefined: it was not compiled. */
+        this.call = this.operators.find(({ npu }) => npu);
+    }
+
+    /**
+     * Index of the tensor that is the NPU's fast scratch, undefined: it is the scratch itself, or there is none.
+     * It is no part of the arena, though it has an offset: Vela plans it for another memory.
+     */
+    get fastScratch() {
+        const inputs = this.call?.inputs ?? [];
+        return inputs[NPU_FAST_SCRATCH] === inputs[NPU_SCRATCH] ? undefined : inputs[NPU_FAST_SCRATCH];
+    }
+}
