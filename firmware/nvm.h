@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
- * Non-volatile memory: read where it lies, written as the board's table says.
+ * Non-volatile memory: memory-mapped reads, writes through the board's functions.
  *
- * Writing goes in chunks. What is written is read back and compared.
+ * Data is written in chunks, read back and compared.
  */
 #ifndef FIRMWARE_NVM_H
 #define FIRMWARE_NVM_H
@@ -11,12 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Bytes of a chunk: all that is written at once, at a multiple of it. */
+/** Chunk size: unit and alignment of writes. */
 #define NVM_CHUNK 256u
 
 /** How a memory is written. */
 struct nvm {
-    /** Bytes that are erased together, a power of two from NVM_CHUNK on; 0: a write needs none. */
+    /** Erase unit in bytes, a power of two of at least NVM_CHUNK; 0 if no erase is needed. */
     size_t erase_unit;
     /** Erase the unit at `at`; NULL without erase_unit. @return  false: the device failed */
     bool (*erase)(uint8_t *at);
@@ -25,22 +25,22 @@ struct nvm {
      * and word-aligned. NULL: the memory is read-only. @return  false: the device failed
      */
     bool (*write)(uint8_t *at, const uint8_t *bytes, size_t size);
-    const char *why_not; /**< without write(): a sentence that says what to do instead, or NULL */
+    const char *why_not; /**< without write(): a sentence with the alternative, or NULL */
 };
 
-/** Memory that the CPU writes as any other: {.write = nvm_write_plain}. */
+/** For memory written with plain stores: {.write = nvm_write_plain}. */
 bool nvm_write_plain(uint8_t *at, const uint8_t *bytes, size_t size);
 
-/** What an old content is dropped by: a unit to erase, or a chunk. */
+/** Unit in which old content is cleared: an erase unit, or a chunk. */
 size_t nvm_unit(const struct nvm *nvm);
 
-/** Drop what is in the unit at `at`. @return  false: the device failed */
+/** Clear the unit at `at`. @return  false: the device failed */
 bool nvm_clear(const struct nvm *nvm, uint8_t *at);
 
 /**
- * Write one chunk to a place that was cleared.
+ * Write one chunk to cleared memory.
  *
- * @return  false: the device failed, or the memory holds something else now
+ * @return  false: the device failed, or the data reads back differently
  */
 bool nvm_write(const struct nvm *nvm, uint8_t *at, const uint8_t chunk[NVM_CHUNK]);
 

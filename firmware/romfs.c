@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 /**
- * vfs.rom_ioctl(): the one ROMFS partition, memory that the board's memory.ld
- * sets aside and its board_nvm writes. Files in it are used where they lie.
+ * vfs.rom_ioctl(): the ROMFS partition, memory that the board's memory.ld reserves
+ * and its board_nvm writes. Files in it are used in place.
  *
- * A new image is written behind the old one and moved over it when it is whole,
- * so that a deploy that breaks off at any moment leaves the old image or the
- * new one. The record behind the partition says that a whole image waits: a
- * move that breaks off is done again. No image reaches into the record. An
- * image that does not fit behind the old one is written over it; the record
- * says so until it is whole, and one that breaks off is dropped.
+ * A new image is written after the old one and moved over it once complete, so that a
+ * deploy interrupted at any time leaves either the old image or the new one. The
+ * record after the partition marks a complete, pending image, so that an interrupted
+ * move is repeated. No image overlaps the record. An image that does not fit after the
+ * old one overwrites it; the record marks it as incomplete until it is done, and it is
+ * dropped if interrupted.
  *
- * A record is obeyed at the start only, when no model is loaded. While one waits, because the
- * memory refused a step of the move, the partition is not mounted. A new deploy drops it: a unit
- * that fails for good would refuse each move, and a smaller image may not reach it.
+ * The record is replayed only at start, when no model is loaded. If a step of the move fails, the
+ * record stays pending and the partition is not mounted. A new deploy drops the record, because a
+ * permanently failing unit would block every move, but a smaller image may not need that unit.
  *
- * mpremote ignores what its requests return, so a refusal to write raises.
+ * mpremote ignores the return values of its requests, so write errors raise exceptions.
  */
 #include <stdarg.h>
 #include <string.h>
@@ -31,32 +31,32 @@
 #include "py/runtime.h"
 #include "startup.h"
 
-/** What a write must be a multiple of: the least that mpremote accepts, chunks are made here. */
+/** Write granularity: the minimum that mpremote accepts. Chunks are assembled here. */
 #define WRITE_UNIT 4
-/** rom_ioctl(256, id, size): 1 when the old image is kept until one of this size is whole. */
+/** rom_ioctl(256, id, size): 1 if the old image is kept until one of this size is complete. */
 #define ROM_IOCTL_KEEPS_OLD 256
 /**
- * rom_ioctl(257, id, size): where an image of this size is written. What an earlier deploy of it
- * left there stays where the next one writes nothing, but for the first erase unit.
+ * rom_ioctl(257, id, size): where an image of this size is written. Data of an earlier deploy stays
+ * wherever the next one does not write, except in the first erase unit.
  */
 #define ROM_IOCTL_PLACE 257
 /**
- * rom_ioctl(258, id, offset, size): an earlier deploy has left these bytes there; they count as
- * written. Whole erase units, or up to the end of the image, and not the first unit.
+ * rom_ioctl(258, id, offset, size): treat these bytes, left by an earlier deploy, as written. Whole
+ * erase units, or up to the end of the image, and not the first unit.
  */
 #define ROM_IOCTL_KEEP 258
 
 static const uint8_t image_start[] = {0xD2, 0xCD, 0x31};
 
 /**
- * At the end of the memory, behind the partition: an image of `size` bytes waits at `from`; with a
- * size of 0, what is at the start of the partition is no whole image.
+ * At the end of the memory, after the partition: an image of `size` bytes is pending at `from`. A
+ * size of 0 means that the start of the partition does not hold a complete image.
  */
 struct record {
     uint32_t magic;
     uint32_t from;
     uint32_t size;
-    uint32_t check; /**< CRC-32 of what is before it: a write that broke off is no record */
+    uint32_t check; /**< CRC-32 of the fields before it, to detect an interrupted write */
 };
 #define RECORD_MAGIC 0x45564F4Du
 
@@ -65,13 +65,13 @@ static mp_obj_array_t partition = {
     .typecode = 'B',
 };
 
-/** The deploy at work. `size` is 0 when there is none. All offsets count from `target`. */
+/** The current deploy; `size` is 0 if none. All offsets are relative to `target`. */
 static struct {
     size_t target;
     size_t size;
-    size_t next;    /**< what lies before it has come */
-    size_t at;      /**< of the chunk that is being filled */
-    size_t cleared; /**< up to here nothing old is left */
+    size_t next;    /**< everything before it has been received */
+    size_t at;      /**< offset of the chunk being filled */
+    size_t cleared; /**< cleared up to here */
     _Alignas(uint64_t) uint8_t head[NVM_CHUNK];
     _Alignas(uint64_t) uint8_t chunk[NVM_CHUNK];
 } deploy;
@@ -81,7 +81,7 @@ static mp_obj_t failure(int error)
     return MP_OBJ_NEW_SMALL_INT(-error);
 }
 
-/** Raise; a deploy that is under way may go on. */
+/** Raise an exception; the current deploy may continue. */
 static _Noreturn void refuse(int error, const char *format, ...)
 {
     vstr_t text;
@@ -109,7 +109,7 @@ static uint32_t check(const struct record *of)
     return ~uzlib_crc32(of, offsetof(struct record, check), UINT32_MAX);
 }
 
-/** Bytes of the image at the start of the partition, 0 when none is there. */
+/** Size of the image at the start of the partition, or 0. */
 static size_t old_size(void)
 {
     if (memcmp(at(0), image_start, sizeof(image_start)) != 0) {
@@ -125,7 +125,7 @@ static size_t old_size(void)
     return length < partition.len - offset ? offset + length : partition.len;
 }
 
-/** Where a new image waits until it is whole; 0 when only the old one's place is large enough. */
+/** Staging offset of a new image; 0 if it must overwrite the old one. */
 static size_t waiting_place(size_t size)
 {
     size_t old = old_size();
@@ -175,7 +175,7 @@ static bool replay_journal(void)
 #include "emulator/emulator.h"
 #include "emulator/emulator_page.h"
 
-/** The image of a flash chip that this firmware has no driver for: the emulator maps it. */
+/** Find the image of a flash chip without a driver, which the emulator maps. */
 static bool find_emulated(void)
 {
     uint32_t first;
@@ -200,7 +200,7 @@ static bool is_emulated(void)
     return partition.items != (void *)_romfs_start;
 }
 
-/** Does a record wait that no deploy under way has written? Then no image is at the start. */
+/** Is a record pending from an earlier deploy? Then there is no valid image at the start. */
 static bool is_broken(void)
 {
     struct record found;
@@ -217,7 +217,7 @@ void romfs_start(void)
     }
 }
 
-/** The file system that was mounted at the start is gone. */
+/** Unmount the file system mounted at the start. */
 static void unmount(void)
 {
     mp_vfs_mount_t *each = MP_STATE_VM(vfs_mount_table);
@@ -230,7 +230,7 @@ static void unmount(void)
     }
 }
 
-/** After an error the program may go on, but no image may be where one was mounted. */
+/** After an error the program may continue, but the mounted image may be gone. */
 static void expect_written(bool written)
 {
     if (!written) {
@@ -244,7 +244,7 @@ static void expect_written(bool written)
 
 /* --- A deploy -------------------------------------------------------------- */
 
-/** Write a chunk; the units that it is in are cleared first, as far as that is needed. */
+/** Write a chunk, clearing its units first if needed. */
 static void put(size_t offset, const uint8_t *chunk)
 {
     size_t unit = offset / nvm_unit(&board_nvm) * nvm_unit(&board_nvm);
@@ -256,7 +256,7 @@ static void put(size_t offset, const uint8_t *chunk)
     expect_written(nvm_write(&board_nvm, at(deploy.target + offset), chunk));
 }
 
-/** The head waits for the end: before that, nothing is mounted. */
+/** The header is written last, so that an incomplete image is never mounted. */
 static void end_chunk(void)
 {
     if (deploy.at != 0) {
@@ -288,7 +288,7 @@ static mp_obj_t prepare(size_t n_args, const mp_obj_t *args)
     deploy.at = 0;
     deploy.cleared = nvm_unit(&board_nvm);
     memset(deploy.head, 0xFF, sizeof(deploy.head));
-    if (broken) { // without its record, what is half moved would count as an image
+    if (broken) { // without its record, a half-moved image would count as valid
         expect_written(nvm_clear(&board_nvm, at(0)));
     }
     if (deploy.target == 0) {
@@ -324,7 +324,7 @@ static void expect_deploy(bool arguments)
     }
 }
 
-/** The offset of a request: where the one before it has ended, since flash takes a chunk once. */
+/** The offset of a request must follow the last one, as flash chunks can be written only once. */
 static size_t expect_next(mp_obj_t argument)
 {
     mp_uint_t offset = (mp_uint_t)mp_obj_get_int(argument);
@@ -394,7 +394,7 @@ static mp_obj_t place(size_t n_args, const mp_obj_t *args)
     return fits ? mp_obj_new_int_from_uint(waiting_place(size)) : failure(MP_EINVAL);
 }
 
-/** Commands that change the image, or ask about a change; -EINVAL for those that there are not. */
+/** Commands that change the image or query a change; -EINVAL for unknown commands. */
 static mp_obj_t change(mp_int_t command, size_t n_args, const mp_obj_t *args)
 {
     bool known =
@@ -440,7 +440,7 @@ mp_obj_t mp_vfs_rom_ioctl(size_t n_args, const mp_obj_t *args)
         return failure(MP_EINVAL);
     }
     if (command == MP_VFS_ROM_IOCTL_GET_SEGMENT) {
-        uint32_t first; // flash that nothing made readable faults: without a ROM there is a prompt
+        uint32_t first; // unconfigured flash faults; the prompt must start even without a ROM
         bool there = fault_guarded_read(partition.items, &first) && !is_broken();
         return there ? MP_OBJ_FROM_PTR(&partition) : failure(MP_ENODEV);
     }

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: MIT
 /**
- * arm_ethos_io_memcpy() by a DMA controller: the CPU sleeps while tensors are
- * copied. What all controllers have in common; dma_controller.h says what each
- * of them adds.
+ * arm_ethos_io_memcpy() with a DMA controller; the CPU sleeps while tensors are
+ * copied. This is the part common to all controllers, see dma_controller.h.
  *
- * The controller writes whole cache lines of the destination, and the CPU the
- * few bytes before and behind them. So nobody else's data is in a line that is
- * invalidated, and the destination is always aligned; the source's alignment
- * decides how many bytes go at once.
+ * The controller writes whole cache lines of the destination, and the CPU the few
+ * bytes before and after them. Invalidated lines thus contain no other data, and the
+ * destination is always aligned; the source's alignment determines the access size.
  *
- * The CPU copies alone where the controller can't or had better not: small
- * copies, memory that only the CPU sees, in an interrupt handler or with
- * interrupts masked, without a controller (FVP, stock QEMU), and all that a
- * transfer which failed has left undone.
+ * The CPU copies by itself if the controller can't or is slower: small copies, memory
+ * that only the CPU can access, in an interrupt handler or with interrupts masked,
+ * without a controller (FVP, stock QEMU), and the remainder of a failed transfer.
  */
 #include "dma_copy.h"
 
@@ -24,24 +21,24 @@
 #include "ethosu_memory.h"
 #include "irq.h"
 
-/** After so many transfers in a row that did not end, the CPU makes all copies. */
+/** After this many consecutive transfers that did not end, the CPU makes all copies. */
 #define LATE_MAX 3u
 
-/** A transfer at a thousandth of the bus's speed is still in time. */
+/** Allows transfers at a thousandth of the bus's speed. */
 #define TIMEOUT_MS(size) (100u + (size) / 64u)
 
 static enum { UNKNOWN, ABSENT, PRESENT } presence;
 static bool disabled;
-static unsigned late; /**< transfers in a row that did not end */
+static unsigned late; /**< consecutive transfers that did not end */
 static struct dma_counters counters;
 
-/** What the board's table says of both ends of the transfer under way. */
+/** Board table entries for source and destination of the current transfer. */
 static struct {
     const struct ethosu_memory *source;
     const struct ethosu_memory *destination;
 } memories;
 
-/** The transfer under way; interrupts go on with it piece by piece. */
+/** The current transfer, continued piece by piece from interrupts. */
 static struct {
     struct dma_transfer rest;
     bool failed;
@@ -90,14 +87,14 @@ static bool suits(const void *to, const void *from, size_t size)
 
 /* --- Caches --------------------------------------------------------------- */
 
-/** What the CPU has written comes into memory; it keeps no line of the destination. */
+/** Clean the source and discard all lines of the destination. */
 static void before_transfer(uint8_t *to, const uint8_t *from, size_t size)
 {
     ethosu_ext_memory_clean_in(memories.source, from, size);
     ethosu_ext_memory_discard_in(memories.destination, to, size);
 }
 
-/** What the CPU has fetched of the destination ahead of its time is old. */
+/** Discard lines of the destination that the CPU prefetched during the transfer. */
 static void after_transfer(uint8_t *to, size_t size)
 {
     ethosu_ext_memory_discard_in(memories.destination, to, size);
@@ -122,7 +119,7 @@ static void start_rest(void)
 void dma_copy_ended(bool failed)
 {
     if (job.done) {
-        return; // it was halted meanwhile
+        return; // halted meanwhile
     }
     if (!failed && job.rest.size > 0) {
         start_rest();
@@ -131,7 +128,7 @@ void dma_copy_ended(bool failed)
     end(failed);
 }
 
-/** End a transfer that does not end by itself. */
+/** Abort a transfer that does not end. */
 static void halt(void)
 {
     uint32_t state = irq_mask();
@@ -140,7 +137,7 @@ static void halt(void)
     irq_restore(state);
 }
 
-/** Copy whole cache lines; false: nothing certain is in the destination. */
+/** Copy whole cache lines; on false the destination is undefined. */
 static bool transfer(uint8_t *to, const uint8_t *from, size_t size)
 {
     before_transfer(to, from, size);

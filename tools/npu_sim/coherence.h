@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: MIT
 /**
- * Memory with a data cache in front of it: what the CPU reads and writes, and
- * what the NPU and a DMA controller read and write, are two copies. Only cache
- * maintenance, barriers and evictions move data between them.
+ * Memory with a data cache in front of it: the CPU accesses one copy, the NPU and a
+ * DMA controller another. Only cache maintenance, barriers and evictions move data
+ * between them.
  *
- * The cache is the most unhelpful one that the architecture allows. Every line
+ * The cache is the worst case that the architecture allows. Every line
  * of a range is always in the cache, so the CPU never sees what another bus
  * master wrote until it discards the line, and a master never sees what the
  * CPU wrote until the CPU cleans it. Cleaned data waits in a queue until a
- * barrier, and discards take effect at a barrier (DSB), as Armv8-M promises
- * them no earlier. With evictions (coherence_evict()) a random generator
- * writes dirty lines back and fetches clean lines again at any moment, as a
- * real cache may.
+ * barrier, and discards take effect at a barrier (DSB), since Armv8-M guarantees
+ * them no earlier. With evictions (coherence_evict()), dirty lines are written back
+ * and clean lines refetched at random times, as in a real cache.
  *
- * A line is dirty when the CPU's bytes differ from those at the last moment at
- * which the copies met, or while nothing is known of it (COHERENCE_UNKNOWN). A
- * store that does not change a byte is not seen.
+ * A line is dirty if the CPU's bytes differ from those at the last synchronisation of
+ * the copies, or while its state is unknown (COHERENCE_UNKNOWN). A store that does
+ * not change a byte is not detected.
  *
- * No function here takes a lock: the owner of a struct coherence has one.
- * Several threads may use the memory meanwhile, as CPU and NPU do.
+ * No function here takes a lock; the owner of a struct coherence must. Other threads
+ * may access the memory concurrently, like CPU and NPU.
  */
 #ifndef COHERENCE_H
 #define COHERENCE_H
@@ -37,7 +36,7 @@
 enum coherence_attribute {
     COHERENCE_WRITE_BACK,    /**< stores reach memory when a line is cleaned */
     COHERENCE_WRITE_THROUGH, /**< stores reach memory at a barrier; old lines must be discarded */
-    COHERENCE_UNCACHED,      /**< a barrier is all that is needed, in both directions */
+    COHERENCE_UNCACHED,      /**< only needs a barrier, in both directions */
 };
 
 /** Memory with one attribute. The owner supplies the arrays, which must outlive it. */
@@ -45,21 +44,21 @@ struct coherence_range {
     uint64_t base; /**< address of the first byte for the CPU, a multiple of COHERENCE_LINE */
     uint64_t size; /**< bytes */
     enum coherence_attribute attribute;
-    uint8_t *cpu;      /**< what the CPU reads and writes */
-    uint8_t *memory;   /**< what all other bus masters read and write */
-    uint8_t *snapshot; /**< the CPU's bytes as the copies last met */
+    uint8_t *cpu;      /**< the CPU's copy */
+    uint8_t *memory;   /**< the copy of all other bus masters */
+    uint8_t *snapshot; /**< the CPU's bytes at the last synchronisation */
     uint8_t *state;    /**< one byte for each line */
     /**
      * For large, mostly unused memory: find the next bytes at or after *offset
-     * that may differ from 0 in any copy. NULL: all may.
+     * that may differ from 0 in any copy. NULL if all may.
      *
-     * @return  false: there are none
+     * @return  false if not found
      */
     bool (*next)(const struct coherence_range *range, uint64_t *offset, uint64_t *size);
     void *context; /**< for next() */
 };
 
-/** What is known of a new range. */
+/** Initial state of a range. */
 enum coherence_start {
     COHERENCE_EQUAL,   /**< both copies and the snapshot are equal already */
     COHERENCE_UNKNOWN, /**< the CPU may have written any of it */
@@ -68,18 +67,18 @@ enum coherence_start {
 /** Cache maintenance; the sum of two does both. */
 enum coherence_operation {
     COHERENCE_CLEAN = 1,
-    COHERENCE_DISCARD = 2, /**< what Arm calls invalidate: unwritten bytes of the CPU are lost */
+    COHERENCE_DISCARD = 2, /**< Arm's invalidate; dirty data is lost */
     COHERENCE_CLEAN_DISCARD = 3,
 };
 
-/** What a user asked for; see coherence_parse(). */
+/** Requested mode; see coherence_parse(). */
 struct coherence_mode {
     bool on;
     bool evict;
     uint32_t seed;
 };
 
-/** Maintenance that waits for a barrier: lines of a range. */
+/** Maintenance of lines of a range, pending until a barrier. */
 struct coherence_pending {
     uint64_t base; /**< of the range */
     enum coherence_operation operation;
@@ -109,30 +108,30 @@ struct coherence {
 /**
  * Read "off", "strict" or "evict:SEED", SEED a decimal number below 2^32.
  *
- * @return  false: it is none of these
+ * @return  false if invalid
  */
 bool coherence_parse(const char *text, struct coherence_mode *mode);
 
-/** Let random evictions happen from now on, or (false) no more. The same seed repeats them. */
+/** Turn random evictions on or off. The same seed repeats them. */
 void coherence_evict(struct coherence *c, bool on, uint32_t seed);
 
 /**
  * Add a range; it may not overlap another.
  *
- * @return  false: there are COHERENCE_RANGE_MAX already
+ * @return  false if there are already COHERENCE_RANGE_MAX
  */
 bool coherence_add(struct coherence *c, const struct coherence_range *range,
                    enum coherence_start start);
 
-/** Take the range with this base away. */
+/** Remove the range with this base. */
 void coherence_remove(struct coherence *c, uint64_t base);
 
-/** Take all ranges away, and what waits for a barrier. */
+/** Remove all ranges and pending maintenance. */
 void coherence_remove_all(struct coherence *c);
 
 /**
- * Clean, discard or both, for all lines that [address, address + size) touches.
- * Bytes that belong to no range are left out. Takes effect at a barrier.
+ * Clean, discard or both, for all lines that overlap [address, address + size).
+ * Bytes outside all ranges are skipped. Takes effect at a barrier.
  */
 void coherence_maintain(struct coherence *c, enum coherence_operation operation, uint64_t address,
                         uint64_t size);
@@ -143,26 +142,26 @@ void coherence_maintain_all(struct coherence *c, enum coherence_operation operat
 /** Data barrier (DSB): all maintenance and all stores to uncached memory are complete. */
 void coherence_barrier(struct coherence *c);
 
-/** Take the CPU's bytes for the truth: the cache is empty, and is switched on. */
+/** Adopt the CPU's bytes as memory when an empty cache is switched on. */
 void coherence_adopt(struct coherence *c);
 
 /**
  * Memory for a bus master: host pointer to [address, address + length), or NULL
- * when these bytes are not in one range. Evictions may happen before it returns.
+ * if these bytes are not in one range. Evictions may happen before it returns.
  *
- * @param cpu_stands  no other thread stores to the CPU's copies now: lines may be fetched
+ * @param cpu_stands  no other thread is storing to the CPU's copies, so lines may be fetched
  */
 uint8_t *coherence_map(struct coherence *c, uint64_t address, uint64_t length, bool cpu_stands);
 
 /** The same memory for a part of an access that coherence_map() has answered: nothing happens. */
 uint8_t *coherence_memory(const struct coherence *c, uint64_t address, uint64_t length);
 
-/** A moment at which evictions may happen; of no effect without coherence_evict(). */
+/** A point at which evictions may happen; no effect without coherence_evict(). */
 void coherence_event(struct coherence *c, bool cpu_stands);
 
 /**
- * Does memory hold what the CPU sees in [address, address + size)? Bytes that
- * belong to no range count as equal.
+ * Is memory equal to the CPU's copy in [address, address + size)? Bytes outside all
+ * ranges count as equal.
  */
 bool coherence_equal(const struct coherence *c, uint64_t address, uint64_t size);
 

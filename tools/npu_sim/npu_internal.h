@@ -32,12 +32,12 @@ enum {
     NPU_ARRANGED = NPU_CHAINS, /**< number of the buffer in which an OFM is arranged */
 };
 
-/** Why a run ended badly: the STATUS bit to set. */
+/** Cause of a failed run: the STATUS bit to set. */
 enum npu_run_fault {
     NPU_FAULT_NONE,
     NPU_FAULT_PARSE,   /**< cmd_parse_error */
     NPU_FAULT_BUS,     /**< bus_status with interface and channel */
-    NPU_FAULT_WEIGHTS, /**< wd_fault, or cmd_parse_error where there is none */
+    NPU_FAULT_WEIGHTS, /**< wd_fault, or cmd_parse_error on products without it */
     NPU_FAULT_BRANCH,  /**< branch_fault */
     NPU_FAULT_ABORTED, /**< npu_abort(): no STATUS bit */
 };
@@ -53,7 +53,7 @@ struct npu_run {
     bool secure, privileged;
     uint64_t base[NPU_REGION_COUNT];
 
-    /* Where the stream stands. */
+    /* Position in the stream. */
     uint32_t offset;     /**< of the current command, bytes from QBASE */
     uint32_t next;       /**< of the command after it */
     unsigned command;    /**< index of the current command */
@@ -66,10 +66,10 @@ struct npu_run {
     uint16_t irq_mask;   /**< collected irq_history_mask bits */
     uint32_t fetched;    /**< bytes of commands that npu_count_commands() has not counted */
 
-    /** Chaining buffers: what one operation leaves inside the NPU for the next ones. */
+    /** Chaining buffers: data kept inside the NPU for later operations. */
     struct npu_chain {
         size_t elements; /**< written in this run */
-        uint8_t bits;    /**< of an element, 0: never written */
+        uint8_t bits;    /**< of an element; 0 if never written */
     } chain[NPU_CHAINS + 1];
 
     /** Shape of the accumulators that the last operation left for the next one, or 0. */
@@ -102,7 +102,7 @@ struct npu {
     atomic_uint qread;
     struct npu_run run;
 
-    /* Command registers: they survive STOP, a reset forgets them. */
+    /* Command registers: preserved by STOP, cleared by a reset. */
     uint64_t command[NPU_COMMAND_COUNT];
     bool command_set[NPU_COMMAND_COUNT];
 
@@ -131,7 +131,7 @@ void npu_log(struct npu *npu, const char *format, ...) NPU_PRINTF(2, 3);
  */
 bool npu_fail(struct npu *npu, enum npu_run_fault fault, const char *format, ...) NPU_PRINTF(3, 4);
 
-/** True when the current run was asked to end; records NPU_FAULT_ABORTED. */
+/** True if the current run should be aborted; records NPU_FAULT_ABORTED. */
 bool npu_should_abort(struct npu *npu);
 
 /** Count the commands fetched since the last call, in whole beats; with `all` also the last. */
@@ -142,7 +142,7 @@ void npu_pass_time(struct npu *npu);
 
 /* Command registers (state.c): for decoding only. */
 
-/** Value of a register the current operation needs; a parse error when never set. */
+/** Value of a register the current operation needs; a parse error if never set. */
 bool npu_get(struct npu *npu, enum npu_command_row row, uint64_t *value);
 
 /** Value of a field of a register the current operation needs; 0 if the family has none. */

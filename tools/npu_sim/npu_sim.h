@@ -2,11 +2,11 @@
 /**
  * Functional simulator of an Arm Ethos-U NPU: its registers, and a bus to memory.
  *
- * The simulator has registers, the command stream and the arithmetic. The host
- * (an emulator, a test, a PC process) gives it a bus, forwards register accesses,
- * and decides on which thread a command stream is executed.
+ * The simulator implements registers, command stream and arithmetic. The host (an
+ * emulator, a test, a PC process) provides a bus, forwards register accesses and
+ * chooses the thread that executes a command stream.
  *
- * One inference, as the host sees it:
+ * One inference, from the host's view:
  *
  *     npu_write(CMD, run) -> NPU_ACTION_EXECUTE      register thread
  *     npu_execute()                                   any one thread
@@ -32,7 +32,7 @@
 
 typedef struct npu npu_t;
 
-/** AXI ports of the NPU, as STATUS.faulting_interface numbers them. */
+/** AXI ports of the NPU, numbered as in STATUS.faulting_interface. */
 enum npu_port {
     NPU_PORT_M0, /**< of Ethos-U85: the SRAM ports */
     NPU_PORT_M1, /**< of Ethos-U85: the EXT ports; read-only on Ethos-U55 */
@@ -48,22 +48,22 @@ struct npu_access {
     uint8_t port;    /**< enum npu_port, by REGIONCFG or QCONFIG */
 };
 
-/** What the simulator may reach, supplied by the host. */
+/** Bus interface supplied by the host. */
 struct npu_bus {
     void *context;
     /**
-     * Host pointer to the bytes of an access, or NULL when the memory system
-     * refuses any of them (the simulator then reports a bus error).
+     * Host pointer to the bytes of an access, or NULL if any of them is
+     * inaccessible (the simulator then reports a bus error).
      * Called from the thread that runs npu_execute().
      */
     uint8_t *(*map)(void *context, const struct npu_access *access);
     /** New level of the interrupt line. Called from the register thread only. */
     void (*irq)(void *context, bool level);
-    /** What the program did wrong: one line, no newline. May be NULL. Called from any thread. */
+    /** Log an error of the program: one line, no newline. May be NULL. Called from any thread. */
     void (*log)(void *context, const char *message);
 };
 
-/** What the host has to do after a register write. */
+/** Action required of the host after a register write. */
 enum npu_action {
     NPU_ACTION_NONE,
     NPU_ACTION_EXECUTE, /**< call npu_execute(), then npu_finish() */
@@ -79,7 +79,7 @@ enum npu_outcome {
     NPU_OUTCOME_PARSE_ERROR,
     NPU_OUTCOME_ABORTED,
     NPU_OUTCOME_WEIGHT_FAULT, /**< the weight decoder met a malformed stream */
-    NPU_OUTCOME_BRANCH_FAULT, /**< a branch leads out of the stream */
+    NPU_OUTCOME_BRANCH_FAULT, /**< branch out of the stream */
 };
 
 /**
@@ -87,7 +87,7 @@ enum npu_outcome {
  *
  * @param config  accelerator config in Vela's spelling, "ethos-u55-128"
  * @param bus     copied; its context must be valid until npu_destroy()
- * @return        NULL when the config is unknown or memory is short
+ * @return        NULL if the config is unknown or memory is exhausted
  */
 npu_t *npu_create(const char *config, const struct npu_bus *bus);
 void npu_destroy(npu_t *npu);
@@ -95,7 +95,7 @@ void npu_destroy(npu_t *npu);
 /** Size in bytes of the register window: NPU_REGISTERS_SIZE or NPU_REGISTERS_MAX. */
 uint32_t npu_registers_size(const npu_t *npu);
 
-/** Names of the configs that npu_create() knows, NULL-terminated. */
+/** Names of the supported configs, NULL-terminated. */
 const char *const *npu_configs(void);
 
 /** Hardware reset (not the soft reset of the RESET register). */
@@ -108,9 +108,9 @@ uint32_t npu_read(npu_t *npu, uint32_t offset);
 enum npu_action npu_write(npu_t *npu, uint32_t offset, uint32_t value);
 
 /**
- * Execute the command stream from where it stands.
+ * Continue to execute the command stream.
  *
- * @param max_operations  stop after so many operations (single step: 1), 0 for no limit
+ * @param max_operations  stop after this many operations (single step: 1), 0 for no limit
  */
 enum npu_outcome npu_execute(npu_t *npu, unsigned max_operations);
 
@@ -120,40 +120,39 @@ void npu_abort(npu_t *npu);
 /** Publish the outcome of npu_execute() in the registers and on the IRQ line. */
 void npu_finish(npu_t *npu);
 
-/** Cycles that the last npu_execute() adds to the run, estimated; deterministic, see README.md. */
+/** Estimated cycles added by the last npu_execute(); deterministic, see README.md. */
 uint64_t npu_cycles(const npu_t *npu);
 
-/** Memories that npu_set_memories() takes. */
+/** Maximum number of memories of npu_set_memories(). */
 #define NPU_MEMORIES 4
 
 /**
- * A memory as the NPU sees it, for the estimate of cycles: all in cycles of the NPU.
- * A region is in the first memory that names it or holds its base address, else in the first of
- * all.
+ * A memory for the cycle estimate, with times in NPU cycles. A region is in the first memory that
+ * lists it or contains its base address, else in the first memory.
  */
 struct npu_memory {
-    uint64_t start, size; /**< of its bus addresses; size 0: none */
-    uint32_t millibytes;  /**< thousandths of a byte that it moves in a cycle; not 0 */
+    uint64_t start, size; /**< bus address range; size 0 if none */
+    uint32_t millibytes;  /**< bandwidth in thousandths of a byte per cycle; not 0 */
     uint16_t read_latency, write_latency;
-    uint16_t burst;  /**< bytes that it moves at least; not 0 */
-    uint8_t regions; /**< bit for each region that is in it, whatever its address */
+    uint16_t burst;  /**< minimum transfer in bytes; not 0 */
+    uint8_t regions; /**< bit per region placed in it regardless of address */
 };
 
 /**
- * The memories behind the bus; without any, memories answer at once, at the speed of the ports.
+ * Set the memories behind the bus. Without any, memory has no latency and the speed of the ports.
  *
- * @return false, and nothing changes for a number or a value that is not allowed
+ * @return false, without changes, for an invalid number or value
  */
 bool npu_set_memories(npu_t *npu, const struct npu_memory *memories, unsigned count);
 
 /**
- * What an operation costs: cycles that each unit is busy, if it alone counted. They work side by
- * side, so the operation takes as long as the slowest, and its start.
+ * Cost of an operation: busy cycles of each unit by itself. The units run in parallel, so the
+ * operation takes as long as the slowest one, plus its start.
  */
 struct npu_costs {
     uint64_t mac, output;
     uint64_t issue;   /**< of blocks, by their latencies */
-    uint64_t start;   /**< until the first block is there, and after the last */
+    uint64_t start;   /**< before the first block, and after the last */
     uint64_t copy;    /**< of a DMA */
     uint64_t port[2]; /**< by enum npu_port */
     uint64_t memory[NPU_MEMORIES];
@@ -164,7 +163,7 @@ struct npu_feature_map {
     bool used;
     bool is_signed;
     bool nhcwb16; /**< else NHWC */
-    bool chained; /**< in chaining buffer `region`; bases, tiles and strides mean nothing */
+    bool chained; /**< in chaining buffer `region`; bases, tiles and strides are unused */
     uint8_t bits; /**< 8, 16, 32 or 64 */
     uint8_t region;
     uint32_t height, width, depth;
@@ -174,7 +173,7 @@ struct npu_feature_map {
     int64_t stride_y, stride_x, stride_c; /**< bytes */
 };
 
-/** What one operation was and did, for tools that trace. */
+/** Trace record of one operation. */
 struct npu_operation {
     unsigned index;   /**< of the operation in the stream, from 0 */
     unsigned command; /**< index of its command in the stream */
@@ -184,7 +183,7 @@ struct npu_operation {
     struct npu_feature_map ifm, ifm2, ofm;
     uint32_t kernel_height, kernel_width; /**< dilated */
     uint64_t macs;
-    uint64_t cycles; /**< that it adds to the run, estimated; 0 in the shadow of others */
+    uint64_t cycles; /**< estimated cycles added to the run; 0 if hidden by others */
     struct npu_costs costs;
     uint32_t commands; /**< bytes of the commands since the operation before it */
     uint64_t read[8];  /**< bytes per region, in whole beats, commands not included */
@@ -196,7 +195,7 @@ typedef void (*npu_observer_t)(void *context, const struct npu_operation *operat
 /** Call observer after every executed operation, from the thread in npu_execute(). */
 void npu_observe(npu_t *npu, npu_observer_t observer, void *context);
 
-/** One command that a config knows. */
+/** One command of a config. */
 struct npu_command_info {
     const char *name;    /**< "NPU_SET_IFM_REGION" */
     uint16_t code;       /**< bits [15:0] of the command word */
@@ -207,7 +206,7 @@ struct npu_command_info {
  * The command set of a config, sorted by code.
  *
  * @param index  of the command, from 0
- * @return       false when the config is unknown or has no such command
+ * @return       false if the config is unknown or has no such command
  */
 bool npu_command_info(const char *config, unsigned index, struct npu_command_info *info);
 

@@ -20,13 +20,13 @@
 #define BOARD_MEMORIES_MAX 16
 #define BOARD_REGISTERS_MAX 8
 
-/** Who may do what to a memory: bits. The CPU reads all. */
+/** Allowed accesses to a memory; bits. The CPU can read all. */
 enum board_access {
     BOARD_CPU_WRITES = 1 << 0,
     BOARD_BUS_READS = 1 << 1, /**< NPU and DMA controller */
     BOARD_BUS_WRITES = 1 << 2,
-    BOARD_BUS_AT_ALIAS = 1 << 3, /**< these see it at `alias` only, as with the CPU's TCMs */
-    BOARD_KEEPS = 1 << 4,        /**< outlives a loss of power, from `kept_from` on */
+    BOARD_BUS_AT_ALIAS = 1 << 3, /**< NPU and DMA access it only at `alias`, like the CPU's TCMs */
+    BOARD_KEEPS = 1 << 4,        /**< non-volatile from `kept_from` on */
     BOARD_TAKES_LINES = 1 << 5,  /**< stores of whole lines only, see mram.h */
 };
 
@@ -36,8 +36,8 @@ struct board_memory {
     /** QEMU's names of adjacent RAM blocks; none: the machine's main RAM, or one made here. */
     const char *blocks[2];
     uint32_t base;
-    uint32_t alias; /**< where the same memory is a second time; 0: nowhere */
-    uint32_t size;  /**< bytes, of a memory that the plugin makes; 0: QEMU's machine has it */
+    uint32_t alias; /**< second address of the same memory, or 0 */
+    uint32_t size;  /**< bytes if the plugin creates it; 0 if it is part of QEMU's machine */
     unsigned access;
     uint32_t kept_from; /**< offset in bytes */
 };
@@ -52,32 +52,32 @@ struct board_uart {
     struct gate gate;
 };
 
-/** Registers that only remember what was written to them. */
+/** Registers that only store the values written. */
 struct board_registers {
     const char *name;
     uint32_t base;
     uint32_t size; /**< bytes */
 };
 
-/** What the plugin makes out of QEMU's machine "none". */
+/** A chip that the plugin builds on QEMU's machine "none". */
 struct board_chip {
-    uint32_t vectors;  /**< where the CPU finds its vector table */
+    uint32_t vectors;  /**< address of the vector table */
     unsigned irqs;     /**< inputs of the interrupt controller */
     uint32_t clock_hz; /**< of the CPU and its SysTick, as it comes out of a reset */
     struct board_uart uart;
     const struct board_registers *registers;
     size_t registers_count;
-    void (*add_devices)(void); /**< make what only this chip has; NULL: nothing */
+    void (*add_devices)(void); /**< create chip-specific devices; may be NULL */
 };
 
 struct board {
-    const char *name;    /**< of the folder in the tree's boards/ */
+    const char *name;    /**< of the folder in boards/ */
     const char *machine; /**< QEMU's */
     const struct board_memory *memories;
     size_t memory_count;
-    struct npu_slot npus[BOARD_NPUS_MAX]; /**< without `argument`: there is none */
+    struct npu_slot npus[BOARD_NPUS_MAX]; /**< unused without `argument` */
     struct dma_slot dma;
-    struct page_slot page;         /**< without `base`: there is none */
+    struct page_slot page;         /**< unused without `base` */
     const struct board_chip *chip; /**< of machine "none", else NULL */
     bool open;                     /**< the memories take non-secure accesses of the NPU, too */
 };
@@ -89,7 +89,7 @@ extern const size_t board_count;
 /** The board that this process emulates. */
 const struct board *board(void);
 
-/** Emulate the board of that name. False: there is none. */
+/** Select the board to emulate; false if unknown. */
 bool board_choose(const char *name);
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /**
- * The fast console: two FIFOs between the guest and one client on a pseudo
- * terminal of our own (README.md says why not QEMU's).
+ * The fast console: two FIFOs between the guest and one client on our own pseudo
+ * terminal (README.md explains why not QEMU's).
  *
- * The kernel tells by a hang-up condition whether a client has the terminal
- * open, and reports it without pause while none has: so the terminal is looked
- * at only when inotify says that it was opened or closed.
+ * The kernel reports a hang-up condition continuously while no client has the
+ * terminal open, so the terminal is polled only when inotify reports that it was
+ * opened or closed.
  */
 #include "console.h"
 
@@ -23,26 +23,26 @@
 #include "qemu_api.h"
 
 static struct {
-    char path[64]; /**< of the terminal; "": there is no console */
+    char path[64]; /**< of the terminal, or "" without a console */
     int terminal;
     int watch; /**< inotify: becomes readable when the terminal is opened or closed */
     console_changed changed;
     void *context;
     struct fifo to_guest;
     struct fifo to_client;
-    bool client;           /**< one has the terminal open now */
-    bool had_client;       /**< one had it open at some time */
+    bool client;           /**< one has the terminal open */
+    bool had_client;       /**< one has had it open */
     bool bytes_left;       /**< the client, or one that has just gone, may have sent more */
-    size_t to_lose;        /**< bytes of the client that shall not arrive */
-    bool reading, writing; /**< what QEMU's main loop looks at for us */
+    size_t to_lose;        /**< number of client bytes to drop */
+    bool reading, writing; /**< polled by QEMU's main loop */
 } console;
 
-/** Ask QEMU's main loop for just what can go on now, so that it sleeps otherwise. */
+/** Have QEMU's main loop poll only for possible progress, so that it can sleep. */
 static void update_handlers(void);
 
 /* --- The terminal ----------------------------------------------------------- */
 
-/** Raw bytes in both directions, and nothing left of what the last client did not read. */
+/** Set raw mode, and flush data that the last client did not read. */
 static bool refresh_terminal(const char *path)
 {
     int terminal = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC);
@@ -135,7 +135,7 @@ static void pump_to_client(void)
 
 /* --- Main loop ------------------------------------------------------------ */
 
-/** Move what can be moved, and let the guest know. */
+/** Transfer as many bytes as possible, and notify the guest. */
 static void pump(void *opaque)
 {
     (void)opaque;

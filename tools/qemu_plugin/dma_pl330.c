@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
 /**
- * QEMU's own PL330, made to behave as the real one does where QEMU's differs.
+ * QEMU's PL330, corrected to behave like the real one.
  *
- * QEMU runs a channel's whole program inside the register write that starts
- * it, and knows no bus errors. So this window stands before the controller's
- * registers, and a bus of ours behind it: the start is held back for the time
- * that the transfer takes, and an access that the bus refuses makes the channel
- * fault. How long a transfer takes, QEMU's PL330 says: it runs the program
- * twice, first with a bus that writes nothing.
+ * QEMU runs a channel's whole program inside the register write that starts it, and
+ * does not model bus errors. This window intercepts the controller's registers, and
+ * our own bus its accesses: the start is delayed by the time of the transfer, and an
+ * access rejected by the bus makes the channel fault. The transfer time comes from
+ * running the program twice in QEMU's PL330, first on a bus that writes nothing.
  *
- * Not here: channels that wait for each other's events or for a peripheral, and
- * what Arm calls the lock-up of a full data buffer.
+ * Not modelled: channels that wait for each other's events or for a peripheral, and
+ * the lock-up of a full data buffer.
  *
  * Registers and bits: CoreLink DMA-330 DMA Controller Technical Reference
  * Manual, Arm DDI 0424, chapters 3 and 4.
@@ -29,7 +28,7 @@
 #define CHANNEL_COUNT 8u
 #define EVENT_COUNT 32u
 
-/** Once in so many bytes the cache may do something: see cache_map(). */
+/** Number of bytes between cache events, see cache_map(). */
 #define CACHE_EVENT_BYTES 256u
 
 enum controller_register {
@@ -65,7 +64,7 @@ enum fault_type {
 #define DMAKILL 0x01u
 
 struct channel {
-    uint32_t go[2]; /**< debug instruction that starts it, and waits for its time; 0: none */
+    uint32_t go[2]; /**< delayed debug instruction that starts it, or 0 */
     uint32_t fault; /**< enum fault_type */
     uint64_t units; /**< that it writes */
     uint64_t instructions_at_start;
@@ -78,17 +77,17 @@ static struct {
     struct channel channels[CHANNEL_COUNT];
     uint32_t instruction[2]; /**< DEBUG_INSTRUCTION_0 and 1 as the guest wrote them */
     uint32_t manager_fault;  /**< enum fault_type */
-    bool aborted;            /**< QEMU's PL330 says so */
+    bool aborted;            /**< as reported by QEMU's PL330 */
 } dma;
 
-/** What the program that QEMU runs now finds on its bus. */
+/** Bus state for the program that QEMU is running. */
 static struct {
     bool dry;             /**< nothing is written, and no interrupt reaches the CPU */
     bool silent;          /**< no event reaches the CPU */
     uint64_t units;       /**< written so far */
-    uint64_t units_limit; /**< where the bus begins to refuse */
+    uint64_t units_limit; /**< limit after which the bus rejects accesses */
     uint32_t program;     /**< where it begins */
-    uint32_t fault;       /**< enum fault_type: it has refused an access */
+    uint32_t fault;       /**< enum fault_type of a rejected access */
     uint32_t address;     /**< at which */
     uint32_t events;      /**< sent, but not to the CPU */
     _Alignas(max_align_t) unsigned char region[MEMORY_REGION_ROOM];
@@ -204,7 +203,7 @@ static unsigned number_of(const struct channel *channel)
     return (unsigned)(channel - dma.channels);
 }
 
-/** Have QEMU run the program of a channel, with the bus as it was set up. */
+/** Have QEMU run the program of a channel on the bus as set up. */
 static void run(struct channel *channel)
 {
     bus.units = bus.fault = bus.events = 0;
@@ -226,7 +225,7 @@ static void run_dry(struct channel *channel)
     channel->units = bus.units;
 }
 
-/** The time of a transfer is over: make it, or let it fail. */
+/** Complete a transfer at its end time, or make it fail. */
 static void complete(void *context)
 {
     struct channel *channel = context;
@@ -266,7 +265,7 @@ static void cancel(struct channel *channel)
 
 /* --- Instructions in the debug registers ------------------------------------ */
 
-/** A manager that has come out of a reset as not secure starts no secure channel. */
+/** A manager that is non-secure after reset can't start secure channels. */
 static bool may_go(void)
 {
     const struct gate *reset = &dma.slot->reset;
@@ -336,7 +335,7 @@ static uint32_t read_register(void *context, uint32_t offset)
     case CHANNELS_FAULT:
         return value | channels_faulting();
     case DEBUG_STATUS:
-        return 0; // each instruction is carried out at once
+        return 0; // instructions execute immediately
     default:
         return value;
     }

@@ -9,10 +9,10 @@
 #include "gate.h"
 #include "npu_sim.h"
 
-/** Where a board has an NPU, and the plugin argument that chooses its config. */
+/** An NPU of a board, and the plugin argument that selects its config. */
 struct npu_slot {
     const char *argument; /**< "npu" */
-    const char *preset;   /**< config without that argument; NULL: then there is none */
+    const char *preset;   /**< default config; NULL for no NPU without the argument */
     uint32_t base;
     unsigned irq; /**< NVIC number */
     struct gate gate;
@@ -21,7 +21,7 @@ struct npu_slot {
 /** When a command stream completes. */
 struct npu_timing {
     /** Clock of the modelled NPU in MHz: completion is that many virtual cycles
-     *  after the start. 0: as soon as the host has computed it. */
+     *  after the start. 0: once the host has computed it. */
     unsigned megahertz;
     struct npu_memory memories[NPU_MEMORIES]; /**< what the estimate assumes; see npu_sim.h */
     unsigned memory_count;
@@ -35,14 +35,14 @@ struct npu_run_record {
 
 struct npu_device;
 
-/** Create the NPU of a slot in the machine; ends QEMU with a sentence when it cannot. */
+/** Create the NPU of a slot in the machine; on failure ends QEMU with an error message. */
 struct npu_device *npu_device_create(const struct npu_slot *slot, const char *config,
                                      struct npu_timing timing);
 
-/** Hardware reset; a run that is under way ends first. Big lock. */
+/** Hardware reset; ends a current run first. Big lock. */
 void npu_device_reset(struct npu_device *device);
 
-/** End a run that is under way, from any thread: the process is about to exit. */
+/** End a current run before the process exits; callable from any thread. */
 void npu_device_stop(struct npu_device *device);
 
 /**
@@ -54,7 +54,7 @@ bool npu_device_inject(struct npu_device *device, const char *fault, unsigned co
 
 const struct npu_run_record *npu_device_last_run(void);
 
-/** Is an NPU at work? Big lock. */
+/** Is any NPU running? Big lock. */
 bool npu_device_any_runs(void);
 
 #endif

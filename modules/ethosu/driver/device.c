@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** The device part that all products share. */
+/** Device layer common to all products. */
 #include "device.h"
 
 #include "ethosu_fault.h"
@@ -8,11 +8,11 @@
 
 #include <string.h>
 
-/** STATUS reads in which a reset ends; then a slow NPU gets milliseconds. */
+/** STATUS reads before waiting for a reset in milliseconds. */
 #define RESET_POLLS 1000
 #define RESET_WAITS 100
 
-/** The word of a table of register values. */
+/** Read a word from a table of register values. */
 static uint32_t word_at(const void *table, uint32_t offset)
 {
     uint32_t value;
@@ -20,14 +20,14 @@ static uint32_t word_at(const void *table, uint32_t offset)
     return value;
 }
 
-/** What a setting is to hold. */
+/** The required value of a setting. */
 static uint32_t wanted(const struct ethosu_device *dev, const struct ethosu_ext_setting *setting)
 {
     return dev->config != NULL ? word_at(dev->config->config, setting->configured)
                                : word_at(dev->settings, setting->value);
 }
 
-/** What the caller of ethosu_init_ex() or else the product's table and the global hooks say. */
+/** Use the values passed to ethosu_init_ex(), or else the product's table and the global hooks. */
 static void choose_ports(struct ethosu_device *dev)
 {
     const struct ethosu_device_user_ops *ops = dev->user_ops;
@@ -42,9 +42,9 @@ static void choose_ports(struct ethosu_device *dev)
 }
 
 /**
- * A setting that tells whether the NPU has lost its state: one that holds
- * other than 0, its value after a reset. The four of AXI_LIMIT or MEM_ATTR are 0
- * then, the others need not be.
+ * Choose a setting that detects whether the NPU has lost its state: one that is
+ * nonzero now, but 0 after a reset. Only the four AXI_LIMIT or MEM_ATTR registers
+ * are known to reset to 0.
  */
 static void choose_witness(struct ethosu_device *dev)
 {
@@ -85,7 +85,7 @@ int ethosu_ext_device_probe(struct ethosu_device *dev, struct ethosu_ext_fault *
     return 0;
 }
 
-/** The value of a setting, each field of it no greater than this NPU can do. */
+/** The value of a setting, with each field clamped to this NPU's limit. */
 static uint32_t possible(const struct ethosu_device *dev, const struct ethosu_ext_setting *setting)
 {
     uint32_t asked = wanted(dev, setting);
@@ -107,7 +107,7 @@ static bool resetting(const struct ethosu_device *dev)
     return (ethosu_io_read(dev->reg, NPU_STATUS) & ETHOSU_EXT_STATUS_RESETTING) != 0;
 }
 
-/** Wait for the end of a reset; false: it does not come. Nobody gives the semaphore meanwhile. */
+/** Wait for the end of a reset; false on time-out. The semaphore is not given meanwhile. */
 static bool reset_ends(const struct ethosu_device *dev, void *semaphore)
 {
     for (int polls = 0; polls < RESET_POLLS; polls++) {

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 /**
- * What a build contains. A makefile may set each of these to 0, with -D; all are on by default.
- * ethosu_products.c reads them, and makes the one table through which the driver reaches a
- * product or the verifier. The linker then leaves out what that table does not name.
+ * Build options. All are on by default; a makefile may set each of them to 0 with -D.
+ * They determine the table in ethosu_products.c, the only reference to products and the verifier,
+ * so that the linker drops everything the table does not refer to.
  */
 #ifndef ETHOSU_BUILD_H
 #define ETHOSU_BUILD_H
 
-/** The check of command streams. Without it ethosu_ext_prepare() needs ETHOSU_EXT_NO_VERIFY. */
+/** The verifier. Without it ethosu_ext_prepare() needs ETHOSU_EXT_NO_VERIFY. */
 #ifndef ETHOSU_VERIFY
 #define ETHOSU_VERIFY 1
 #endif
 
 /**
- * 1: ethosu_invoke_*() runs streams as they are, until ethosu_ext_set_verify(drv, true). For a
- * client that can't say so itself, of a firmware that runs only models of its own.
+ * 1: ethosu_invoke_*() does not verify streams until ethosu_ext_set_verify(drv, true). For
+ * firmware that runs only its own models and whose client can't call that function.
  */
 #ifndef ETHOSU_TRUST_STREAMS
 #define ETHOSU_TRUST_STREAMS 0

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /**
- * The driver: power of an NPU, and the one inference that a handle may run.
+ * The driver: NPU power, and the single inference per handle.
  *
  *           start                interrupt           wait
  *     IDLE -------> STARTING,     ------>    DONE   ------> ENDING -> IDLE
@@ -8,11 +8,11 @@
  *                      |   time-out, cancel, release, reset   |
  *                      +--------------------------------------+
  *
- * The interrupt handler makes the step to DONE; every other step belongs to a
- * thread. Whoever makes the step to ENDING clears up, alone. Nobody can end an
- * inference that another thread is just starting or ending: what was wanted is
- * noted in the word of the job (ethosu_job.h), and that thread does it. The word
- * is the truth, the semaphore only wakes those who wait.
+ * The interrupt handler makes the transition to DONE; threads make all others. Only
+ * the thread that makes the transition to ENDING cleans up. An inference that
+ * another thread is just starting or ending can't be ended directly: the request is
+ * recorded in the job word (ethosu_job.h) and carried out by that thread. The word
+ * is authoritative; the semaphore only wakes waiting calls.
  */
 #include "ethosu_ext.h"
 
@@ -26,7 +26,7 @@
 #include "ethosu_pool.h"
 #include "ethosu_streams.h"
 
-/** The interrupt handler and who stops the NPU may do so at the same time. */
+/** May run concurrently in the interrupt handler and in the thread that stops the NPU. */
 static inline void set_status(struct ethosu_driver *drv, uint32_t status)
 {
     __atomic_store_n(&drv->job.status, status, __ATOMIC_RELAXED);
@@ -37,7 +37,7 @@ static int fail(struct ethosu_driver *drv, int code, int index)
     return ethosu_ext_fail(&drv->fault, code, index);
 }
 
-/** Wake the calls that wait for the inference. */
+/** Wake the calls waiting for the inference. */
 static inline void wake(void *semaphore, uint32_t word)
 {
     for (uint32_t left = word & JOB_WAITERS; left != 0; left -= JOB_WAITER) {
@@ -45,10 +45,10 @@ static inline void wake(void *semaphore, uint32_t word)
     }
 }
 
-/** Nothing runs and no call waits any more: do what was left to the last. */
+/** Nothing is running or waiting any more: carry out the deferred actions. */
 static __attribute__((noinline)) void do_what_is_left(struct ethosu_driver *drv, uint32_t word)
 {
-    while (!(word & JOB_DEINIT)) { // which may be left meanwhile
+    while (!(word & JOB_DEINIT)) { // may be set meanwhile
         if (ethosu_ext_pool_offer(drv, &word)) {
             return;
         }
@@ -59,16 +59,16 @@ static __attribute__((noinline)) void do_what_is_left(struct ethosu_driver *drv,
 }
 
 /**
- * Leave a job on which nobody works any more: to IDLE.
+ * Leave a job that no thread is processing any more: to IDLE.
  *
- * @param counted  JOB_WAITER when this call was counted, else 0
+ * @param counted  JOB_WAITER if this call was counted, else 0
  */
 static __attribute__((noinline)) void leave(struct ethosu_driver *drv, uint32_t counted)
 {
     uint32_t word = ethosu_ext_job_word(drv);
     uint32_t left;
-    // Each leaver wakes them: one may have taken what wakes another. None, and a deinit may clear
-    // it.
+    // Each leaving call wakes the others, as it may have taken their wake-up. With none left, a
+    // deinit may clear it.
     wake(__atomic_load_n(&drv->semaphore, __ATOMIC_RELAXED), word - counted);
     do {
         left = ethosu_ext_job_in_state(word & ~JOB_CANCEL, ETHOSU_JOB_IDLE) - counted;
@@ -78,7 +78,7 @@ static __attribute__((noinline)) void leave(struct ethosu_driver *drv, uint32_t 
     }
 }
 
-/** The same for a call that is not counted; `word` is what its own last step has made. */
+/** The same for an uncounted call; `word` is the result of its own last transition. */
 static inline void leave_alone(struct ethosu_driver *drv, uint32_t word)
 {
     if ((word & JOB_TAKEN & ~JOB_STATE) != 0 ||
@@ -88,10 +88,10 @@ static inline void leave_alone(struct ethosu_driver *drv, uint32_t word)
 }
 
 /**
- * Take the handle for one inference: IDLE -> STARTING.
+ * Claim the handle for one inference: IDLE -> STARTING.
  *
- * @param counted  JOB_WAITER when this call is going to wait for it, else 0
- * @param word     set to what this step made
+ * @param counted  JOB_WAITER if this call will wait for it, else 0
+ * @param word     set to the new word
  */
 static inline int claim(struct ethosu_driver *drv, uint32_t counted, uint32_t *word)
 {
@@ -100,7 +100,7 @@ static inline int claim(struct ethosu_driver *drv, uint32_t counted, uint32_t *w
     if (!ethosu_ext_job_step(drv, &free, *word)) {
         return fail(drv, ETHOSU_EXT_E_BUSY, -1);
     }
-    // Only now: a release looks at the word after it has cleared `reserved`.
+    // Check only now, because a release reads the word after it has cleared `reserved`.
     if (!__atomic_load_n(&drv->reserved, __ATOMIC_SEQ_CST)) {
         leave(drv, counted);
         return fail(drv, ETHOSU_EXT_E_NOT_RESERVED, -1);
@@ -108,7 +108,7 @@ static inline int claim(struct ethosu_driver *drv, uint32_t counted, uint32_t *w
     return 0;
 }
 
-/** The end of an inference of ethosu_invoke_*(): forget what it was given. */
+/** Drop the arguments of ethosu_invoke_*() when its inference has ended. */
 static void forget_call(struct ethosu_job *job)
 {
     ethosu_ext_stream_give_back(job->stream);
@@ -124,7 +124,7 @@ static void forget_call(struct ethosu_job *job)
 static void finish_job(struct ethosu_driver *drv, uint32_t word)
 {
     ethosu_ext_discard_caches(drv->job.run);
-    ethosu_io_barrier(); // the CPU reads results after this, not before
+    ethosu_io_barrier(); // the CPU must not read results earlier
     ethosu_inference_end(drv, drv->job.user_arg);
     ethosu_ext_release_power(drv);
     ETHOSU_EXT_LOG_DEBUG("end");
@@ -166,7 +166,7 @@ static int time_out(struct ethosu_driver *drv, uint64_t timeout)
     return -1;
 }
 
-/** Take the result of an NPU that has finished: ENDING -> IDLE. */
+/** Get the result of an NPU that has finished: ENDING -> IDLE. */
 static int conclude(struct ethosu_driver *drv, uint32_t word)
 {
     if (!ethosu_ext_device_succeeded(&drv->dev, drv->job.status)) {
@@ -185,8 +185,8 @@ static int stop(struct ethosu_driver *drv)
 }
 
 /**
- * The NPU has been told to run, but the word is not what it was: the NPU has finished already, or
- * somebody wants it to stop. STARTING -> RUNNING or ENDING.
+ * The word has changed since the NPU was started: the NPU has already finished, or a thread has
+ * requested a stop. STARTING -> RUNNING or ENDING.
  */
 static __attribute__((noinline)) int look_again(struct ethosu_driver *drv, uint32_t word)
 {
@@ -196,7 +196,7 @@ static __attribute__((noinline)) int look_again(struct ethosu_driver *drv, uint3
         bool starting = ethosu_ext_job_state(word) == ETHOSU_JOB_STARTING;
         bool cancelled = (word & JOB_CANCEL) != 0;
         if (!starting && !(ethosu_ext_job_state(word) == ETHOSU_JOB_DONE && cancelled)) {
-            return 0; // another thread may have ended it already
+            return 0; // may already have been ended by another thread
         }
         if (!cancelled &&
             ethosu_ext_job_step(drv, &word, ethosu_ext_job_in_state(word, ETHOSU_JOB_RUNNING))) {
@@ -211,7 +211,7 @@ static __attribute__((noinline)) int look_again(struct ethosu_driver *drv, uint3
     return 0;
 }
 
-/** Start on a claimed handle: STARTING -> RUNNING, or back to IDLE when that fails. */
+/** Start on a claimed handle: STARTING -> RUNNING, or back to IDLE on failure. */
 static int launch(struct ethosu_driver *drv, const struct ethosu_ext_program *program,
                   void *user_arg, uint32_t word)
 {
@@ -236,7 +236,7 @@ static int launch(struct ethosu_driver *drv, const struct ethosu_ext_program *pr
     return runs ? 0 : look_again(drv, word);
 }
 
-/** Leave a job that somebody else has ended. @return as ethosu_wait() */
+/** Leave a job ended by another thread. @return as ethosu_wait() */
 static int leave_ended(struct ethosu_driver *drv)
 {
     int result = drv->job.result == ETHOSU_JOB_RESULT_OK ? 0 : -1;
@@ -246,8 +246,7 @@ static int leave_ended(struct ethosu_driver *drv)
     return result;
 }
 
-/** Take an inference that is late from the NPU: RUNNING -> ENDING; false: it does not run any more.
- */
+/** End an inference that has timed out: RUNNING -> ENDING; false if it is no longer running. */
 static __attribute__((noinline)) bool take_late(struct ethosu_driver *drv)
 {
     uint32_t word = ethosu_ext_job_word(drv);
@@ -260,7 +259,7 @@ static __attribute__((noinline)) bool take_late(struct ethosu_driver *drv)
     return false;
 }
 
-/** Wait for the inference, as a call that is counted. @return as ethosu_wait() */
+/** Wait for the inference as a counted call. @return as ethosu_wait() */
 static int wait_counted(struct ethosu_driver *drv, uint64_t timeout)
 {
     bool woken = false;
@@ -290,14 +289,15 @@ static int wait_counted(struct ethosu_driver *drv, uint64_t timeout)
     }
 }
 
-/** A call that may wait: be counted, or take the result at once. @return as ethosu_wait() */
+/** Wait as a counted call, or return a result that is ready. @return as ethosu_wait() */
 static int wait_for(struct ethosu_driver *drv, const struct ethosu_ext_program *program,
                     uint64_t timeout)
 {
     uint32_t word = ethosu_ext_job_word(drv);
     for (;;) {
         enum ethosu_job_state state = ethosu_ext_job_state(word);
-        // A program is known from RUNNING on; the step below fails if the word has changed since.
+        // The program is set from RUNNING on; the transition below fails if the word has changed
+        // since.
         if (state == ETHOSU_JOB_IDLE || state == ETHOSU_JOB_STARTING ||
             (program != NULL && __atomic_load_n(&drv->job.run, __ATOMIC_RELAXED) != program)) {
             fail(drv, ETHOSU_EXT_E_NOT_STARTED, -1);
@@ -354,7 +354,7 @@ int ethosu_ext_cancel(struct ethosu_driver *drv)
             (void)conclude(drv, ethosu_ext_job_word(drv));
             return 0;
         }
-        // The thread that starts it stops it; one that is ending it is about to.
+        // The starting thread will stop it, or the ending thread is already doing so.
         if (state == ETHOSU_JOB_ENDING || ethosu_ext_job_step(drv, &word, word | JOB_CANCEL)) {
             return fail(drv, ETHOSU_EXT_E_BUSY, -1);
         }
@@ -367,7 +367,7 @@ int ethosu_soft_reset(struct ethosu_driver *drv)
     if (!ethosu_ext_job_step(drv, &word, ethosu_ext_job_in_state(word, ETHOSU_JOB_ENDING))) {
         return ethosu_ext_cancel(drv) == 0 ? 0 : -1;
     }
-    drv->job.result = ETHOSU_JOB_RESULT_ERROR; // for a call that waits for the reset to end
+    drv->job.result = ETHOSU_JOB_RESULT_ERROR; // for a call waiting for the reset to finish
     int error = ethosu_ext_reset_idle(drv);
     leave(drv, 0);
     return error == 0 ? 0 : -1;
@@ -383,7 +383,7 @@ bool ethosu_ext_job_leave_to_last(struct ethosu_driver *drv, uint32_t flag)
             word = ethosu_ext_job_word(drv);
             continue;
         }
-        // The NPU may work until another thread has stopped it: a release waits for that.
+        // The NPU may run until another thread has stopped it, so a release waits for that.
         bool waits =
             flag == JOB_RELEASE && state != ETHOSU_JOB_IDLE && (word & JOB_WAITERS) != JOB_WAITERS;
         if (ethosu_ext_job_step(drv, &word, (word | flag | JOB_CANCEL) + waits * JOB_WAITER)) {
@@ -407,7 +407,7 @@ int ethosu_ext_start(struct ethosu_driver *drv, const struct ethosu_ext_program 
     return launch(drv, program, user_arg, word);
 }
 
-/** Start on a claimed handle what ethosu_invoke_*() was given. @return 0, or -1 */
+/** Start an inference of ethosu_invoke_*() on a claimed handle. @return 0, or -1 */
 static inline int invoke(struct ethosu_driver *drv, const struct ethosu_ext_call *call,
                          void *user_arg, uint32_t word)
 {
@@ -451,7 +451,8 @@ int ethosu_invoke_v3(struct ethosu_driver *drv, const void *custom_data_ptr,
         base_addr,       base_addr_size,
         num_base_addr,
     };
-    // Counted from the start on: nobody else can start on this handle until this call leaves.
+    // Counted from the start, so that no other inference can start on this handle until this call
+    // ends.
     uint32_t word;
     if (claim(drv, JOB_WAITER, &word) != 0) {
         return -1;
@@ -463,11 +464,12 @@ int ethosu_invoke_v3(struct ethosu_driver *drv, const void *custom_data_ptr,
     return wait_counted(drv, drv->timeout);
 }
 
-/** RUNNING or STARTING -> DONE; false: the inference that `word` was has been ended. */
+/** RUNNING or STARTING -> DONE; false if the inference of `word` has already been ended. */
 static inline bool step_done(struct ethosu_driver *drv, uint32_t word)
 {
     const uint32_t number = word / JOB_NUMBER;
-    // If the inference ends before it is given, it may be another's, which then wakes for nothing.
+    // If the inference ends before the give, another call may own the semaphore; it wakes
+    // spuriously.
     void *semaphore = __atomic_load_n(&drv->semaphore, __ATOMIC_RELAXED);
     do {
         if (ethosu_ext_job_step(drv, &word, ethosu_ext_job_in_state(word, ETHOSU_JOB_DONE))) {
@@ -484,7 +486,7 @@ __attribute__((weak)) void ethosu_irq_handler(struct ethosu_driver *drv)
     uint32_t status;
     enum ethosu_ext_interrupt came = ethosu_ext_device_acknowledge(&drv->dev, &status);
     if (came == ETHOSU_EXT_INTERRUPT_END && ethosu_ext_job_at_work(word)) {
-        set_status(drv, status); // seen by whoever sees the step to DONE
+        set_status(drv, status); // visible to any thread that sees DONE
         if (step_done(drv, word) && drv->on_done != NULL) {
             drv->on_done(drv, drv->on_done_argument);
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Life of a handle: init and deinit. */
+/** Init and deinit of a handle. */
 #include "ethosu_ext.h"
 
 #include "ethosu_build.h"
@@ -10,7 +10,7 @@
 #include "ethosu_pool.h"
 #include "ethosu_power.h"
 
-/** Does the board route what this NPU writes to a port that only reads? */
+/** Check that the board does not route this NPU's writes to a read-only port. */
 static int check_ports(const struct ethosu_device *dev, struct ethosu_ext_fault *fault)
 {
     const struct ethosu_board *board = ethosu_ext_memory_board();
@@ -25,7 +25,7 @@ static int check_ports(const struct ethosu_device *dev, struct ethosu_ext_fault 
     return 0;
 }
 
-/** Find the NPU and bring it into its initial state. Its power is on. */
+/** Identify the NPU and reset it. Its power is on. */
 static int bring_up(struct ethosu_driver *drv)
 {
     RETURN_IF_ERROR(ethosu_ext_device_probe(&drv->dev, &drv->fault));
@@ -33,7 +33,7 @@ static int bring_up(struct ethosu_driver *drv)
     return ethosu_ext_reset_npu(drv, &drv->fault);
 }
 
-/** How often, at intervals of about a millisecond, to look whether other threads have left. */
+/** Number of polls, about 1 ms apart, for other threads to leave. */
 #define LOOKS 5000
 
 /** Bring the NPU up, and offer it to those who wait for one. */
@@ -48,7 +48,7 @@ static int register_npu(struct ethosu_driver *drv)
         error = bring_up(drv);
         (void)ethosu_ext_switch_power(drv, false);
     }
-    if (error == 0) { // last: a caller that waits for an NPU may use it from now on
+    if (error == 0) { // last: from now on a waiting caller may use the NPU
         error = ethosu_ext_pool_add(drv, &drv->fault);
     }
     if (error != 0) {
@@ -70,7 +70,7 @@ bool ethosu_ext_job_look(const struct ethosu_driver *drv, void *semaphore, bool 
     return false;
 }
 
-/** Wait until no other thread is on a handle that was taken out. */
+/** Wait until no other thread uses a handle that was removed. */
 static bool wait_for_others(const struct ethosu_driver *drv)
 {
     void *delay = ethosu_ext_semaphore_take_one();
@@ -81,8 +81,7 @@ static bool wait_for_others(const struct ethosu_driver *drv)
     return left;
 }
 
-/** Take a handle out of the list, and end what runs; false: a call of another thread stays on it.
- */
+/** Remove a handle from the list and end its inference; false if another thread still uses it. */
 static bool take_out(struct ethosu_driver *drv)
 {
     if (!ethosu_ext_pool_remove(drv)) {
@@ -99,7 +98,7 @@ static bool take_out(struct ethosu_driver *drv)
 static int renew(struct ethosu_driver *drv, const struct ethosu_device *dev,
                  const void *fast_memory, size_t fast_memory_size)
 {
-    if (!take_out(drv)) { // does nothing to a handle that is new
+    if (!take_out(drv)) { // no effect on a new handle
         return ethosu_ext_fail(&drv->fault, ETHOSU_EXT_E_BUSY, -1);
     }
     *drv = (struct ethosu_driver){
@@ -118,12 +117,12 @@ static int renew(struct ethosu_driver *drv, const struct ethosu_device *dev,
     return register_npu(drv);
 }
 
-/** How ethosu_init() and ethosu_init_ex() go on, with what tells them apart in `dev`. */
+/** Common part of ethosu_init() and ethosu_init_ex(); `dev` has the differences. */
 static int init(struct ethosu_driver *drv, const struct ethosu_device *dev, const void *fast_memory,
                 size_t fast_memory_size)
 {
     if (renew(drv, dev, fast_memory, fast_memory_size) != 0) {
-        ethosu_ext_pool_end_requests(); // it was in the list before, and is not any more
+        ethosu_ext_pool_end_requests(); // it is no longer in the list
         return -1;
     }
 #if ETHOSU_LOG_SEVERITY >= ETHOSU_LOG_INFO

@@ -2,8 +2,8 @@
 /**
  * Access to the NPU's registers: plain memory-mapped reads and writes.
  *
- * A build that reaches an NPU in another way names a header that defines the
- * same functions: -DETHOSU_IO_HEADER='<sim_host_io.h>' (tools/sim_host).
+ * To access the NPU differently, set a header that defines the same functions:
+ * -DETHOSU_IO_HEADER='<sim_host_io.h>' (tools/sim_host).
  */
 #ifndef ETHOSU_IO_H
 #define ETHOSU_IO_H
@@ -17,8 +17,8 @@
 struct NPU_REG;
 
 /**
- * All that the CPU has written, cleaned or discarded before is in memory before
- * any access that follows (Armv8-M Architecture Reference Manual, DSB).
+ * Complete the CPU's earlier writes, cleans and discards before any later access
+ * (Armv8-M Architecture Reference Manual, DSB).
  */
 static inline void ethosu_io_barrier(void)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-/** Questions about memory, answered from the board's table; see ethosu_memory.h. */
+/** Memory queries based on the board's table; see ethosu_memory.h. */
 #include "ethosu_memory.h"
 
 #include "ethosu_driver.h"
 
 #include "ethosu_io.h"
 
-/** What a board without a table of its own has: one memory, all addresses. */
+/** Default without a board table: one memory with all addresses. */
 static const struct ethosu_memory anywhere = {
     .name = "memory",
     .end = (const void *)UINTPTR_MAX,

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 /**
- * The list of NPUs, and which of them are reserved.
+ * The list of NPUs and their reservations.
  *
- * A caller that finds no free NPU waits in a queue, with a semaphore of its
- * own. ethosu_release_driver() assigns the NPU to the first caller in the queue
- * that can use it. So callers are served in order, and no semaphore count is
- * left for the next one.
+ * A caller that finds no free NPU waits in a queue with its own semaphore.
+ * ethosu_release_driver() assigns the NPU to the first caller in the queue that can
+ * use it. Callers are thus served in order, and no semaphore count leaks to the next.
  */
 #include "ethosu_pool.h"
 
@@ -17,28 +16,27 @@
 #define ANY_CONFIG UINT32_MAX
 
 /**
- * Semaphores that are not needed are kept for the next who needs one, so many of them: a port may
- * have no ethosu_semaphore_destroy() of its own (Zephyr's has none), and then what is destroyed is
- * lost.
+ * Number of unused semaphores kept for reuse. A port without ethosu_semaphore_destroy(), such as
+ * Zephyr's, leaks each semaphore that is destroyed.
  */
 #define IDLE_SEMAPHORES 8
 
-/** What a caller asks for, and its place in the queue. */
+/** A caller's request, linked in the queue. */
 struct request {
     uint32_t config;                  /**< or ANY_CONFIG */
     const struct ethosu_driver *this; /**< or NULL for any */
     struct ethosu_driver *given;
-    bool hopeless; /**< no NPU like it is left */
+    bool hopeless; /**< no matching NPU is left */
     void *semaphore;
     struct request *next;
 };
 
-/** Guarded by its mutex, which the first ethosu_init() makes; `settings` is atomic. */
+/** Guarded by its mutex, created by the first ethosu_init(); `settings` is atomic. */
 static struct {
     void *mutex;
     struct ethosu_driver *drivers;
     struct request *queue;
-    volatile uint32_t settings; /**< the last number that was given */
+    volatile uint32_t settings; /**< the last number assigned */
     void *idle[IDLE_SEMAPHORES];
     uint32_t idle_count;
 } pool;
@@ -62,7 +60,7 @@ static void unlock(void)
     (void)ethosu_mutex_unlock(pool.mutex);
 }
 
-/** A semaphore, counting 0. The lock is held. */
+/** A semaphore with count 0. The lock is held. */
 static void *take_semaphore(void)
 {
     return pool.idle_count != 0 ? pool.idle[--pool.idle_count] : ethosu_semaphore_create();
@@ -98,7 +96,7 @@ void ethosu_ext_semaphore_keep(void *semaphore)
     }
 }
 
-/** Where the list points to a handle, or to NULL at its end. */
+/** The link to a handle, or the NULL link at the end of the list. */
 static struct ethosu_driver **find(const struct ethosu_driver *drv)
 {
     struct ethosu_driver **link = &pool.drivers;
@@ -115,13 +113,13 @@ static bool fits(const struct request *request, const struct ethosu_driver *drv)
             ethosu_ext_config_same(request->config, drv->dev.config_register));
 }
 
-/** A start looks at this without the lock: see claim() in ethosu_driver.c. */
+/** A start reads this without the lock, see claim() in ethosu_driver.c. */
 static inline void set_reserved(struct ethosu_driver *drv, bool reserved)
 {
     __atomic_store_n(&drv->reserved, reserved, __ATOMIC_SEQ_CST);
 }
 
-/** Take a request out of the queue, and wake its caller. */
+/** Remove a request from the queue and wake its caller. */
 static void answer(struct request **link)
 {
     struct request *request = *link;
@@ -129,7 +127,7 @@ static void answer(struct request **link)
     (void)ethosu_semaphore_give(request->semaphore);
 }
 
-/** Assign a free NPU to the first caller that waits for one like it. */
+/** Assign a free NPU to the first caller waiting for a matching one. */
 static __attribute__((noinline)) void assign_to_first(struct ethosu_driver *drv)
 {
     struct request **link = &pool.queue;
@@ -162,7 +160,7 @@ bool ethosu_ext_pool_offer(struct ethosu_driver *drv, uint32_t *word)
 {
     bool locked = lock(NULL);
     bool ends = locked && *find(drv) != NULL && drv->reserved;
-    if (ends) { // no deinit can have left anything as long as it is in the list
+    if (ends) { // a deinit can't have deferred anything while it is in the list
         set_reserved(drv, false);
     }
     bool done;
@@ -205,7 +203,7 @@ bool ethosu_ext_pool_remove(struct ethosu_driver *drv)
     return found;
 }
 
-/** Is there an NPU like this? */
+/** Is there a matching NPU? */
 static bool is_known(const struct request *request)
 {
     const struct ethosu_driver *drv = pool.drivers;
@@ -237,7 +235,7 @@ struct ethosu_driver *ethosu_ext_next(const struct ethosu_driver *drv)
     return drv == NULL ? pool.drivers : drv->next;
 }
 
-/** Leave the queue, unless the request was answered in the meantime. */
+/** Leave the queue, unless the request has been answered meanwhile. */
 static void leave_queue(struct request *request, bool taken)
 {
     while (ethosu_mutex_lock(pool.mutex) != 0) {
@@ -256,7 +254,7 @@ static void leave_queue(struct request *request, bool taken)
     unlock();
 }
 
-/** A free NPU that fits. The lock is held. */
+/** A free matching NPU. The lock is held. */
 static inline struct ethosu_driver *take(const struct request *request)
 {
     for (struct ethosu_driver *drv = pool.drivers; drv != NULL; drv = drv->next) {
@@ -268,7 +266,7 @@ static inline struct ethosu_driver *take(const struct request *request)
     return NULL;
 }
 
-/** Take a free NPU, or queue up. @return 0, or why neither is possible */
+/** Take a free NPU or join the queue. @return 0, or an error */
 static int ask(struct request *request, uint64_t timeout, struct ethosu_ext_fault *fault)
 {
     request->given = take(request);
@@ -297,7 +295,7 @@ static int ask(struct request *request, uint64_t timeout, struct ethosu_ext_faul
 static void wait_in_queue(struct request *request, uint64_t timeout, struct ethosu_ext_fault *fault)
 {
     bool taken;
-    do { // a semaphore that was another's may have been given once too often
+    do { // a reused semaphore may have a surplus count
         taken = ethosu_semaphore_take(request->semaphore, timeout) >= 0;
     } while (taken && __atomic_load_n(&request->given, __ATOMIC_ACQUIRE) == NULL &&
              !__atomic_load_n(&request->hopeless, __ATOMIC_ACQUIRE));
@@ -310,7 +308,7 @@ static void wait_in_queue(struct request *request, uint64_t timeout, struct etho
     }
 }
 
-/** Take a free NPU, or wait for one; `fault` says why there is none. */
+/** Take a free NPU, or wait for one; sets `fault` on failure. */
 static __attribute__((noinline)) struct ethosu_driver *
 reserve_or_wait(uint32_t config, const struct ethosu_driver *this, uint64_t timeout,
                 struct ethosu_ext_fault *fault)
@@ -349,7 +347,7 @@ int ethosu_ext_reserve_this(struct ethosu_driver *drv, uint64_t timeout)
         return 0;
     }
     if (lock(NULL)) {
-        if (*find(drv) != NULL) { // else its memory may be gone: a deinit has ended this request
+        if (*find(drv) != NULL) { // else it was deinitialised, its memory may be freed
             (void)ethosu_ext_report(&drv->fault, &fault);
         }
         unlock();
@@ -362,7 +360,7 @@ struct ethosu_driver *ethosu_reserve_driver(void)
 #ifdef ETHOSU_MULTI_VARIANT // as Arm's: which NPU is meant is known when the payload is
     return NULL;
 #else
-    if (pool.mutex != NULL && ethosu_mutex_lock(pool.mutex) == 0) { // the usual case, at once
+    if (pool.mutex != NULL && ethosu_mutex_lock(pool.mutex) == 0) { // fast path
         struct ethosu_driver *drv = take(&(struct request){.config = ANY_CONFIG});
         unlock();
         if (drv != NULL) {
@@ -379,7 +377,7 @@ struct ethosu_driver *ethosu_reserve_driver_ex(uint32_t product, uint32_t log2_m
                            NULL);
 }
 
-/** Release the NPU, unless this reservation has ended already: then it is the next holder's. */
+/** Release the NPU, unless this reservation has already ended and the NPU has a new holder. */
 static void release(struct ethosu_driver *drv, uint32_t reservation)
 {
     for (bool again = true; again;) {
@@ -393,7 +391,7 @@ static void release(struct ethosu_driver *drv, uint32_t reservation)
         if (drv->reserved && ethosu_ext_reservation(drv) == reservation) {
             set_reserved(drv, false);
             again = (ethosu_ext_job_word(drv) & JOB_TAKEN) != 0;
-            if (again) { // started since the first look
+            if (again) { // started since the first check
                 set_reserved(drv, true);
             } else {
                 offer(drv, reservation);

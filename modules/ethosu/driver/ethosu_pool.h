@@ -1,41 +1,41 @@
 // SPDX-License-Identifier: MIT
-/** The list of NPUs, as the driver's other files need it. */
+/** The list of NPUs, internal interface. */
 #ifndef ETHOSU_POOL_H
 #define ETHOSU_POOL_H
 
 #include "ethosu_driver.h"
 
-/** A semaphore that counts 0; NULL: none can be made. */
+/** A semaphore with count 0; NULL if none can be created. */
 void *ethosu_ext_semaphore_take_one(void);
 
-/** A semaphore is not needed any more: keep it for the next. */
+/** Keep a semaphore for reuse. */
 void ethosu_ext_semaphore_keep(void *semaphore);
 
-/** Take part in the list, free to be reserved. @return 0, or why not */
+/** Add to the list as free. @return 0, or an error */
 int ethosu_ext_pool_add(struct ethosu_driver *drv, struct ethosu_ext_fault *fault);
 
-/** A number that no settings of a handle had before; never 0. */
+/** A new, unique settings number; never 0. */
 uint32_t ethosu_ext_new_settings(void);
 
-/** Leave the list; false when the handle was not in it. */
+/** Remove from the list; false if the handle was not in it. */
 bool ethosu_ext_pool_remove(struct ethosu_driver *drv);
 
 /**
- * What JOB_RELEASE stands for: end the reservation and take everything from the word at once, so
- * that nobody starts in between and no second release finds the next holder. Then offer the NPU.
+ * Action of JOB_RELEASE: end the reservation and clear the word in one step, so that no inference
+ * starts in between and a second release can't affect the next holder. Then offer the NPU.
  *
- * @param word  what it was; set to what it is if that has changed
+ * @param word  the expected word; updated if it has changed
  * @return      false: it has changed, and nothing was done
  */
 bool ethosu_ext_pool_offer(struct ethosu_driver *drv, uint32_t *word);
 
-/** Which reservation of this NPU it is; another thread may end it: ethosu_release_driver(). */
+/** Number of this NPU's reservation; another thread may end it with ethosu_release_driver(). */
 static inline uint32_t ethosu_ext_reservation(const struct ethosu_driver *drv)
 {
     return __atomic_load_n(&drv->reservation, __ATOMIC_RELAXED);
 }
 
-/** Refuse all who wait for an NPU that is not in the list any more. */
+/** Fail all requests for NPUs that are no longer in the list. */
 void ethosu_ext_pool_end_requests(void);
 
 #endif

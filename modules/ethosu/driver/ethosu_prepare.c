@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: MIT
 /**
- * Checks of an inference before the first register is written, and the program
- * that comes out of them: addresses as the NPU sees them, ports, and what has
- * to be done for the CPU's data cache before and after each run.
+ * Checks an inference before the first register is written, and builds the program:
+ * NPU addresses, ports, and cache maintenance before and after each run.
  *
- * Caches. The command stream, the constants and the fast memory given at init
- * are cleaned here, once: the CPU does not write them between runs, or says so
- * (ethosu_ext_clean()). The other base pointers are cleaned before each run,
- * since the CPU writes inputs there, and may use the memory of scratch for
- * something else between runs. So no line that the NPU writes is dirty
- * while it works: evicted, it would overwrite the NPU's results. After the run
- * the written part is discarded, and nothing else: the CPU may have written to
- * the rest meanwhile.
+ * Caches: command stream, constants and the fast memory given at init are cleaned
+ * once, here. If the CPU writes them later, the caller must use ethosu_ext_clean().
+ * The other base pointers are cleaned before each run, since the CPU writes inputs
+ * there and may reuse scratch between runs. Thus no line that the NPU writes is
+ * dirty while it runs; evicting one would overwrite the NPU's results. After the
+ * run only the written part is discarded, because the CPU may have written to the
+ * rest meanwhile.
  */
 #include "ethosu_memory.h"
 #include "device.h"
@@ -26,17 +24,17 @@
 #define FAST_SCRATCH 2
 #define NPU_ALIGNMENT 16u
 
-/** A buffer that the NPU uses, and what is found out about it. */
+/** A buffer that the NPU uses, and its properties. */
 struct buffer {
-    uint64_t address; /**< as the CPU sees it */
+    uint64_t address; /**< CPU address */
     size_t size;
-    int index;               /**< STREAM or number of the base pointer */
+    int index;               /**< STREAM or base pointer number */
     bool own;                /**< the driver's fast memory: the CPU never writes it */
     bool written;            /**< by the command stream */
-    bool writable;           /**< it has to be: it is written, or scratch */
-    uint32_t default_config; /**< where the board names no port */
+    bool writable;           /**< must be writable, because it is written or is scratch */
+    uint32_t default_config; /**< if the board selects no port */
 
-    const struct ethosu_memory *memory; /**< NULL: of no bytes, so it is nowhere */
+    const struct ethosu_memory *memory; /**< NULL if empty */
     uint64_t npu_address;
     uint32_t config; /**< value of REGIONCFG or QCONFIG */
 };
@@ -101,7 +99,7 @@ static int find_port(const struct ethosu_device *dev, struct buffer *buffer,
     return 0;
 }
 
-/** Memory, NPU's address and port of a buffer. */
+/** Determine memory, NPU address and port of a buffer. */
 static int place(const struct ethosu_device *dev, struct buffer *buffer,
                  struct ethosu_ext_fault *fault)
 {
@@ -127,13 +125,13 @@ static int place_stream(const struct ethosu_device *dev, const struct ethosu_ext
     return error;
 }
 
-/** The buffer of a base pointer; fast memory given at init may stand in. */
+/** The buffer of a base pointer, possibly replaced by the fast memory given at init. */
 static int base_buffer(const struct ethosu_driver *drv, const struct ethosu_ext_program *program,
                        int index, uint64_t address, struct buffer *buffer,
                        struct ethosu_ext_fault *fault)
 {
     size_t size = program->base[index].size;
-    // Each field, since to clear the whole first costs a call of memset().
+    // Set each field; clearing the whole struct first would call memset().
     buffer->address = address;
     buffer->size = size;
     buffer->index = index;
@@ -161,8 +159,8 @@ struct span {
 };
 
 /**
- * The CPU can't keep its own bytes apart from the NPU's in one cache line: what
- * is written must lie on lines that belong to the buffer as a whole.
+ * CPU and NPU can't write to the same cache line, so the written part must be on
+ * lines that belong entirely to the buffer.
  */
 static int check_lines(const struct buffer *buffer, const struct span *written,
                        struct ethosu_ext_fault *fault)
@@ -176,7 +174,7 @@ static int check_lines(const struct buffer *buffer, const struct span *written,
                                   start_shared ? written->start : written->end, mask + 1);
 }
 
-/** What the cache needs before and after each run. */
+/** Determine the cache maintenance before and after each run. */
 static int plan_cache(const struct ethosu_driver *drv, const struct buffer *buffer,
                       const struct span *written, unsigned flags,
                       struct ethosu_ext_program *program, struct ethosu_ext_fault *fault)
@@ -210,10 +208,10 @@ static int plan_cache(const struct ethosu_driver *drv, const struct buffer *buff
 }
 
 /**
- * Scratch and fast scratch are one buffer, or fast scratch follows it, unless it has a memory of
- * its own: both are cleaned, and what is written of both is discarded, in one go.
+ * If fast scratch is the same buffer as scratch or follows it, clean both, and discard the written
+ * parts of both, in one operation.
  *
- * @param room  bytes between both that are the caller's own
+ * @param room  bytes between them that belong to the caller
  */
 static void join_scratch(struct ethosu_ext_program *program, size_t room)
 {
@@ -271,7 +269,7 @@ static int place_bases(const struct ethosu_driver *drv, const uint64_t *base_add
 
 /* ---- the command stream ---- */
 
-/** A payload that states its fast scratch must find it, be it in the memory given at init. */
+/** If the payload specifies its fast scratch size, check that enough is available. */
 static int check_fast_scratch(const struct ethosu_ext_payload *payload,
                               const struct ethosu_ext_program *program,
                               struct ethosu_ext_fault *fault)
@@ -284,7 +282,7 @@ static int check_fast_scratch(const struct ethosu_ext_payload *payload,
                              given);
 }
 
-/** Nobody has read the stream: it may write all but the constants. */
+/** The stream was not verified, so it may write everything except the constants. */
 static void assume_writes(const struct ethosu_ext_program *made, struct ethosu_ext_writes *writes)
 {
     for (uint32_t i = 0; i < made->count; i++) {
@@ -305,7 +303,7 @@ static int read_writes(const struct ethosu_driver *drv, const struct ethosu_ext_
                              made->count, writes, fault);
 }
 
-/** Which parts of the regions the command stream writes, and whether it keeps to them all. */
+/** Verify the command stream, and find the parts of the regions that it writes. */
 static int find_writes(const struct ethosu_driver *drv, const struct ethosu_ext_payload *payload,
                        struct ethosu_ext_program *made, struct ethosu_ext_writes *writes,
                        unsigned flags, struct ethosu_ext_fault *fault)
@@ -351,7 +349,7 @@ static int read_payload(struct ethosu_driver *drv, const struct ethosu_ext_call 
     return ethosu_ext_device_check(&drv->dev, payload->config, payload->id, &drv->fault);
 }
 
-/** A stream that writes itself would run commands that nobody has checked. */
+/** A stream that modifies itself would run unchecked commands. */
 static int check_stream_apart(const struct ethosu_ext_program *made,
                               const struct ethosu_ext_writes *writes,
                               struct ethosu_ext_fault *fault)
@@ -367,7 +365,7 @@ static int check_stream_apart(const struct ethosu_ext_program *made,
     return 0;
 }
 
-/** Fill in `made`, all but its owner. */
+/** Fill in `made`, except its owner. */
 static int make_program(struct ethosu_driver *drv, struct ethosu_ext_program *made,
                         const struct ethosu_ext_payload *payload, const uint64_t *base_addr,
                         unsigned flags, struct ethosu_ext_writes *writes)

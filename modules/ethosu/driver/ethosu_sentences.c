@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-/** Faults in words, without the C library's printf. */
+/** Error messages for faults, without the C library's printf. */
 #include "ethosu_ext.h"
 #include "ethosu_registers.h"
 #include "ethosu_text.h"
 
 #include <string.h>
 
-/* Phrases that several sentences share: in a sentence, a character that is their number. */
+/* Phrases shared by several sentences, encoded as the character with their number. */
 #define AT_WORD "\1"
 #define STREAM "\2"
 #define LAYOUT "\3"
@@ -26,14 +26,14 @@ static const char phrases[] = "\0"
                               "%b is at %F, not aligned to %e bytes\0"
                               "%b, %e bytes at %F, is in memory that " NPU " can't ";
 
-/** One after the other by their numbers, which follow one another. */
+/** Concatenated in the order of their consecutive numbers. */
 static const char sentences[] = "no error"
 #define ETHOSU_EXT_ERROR(number, name, errno_name, sentence) "\0" sentence
 #include "ethosu_errors.def"
 #undef ETHOSU_EXT_ERROR
     ;
 
-/** Number of sentences, the first not counted. */
+/** Number of sentences without the first. */
 #define ETHOSU_EXT_ERROR(number, name, errno_name, sentence) +1
 enum {
     ERROR_LAST =
@@ -55,7 +55,7 @@ static const char status_bits[] = "running\0" // 0
 
 #define STATUS_BITS 10u
 
-/** By STATUS.faulting_channel; the others follow one another without a name. */
+/** By STATUS.faulting_channel; the others are consecutive and unnamed. */
 static const char channels[] = "command\0"
                                "input feature map\0"
                                "weight\0"
@@ -64,7 +64,7 @@ static const char channels[] = "command\0"
                                "output feature map\0"
                                "DMA destination\0\0\0\0\0\0";
 
-/** The string at an index of a list: strings one after the other. */
+/** The string at an index of a list of concatenated strings. */
 static const char *nth(const char *list, unsigned index)
 {
     for (; index > 0; index--) {
@@ -79,7 +79,7 @@ static const char *sentence_of(int error)
     return nth(sentences, index <= ERROR_LAST ? index : 0);
 }
 
-/** Numbers of more than 32 bits are hexadecimal, which needs no 64-bit division. */
+/** Numbers above 32 bits are printed in hexadecimal to avoid a 64-bit division. */
 static void put_number(struct ethosu_text *text, uint64_t number, bool hexadecimal)
 {
     if (hexadecimal || number > UINT32_MAX) {
@@ -121,7 +121,7 @@ static void put_status(struct ethosu_text *text, uint32_t status)
     ethosu_ext_text_print(text, " (STATUS 0x%x)", (unsigned)status);
 }
 
-/** What a field stands for; see ethosu_errors.def. */
+/** Print the value of a field; see ethosu_errors.def. */
 static void put_field(struct ethosu_text *text, const struct ethosu_ext_fault *fault, char field)
 {
     const bool expected = field == 'e' || field == 'E' || field == 'D';
@@ -141,7 +141,7 @@ static void put_field(struct ethosu_text *text, const struct ethosu_ext_fault *f
     }
 }
 
-/** Put a sentence, or one of its phrases, with what the fields in it stand for. */
+/** Print a sentence or one of its phrases with the values of its fields. */
 static void put_sentence(struct ethosu_text *text, const struct ethosu_ext_fault *fault,
                          const char *sentence)
 {

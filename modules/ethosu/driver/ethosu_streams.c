@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /**
- * What ethosu_invoke_*() has verified and prepared, so that the next inference need not.
+ * Cache of streams verified and prepared by ethosu_invoke_*().
  *
- * A stream is known by its payload's address and size and the sizes of its bases, and by its
- * bytes. In memory that nothing writes, as the board's table or the caller says, the address stands
- * for the bytes. Elsewhere a checksum over the whole payload is compared at each inference: it
- * finds every change of one word, and 2^32 - 1 of 2^32 others. It is no proof against somebody who
- * makes two payloads with the same checksum: see ethosu_ext_forget().
+ * A stream is identified by its payload's address and size, the sizes of its bases, and its bytes.
+ * In memory that nothing writes, according to the board's table or the caller, the address is
+ * enough. Elsewhere a checksum of the whole payload is compared at each inference: it detects every
+ * change of one word, and 2^32 - 1 of 2^32 other changes. It does not resist an attacker who crafts
+ * two payloads with the same checksum, see ethosu_ext_forget().
  */
 #include "ethosu_streams.h"
 
@@ -20,20 +20,20 @@
 
 #define FAST_SCRATCH 2
 
-/** How many streams are kept, for all NPUs together; at least as many as NPUs that run at once. */
+/** Number of streams kept for all NPUs; at least the number of NPUs that run concurrently. */
 #ifndef ETHOSU_EXT_STREAMS
 #define ETHOSU_EXT_STREAMS 4
 #endif
 
-/** An entry belongs to the inference that has set its in_use, until that has ended. */
+/** An entry is owned by the inference that has set in_use, until that has ended. */
 static struct ethosu_ext_stream streams[ETHOSU_EXT_STREAMS];
 
-/** The entry that is replaced next. */
+/** The entry to replace next. */
 static volatile uint32_t oldest;
 
 /* ---- is it the same? ---- */
 
-#define FACTOR 0x9E3779B1u // odd, so no change of one word is lost
+#define FACTOR 0x9E3779B1u // odd, so that every change of one word is detected
 
 /** A polynomial of the words modulo 2^32. */
 static uint32_t add_words(uint32_t sum, const uint32_t *word, const uint32_t *end)
@@ -44,7 +44,7 @@ static uint32_t add_words(uint32_t sum, const uint32_t *word, const uint32_t *en
     return sum;
 }
 
-/** The same by the vector unit: four polynomials, each of every fourth word, and one of these. */
+/** Vectorised: four polynomials, each over every fourth word, and a polynomial of the four. */
 static __attribute__((noinline)) uint32_t checksum(const struct ethosu_ext_stream *stream)
 {
     const uint32_t *word = stream->payload;
@@ -66,7 +66,7 @@ static __attribute__((noinline)) uint32_t checksum(const struct ethosu_ext_strea
     return add_words(sum, word, end);
 }
 
-/** Can nobody change this memory while the firmware runs? */
+/** Is this memory immutable while the firmware runs? */
 static bool is_constant(const void *start, size_t size)
 {
     const struct ethosu_memory *memory = ethosu_ext_memory_find((uintptr_t)start, size);
@@ -74,7 +74,7 @@ static bool is_constant(const void *start, size_t size)
            !(memory->masters & (ETHOSU_NPU_WRITES | ETHOSU_DMA_WRITES));
 }
 
-/** How the bases of an inference differ from those of an entry. */
+/** Difference between the bases of an inference and of an entry. */
 struct difference {
     uint32_t size;
     uint32_t place;
@@ -101,7 +101,7 @@ static inline struct difference compare_bases(const struct ethosu_driver *drv,
     return different;
 }
 
-/** Another thread may change it: ethosu_ext_forget(). */
+/** May be changed by another thread in ethosu_ext_forget(). */
 static inline uint32_t settings_of(const struct ethosu_driver *drv)
 {
     return __atomic_load_n(&drv->settings, __ATOMIC_RELAXED);
@@ -133,7 +133,7 @@ static inline struct ethosu_ext_stream *lookup(const struct ethosu_driver *drv,
 {
     const uint32_t settings = settings_of(drv);
     for (uint32_t i = 0; i < ETHOSU_EXT_STREAMS; i++) {
-        // Another thread may have it, and change it: so look first, then take it and look again.
+        // Another thread may own and change it, so check, take it and check again.
         if (__atomic_load_n(&streams[i].payload, __ATOMIC_RELAXED) == call->payload &&
             __atomic_load_n(&streams[i].settings, __ATOMIC_RELAXED) == settings &&
             take(&streams[i])) {
@@ -146,7 +146,7 @@ static inline struct ethosu_ext_stream *lookup(const struct ethosu_driver *drv,
     return NULL;
 }
 
-/** Take one to be overwritten; NULL: all are in use. */
+/** Take an entry to overwrite; NULL if all are in use. */
 static struct ethosu_ext_stream *take_any(struct ethosu_driver *drv)
 {
     for (uint32_t i = 0; i < ETHOSU_EXT_STREAMS; i++) {
@@ -160,11 +160,11 @@ static struct ethosu_ext_stream *take_any(struct ethosu_driver *drv)
     return NULL;
 }
 
-/** Prepare the inference and note what it was made of. */
+/** Prepare the inference and record its inputs. */
 static int make(struct ethosu_driver *drv, struct ethosu_ext_stream *stream,
                 const struct ethosu_ext_call *call, bool verified)
 {
-    const uint32_t settings = settings_of(drv); // before: what changes meanwhile counts
+    const uint32_t settings = settings_of(drv); // first: a change meanwhile invalidates the entry
     unsigned flags = drv->skip_verify ? ETHOSU_EXT_NO_VERIFY : 0;
     flags |= verified ? ETHOSU_EXT_KNOWN_WRITES : 0;
     __atomic_store_n(&stream->payload, NULL, __ATOMIC_RELAXED); // nothing, if this fails
@@ -172,7 +172,7 @@ static int make(struct ethosu_driver *drv, struct ethosu_ext_stream *stream,
     stream->payload_size = call->payload_size;
     __atomic_store_n(&stream->settings, settings, __ATOMIC_RELAXED);
     stream->reservation = ethosu_ext_reservation(drv);
-    // Nobody has read a stream that is not verified: then what was made depends on what is before
+    // An unverified stream was not read, so the program depends only on the words before
     // it.
     size_t bytes = drv->skip_verify ? stream->program.cpu_stream - (uintptr_t)call->payload
                                     : call->payload_size;
@@ -183,7 +183,7 @@ static int make(struct ethosu_driver *drv, struct ethosu_ext_stream *stream,
     return 0;
 }
 
-/** Make the entry anew; NULL, and the entry is given back: it can't be made. */
+/** Rebuild the entry; on failure release it and return NULL. */
 static __attribute__((noinline)) struct ethosu_ext_stream *
 rebuild(struct ethosu_driver *drv, struct ethosu_ext_stream *stream,
         const struct ethosu_ext_call *call, bool verified)
@@ -195,7 +195,7 @@ rebuild(struct ethosu_driver *drv, struct ethosu_ext_stream *stream,
     return stream;
 }
 
-/** The last holder, or somebody before this one, may have written stream and constants. */
+/** A previous holder may have written stream and constants. */
 static inline void clean_again(const struct ethosu_driver *drv, struct ethosu_ext_stream *stream)
 {
     stream->reservation = ethosu_ext_reservation(drv);

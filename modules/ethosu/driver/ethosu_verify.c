@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT
 /**
- * The verifier: walks a command stream once, keeps the registers that it sets,
- * and at each operation bounds every access by the size of its region. There
- * is no IOMMU on these parts: what passes here can write nothing but the
- * buffers that the caller gave.
+ * The verifier walks a command stream once, tracks the registers that it sets, and
+ * checks at each operation that every access stays within its region. These parts
+ * have no IOMMU, so this check confines the NPU to the caller's buffers.
  *
- * It is exact where the hardware is (tiles, signed strides, bricks, padding,
- * upscaling, broadcast, all cores), and refuses what it does not know. A
- * register must be set before it is used: what an earlier stream has left in
- * the NPU does not count.
+ * It models the hardware exactly (tiles, signed strides, bricks, padding,
+ * upscaling, broadcast, all cores) and rejects anything unknown. Registers must be
+ * set before use; values left in the NPU by an earlier stream do not count.
  */
 #include "ethosu_verify.h"
 
@@ -16,7 +14,7 @@
 #include "ethosu_fault.h"
 #include "ethosu_products.h"
 
-/** What is used together: slot of the first, and how many. */
+/** Groups of registers used together: first slot and number. */
 static const struct {
     uint8_t first;
     uint8_t count;
@@ -115,7 +113,7 @@ int ethosu_ext_walk_stop(struct walk *walk, uint32_t word)
     return 0;
 }
 
-/** Slot of a word that sets one; NO_SLOT: the product knows no such command. */
+/** Slot set by a command word; NO_SLOT if the product does not have the command. */
 static uint32_t slot_of(const struct walk *walk, uint32_t word)
 {
     const struct ethosu_ext_commands *commands = walk->commands;
@@ -155,8 +153,8 @@ static int operate(struct walk *walk, uint32_t word)
 }
 
 /**
- * The walk from `at` is over. While it set registers it only looked at their
- * parameters: did it set one that the product has not?
+ * Check registers after the walk from `at`. The fast path checks only parameters,
+ * not whether a register exists on this product.
  */
 static int check_known(struct walk *walk, const uint8_t *at, const uint8_t *end)
 {
@@ -177,7 +175,7 @@ static int check_known(struct walk *walk, const uint8_t *at, const uint8_t *end)
     return 0;
 }
 
-/** Steps of 40 bits with sign must fit 32 here. */
+/** Signed 40-bit strides must fit into 32 bits here. */
 static bool fits(uint32_t word, uint32_t low)
 {
     return (uint8_t)PARAM(word) == (uint8_t)((int32_t)low >> 31);
@@ -196,7 +194,7 @@ static void forget(struct walk *walk)
     walk->stopped = false;
 }
 
-/** Setting registers is most of it, so that is done right here. */
+/** Most commands set registers, so that is handled inline. */
 static __attribute__((noinline)) int run(struct walk *walk, const uint8_t *at, const uint8_t *end)
 {
     const uint8_t *const registers = walk->commands->registers;
@@ -220,7 +218,7 @@ static __attribute__((noinline)) int run(struct walk *walk, const uint8_t *at, c
             uint32_t slot = payloads[code];
             if (__builtin_expect(slot != NO_SLOT && (PARAM(word) & zeros[slot]) == 0, 1) &&
                 at != last && (zeros[slot] != 0 || narrow || fits(word, word_at(at + 4)))) {
-                at += 4; // where some bits must be 0 there is no sign
+                at += 4; // registers with must-be-zero bits are unsigned
                 walk->values[slot] = (int32_t)word_at(at);
                 continue;
             }

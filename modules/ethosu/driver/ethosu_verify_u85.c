@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 /**
- * The verifier: the operations of Ethos-U85, and what each of them accesses.
+ * Verifier: the operations of Ethos-U85 and their accesses.
  *
- * Of what is known only at run time two things matter. The index of a gather
- * or scatter is bounded by IDX_MAX, to which the NPU holds it. A branch may
- * go to the begin of any command of the stream; what it may find in registers
- * there is not followed, so each must be set again behind a target. A stream
- * that branches back may run for ever, but nowhere else: the time-out ends it.
+ * Two things are known only at run time. Gather and scatter indices are bounded by
+ * IDX_MAX, which the NPU enforces. Branches may go to the start of any command of
+ * the stream; register values are not tracked across them, so registers must be
+ * set again after a target. A stream that branches back may loop forever, but only
+ * within the stream, until the time-out ends it.
  */
 #include "ethosu_verify.h"
 #include "ethosu_count.h"
 
 /* ---- feature maps ---- */
 
-/** Where a feature map is: PRECISION [15:14]. A tile of 3x1 is nowhere described: refused. */
+/** Location of a feature map: PRECISION [15:14]. 3x1 tiles are undocumented and rejected. */
 enum { TILE_2X2, TILE_3X1, CHAINED, NONE };
 
 #define STORAGE(precision) ((precision) >> 14 & 3u)
@@ -24,7 +24,7 @@ static uint32_t storage_of(const struct walk *walk, const struct map *map)
     return STORAGE(get(walk, map->first + PRECISION));
 }
 
-/** The chain buffer that stands in for a map; `written` holds for what an operation reads. */
+/** The chain buffer that replaces a map; `written` is required for inputs. */
 static int check_chained(struct walk *walk, const struct map *map, uint32_t written)
 {
     RETURN_IF_ERROR(need_slot(walk, map->first + REGION));
@@ -51,7 +51,7 @@ static int check_input(struct walk *walk, const struct map *map, enum group grou
     return ethosu_ext_walk_map(walk, map, shape);
 }
 
-/** OFM_PRECISION [13:11]: which dimension of the operation is height, width, depth in memory. */
+/** OFM_PRECISION [13:11]: the operation's dimensions for height, width, depth in memory. */
 static const uint8_t transposes[8][3] = {
     [0] = {HEIGHT_M1, WIDTH_M1, DEPTH_M1}, [1] = {WIDTH_M1, HEIGHT_M1, DEPTH_M1},
     [2] = {HEIGHT_M1, DEPTH_M1, WIDTH_M1}, [3] = {WIDTH_M1, DEPTH_M1, HEIGHT_M1},
@@ -114,7 +114,7 @@ static int check_weights(struct walk *walk)
     return 0;
 }
 
-/** Those of each channel; one for all is in a register. */
+/** Scales per channel; a single scale is in a register. */
 static int check_scales(struct walk *walk)
 {
     enum { GLOBAL = 1 << 8 };
@@ -125,8 +125,7 @@ static int check_scales(struct walk *walk)
     return check_stream(walk, get(walk, NPU_SET_SCALE_REGION), NPU_SET_SCALE_BASE);
 }
 
-/** ACTIVATION: function [4:0], table [7:5]; tables are counted in the size that the function has.
- */
+/** ACTIVATION: function [4:0], table [7:5], in units of the function's table size. */
 static int check_table(struct walk *walk)
 {
     static const uint8_t size_log2[] = {
@@ -145,7 +144,7 @@ static int check_table(struct walk *walk)
     return 0;
 }
 
-/** What every operation but DMA has in common behind its inputs. */
+/** Check the outputs, common to all operations except DMA. */
 static int check_result(struct walk *walk)
 {
     RETURN_IF_ERROR(check_output(walk));
@@ -166,7 +165,7 @@ static int check_matrix(struct walk *walk)
     return check_input(walk, &ethosu_ext_ifm2, IFM2, ifm2);
 }
 
-/** Accumulators may begin with values from IFM2: one for each element of the OFM. */
+/** Accumulators may be initialised from IFM2, one value per OFM element. */
 static int check_accumulators(struct walk *walk)
 {
     enum { FROM_IFM2 = 2 };
@@ -247,7 +246,7 @@ static int check_elementwise(struct walk *walk, uint32_t word)
     return check_result(walk);
 }
 
-/** The kernel's size is that of the IFM, which is not left however far a step goes. */
+/** The kernel has the size of the IFM, so no step can leave the IFM. */
 static int check_resize(struct walk *walk, uint32_t word)
 {
     (void)word;
@@ -264,7 +263,7 @@ static int check_resize(struct walk *walk, uint32_t word)
 
 /* ---- tables ---- */
 
-/** What the operations need in any case: sets of groups. Maps and streams are looked at by need. */
+/** Groups that operations always need. Maps and streams are checked on demand. */
 enum { FOR_KERNEL = 1 << SHAPE | 1 << WINDOW };
 
 static const struct operation operations[] = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * Builds the steps of a model. The same code runs twice: to measure (it only
- * counts) and to load (it fills the memory given), so the two cannot disagree.
+ * Builds the steps of a model. The same code runs twice, to measure (only counts) and
+ * to load (fills the given memory), so the two can't disagree.
  */
 #ifndef BUILDER_H
 #define BUILDER_H
@@ -10,23 +10,23 @@
 #include "model.h"
 #include "tflite.h"
 
-/** Most resource variables, and handles to them in one subgraph, that a model may have. */
+/** Maximum number of resource variables, and of handles to them in one subgraph. */
 #define MAX_VARIABLES 48u
 
-/** Most subgraphs that are read: bits of builder.initialisers. */
+/** Maximum number of subgraphs read: bits of builder.initialisers. */
 #define MAX_SUBGRAPHS 32u
 
 /**
- * How much work a file may cause, since it may name one table any number of times: units for each
- * of its bytes, and for any file. A unit is some 200 instructions at most.
+ * Limit of the work that a file may cause, since it may refer to one table any number of times:
+ * units per byte, and units for any file. A unit is at most about 200 instructions.
  */
 #define WORK_PER_BYTE 4u
 #define WORK_AT_LEAST 65536u
 
-/** How often initialisation may write as many bytes as the arena has. */
+/** Maximum number of bytes written by initialisation, in arena sizes. */
 #define FILLS 16u
 
-/** Units of an operator, besides one for each of its operands. */
+/** Units per operator, plus one for each operand. */
 #define WORK_OF_OPERATOR 16u
 
 /** A resource variable: memory behind the tensors, identified by its name. */
@@ -37,7 +37,7 @@ struct variable {
     bool initialised; /**< a subgraph of CALL_ONCE assigns it */
 };
 
-/** A tensor of the current subgraph that stands for a variable. */
+/** A tensor of the current subgraph that is a handle of a variable. */
 struct handle {
     uint32_t tensor;
     struct variable *variable;
@@ -55,11 +55,11 @@ struct object_memory {
     uint8_t *start; /**< NULL while measuring */
     size_t low;     /**< bytes in use at the start */
     size_t high;    /**< bytes in use at the end */
-    size_t unused;  /**< bytes in use when build_object_unused() was called, and those it lent */
+    size_t unused;  /**< bytes in use at build_object_unused(), plus those it lent */
     size_t size;
 };
 
-/** A block of the arena that several operators share: the copy of a constant, or fast scratch. */
+/** A block of the arena shared by several operators: a copied constant, or fast scratch. */
 struct shared_block {
     const void *owner; /**< constant or tensor in the file; NULL: none yet */
     uint32_t offset;   /**< in the arena */
@@ -71,24 +71,24 @@ struct arena_range {
     uint32_t end;
 };
 
-/** The last NPU call, and the CPU operators that run while the NPU works; see schedule.c. */
+/** The last NPU call, and the CPU operators that run concurrently; see schedule.c. */
 struct npu_overlap {
     bool active;
-    struct arena_range ranges[2]; /**< scratch, fast scratch: all that the NPU may write */
-    uint32_t operators;           /**< that run while the NPU works */
+    struct arena_range ranges[2]; /**< scratch and fast scratch: everything the NPU may write */
+    uint32_t operators;           /**< number that run concurrently */
     struct step *step;            /**< NULL while measuring */
 };
 
-/** How many tensors, those of the lowest indices, are read once: several stages need them. */
+/** Number of tensors, from index 0, that are cached because several stages need them. */
 #define TENSOR_CACHE_SIZE 12u
 
-/** What was read of the file, and is likely to be asked for again. */
+/** Recently read parts of the file. */
 struct file_cache {
     uint32_t graph; /**< index of the tensors' subgraph */
     uint32_t valid; /**< bit n: list[n] is tensor n */
     struct tflite_tensor list[TENSOR_CACHE_SIZE];
     uint32_t call_graph; /**< index of the operator's subgraph */
-    uint32_t call_index; /**< TFLITE_NO_OPERATOR: none was read */
+    uint32_t call_index; /**< TFLITE_NO_OPERATOR if none was read */
     struct tflite_operator_call call;
 };
 
@@ -98,28 +98,28 @@ struct builder {
     bool loading;               /**< false: measuring */
     struct ethosu_model *model; /**< holds the counts while measuring too */
     struct object_memory object;
-    struct init_step **init_end; /**< where the next step of initialisation is linked to */
+    struct init_step **init_end; /**< link for the next initialisation step */
     uint8_t *arena;              /**< NULL while measuring */
     size_t arena_limit;          /**< bytes given */
 
-    uint32_t work;       /**< units that are left until the next question whether to stop */
-    uint64_t work_after; /**< units that are left then */
+    uint32_t work;       /**< units left until the next check whether to stop */
+    uint64_t work_after; /**< units left after that */
     uint64_t filled;     /**< bytes that initialisation writes */
 
     uint32_t graph_index;
-    uint32_t fast_tensor;    /**< of this graph: fast scratch that is not scratch; or NO_TENSOR */
-    uint32_t operator_index; /**< the current one */
-    uint32_t operator_code;  /**< its builtin code */
-    struct tflite_text custom_name;       /**< its name when it is a custom operator */
+    uint32_t fast_tensor; /**< this graph's fast scratch if separate from scratch, or NO_TENSOR */
+    uint32_t operator_index;              /**< the current one */
+    uint32_t operator_code;               /**< its builtin code */
+    struct tflite_text custom_name;       /**< its name if it is a custom operator */
     const struct operator_kernel *kernel; /**< its row in operators.c */
 
     struct file_cache *cache;
     struct shared_block read_only;    /**< the last copy of a constant */
     struct shared_block fast_scratch; /**< the last fast scratch that is not scratch itself */
     struct variable_table *variables;
-    uint32_t called;       /**< bit n: CALL_ONCE names subgraph n */
+    uint32_t called;       /**< bit n: CALL_ONCE refers to subgraph n */
     uint32_t initialisers; /**< bit n: and the CPU runs it */
-    bool in_prologue;      /**< in one that the NPU runs: its steps come before all others */
+    bool in_prologue;      /**< in one run by the NPU, whose steps come before all others */
 
     struct npu_overlap overlap;
     struct program_builder *program; /**< of an ExecuTorch program, see executorch/ */
@@ -128,7 +128,7 @@ struct builder {
     struct ethosu_model_kernel *kernels; /**< for ethosu_model_kernels(), else NULL */
     uint32_t kernel_room;                /**< entries of `kernels` */
     uint32_t kernel_count;               /**< entries that are filled */
-    // All before this member is 0 at first.
+    // All members before this one are initially 0.
     struct tflite file;
     struct tflite_subgraph graph; /**< the current one */
 };
@@ -145,11 +145,11 @@ struct operator_kernel {
 /** An operator's input or output, with its memory. */
 struct operand {
     struct tflite_tensor tensor;
-    int32_t offset;   /**< in the arena, -1: constant */
+    int32_t offset;   /**< in the arena, or -1 if constant */
     const void *data; /**< arena addresses are NULL while measuring */
 };
 
-/** Positions in an ethos-u operator's list of inputs; the network's own ones follow. */
+/** Positions in an ethos-u operator's list of inputs; the network's inputs follow. */
 enum npu_input {
     NPU_INPUT_PAYLOAD,
     NPU_INPUT_READ_ONLY,
@@ -157,10 +157,10 @@ enum npu_input {
     NPU_INPUT_FAST_SCRATCH,
 };
 
-/** Count work before it is done, so that loading takes a time linear in the file's size. */
+/** Count work before it is done, so that loading time is linear in the file's size. */
 int build_work(struct builder *builder, uint32_t units);
 
-/** The same in a loop, for its turn `index`: a unit for each, taken sixteen at a time. */
+/** The same for iteration `index` of a loop: one unit each, counted in blocks of sixteen. */
 static inline int build_work_at(struct builder *builder, uint32_t index)
 {
     return index % 16 == 0 ? build_work(builder, 16) : ETHOSU_MODEL_OK;
@@ -178,7 +178,7 @@ int build_operator(struct builder *builder, uint32_t index);
 /** Make a subgraph the current one; its offsets follow those of the subgraphs before it. */
 int build_enter_graph(struct builder *builder, uint32_t index);
 
-/** Read a tensor of the current subgraph; false: it is malformed. */
+/** Read a tensor of the current subgraph; false if malformed. */
 bool build_get_tensor(struct builder *builder, uint32_t index, struct tflite_tensor *tensor);
 
 /** Read an operator of the current subgraph; *call is valid until the next one is read. */
@@ -186,8 +186,8 @@ int build_get_operator(struct builder *builder, uint32_t index,
                        const struct tflite_operator_call **call);
 
 /**
- * Find the current subgraph's fast_tensor. Vela plans it for another memory than the arena, so its
- * offset is no place in the arena.
+ * Find the current subgraph's fast_tensor. Vela plans it in a memory other than the arena, so its
+ * offset is not an arena offset.
  */
 int build_find_fast_tensor(struct builder *builder);
 
@@ -195,14 +195,14 @@ int build_find_fast_tensor(struct builder *builder);
 int build_find_operand(struct builder *builder, const struct fb_vector *list, uint32_t index,
                        struct operand *operand);
 
-/** Count its scales and zero points; refuses a number that its shape contradicts. */
+/** Count its scales and zero points; rejects numbers that do not match its shape. */
 int build_get_channels(struct builder *builder, uint32_t index, const struct tflite_tensor *tensor,
                        struct tflite_channels *channels);
 
 /** Find a tensor of the current subgraph and its memory. */
 int build_find_tensor(struct builder *builder, uint32_t tensor, struct operand *operand);
 
-/** Reserve the list of inputs and outputs, and begin the list of steps behind it. */
+/** Reserve the list of inputs and outputs, and start the list of steps after it. */
 int build_counts(struct builder *builder, uint32_t inputs, uint32_t outputs,
                  struct ethosu_model_buffer **buffers);
 
@@ -213,12 +213,12 @@ int build_grow_arena(struct builder *builder, uint64_t end);
 int build_check_arena(struct builder *builder, const struct ethosu_model_memory *memory,
                       const struct ethosu_model_source *source);
 
-/** Reserve bytes of the arena behind all tensors, aligned to ETHOSU_MODEL_ALIGNMENT. */
+/** Reserve arena bytes after all tensors, aligned to ETHOSU_MODEL_ALIGNMENT. */
 int build_reserve(struct builder *builder, uint32_t size, uint32_t *offset);
 
 /**
- * The same on cache lines of its own, for memory that the NPU writes and that is cleaned once: what
- * the CPU writes next to it must not make a line of it dirty.
+ * The same in whole cache lines, for memory that the NPU writes and that is cleaned only once: CPU
+ * writes next to it must not make its lines dirty.
  */
 int build_reserve_lines(struct builder *builder, uint32_t size, uint32_t *offset);
 
@@ -234,8 +234,8 @@ int build_visible(struct builder *builder, struct shared_block *last, const void
                   uint32_t size, const void **visible);
 
 /**
- * Find a command stream where the NPU can read it, and where it stays as it is: in the file, or in
- * a copy that only the model knows.
+ * Place a command stream where the NPU can read it and nothing changes it: in the file, or in a
+ * private copy of the model.
  */
 int build_payload(struct builder *builder, const void *data, uint32_t size, const void **visible);
 
@@ -284,13 +284,13 @@ int prepare_var_handle(struct builder *builder, const struct tflite_operator_cal
 int prepare_read_variable(struct builder *builder, const struct tflite_operator_call *call);
 int prepare_assign_variable(struct builder *builder, const struct tflite_operator_call *call);
 
-/** To call before an operator adds its steps: adds a wait for the NPU where one is needed. */
+/** Call before an operator adds its steps: adds a wait for the NPU if needed. */
 int schedule_operator(struct builder *builder, const struct tflite_operator_call *call);
 
-/** To call when an NPU call's step has been added (NULL while measuring). */
+/** Call after adding the step of an NPU call (NULL while measuring). */
 void schedule_npu(struct builder *builder, struct step *step);
 
-/** To call after the last operator: adds a wait for the NPU where one is needed. */
+/** Call after the last operator: adds a wait for the NPU if needed. */
 int schedule_end(struct builder *builder);
 
 /** Initialise the variables that no subgraph initialises with zeros. */

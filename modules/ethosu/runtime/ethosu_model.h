@@ -16,12 +16,12 @@
  *     memcpy(ethosu_model_inputs(model)[0].data, ...);
  *     status = ethosu_model_invoke(model, driver);    // 0, or ethosu_model_explain()
  *
- * ../examples/c/main.c is a whole program. ethosu_model_measure() tells how much memory a model
- * needs.
+ * ../examples/c/main.c is a complete program. ethosu_model_measure() returns how much memory a
+ * model needs.
  *
- * The file must not move while the model is used. If it changes, results are wrong; with
- * source.file_may_change nothing outside of the model's memory is accessed even then: sizes and
- * addresses are read when the model is loaded, each later look at the file is bounded. Only one
+ * The file must not move while the model is used. If it changes, results are wrong. Even then, with
+ * source.file_may_change, nothing outside the model's memory is accessed, because sizes and
+ * addresses are read at load and every later read of the file is bounded. Only one
  * thread at a time may use a model. No function allocates or prints. Only ethosu_model_invoke() and
  * ethosu_model_resume(model, true) block: they call ethosu_wait().
  */
@@ -66,45 +66,46 @@ const struct ethosu_file_kind *ethosu_file_kind_of(const void *file, size_t size
 /** Alignment in bytes of arena, command stream and read-only data: what the NPU asks for. */
 #define ETHOSU_MODEL_ALIGNMENT 16u
 
-/** Most dimensions that a tensor may have. */
+/** Maximum number of dimensions of a tensor. */
 #define ETHOSU_MODEL_MAX_RANK 8u
 
-/** Result of a call: OK, PENDING, or a negative reason. */
+/** Result of a call: OK, PENDING, or a negative error. */
 enum ethosu_model_status {
     ETHOSU_MODEL_OK = 0,
     ETHOSU_MODEL_PENDING = 1,       /**< the NPU is running */
     ETHOSU_MODEL_BAD_FILE = -1,     /**< not a .tflite, truncated or malformed */
-    ETHOSU_MODEL_NOT_COMPILED = -2, /**< a .tflite that never went through Vela */
+    ETHOSU_MODEL_NOT_COMPILED = -2, /**< a .tflite not compiled with Vela */
     ETHOSU_MODEL_UNSUPPORTED = -3,  /**< an operator or a feature this runtime lacks */
     ETHOSU_MODEL_WRONG_NPU = -4,    /**< compiled for another NPU */
     ETHOSU_MODEL_NO_MEMORY = -5,    /**< object or arena smaller than measured */
     ETHOSU_MODEL_BAD_MEMORY = -6,   /**< arena misaligned or not reachable by the NPU */
     ETHOSU_MODEL_BUSY = -7,         /**< an inference of this model is running */
     ETHOSU_MODEL_NPU_FAILED = -8,   /**< the driver reported a failure or a time-out */
-    ETHOSU_MODEL_BAD_PLAN = -9,     /**< its memory plan is wrong, or made for other kernels */
-    ETHOSU_MODEL_BAD_VALUE = -10,   /**< an input of a CPU operator has a value it can't use */
-    ETHOSU_MODEL_STOPPED = -11,     /**< the source's function `stop` said so */
-    ETHOSU_MODEL_NO_NPU = -12,      /**< an inference of NPU operators, without a driver */
+    ETHOSU_MODEL_BAD_PLAN = -9,     /**< invalid memory plan, or for other kernels */
+    ETHOSU_MODEL_BAD_VALUE = -10,   /**< invalid input value for a CPU operator */
+    ETHOSU_MODEL_STOPPED = -11,     /**< stopped by the source's `stop` function */
+    ETHOSU_MODEL_NO_NPU = -12,      /**< NPU operators, but no driver */
 };
 
-/** One sentence, NUL-terminated: what was found, what was expected, and where. */
+/** One NUL-terminated sentence with the value found, the value expected, and the location. */
 struct ethosu_model_error {
     char text[192];
 };
 
 /** The model to load and the NPU to run it on. */
 struct ethosu_model_source {
-    const void *file; /**< the .tflite; aligned to 16 and readable by the NPU it needs no copies */
+    const void *file; /**< not copied if aligned to 16 and readable by the NPU */
     size_t file_size; /**< bytes */
     struct ethosu_driver
         *driver;      /**< NPU to check the model against; NULL: at the first inference */
     bool skip_verify; /**< do not verify the command streams: the caller trusts them */
-    /** The NPU can read `object`, aligned to 16: command streams are copied there, if at all. */
+    /** `object` is aligned to 16 and readable by the NPU; any copies of command streams go there.
+     */
     bool npu_reads_object;
-    bool file_may_change; /**< copy the command streams: what runs is what was checked */
+    bool file_may_change; /**< copy command streams, so that exactly the checked ones run */
     /**
-     * Asked while the model is loaded, while its CPU operators run, and between steps, every few
-     * 100,000 instructions: must it stop? It may shorten the driver's time-out. NULL: never.
+     * Called every few 100,000 instructions during loading and CPU operators, and between steps;
+     * returns true to stop. It may shorten the driver's time-out. NULL if never.
      */
     bool (*stop)(void *argument);
     void *argument;     /**< for `stop` */
@@ -115,7 +116,7 @@ struct ethosu_model_source {
 
 /** Memory that a model needs (measure) and gets (load). */
 struct ethosu_model_memory {
-    void *object; /**< aligned to 8; of the NPU, only if source.npu_reads_object is set */
+    void *object; /**< aligned to 8; read by the NPU only with source.npu_reads_object */
     size_t object_size;
     void *arena; /**< tensors, variables, copies; writable by the NPU, aligned to 16 */
     size_t arena_size;
@@ -135,7 +136,7 @@ struct ethosu_model_buffer {
     uint16_t type;   /**< enum ethosu_model_type */
 };
 
-/** TensorFlow Lite's tensor types, as the file numbers them. */
+/** TensorFlow Lite's tensor types, numbered as in the file. */
 enum ethosu_model_type {
     ETHOSU_TYPE_FLOAT32 = 0,
     ETHOSU_TYPE_FLOAT16 = 1,
@@ -164,59 +165,59 @@ struct ethosu_model_tensor {
     uint32_t size;        /**< bytes; 0 for resources */
     uint32_t rank;
     int32_t shape[ETHOSU_MODEL_MAX_RANK];
-    /** Dimensions of an ExecuTorch program's tensor as `shape` has them: {0, 2, 3, 1} is NHWC. */
+    /** Order of an ExecuTorch tensor's dimensions, as indices of `shape`: {0, 2, 3, 1} is NHWC. */
     uint8_t order[ETHOSU_MODEL_MAX_RANK];
     uint32_t channels;  /**< quantised values: 0 none, 1 per tensor, else per channel */
     uint32_t axis;      /**< dimension that the channels run along */
-    float scale;        /**< of channel 0; 0 when not quantised */
+    float scale;        /**< of channel 0; 0 if not quantised */
     int32_t zero_point; /**< of channel 0 */
     const void *data;   /**< arena, file or copy; NULL for resources */
 };
 
-/** Facts about a loaded model. */
+/** Properties of a loaded model. */
 struct ethosu_model_info {
     uint32_t inputs;
     uint32_t outputs;
     uint32_t tensors;
-    uint32_t values;               /**< the indices of tensors are below this */
-    uint32_t npu_calls;            /**< NPU operators per inference */
-    uint32_t npu_init_calls;       /**< of the first inference after load and reset, in addition */
-    uint32_t cpu_steps;            /**< copies and CPU operators per inference */
-    uint32_t cpu_steps_overlapped; /**< of these, run while the NPU works */
+    uint32_t values;         /**< upper bound of tensor indices */
+    uint32_t npu_calls;      /**< NPU operators per inference */
+    uint32_t npu_init_calls; /**< additional ones in the first inference after load and reset */
+    uint32_t cpu_steps;      /**< copies and CPU operators per inference */
+    uint32_t cpu_steps_overlapped; /**< of these, run concurrently with the NPU */
     uint32_t arena_size;           /**< bytes in use, variables and copies included */
     uint32_t object_size;          /**< bytes in use */
     uint32_t scratch_size;         /**< bytes of the arena for the NPU alone, the largest call's */
     uint32_t fast_scratch_size;    /**< bytes, unless it is the scratch */
-    bool keeps_state;              /**< reset() has something to do */
+    bool keeps_state;              /**< state that reset() initialises */
     uint32_t copied_bytes;         /**< constants that the NPU cannot read in the file */
-    char npu[20];                  /**< config that it was compiled for: "ethos-u55-128" */
+    char npu[20];                  /**< accelerator config, "ethos-u55-128" */
 };
 
 /**
- * Check a file and tell how much memory it needs: sets both sizes and `keeps_data` of `memory`,
+ * Check a file and return how much memory it needs: sets both sizes and `keeps_data` of `memory`,
  * and both pointers to NULL.
  *
- * @param error  may be NULL; on failure says why
+ * @param error  set on failure; may be NULL
  * @return       ETHOSU_MODEL_OK or a negative enum ethosu_model_status
  */
 int ethosu_model_measure(const struct ethosu_model_source *source,
                          struct ethosu_model_memory *memory, struct ethosu_model_error *error);
 
-/** What a planner must know of an operator that a CPU kernel computes. */
+/** Properties of a CPU operator, for the planner. */
 struct ethosu_model_kernel {
     uint32_t operator_index; /**< in the main graph */
-    uint32_t version;        /**< as a plan names it; see plan.h */
+    uint32_t version;        /**< as stored in a plan, see plan.h */
     uint32_t scratch;        /**< bytes */
-    bool in_place;           /**< its output may lie exactly where an input of the same size lies */
+    bool in_place;           /**< the output may replace an input of the same size in place */
 };
 
 /**
- * List the operators of a file that CPU kernels compute, for the planner on the host.
+ * List the CPU operators of a file, for the planner on the host.
  *
  * Each tensor of the file needs an offset, and the file a plan, which may be empty.
  *
- * @param kernels  gets them
- * @param count    room in `kernels`; then how many there are
+ * @param kernels  filled in
+ * @param count    in: capacity of `kernels`; out: number of CPU operators
  * @return         ETHOSU_MODEL_OK or a negative enum ethosu_model_status
  */
 int ethosu_model_kernels(const struct ethosu_model_source *source,
@@ -233,7 +234,7 @@ int ethosu_model_load(const struct ethosu_model_source *source,
                       const struct ethosu_model_memory *memory, struct ethosu_model **model,
                       struct ethosu_model_error *error);
 
-/** Is an inference one NPU call and nothing else? Then the driver's time-out is for all of it. */
+/** Is an inference a single NPU call, so that the driver's time-out covers all of it? */
 bool ethosu_model_is_one_call(const struct ethosu_model *model);
 
 void ethosu_model_get_info(const struct ethosu_model *model, struct ethosu_model_info *info);
@@ -250,12 +251,11 @@ const struct ethosu_model_buffer *ethosu_model_outputs(const struct ethosu_model
 uint32_t ethosu_model_input_count(const struct ethosu_model *model);
 uint32_t ethosu_model_output_count(const struct ethosu_model *model);
 
-/** Describe a tensor of the main graph; false: there is no such index, or its scales contradict it.
- */
+/** Describe a tensor of the main graph; false if the index or the tensor's scales are invalid. */
 bool ethosu_model_get_tensor(const struct ethosu_model *model, uint32_t index,
                              struct ethosu_model_tensor *tensor);
 
-/** Scale and zero point of one channel of a tensor; false when there is none. */
+/** Scale and zero point of one channel of a tensor; false if not found. */
 bool ethosu_model_get_channel(const struct ethosu_model *model, uint32_t index, uint32_t channel,
                               float *scale, int32_t *zero_point);
 
@@ -288,32 +288,32 @@ struct ethosu_model_constant {
     uint32_t size;    /**< bytes */
 };
 
-/** What an ExecuTorch program needs and does in each inference. */
+/** Properties of an ExecuTorch program. */
 struct ethosu_model_program {
     uint32_t method; /**< its number */
     uint32_t instructions;
-    uint32_t planned_size; /**< bytes of the arena that the exporter planned */
+    uint32_t planned_size; /**< arena bytes planned by the exporter */
     uint32_t quantized;    /**< values that the CPU quantises or dequantises */
-    bool nchw;             /**< an input is an image whose channels do not lie side by side */
+    bool nchw;             /**< an input is an image with planar channels */
 };
 
-/** Describe a method, by its number; false: there is none, or it is no ExecuTorch program. */
+/** Describe a method by number; false if not found or not an ExecuTorch program. */
 bool ethosu_model_get_method(const struct ethosu_model *model, uint32_t index,
                              struct ethosu_model_method *method);
 
-/** Read value `index` of constant method number `method`; false: there is none. */
+/** Read value `index` of constant method number `method`; false if not found. */
 bool ethosu_model_get_constant(const struct ethosu_model *model, uint32_t method, uint32_t index,
                                struct ethosu_model_constant *constant);
 
-/** Describe the method that was loaded; false: it is no ExecuTorch program. */
+/** Describe the loaded method; false if not an ExecuTorch program. */
 bool ethosu_model_get_program(const struct ethosu_model *model,
                               struct ethosu_model_program *program);
 
-/** Name of the operator that instruction `index` calls, NULL: the CPU computes none there. */
+/** Name of the CPU operator called by instruction `index`, or NULL. */
 const char *ethosu_model_get_operator(const struct ethosu_model *model, uint32_t index,
                                       uint32_t *length);
 
-/** Put variables and state tensors back to their initial values. */
+/** Reset variables and state tensors to their initial values. */
 void ethosu_model_reset(struct ethosu_model *model);
 
 /**
@@ -322,18 +322,18 @@ void ethosu_model_reset(struct ethosu_model *model);
  * Inputs may share memory with intermediate results and outputs: write all
  * inputs before each inference.
  *
- * A model that was stopped, or that failed, can run again at once; one that keeps state has to be
- * reset before, since the state may be that of half an inference.
+ * A model that was stopped or failed can run again immediately. If it keeps state, it must be reset
+ * first, because the state may be from an incomplete inference.
  *
- * @param driver  NULL: only a model without NPU operators can run
- * @return        ETHOSU_MODEL_OK, _BUSY, _STOPPED, _BAD_VALUE, _NO_NPU, or _NPU_FAILED:
- *                ethosu_model_explain() says why
+ * @param driver  may be NULL for a model without NPU operators
+ * @return        ETHOSU_MODEL_OK, _BUSY, _STOPPED, _BAD_VALUE, _NO_NPU, or _NPU_FAILED, see
+ *                ethosu_model_explain()
  */
 int ethosu_model_invoke(struct ethosu_model *model, struct ethosu_driver *driver);
 
 /**
- * One sentence about a status of ethosu_model_invoke(), _start() or _resume(). To be called before
- * the driver is used for something else.
+ * Describe a status of ethosu_model_invoke(), _start() or _resume() in one sentence. Call this
+ * before the driver is used for anything else.
  *
  * @return  the status
  */
@@ -341,10 +341,10 @@ int ethosu_model_explain(const struct ethosu_model *model, int status,
                          struct ethosu_model_error *error);
 
 /**
- * Begin an inference: run the steps until the NPU has to be waited for.
+ * Start an inference and run its steps up to the first wait for the NPU.
  *
  * @return  ETHOSU_MODEL_PENDING: call ethosu_model_resume();
- *          ETHOSU_MODEL_OK: the model had nothing for the NPU; else as invoke
+ *          ETHOSU_MODEL_OK: the model has no NPU operators; else as invoke
  */
 int ethosu_model_start(struct ethosu_model *model, struct ethosu_driver *driver);
 
@@ -356,14 +356,13 @@ int ethosu_model_start(struct ethosu_model *model, struct ethosu_driver *driver)
 int ethosu_model_resume(struct ethosu_model *model, bool block);
 
 /**
- * Name of the operator at which the NPU stopped, if the file has a table of them
- * (`ethosu compile` adds it). A real NPU reads commands ahead: the operator before
+ * Name of the operator at which the NPU stopped, if the file has a table of operators
+ * (`ethosu compile` adds it). A real NPU prefetches commands, so the operator before
  * may be the one that failed.
  *
  * @param offset  ethosu_ext_last_error(driver)->qread of the inference that failed
- * @param length  set to the name's bytes
- * @return        in the file, not NUL-terminated; NULL when nothing is known, as before the first
- * run
+ * @param length  set to the name's length
+ * @return        in the file, not NUL-terminated; NULL if unknown or before the first run
  */
 const char *ethosu_model_operator_at(const struct ethosu_model *model, uint32_t offset,
                                      uint32_t *length);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * What the runtime reads of TensorFlow Lite's schema (version 3): the model's
- * tables, each read by a small function that checks what it finds.
+ * The part of TensorFlow Lite's schema (version 3) that the runtime reads. Each table
+ * has a small function that reads and checks it.
  */
 #ifndef TFLITE_H
 #define TFLITE_H
@@ -18,7 +18,7 @@ enum tflite_operator {
 #undef OPERATOR
 };
 
-/** Index of a tensor that an operator leaves out. */
+/** Index of an omitted tensor. */
 #define TFLITE_NO_TENSOR UINT32_MAX
 
 /** Bytes in the file, not NUL-terminated. */
@@ -39,9 +39,9 @@ struct tflite_root {
 struct tflite {
     struct flatbuffer fb;
     struct tflite_root root;
-    uint32_t offsets;      /**< file position of OfflineMemoryAllocation's offsets, 0: none */
+    uint32_t offsets;      /**< file position of OfflineMemoryAllocation's offsets, or 0 */
     uint32_t offset_count; /**< how many */
-    uint32_t offset_first; /**< which of them is that of the current subgraph's first tensor */
+    uint32_t offset_first; /**< index of the offset of the current subgraph's first tensor */
     struct fb_vector plan; /**< 32-bit words of the memory plan, see plan.h */
 };
 
@@ -55,22 +55,22 @@ struct tflite_subgraph {
 /** A tensor as the file describes it. */
 struct tflite_tensor {
     uint32_t type;     /**< enum ethosu_model_type */
-    uint32_t variable; /**< 1: it is state, which keeps its value between inferences */
-    uint32_t buffer;   /**< number of its buffer; 0: it has none */
+    uint32_t variable; /**< 1 if state, which persists between inferences */
+    uint32_t buffer;   /**< number of its buffer, or 0 */
     struct fb_vector shape;
-    // What is behind this member is no field of the file.
+    // The following members are not fields of the file.
     uint32_t table;      /**< its position: name and quantization are read when needed */
     uint32_t size;       /**< bytes; 0 for types without a fixed size */
     const uint8_t *data; /**< constant data in the file, or NULL */
 };
 
 struct tflite_operator_call {
-    uint32_t code_index; /**< of the file's list */
+    uint32_t code_index; /**< in the file's list */
     struct fb_vector inputs;
     struct fb_vector outputs;
-    uint32_t options;                /**< position of a table; 0: none */
+    uint32_t options;                /**< position of a table, or 0 */
     struct fb_vector custom_options; /**< bytes */
-    // What is behind this member is no field of the operator.
+    // The following members are not fields of the operator.
     uint32_t code;             /**< builtin code */
     struct tflite_text custom; /**< name of a custom operator */
     bool npu;                  /**< ethos-u, which the NPU runs */
@@ -79,47 +79,47 @@ struct tflite_operator_call {
 /** Quantised values of a tensor. */
 struct tflite_channels {
     uint32_t count;       /**< scales: 0 none, 1 per tensor, else per channel */
-    uint32_t zero_points; /**< how many: 0, 1, or as many as scales */
+    uint32_t zero_points; /**< number: 0, 1, or the number of scales */
     uint32_t axis;        /**< dimension that the channels run along */
     uint32_t size;        /**< of this dimension */
 };
 
-/** Most entries of metadata that a file may have, which are searched by their names. */
+/** Maximum number of metadata entries, which are searched by name. */
 #define TFLITE_MAX_METADATA 256u
 
-/** An index that no operator has: the file would be larger than 2 GB. */
+/** Not a valid operator index, as the file would exceed 2 GB. */
 #define TFLITE_NO_OPERATOR UINT32_MAX
 
-/** Find the outermost tables; false when this is no valid .tflite (then see fb.bad). */
+/** Find the outermost tables; false if this is not a valid .tflite (then see fb.bad). */
 bool tflite_open(struct tflite *file, const void *data, uint32_t size);
 
-/** Find the offsets of tensors and the memory plan in the metadata; false: it is malformed. */
+/** Find the tensor offsets and the memory plan in the metadata; false if malformed. */
 bool tflite_find_offsets(struct tflite *file);
 
-/** Is some operator code `ethos-u`? */
+/** Is any operator code `ethos-u`? */
 bool tflite_is_compiled(struct tflite *file);
 
-/** Read a subgraph; false when there is none of this index. */
+/** Read a subgraph; false if the index is invalid. */
 bool tflite_get_subgraph(struct tflite *file, uint32_t index, struct tflite_subgraph *subgraph);
 
-/** Read a tensor of a subgraph; false when there is none of this index, or it is malformed. */
+/** Read a tensor of a subgraph; false if the index is invalid or the tensor malformed. */
 bool tflite_get_tensor(struct tflite *file, const struct tflite_subgraph *subgraph, uint32_t index,
                        struct tflite_tensor *tensor);
 
-/** Read an operator of a subgraph; false when it is malformed. */
+/** Read an operator of a subgraph; false if malformed. */
 bool tflite_get_operator(struct tflite *file, const struct tflite_subgraph *subgraph,
                          uint32_t index, struct tflite_operator_call *call);
 
-/** Arena offset planned for a tensor of the first subgraph; -1 when there is none. */
+/** Arena offset planned for a tensor of the first subgraph, or -1. */
 int32_t tflite_get_offset(struct tflite *file, uint32_t tensor);
 
-/** Scale and zero point of one channel; false when the tensor has no such channel. */
+/** Scale and zero point of one channel; false if the tensor has no such channel. */
 bool tflite_get_channel(struct tflite *file, const struct tflite_tensor *tensor, uint32_t channel,
                         float *scale, int32_t *zero_point);
 
 struct tflite_text tflite_get_name(struct tflite *file, const struct tflite_tensor *tensor);
 
-/** Count scales and zero points; false when they do not match the tensor's shape. */
+/** Count scales and zero points; false if they do not match the tensor's shape. */
 bool tflite_get_channels(struct tflite *file, const struct tflite_tensor *tensor,
                          struct tflite_channels *channels);
 
@@ -134,7 +134,7 @@ struct tflite_entry {
 
 struct tflite_entry tflite_get_entry(struct tflite *file, uint32_t index);
 
-/** Contents of a buffer; an empty vector for the buffers of tensors that are computed. */
+/** Contents of a buffer; empty for computed tensors. */
 struct fb_vector tflite_get_buffer(struct tflite *file, uint32_t index);
 
 static inline bool tflite_text_equal(struct tflite_text a, struct tflite_text b)

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 /**
- * The one hook through which tensor data is copied to and from the arena.
+ * Hook that copies tensor data to and from the arena, and nothing else.
  *
- * It is weak and alone in its translation unit: a board that has a DMA
- * controller defines a function of this name. Nothing but tensor traffic goes
- * through it. The name is ExecuTorch's, so an override made for it works here.
+ * It is weak and alone in its translation unit, so a board with a DMA controller
+ * can override it. The name is ExecuTorch's; overrides written for it work here.
  */
 #ifndef ARM_ETHOS_IO_MEMCPY_H
 #define ARM_ETHOS_IO_MEMCPY_H
@@ -15,7 +14,7 @@
 extern "C" {
 #endif
 
-/** Copy `size` bytes; the ranges do not overlap, any alignment; complete on return. */
+/** Copy `size` bytes between non-overlapping ranges of any alignment; complete on return. */
 void arm_ethos_io_memcpy(void *dst, const void *src, size_t size);
 
 #ifdef __cplusplus

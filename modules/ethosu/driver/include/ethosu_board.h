@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 /**
- * What a board supplies: one table with its memories and its NPUs, a clock and
- * a way to sleep.
+ * Interface that each board implements: a table of its memories and NPUs, a
+ * clock and a sleep function.
  *
- * The table answers once and for all: what memory is this, who reaches it,
- * under which address, and does the CPU's data cache hold copies of it?
- * Driver, runtime, copy hook and Python module ask ethosu_memory.h.
+ * For each memory, the table lists the bus masters that can access it, its
+ * address and its cache policy. Driver, runtime, copy hook and Python module
+ * read it through ethosu_memory.h.
  *
- * Everything here is an ordinary const object or function: a MicroPython board
- * that forgets one fails to link, a board that still has an old shape fails to
- * compile. A program in C needs none of it: the driver's archive has a clock
- * and a way to sleep (README.md), and ethosu_ext_memory_use() takes a table.
+ * Everything here is an ordinary const object or function. A MicroPython board
+ * that omits one fails to link, and one with an outdated layout fails to
+ * compile. C programs can skip all of it: the driver's archive has a default
+ * clock and sleep (README.md), and ethosu_ext_memory_use() takes a table.
  */
 #ifndef ETHOSU_BOARD_H
 #define ETHOSU_BOARD_H
@@ -27,49 +27,49 @@ extern "C" {
 
 /** How the CPU's data cache treats a memory. */
 enum ethosu_cache {
-    ETHOSU_CACHE_WRITE_BACK,    /**< what the CPU writes stays in the cache until it is cleaned */
-    ETHOSU_CACHE_WRITE_THROUGH, /**< what the CPU writes reaches memory at once */
-    ETHOSU_CACHE_NONE,          /**< the CPU keeps no copy */
+    ETHOSU_CACHE_WRITE_BACK,    /**< CPU writes stay in the cache until it is cleaned */
+    ETHOSU_CACHE_WRITE_THROUGH, /**< CPU writes reach memory immediately */
+    ETHOSU_CACHE_NONE,          /**< not cached */
 };
 
-/** Which bus masters reach a memory, and how; bits. */
+/** Bus masters that can access a memory, and how; bits. */
 enum ethosu_masters {
     ETHOSU_NPU_READS = 1,
     ETHOSU_NPU_WRITES = 2,
-    ETHOSU_DMA_READS = 4, /**< the controller of the board's copy hook */
+    ETHOSU_DMA_READS = 4, /**< the DMA controller used by the board's copy hook */
     ETHOSU_DMA_WRITES = 8,
     ETHOSU_MASTERS_READ = ETHOSU_NPU_READS | ETHOSU_DMA_READS,
     ETHOSU_MASTERS_ALL = 15,
 };
 
 /**
- * The port and attributes through which an NPU reaches a memory: the value of
- * its REGIONCFG and QCONFIG fields (Ethos-U55 and U65: which AXI_LIMIT
- * register, 0 and 1 on port M0, 2 and 3 on M1; U85: which MEM_ATTR register).
- * M1 of Ethos-U55 only reads.
+ * Port and attributes that an NPU uses to access a memory. This is the value of
+ * its REGIONCFG and QCONFIG fields: it selects an AXI_LIMIT register on Ethos-U55
+ * and U65 (0 and 1 on port M0, 2 and 3 on M1), a MEM_ATTR register on U85.
+ * M1 of Ethos-U55 is read-only.
  */
 enum ethosu_port {
-    ETHOSU_PORT_DEFAULT, /**< by the number of the base pointer, as the driver's table has it */
+    ETHOSU_PORT_DEFAULT, /**< the driver's default for the base pointer */
     ETHOSU_PORT_0,
     ETHOSU_PORT_1,
     ETHOSU_PORT_2,
     ETHOSU_PORT_3,
 };
 
-/** What the CPU does with a memory; the firmware sets its memory protection unit by it. */
+/** CPU access to a memory; the firmware configures its MPU accordingly. */
 enum ethosu_cpu_access {
     ETHOSU_CPU_DATA,     /**< read and write */
-    ETHOSU_CPU_CODE,     /**< read and execute: the CPU never writes it */
-    ETHOSU_CPU_ALL,      /**< read, write and execute: Python compiles native code into it */
-    ETHOSU_CPU_REGISTERS /**< device registers: read and write in order */
+    ETHOSU_CPU_CODE,     /**< read and execute; never written by the CPU */
+    ETHOSU_CPU_ALL,      /**< read, write and execute, for native code compiled by Python */
+    ETHOSU_CPU_REGISTERS /**< device registers, accessed in order */
 };
 
-/** One memory, or a part of it with properties of its own. */
+/** One memory, or part of one with different properties. */
 struct ethosu_memory {
     const char *name;     /**< for messages: "SRAM", "DDR" */
-    const void *start;    /**< as the CPU addresses it; multiples of 32 */
-    const void *end;      /**< the first address behind it */
-    uint64_t npu_address; /**< where the NPU sees `start`; 0: at the CPU's address */
+    const void *start;    /**< CPU address; multiple of 32 */
+    const void *end;      /**< first address past it; multiple of 32 */
+    uint64_t npu_address; /**< NPU address of `start`; 0: same as the CPU's */
     uint8_t masters;      /**< enum ethosu_masters, or-ed */
     uint8_t port;         /**< enum ethosu_port */
     uint8_t cache;        /**< enum ethosu_cache */
@@ -79,34 +79,34 @@ struct ethosu_memory {
 /* ---- NPUs ---- */
 
 /**
- * How an NPU uses its AXI ports, and its power ramp: values of its registers.
- * A board whose memories want others than the driver's defaults names its own
- * (Technical Reference Manuals of Ethos-U55, U65 and U85, register AXI_LIMIT0
- * and following, MEM_ATTR0 and following, AXI_SRAM, AXI_EXT, POWER_CTRL).
+ * Register values that configure an NPU's AXI ports and power ramp. A board
+ * provides them if the driver's defaults do not suit its memories (Technical
+ * Reference Manuals of Ethos-U55, U65 and U85, registers AXI_LIMIT0 to 3,
+ * MEM_ATTR0 to 3, AXI_SRAM, AXI_EXT, POWER_CTRL).
  */
 struct ethosu_npu_settings {
     uint32_t axi_limit[4]; /**< Ethos-U55, U65: outstanding accesses, burst length, memory type */
     uint32_t mem_attr[4];  /**< Ethos-U85: port, memory type and domain */
-    uint32_t axi_sram;     /**< Ethos-U85; fields above what the NPU can do are lowered */
+    uint32_t axi_sram;     /**< Ethos-U85; fields are clamped to the NPU's limits */
     uint32_t axi_ext;      /**< Ethos-U85; the same */
     uint32_t power_ramp;   /**< Ethos-U85: units of four cycles for the MACs to power up, 0 to 63 */
 };
 
 /** One NPU of the board. */
 struct ethosu_npu {
-    uintptr_t base;          /**< address of the registers */
-    unsigned irq;            /**< number of its interrupt */
+    uintptr_t base;          /**< register base address */
+    unsigned irq;            /**< interrupt number */
     bool secure;             /**< run the NPU in secure state */
     bool privileged;         /**< run the NPU privileged */
     void *fast_memory;       /**< spilling memory of Dedicated_Sram systems, or NULL */
     size_t fast_memory_size; /**< bytes */
     const struct ethosu_npu_settings *settings; /**< NULL: the driver's defaults */
     /**
-     * Switch clock and power of the NPU; NULL: they are always on. Called
-     * before the first and after the last access to its registers, and around
-     * the time in which ethosu_request_power() holds them.
+     * Switch the NPU's clock and power; NULL if always on. Called before the first
+     * and after the last access to its registers, and when ethosu_request_power()
+     * takes the first request and ethosu_release_power() the last.
      *
-     * @return  false: they could not be switched on
+     * @return  false if they could not be switched on
      */
     bool (*power)(const struct ethosu_npu *npu, bool on);
 };
@@ -116,8 +116,8 @@ struct ethosu_npu {
 struct ethosu_board {
     const char *name;
     const struct ethosu_memory *memories; /**< none overlapping */
-    size_t memory_count;                  /**< 0: every address can be used, nothing is checked */
-    uint32_t cache_line; /**< bytes of a line of the data cache; 0: the CPU has none */
+    size_t memory_count;                  /**< 0: all addresses are usable and unchecked */
+    uint32_t cache_line; /**< data cache line size in bytes; 0 without a data cache */
     const struct ethosu_npu *npus;
     size_t npu_count;
 };
@@ -125,8 +125,8 @@ struct ethosu_board {
 extern const struct ethosu_board ethosu_board;
 
 /**
- * Is the NPU at this index there? Looked at once, before its registers are
- * read: an image that also runs where the NPU is missing says so here.
+ * Is the NPU at this index present? Called once, before its registers are read,
+ * so that one image can also run on hardware without the NPU.
  */
 bool ethosu_ext_board_npu_present(size_t index);
 
@@ -136,13 +136,13 @@ void ethosu_ext_board_irq_connect(size_t index, void (*handler)(void *argument),
 /** Disable the interrupt of NPU `index`. */
 void ethosu_ext_board_irq_disconnect(size_t index);
 
-/** Milliseconds since some moment; wraps around. Time-outs are measured with it. */
+/** Free-running millisecond counter for time-outs; wraps around. */
 uint32_t ethosu_ext_board_ticks_ms(void);
 
 /**
- * Sleep until an interrupt, or return at once when *flag is not 0. An interrupt
- * that sets *flag between the look and the sleep must not be slept over (mask
- * interrupts, look, WFI, unmask). It must wake at least once per millisecond
+ * Sleep until an interrupt, or return immediately if *flag is not 0. An interrupt
+ * that sets *flag between the check and the sleep must not be missed (mask
+ * interrupts, check, WFI, unmask). It must wake up at least once per millisecond
  * tick, and may return early.
  */
 void ethosu_ext_board_idle(const volatile uint32_t *flag);

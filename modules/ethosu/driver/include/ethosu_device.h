@@ -2,8 +2,8 @@
 /**
  * One NPU, and the arguments of ethosu_init_ex(): names and shapes of Arm's driver 1.99.
  *
- * A configuration holds values of registers: their fields are those of Arm's technical reference
- * manuals. Each register can be written as a whole, `word`.
+ * A configuration holds register values. Their fields are described in Arm's technical reference
+ * manuals; `word` is the whole register.
  */
 #ifndef ETHOSU_DEVICE_H
 #define ETHOSU_DEVICE_H
@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-/** Register window of one NPU; only the device part looks inside. */
+/** Register window of one NPU; opaque outside the device layer. */
 struct NPU_REG;
 
 struct ethosu_device_ops;
@@ -35,22 +35,22 @@ struct ethosu_device_user_ops {
 struct ethosu_device_caps {
     uint32_t product;   /**< ETHOSU_PRODUCT_* */
     uint32_t log2_macs; /**< ETHOSU_MACS_* */
-    uint32_t features;  /**< the user's; the driver neither reads nor writes it */
+    uint32_t features;  /**< for the user; ignored by the driver */
 };
 
 /** A family of products. */
 struct ethosu_device_desc {
     const char *name;
-    const struct ethosu_device_ops *ops; /**< NULL: this driver has none */
+    const struct ethosu_device_ops *ops; /**< NULL in this driver */
     uint32_t product;                    /**< addition: ETHOSU_PRODUCT_* */
 };
 
-/** Points to a struct u55_config_t, u65_config_t or u85_config_t, as the family is. */
+/** Points to the family's struct u55_config_t, u65_config_t or u85_config_t. */
 struct ethosu_device_config {
     void *config;
 };
 
-/** One NPU: where its registers are and how it is to be run. */
+/** One NPU: its registers and configuration. */
 struct ethosu_device {
     volatile struct NPU_REG *reg;
     uint32_t secure;                         /**< not 0: secure state */
@@ -61,22 +61,22 @@ struct ethosu_device {
     struct ethosu_device_config *config;     /**< NULL: made by ethosu_init() */
 
     /* additions */
-    const struct ethosu_ext_part *part; /**< what is particular to this product */
+    const struct ethosu_ext_part *part; /**< product-specific part */
     uint32_t config_register;           /**< CONFIG register, read at init */
     uint32_t id;                        /**< ID register, read at init */
     uint32_t protection;                /**< PROT register that secure and privileged ask for */
     const struct ethosu_npu *npu;       /**< the board's entry for it, or NULL */
     bool (*power)(const struct ethosu_npu *npu, bool on); /**< the board's switch, or NULL */
-    const struct ethosu_npu_settings *settings; /**< the board's, or the product's defaults */
-    uint32_t qconfig;   /**< where neither board nor hook has another opinion */
-    uint32_t regioncfg; /**< the same, two bits for each base pointer */
-    uint64_t (*remap)(uint64_t address, int index);      /**< the hook in use */
+    const struct ethosu_npu_settings *settings;     /**< the board's, or the product's defaults */
+    uint32_t qconfig;                               /**< unless the board or a hook overrides it */
+    uint32_t regioncfg;                             /**< the same, two bits for each base pointer */
+    uint64_t (*remap)(uint64_t address, int index); /**< the hook in use */
     unsigned int (*select)(uint64_t address, int index); /**< the hook in use */
     uint32_t witness_value;  /**< a setting that a reset changes; detects that power was off */
     uint16_t witness_offset; /**< its register; 0: not used */
 };
 
-/** The families. A program that names none of them is served by ethosu_init() too. */
+/** The families. ethosu_init() detects the family by itself. */
 extern const struct ethosu_device_desc ethosu_device_desc_u55;
 extern const struct ethosu_device_desc ethosu_device_desc_u65;
 extern const struct ethosu_device_desc ethosu_device_desc_u85;

@@ -3,9 +3,8 @@
  * Driver for Arm Ethos-U NPUs: the interface of Arm's core driver, 1.0 and 1.99.
  *
  * Names, constants and signatures are Arm's, so that code written for its
- * driver compiles and links unchanged; the implementation and what is in
- * ethosu_ext.h are this project's. Where this driver promises more than
- * Arm's it says so below.
+ * driver compiles and links unchanged. The implementation and ethosu_ext.h are
+ * this project's. Additional guarantees are noted below.
  */
 #ifndef ETHOSU_DRIVER_H
 #define ETHOSU_DRIVER_H
@@ -20,7 +19,7 @@
 extern "C" {
 #endif
 
-/** Version of the interface: that of Arm's driver. */
+/** Version of Arm's driver interface. */
 #define ETHOSU_DRIVER_VERSION_MAJOR 1
 #define ETHOSU_DRIVER_VERSION_MINOR 99
 #define ETHOSU_DRIVER_VERSION_PATCH 0
@@ -29,20 +28,20 @@ extern "C" {
 #define ETHOSU_SEMAPHORE_WAIT_FOREVER (UINT64_MAX)
 
 /**
- * The unit of all time-outs is that of the port's ethosu_semaphore_take(): how many make a second.
- * The default takes milliseconds. A port with another unit builds driver and application with
+ * Time-out units per second. All time-outs use the unit of the port's ethosu_semaphore_take(),
+ * milliseconds by default. A port with a different unit builds driver and application with
  * -DETHOSU_EXT_SECOND=..., Zephyr with CONFIG_SYS_CLOCK_TICKS_PER_SEC.
  */
 #ifndef ETHOSU_EXT_SECOND
 #define ETHOSU_EXT_SECOND 1000u
 #endif
 
-/** Default time-out of an inference: 10 s. Arm's has none: ETHOSU_SEMAPHORE_WAIT_FOREVER. */
+/** Default time-out of an inference: 10 s. Arm's driver waits forever. */
 #ifndef ETHOSU_SEMAPHORE_WAIT_INFERENCE
 #define ETHOSU_SEMAPHORE_WAIT_INFERENCE (10u * ETHOSU_EXT_SECOND)
 #endif
 
-/** One byte: the lowest of struct ethosu_job's `word`. */
+/** The lowest byte of struct ethosu_job's `word`. */
 enum __attribute__((packed)) ethosu_job_state {
     ETHOSU_JOB_IDLE = 0,
     ETHOSU_JOB_RUNNING,
@@ -64,10 +63,10 @@ enum ethosu_job_result {
 struct ethosu_job {
     union {
         volatile enum ethosu_job_state state;
-        volatile uint32_t word; /**< addition: the state, who waits for it, which inference it is */
+        volatile uint32_t word; /**< addition: state, waiters and inference number */
     };
-    volatile enum ethosu_job_result result; /**< known from ethosu_inference_end() on */
-    /* What ethosu_invoke_*() was given, until ethosu_inference_end() has returned; else 0. */
+    volatile enum ethosu_job_result result; /**< valid from ethosu_inference_end() on */
+    /* Arguments of ethosu_invoke_*() until ethosu_inference_end() has returned; else 0. */
     const void *custom_data_ptr;
     int custom_data_size;
     const uint64_t *base_addr;
@@ -76,9 +75,9 @@ struct ethosu_job {
     void *user_arg;
 
     /* additions */
-    volatile uint32_t status;             /**< STATUS register at the end, as its finder saw it */
+    volatile uint32_t status;             /**< STATUS register when the end was detected */
     const struct ethosu_ext_program *run; /**< what is running */
-    struct ethosu_ext_stream *stream;     /**< where ethosu_invoke_*() keeps it, or NULL */
+    struct ethosu_ext_stream *stream;     /**< cache entry of ethosu_invoke_*(), or NULL */
 };
 
 struct ethosu_driver {
@@ -96,8 +95,8 @@ struct ethosu_driver {
     bool constant_payloads;
     uint8_t flush_mask;
     uint8_t invalidate_mask;
-    uint32_t settings;             /**< another number after each change of the settings */
-    uint32_t reservation;          /**< how often it was released */
+    uint32_t settings;             /**< changes whenever the settings change */
+    uint32_t reservation;          /**< number of releases so far */
     uint64_t timeout;              /**< of ethosu_wait(drv, true) */
     struct ethosu_ext_fault fault; /**< why the last call failed */
     void (*on_done)(struct ethosu_driver *drv, void *argument);
@@ -120,96 +119,96 @@ enum ethosu_request_clients {
 
 /* ---- weak functions: a board or an RTOS may override them ---- */
 
-/** To be called when the NPU raises its interrupt. */
+/** Call this when the NPU raises its interrupt. */
 void ethosu_irq_handler(struct ethosu_driver *drv);
 
 /**
- * Write dirty cache lines of these buffers back to memory; called before the
- * NPU starts. Addresses and sizes are the base pointers', not rounded to cache
+ * Write dirty cache lines of these buffers back to memory before the NPU starts.
+ * Addresses and sizes are those of the base pointers, not rounded to cache
  * lines. The default does nothing.
  */
 void ethosu_flush_dcache(const uint64_t *base_addr, const size_t *base_addr_size,
                          int num_base_addr);
 
 /**
- * Drop cache lines of these buffers; called after the NPU has finished, so
- * that nothing fetched while it ran stays. The default does nothing.
+ * Invalidate cache lines of these buffers. Called after the NPU has finished, to
+ * drop lines fetched while it ran. The default does nothing.
  */
 void ethosu_invalidate_dcache(const uint64_t *base_addr, const size_t *base_addr_size,
                               int num_base_addr);
 
 /**
- * Mutex of the list of drivers. The default suits a system without threads: it
- * refuses to be locked twice instead of waiting.
+ * Mutex that protects the list of drivers. The default is for systems without
+ * threads: locking it twice fails instead of waiting.
  */
 void *ethosu_mutex_create(void);
 void ethosu_mutex_destroy(void *mutex);
-/** @return 0, or negative when the lock was not taken */
+/** @return 0, or negative if the lock was not taken */
 int ethosu_mutex_lock(void *mutex);
 /** @return 0, or negative */
 int ethosu_mutex_unlock(void *mutex);
 
 /**
- * Counting semaphore that starts at 0. The default sleeps through
- * ethosu_ext_board_idle(), honours the time-out through ethosu_ext_board_ticks_ms(),
- * takes its semaphores from a fixed pool, and may be given from an interrupt. The
- * driver keeps up to 8 semaphores that it does not need, before it destroys one.
+ * Counting semaphore that starts at 0. The default sleeps with
+ * ethosu_ext_board_idle(), measures time-outs with ethosu_ext_board_ticks_ms(),
+ * allocates from a fixed pool and may be given from an interrupt. The driver
+ * keeps up to 8 unused semaphores before it destroys one.
  */
 void *ethosu_semaphore_create(void);
 void ethosu_semaphore_destroy(void *sem);
 /**
- * @param timeout  in units of which ETHOSU_EXT_SECOND are a second; 0 does not wait,
- *                 ETHOSU_SEMAPHORE_WAIT_FOREVER has no end
+ * @param timeout  ETHOSU_EXT_SECOND units per second; 0 does not wait,
+ *                 ETHOSU_SEMAPHORE_WAIT_FOREVER waits forever
  * @return         0 when taken, negative on time-out
  */
 int ethosu_semaphore_take(void *sem, uint64_t timeout);
-/** Called from the interrupt handler too. @return 0, or negative */
+/** Also called from the interrupt handler. @return 0, or negative */
 int ethosu_semaphore_give(void *sem);
 
 /** Called just before an inference starts. */
 void ethosu_inference_begin(struct ethosu_driver *drv, void *user_arg);
 
-/** Called once for every begin: after success, error, time-out, cancel and release. */
+/** Called once per ethosu_inference_begin(): on success, error, time-out, cancel and release. */
 void ethosu_inference_end(struct ethosu_driver *drv, void *user_arg);
 
 /**
  * Address as the NPU sees it; the default returns it unchanged.
  *
- * @param index  -1: command stream, else number of the base pointer
+ * @param index  base pointer number, or -1 for the command stream
  */
 uint64_t ethosu_address_remap(uint64_t address, int index);
 
 /**
- * Memory attribute (QCONFIG, REGIONCFG field) to reach an address with. The
- * default returns ETHOSU_EXT_CONFIG_DEFAULT: what the board's ranges or else the
- * product's table say.
+ * Memory attribute (QCONFIG, REGIONCFG field) for an address. The default returns
+ * ETHOSU_EXT_CONFIG_DEFAULT, which selects the attribute from the board's table
+ * or else the product's.
  *
- * @param address  as the NPU sees it
- * @param index    -1: command stream, else number of the base pointer
+ * @param address  NPU address
+ * @param index    base pointer number, or -1 for the command stream
  */
 unsigned int ethosu_config_select(uint64_t address, int index);
 
 /* ---- functions ---- */
 
 /**
- * Initialise an NPU and offer it to ethosu_reserve_driver(). A handle that was
- * initialised before is first taken out.
+ * Initialise an NPU and make it available to ethosu_reserve_driver(). A handle
+ * that is already initialised is deinitialised first.
  *
  * @param base_address      its registers
  * @param fast_memory       buffer that replaces base pointer 2 in every inference, or NULL
  * @param fast_memory_size  bytes
- * @return                  0, or -1: ethosu_ext_last_error() says why
+ * @return                  0, or -1, see ethosu_ext_last_error()
  */
 int ethosu_init(struct ethosu_driver *drv, void *const base_address, const void *fast_memory,
                 const size_t fast_memory_size, uint32_t secure_enable, uint32_t privilege_enable);
 
 /**
- * As ethosu_init(), for an NPU of a family and with values of registers that the caller names
- * (driver 1.99). All families may be in one image, initialised by either function.
+ * Like ethosu_init(), but the caller specifies family and register values (driver 1.99). One image
+ * may use all families, with either function.
  *
  * @param dev_desc      &ethosu_device_desc_u55, _u65 or _u85; an NPU of another family is refused
- * @param dev_config    &ethosu_device_config_u55 and so on, or the caller's; it must stay
- * @param dev_user_ops  this NPU's hooks, or NULL; those that are NULL are the global ones
+ * @param dev_config    &ethosu_device_config_u55 and so on, or the caller's; must remain valid
+ * @param dev_user_ops  this NPU's hooks, or NULL; NULL members default to the global hooks
  * @return              0, or -1
  */
 int ethosu_init_ex(struct ethosu_driver *drv, const struct ethosu_device_desc *dev_desc,
@@ -219,11 +218,11 @@ int ethosu_init_ex(struct ethosu_driver *drv, const struct ethosu_device_desc *d
                    uint32_t privilege_enable);
 
 /**
- * Stop the NPU and take it out: a running inference is cancelled, a reservation ends, and who waits
- * for an NPU like no other gets none. Calls of other threads that wait on the handle have left it
- * when this returns. Called from within such a call (a hook), it returns after some seconds, and
- * the handle must stay where it is until that call has returned. Before the handle is used for
- * something else, the interrupt handler must have returned, too.
+ * Stop the NPU and remove it: a running inference is cancelled, a reservation ends, and requests
+ * that no other NPU can satisfy fail. Calls of other threads that wait on the handle have returned
+ * when this returns. Called from within such a call (a hook), it returns after a few seconds, and
+ * the handle must remain valid until that call has returned. Before the handle is reused, the
+ * interrupt handler must have returned, too.
  */
 void ethosu_deinit(struct ethosu_driver *drv);
 
@@ -233,7 +232,7 @@ int ethosu_soft_reset(struct ethosu_driver *drv);
 /** Keep clock and power on; requests are counted. @return 0, or -1 */
 int ethosu_request_power(struct ethosu_driver *drv);
 
-/** Take one request back. */
+/** Undo one request. */
 void ethosu_release_power(struct ethosu_driver *drv);
 
 void ethosu_get_driver_version(struct ethosu_driver_version *ver);
@@ -241,25 +240,25 @@ void ethosu_get_driver_version(struct ethosu_driver_version *ver);
 void ethosu_get_hw_info(struct ethosu_driver *drv, struct ethosu_hw_info *hw);
 
 /**
- * Base pointers to flush before, and to invalidate after, each inference that is
- * prepared or invoked from now on; bit n stands for base pointer n. The driver
- * does what the board's memories need by itself: this adds to it.
+ * Base pointers to flush before and invalidate after each inference prepared or
+ * invoked from now on; bit n is base pointer n. This is in addition to the cache
+ * maintenance that the board's memories require.
  */
 void ethosu_set_basep_cache_mask(struct ethosu_driver *drv, uint8_t flush_mask,
                                  uint8_t invalidate_mask);
 
 /**
  * Run an inference and wait for it. Everything is checked before the first
- * register is written; the arrays are read only until the call returns.
+ * register is written; the arrays are not used after the call returns.
  *
- * @param drv               NULL: as ethosu_invoke_auto()
+ * @param drv               NULL: like ethosu_invoke_auto()
  * @param custom_data_ptr   payload, COP1 or COP2
  * @param custom_data_size  bytes
- * @param base_addr         addresses of the regions, aligned to 16; not written to
+ * @param base_addr         addresses of the regions, aligned to 16; the array is not modified
  * @param base_addr_size    their sizes in bytes
  * @param num_base_addr     at most 8
  * @param user_arg          for ethosu_inference_begin() and _end()
- * @return                  0, or -1: ethosu_ext_last_error() says why
+ * @return                  0, or -1, see ethosu_ext_last_error()
  */
 int ethosu_invoke_v3(struct ethosu_driver *drv, const void *custom_data_ptr,
                      const int custom_data_size, uint64_t *const base_addr,
@@ -270,13 +269,13 @@ int ethosu_invoke_v3(struct ethosu_driver *drv, const void *custom_data_ptr,
     ethosu_invoke_v3(drv, custom_data_ptr, custom_data_size, base_addr, base_addr_size,  \
                      num_base_addr, 0)
 
-/** As ethosu_invoke_v3(), but returns when the NPU is at work; then call ethosu_wait(). */
+/** Like ethosu_invoke_v3(), but returns once the NPU is running; then call ethosu_wait(). */
 int ethosu_invoke_async(struct ethosu_driver *drv, const void *custom_data_ptr,
                         const int custom_data_size, uint64_t *const base_addr,
                         const size_t *base_addr_size, const int num_base_addr, void *user_arg);
 
 /**
- * Reserve an NPU of the kind that the payload was compiled for, run the inference on it and
+ * Reserve an NPU matching the payload's accelerator config, run the inference on it and
  * release it (driver 1.99). @return as ethosu_invoke_v3()
  */
 int ethosu_invoke_auto(const void *custom_data_ptr, const int custom_data_size,
@@ -284,52 +283,52 @@ int ethosu_invoke_auto(const void *custom_data_ptr, const int custom_data_size,
                        const int num_base_addr, void *user_arg);
 
 /**
- * What a payload (COP1 or COP2) was compiled for (driver 1.99).
+ * Return the product that a payload (COP1 or COP2) was compiled for (driver 1.99).
  *
  * @param product_out    ETHOSU_PRODUCT_*; may be NULL
  * @param log2_macs_out  ETHOSU_MACS_*; may be NULL
- * @return               0, or -1: the payload is damaged or does not say it
+ * @return               0, or -1 if the payload is damaged or does not specify it
  */
 int ethosu_get_product_config_from_cop_data(const void *custom_data_ptr, const int custom_data_size,
                                             uint32_t *product_out, uint32_t *log2_macs_out);
 
 /**
- * End an inference that ethosu_invoke_async() began.
+ * Finish an inference started by ethosu_invoke_async().
  *
- * @param block  wait for it, at most the driver's time-out; else only look
+ * @param block  wait for up to the driver's time-out; else only poll
  * @return       0 success, 1 still running, -1 failed (reset and ready again, unless
- *               ethosu_ext_last_error() is ETHOSU_EXT_E_BUSY: a hook waits for the call that it is
- *               called from), -2 there is none
+ *               ethosu_ext_last_error() is ETHOSU_EXT_E_BUSY, when a hook waits for the call that
+ *               called it), -2 no inference
  *
- * The driver does not know who began an inference. If another thread may release the NPU between
- * ethosu_invoke_async() and this call, the inference may be that of the next holder: start a
- * prepared one and use ethosu_ext_wait_program() instead.
+ * The driver does not track which thread started an inference. If another thread may release the
+ * NPU between ethosu_invoke_async() and this call, the inference may belong to the next holder. In
+ * that case start a prepared program and use ethosu_ext_wait_program() instead.
  */
 int ethosu_wait(struct ethosu_driver *drv, bool block);
 
 /**
- * Reserve a free NPU; wait until there is one. A build may set an end to that wait:
- * ETHOSU_EXT_RESERVE_TIMEOUT. ethosu_ext_reserve() takes a time-out, and says why it failed.
+ * Reserve an NPU, waiting until one is free. A build may limit the wait with
+ * ETHOSU_EXT_RESERVE_TIMEOUT. ethosu_ext_reserve() takes a time-out and reports why it failed.
  *
- * @return  NULL when there is no NPU at all. A driver that was built with ETHOSU_MULTI_VARIANT
- *          always returns NULL, with which ethosu_invoke_v3() finds the NPU by the payload
+ * @return  NULL if there are no NPUs. A driver built with ETHOSU_MULTI_VARIANT always returns
+ *          NULL, for which ethosu_invoke_v3() selects the NPU by the payload
  */
 struct ethosu_driver *ethosu_reserve_driver(void);
 
 /**
- * The same for an NPU of one kind (driver 1.99).
+ * Reserve an NPU of a given product (driver 1.99).
  *
  * @param product    ETHOSU_PRODUCT_*
  * @param log2_macs  ETHOSU_MACS_*
- * @return           NULL when there is no such NPU
+ * @return           NULL if there is no such NPU
  */
 struct ethosu_driver *ethosu_reserve_driver_ex(uint32_t product, uint32_t log2_macs);
 
 /**
- * Give a reserved NPU back; a running inference is cancelled, and the NPU has stopped when this
- * returns. The next caller gets the NPU when no call of another thread is on the handle any more:
- * one that waits for its inference ends with -1. A second release does nothing to an NPU that is
- * free, but it takes a reserved one from its next holder.
+ * Release a reserved NPU. A running inference is cancelled, and the NPU has stopped when this
+ * returns. A call that waits for the inference returns -1. The next caller gets the NPU once no
+ * other thread uses the handle. Releasing a free NPU has no effect, but a second release takes a
+ * reserved NPU from its next holder.
  */
 void ethosu_release_driver(struct ethosu_driver *drv);
 

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: MIT
 /**
- * What this driver offers beyond Arm's interface: reasons for failures,
- * prepared inferences, time-outs, cancel, a choice of NPU, checks.
+ * Extensions to Arm's interface: error details, prepared inferences, time-outs,
+ * cancel, choice of NPU, verification.
  *
  * All names begin with ethosu_ext_ or ETHOSU_EXT_, so that they can't clash with a
  * later version of Arm's header.
  *
- * An inference that runs many times is checked once:
+ * Check once, run many times:
  *
  *     struct ethosu_driver *npu = ethosu_ext_reserve("ethos-u55-128", 1000, &fault);
  *     ethosu_ext_prepare(npu, &program, payload, payload_size, bases, sizes, count, 0);
  *     for (;;) {
  *         ethosu_ext_start(npu, &program, NULL);
- *         ethosu_ext_wait(npu, 100);      // milliseconds; 0 only looks
+ *         ethosu_ext_wait(npu, 100);      // milliseconds; 0 only polls
  *     }
  *     ethosu_release_driver(npu);
  *
- * Functions that return int return 0 or an enum ethosu_ext_error, which is
- * negative, unless they say otherwise.
+ * Unless noted otherwise, functions that return int return 0 or an enum
+ * ethosu_ext_error, which is negative.
  *
- * Threads. Reserving, and cancel, release, deinit and forget of an NPU that another thread uses,
- * are allowed at any time. A call that waits then ends with an error, and ethosu_ext_last_error()
- * is the next holder's. The other functions of a handle belong to the thread that has reserved it.
- * The count of ethosu_request_power() is not atomic, and each inference uses it, too: an
- * application that calls it or ethosu_release_power() sees that no other thread cancels, releases
- * or resets that NPU meanwhile.
+ * Threads: reserve may be called at any time, as may cancel, release, deinit and forget for an NPU
+ * that another thread uses. A waiting call then fails, and ethosu_ext_last_error() belongs to the
+ * next holder. All other functions of a handle may only be called by the thread that reserved it.
+ * The counter of ethosu_request_power() is not atomic, and each inference uses it, too. While an
+ * application calls it or ethosu_release_power(), no other thread may cancel, release or reset
+ * that NPU.
  */
 #ifndef ETHOSU_EXT_H
 #define ETHOSU_EXT_H
@@ -37,7 +37,7 @@ extern "C" {
 
 /* ---- reasons ---- */
 
-/** Why a call failed: ETHOSU_EXT_E_ARGUMENT and so on, negative; the list is ethosu_errors.def. */
+/** Error codes: ETHOSU_EXT_E_ARGUMENT and so on, negative; listed in ethosu_errors.def. */
 enum ethosu_ext_error {
     ETHOSU_EXT_OK = 0,
 #define ETHOSU_EXT_ERROR(number, name, errno_name, sentence) ETHOSU_EXT_E_##name = -(number),
@@ -45,7 +45,7 @@ enum ethosu_ext_error {
 #undef ETHOSU_EXT_ERROR
 };
 
-/** Number of an errno as MicroPython and Linux count them; not the C library's on every target. */
+/** errno values of MicroPython and Linux; the C library's differ on some targets. */
 enum ethosu_ext_errno {
     ETHOSU_EXT_EPERM = 1,
     ETHOSU_EXT_EIO = 5,
@@ -58,31 +58,31 @@ enum ethosu_ext_errno {
     ETHOSU_EXT_ECANCELED = 125,
 };
 
-/** The errno that stands for an enum ethosu_ext_error, positive; 0 for ETHOSU_EXT_OK. */
+/** Convert an enum ethosu_ext_error to a positive errno; 0 for ETHOSU_EXT_OK. */
 int ethosu_ext_errno(int error);
 
 /**
- * One sentence about a fault, with its numbers, always NUL-terminated.
+ * Describe a fault in one sentence, always NUL-terminated.
  *
  * @param text  may be NULL when size is 0
  * @param size  bytes of text
- * @return      bytes that the whole sentence needs, NUL not counted
+ * @return      length of the whole sentence without NUL
  */
 size_t ethosu_ext_describe(const struct ethosu_ext_fault *fault, char *text, size_t size);
 
-/** Why the last call on this handle failed; code is ETHOSU_EXT_OK when none did. */
+/** Error of the last call on this handle; code is ETHOSU_EXT_OK if it succeeded. */
 const struct ethosu_ext_fault *ethosu_ext_last_error(const struct ethosu_driver *drv);
 
 /**
- * Print one line of the log; called when the driver was built with ETHOSU_LOG_SEVERITY. An
+ * Print one log line; called if the driver was built with ETHOSU_LOG_SEVERITY. An
  * application may implement it; the default in the archive uses printf().
  *
  * @param severity  0 error, 1 warning, 2 information, 3 debug
- * @param text      gone after the call
+ * @param text      valid only during the call
  */
 void ethosu_ext_log(int severity, const char *text);
 
-/** Bits of struct ethosu_ext_status, whatever the product. */
+/** Bits of struct ethosu_ext_status, common to all products. */
 enum ethosu_ext_status_bit {
     ETHOSU_EXT_STATUS_RUNNING = 1u << 0,
     ETHOSU_EXT_STATUS_IRQ_RAISED = 1u << 1,
@@ -98,16 +98,16 @@ enum ethosu_ext_status_bit {
 
 /* ---- names ---- */
 
-/** Bytes that hold any config name, NUL included. */
+/** Buffer size for any config name, including NUL. */
 #define ETHOSU_EXT_CONFIG_NAME_SIZE 20
 
 /** Name of a CONFIG word in Vela's spelling, "ethos-u55-128". */
 void ethosu_ext_config_name(uint32_t config, char name[ETHOSU_EXT_CONFIG_NAME_SIZE]);
 
-/** CONFIG word (product and MACs only) of a name; false when it is none. */
+/** Convert a config name to a CONFIG word (product and MACs only); false if the name is unknown. */
 bool ethosu_ext_config_parse(const char *name, uint32_t *config);
 
-/** Is this the same NPU, for a command stream: product and MACs of two CONFIG words? */
+/** Do two CONFIG words have the same product and MACs, so that they run the same streams? */
 static inline bool ethosu_ext_config_same(uint32_t config, uint32_t other)
 {
     return ((config ^ other) & 0xF000000Fu) == 0;
@@ -127,27 +127,25 @@ static inline bool ethosu_ext_config_spills(uint32_t config)
 #endif
 
 /**
- * Reserve an NPU, in the order of asking.
+ * Reserve an NPU; requests are served in order.
  *
  * @param config   name of a config, or NULL for any
- * @param timeout  0 does not wait; the unit is that of ETHOSU_EXT_SECOND, milliseconds by default
- * @param fault    set when NULL is returned; may be NULL
+ * @param timeout  0 does not wait; ETHOSU_EXT_SECOND units per second, by default milliseconds
+ * @param fault    set if NULL is returned; may be NULL
  */
 struct ethosu_driver *ethosu_ext_reserve(const char *config, uint64_t timeout,
                                          struct ethosu_ext_fault *fault);
 
-/** Reserve this very NPU. ETHOSU_EXT_E_NONE_SUCH: it was deinitialised, its memory is not touched.
- */
+/** Reserve this NPU. ETHOSU_EXT_E_NONE_SUCH: it was deinitialised; its memory is not accessed. */
 int ethosu_ext_reserve_this(struct ethosu_driver *drv, uint64_t timeout);
 
-/** Walk the list of NPUs: NULL gives the first, the last gives NULL. */
+/** Iterate over the NPUs: NULL returns the first, the last returns NULL. */
 struct ethosu_driver *ethosu_ext_next(const struct ethosu_driver *drv);
 
-/** CONFIG register of this NPU, read at init; ethosu_ext_config_name() makes a name of it. */
+/** CONFIG register of this NPU, read at init; ethosu_ext_config_name() converts it to a name. */
 uint32_t ethosu_ext_config(const struct ethosu_driver *drv);
 
-/** Did ethosu_init() get memory for fast scratch? Then it has ethosu_ext_fast_memory_size() bytes.
- */
+/** Was fast scratch passed to ethosu_init()? Its size is ethosu_ext_fast_memory_size(). */
 static inline bool ethosu_ext_has_fast_memory(const struct ethosu_driver *drv)
 {
     return drv->fast_memory != 0;
@@ -169,7 +167,7 @@ enum ethosu_ext_prepare_flag {
      * ETHOSU_VERIFY=0, where ethosu_ext_prepare() fails without it.
      */
     ETHOSU_EXT_NO_VERIFY = 1,
-    ETHOSU_EXT_CONSTANTS = 2, /**< refuse a command stream that writes base pointer 0 */
+    ETHOSU_EXT_CONSTANTS = 2, /**< reject command streams that write base pointer 0 */
     /**
      * The caller owns the cache lines at both ends of each buffer and does not
      * write to them while the NPU is running. Outputs may share cache lines with
@@ -178,11 +176,11 @@ enum ethosu_ext_prepare_flag {
     ETHOSU_EXT_OWN_LINES = 4,
 };
 
-/** Answer of ethosu_config_select() for "no opinion". */
+/** Return value of ethosu_config_select() for "use the default". */
 #define ETHOSU_EXT_CONFIG_DEFAULT (~0u)
 
 /**
- * Read a payload (COP1 or COP2) without running it. All bounds are checked.
+ * Parse a payload (COP1 or COP2) without running it. All bounds are checked.
  *
  * @param payload  set on success
  * @param fault    set on failure; may be NULL
@@ -192,7 +190,7 @@ int ethosu_ext_parse_payload(const void *data, size_t size, struct ethosu_ext_pa
 
 /**
  * Check an inference: payload, config, alignment, placement, command stream.
- * No register of the NPU is written. Parameters as ethosu_invoke_v3().
+ * No NPU register is written. Parameters as for ethosu_invoke_v3().
  *
  * @param flags  enum ethosu_ext_prepare_flag, or-ed
  */
@@ -202,14 +200,14 @@ int ethosu_ext_prepare(struct ethosu_driver *drv, struct ethosu_ext_program *pro
 
 /**
  * Clean the command stream, base pointer 0 (if the stream does not write it)
- * and base pointer 2 again, as ethosu_ext_prepare() did: to be called when the
- * CPU has changed them since. On Linux (accel/) base pointer 0 is copied again; a changed command
- * stream has to be prepared again there, since the kernel has a copy of it that nobody can change.
+ * and base pointer 2 again, like ethosu_ext_prepare(). Call this after the CPU has
+ * changed them. On Linux (accel/) base pointer 0 is copied again, but a changed command
+ * stream must be prepared again because the kernel holds an immutable copy.
  */
 void ethosu_ext_clean(const struct ethosu_ext_program *program);
 
 /**
- * Start a prepared inference on a reserved NPU; `program` must stay until it has ended.
+ * Start a prepared inference on a reserved NPU; `program` must remain valid until it has ended.
  *
  * @return  0: call ethosu_ext_wait()
  */
@@ -247,23 +245,23 @@ bool ethosu_ext_is_running(const struct ethosu_driver *drv);
 /** The program started last, or NULL. Only compare it: its memory may have been freed. */
 const struct ethosu_ext_program *ethosu_ext_last_program(const struct ethosu_driver *drv);
 
-/** Time-out of ethosu_wait(drv, true) and ethosu_invoke_*(); unit as ethosu_ext_reserve(). */
+/** Time-out of ethosu_wait(drv, true) and ethosu_invoke_*(); unit as for ethosu_ext_reserve(). */
 void ethosu_ext_set_timeout(struct ethosu_driver *drv, uint64_t timeout);
 
 /**
- * Let ethosu_invoke_*() walk each new command stream first (the default), or not.
+ * Set whether ethosu_invoke_*() verifies each new command stream (default: true).
  *
- * A stream is new unless payload address, payload size and the regions' sizes are those of an
- * earlier inference on this NPU, and the payload's bytes are the same: either they are in memory
- * that nothing writes (struct ethosu_memory: ETHOSU_CPU_CODE, no master that writes), or their
- * checksum is the same. Releasing the NPU forgets nothing. The last ETHOSU_EXT_STREAMS payloads
- * (a macro of the build, 4) of all NPUs are kept.
+ * A stream is new unless payload address, payload size and region sizes match an earlier inference
+ * on this NPU and the payload is unchanged. It counts as unchanged if it is in memory that nothing
+ * writes (struct ethosu_memory: ETHOSU_CPU_CODE, no master that writes), or if its checksum
+ * matches. Releasing the NPU keeps the entries. The last ETHOSU_EXT_STREAMS payloads (a build
+ * macro, 4) of all NPUs are cached.
  */
 void ethosu_ext_set_verify(struct ethosu_driver *drv, bool verify);
 
 /**
- * The caller promises that a payload keeps its bytes for as long as it is used, wherever it is:
- * then its address stands for them, and no checksum is compared. Default: false.
+ * The caller guarantees that payloads do not change while in use, wherever they are. They are then
+ * identified by address, without a checksum. Default: false.
  */
 void ethosu_ext_set_constant_payloads(struct ethosu_driver *drv, bool constant);
 
@@ -277,7 +275,7 @@ void ethosu_ext_set_constant_payloads(struct ethosu_driver *drv, bool constant);
  */
 void ethosu_ext_forget(struct ethosu_driver *drv);
 
-/** Call `on_done` from the interrupt handler when an inference has completed; NULL: don't. */
+/** Call `on_done` from the interrupt handler when an inference completes; NULL for no callback. */
 void ethosu_ext_on_done(struct ethosu_driver *drv,
                         void (*on_done)(struct ethosu_driver *drv, void *argument), void *argument);
 
@@ -285,33 +283,33 @@ void ethosu_ext_on_done(struct ethosu_driver *drv,
 
 /** Events of an NPU since ethosu_init(). */
 struct ethosu_ext_counts {
-    uint32_t timeouts; /**< inferences that were stopped because they were late */
-    uint32_t resets;   /**< resets of the NPU, that of ethosu_init() included */
+    uint32_t timeouts; /**< inferences stopped by a time-out */
+    uint32_t resets;   /**< resets of the NPU, including the one in ethosu_init() */
     uint32_t spurious; /**< interrupts that completed no inference */
 };
 
 void ethosu_ext_get_counts(const struct ethosu_driver *drv, struct ethosu_ext_counts *counts);
 
-/** Event counters of this NPU; ETHOSU_PMU_Get_NumEventCounters() gives the least of all NPUs. */
+/** Number of event counters; ETHOSU_PMU_Get_NumEventCounters() is the minimum of all NPUs. */
 uint32_t ethosu_ext_pmu_counters(const struct ethosu_driver *drv);
 
-/** Can this NPU count the event of this number, as the hardware has it (ETHOSU_EXT_PMU_*)? */
+/** Can this NPU count the event with this hardware number (ETHOSU_EXT_PMU_*)? */
 bool ethosu_ext_pmu_has_event(const struct ethosu_driver *drv, uint32_t number);
 
-/** ETHOSU_PMU_Set_EVTYPER() with the hardware's number. */
+/** ETHOSU_PMU_Set_EVTYPER() with the hardware number. */
 void ethosu_ext_pmu_set_event(struct ethosu_driver *drv, uint32_t num, uint32_t number);
 
 /* ---- checks ---- */
 
 /**
- * Walk a command stream and bound every access by the sizes of its regions.
- * Linear in the stream, no allocation; needs neither NPU nor driver. A build with
- * ETHOSU_VERIFY=0 has no verifier: then this returns ETHOSU_EXT_E_NO_VERIFIER.
+ * Walk a command stream and check that every access stays within its region. Linear
+ * time, no allocation, needs neither NPU nor driver. Returns ETHOSU_EXT_E_NO_VERIFIER
+ * in a build with ETHOSU_VERIFY=0.
  *
- * @param config   CONFIG word of the NPU that shall run it
+ * @param config   CONFIG word of the NPU that will run it
  * @param size     bytes of each region
- * @param writes   set to what is written of each region; may be NULL
- * @param fault    set on failure: which word, which numbers; may be NULL
+ * @param writes   set to the range written in each region; may be NULL
+ * @param fault    set to the failing word and its values; may be NULL
  */
 int ethosu_ext_verify(const void *stream, size_t stream_bytes, uint32_t config, const size_t *size,
                       int count, struct ethosu_ext_writes *writes, struct ethosu_ext_fault *fault);

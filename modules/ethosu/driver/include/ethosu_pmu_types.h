@@ -2,8 +2,8 @@
 /**
  * PMU events of all products under the names of Arm's driver, 1.0 and 1.99.
  *
- * Their values count from 0 to ETHOSU_PMU_SENTINEL - 1 and mean nothing else; no NPU has all of
- * them. The hardware's numbers are ETHOSU_EXT_PMU_*, with ethosu_ext_pmu_set_event().
+ * Values run from 0 to ETHOSU_PMU_SENTINEL - 1 and are arbitrary; no NPU has all events.
+ * ETHOSU_EXT_PMU_* are the hardware numbers, for ethosu_ext_pmu_set_event().
  */
 #ifndef ETHOSU_PMU_TYPES_H
 #define ETHOSU_PMU_TYPES_H
@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/** Event counters: of the product that the program was built for, else the most there are. */
+/** Number of event counters of the product built for, else the maximum. */
 #if defined(ETHOSU55) || defined(ETHOSU65)
 #define ETHOSU_PMU_NCOUNTERS 4
 #else
@@ -37,7 +37,7 @@ enum ethosu_pmu_event_type {
     ETHOSU_PMU_SENTINEL, /**< not an event */
 };
 
-/** Addition: the hardware's numbers. */
+/** Addition: hardware event numbers. */
 enum ethosu_ext_pmu_number {
 #define ETHOSU_EXT_PMU_EVENT(name, number, families) ETHOSU_EXT_PMU_##name = (number),
 #include "ethosu_pmu_events.def"

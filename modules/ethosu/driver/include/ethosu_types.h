@@ -84,10 +84,10 @@ struct ethosu_hw_info {
  */
 struct ethosu_ext_fault {
     int code;
-    int index; /**< number of the base pointer or of the command word; -1: none */
+    int index; /**< base pointer or command word number, or -1 */
     uint64_t found;
     uint64_t expected;
-    uint32_t detail; /**< region that was left */
+    uint32_t detail; /**< region that was exceeded */
     uint32_t status; /**< STATUS register at the fault, 0 before a start */
     uint32_t qread;  /**< bytes of command stream consumed at the fault */
 };
@@ -95,23 +95,23 @@ struct ethosu_ext_fault {
 /** Contents of a custom operator payload; see ethosu_ext_parse_payload(). */
 struct ethosu_ext_payload {
     const uint8_t *stream; /**< first command word, inside the payload */
-    uint32_t stream_bytes; /**< a multiple of 4, not 0 */
-    bool has_config;       /**< the two words below are given */
+    uint32_t stream_bytes; /**< nonzero multiple of 4 */
+    bool has_config;       /**< `config` and `id` are valid */
     uint32_t config;       /**< CONFIG register of the NPU it was compiled for */
     uint32_t id;           /**< ID register of the NPU it was compiled for */
-    uint32_t fast_scratch; /**< bytes of base pointer 2 that it uses, as far as it says so */
+    uint32_t fast_scratch; /**< bytes of base pointer 2 that it uses, if specified */
 };
 
 /** The range of each region that a command stream writes. `end` is exclusive. */
 struct ethosu_ext_writes {
-    size_t start[ETHOSU_EXT_MAX_BASES]; /**< bytes from the base pointer */
-    size_t end[ETHOSU_EXT_MAX_BASES];   /**< 0: it writes nothing there */
+    size_t start[ETHOSU_EXT_MAX_BASES]; /**< offset from the base pointer */
+    size_t end[ETHOSU_EXT_MAX_BASES];   /**< 0 if nothing is written */
 };
 
-/** A base pointer of a program; addresses have 64 bits as Arm's cache hooks want them. */
+/** A base pointer of a program; addresses have 64 bits for Arm's cache hooks. */
 struct ethosu_ext_base {
-    uint64_t npu;        /**< address as the NPU sees it */
-    uint64_t cpu;        /**< as the CPU sees it */
+    uint64_t npu;        /**< NPU address */
+    uint64_t cpu;        /**< CPU address */
     uint64_t discard;    /**< what is discarded after a run, as the CPU sees it; all of the base if
                             the command stream does not write it */
     size_t size;         /**< bytes */
@@ -119,14 +119,14 @@ struct ethosu_ext_base {
 };
 
 /**
- * A checked inference, ready to be started any number of times: made by
- * ethosu_ext_prepare(), read by ethosu_ext_start(). Valid for the driver it was
- * made for, while payload and buffers stay where they are.
+ * A checked inference that can be started any number of times: created by
+ * ethosu_ext_prepare(), read by ethosu_ext_start(). Valid only for its driver, and
+ * as long as payload and buffers do not move.
  */
 struct ethosu_ext_program {
     const struct ethosu_driver *owner; /**< NULL: not prepared */
-    uintptr_t cpu_stream;              /**< command stream, as the CPU sees it */
-    uint64_t stream;                   /**< as the NPU sees it */
+    uintptr_t cpu_stream;              /**< CPU address of the command stream */
+    uint64_t stream;                   /**< its NPU address */
     uint32_t stream_bytes;
     uint16_t regioncfg; /**< two bits for each base pointer */
     uint8_t qconfig;
@@ -147,6 +147,6 @@ struct ethosu_ext_program {
 }
 #endif
 
-#include "ethosu_device.h" // where driver 1.99 has struct ethosu_device; 1.0 has it here
+#include "ethosu_device.h" // home of struct ethosu_device in driver 1.99; 1.0 has it here
 
 #endif

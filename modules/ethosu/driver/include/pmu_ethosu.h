@@ -2,8 +2,8 @@
 /**
  * Performance counters of an Ethos-U NPU: the interface of Arm's core driver.
  *
- * Events are those of ethosu_pmu_types.h. An event that this NPU lacks is refused
- * (the counter keeps its event). Counter numbers that it lacks read as 0 and ignore writes.
+ * Events are listed in ethosu_pmu_types.h. Events that this NPU lacks are rejected
+ * (the counter keeps its event). Missing counters read as 0 and ignore writes.
  */
 #ifndef PMU_ETHOSU_H
 #define PMU_ETHOSU_H
@@ -17,24 +17,24 @@
 extern "C" {
 #endif
 
-/** Switch the counters on as a whole; keeps the NPU powered until ETHOSU_PMU_Disable(). */
+/** Enable the PMU; keeps the NPU powered until ETHOSU_PMU_Disable(). */
 void ETHOSU_PMU_Enable(struct ethosu_driver *drv);
 void ETHOSU_PMU_Disable(struct ethosu_driver *drv);
 
-/** Choose what event counter `num` counts. */
+/** Select the event of counter `num`. */
 void ETHOSU_PMU_Set_EVTYPER(struct ethosu_driver *drv, uint32_t num,
                             enum ethosu_pmu_event_type type);
 
-/** What event counter `num` counts; ETHOSU_PMU_SENTINEL when that is no event of this NPU. */
+/** Event of counter `num`; ETHOSU_PMU_SENTINEL if this NPU does not have the event. */
 enum ethosu_pmu_event_type ETHOSU_PMU_Get_EVTYPER(struct ethosu_driver *drv, uint32_t num);
 
-/** Event counters that every NPU of the system has. */
+/** Number of event counters that every NPU of the system has. */
 uint32_t ETHOSU_PMU_Get_NumEventCounters(void);
 
 void ETHOSU_PMU_CYCCNT_Reset(struct ethosu_driver *drv);
 void ETHOSU_PMU_EVCNTR_ALL_Reset(struct ethosu_driver *drv);
 
-/** Start, stop counters of a mask; which ones are started. */
+/** Start or stop the counters in a mask; return which ones are running. */
 void ETHOSU_PMU_CNTR_Enable(struct ethosu_driver *drv, uint32_t mask);
 void ETHOSU_PMU_CNTR_Disable(struct ethosu_driver *drv, uint32_t mask);
 uint32_t ETHOSU_PMU_CNTR_Status(struct ethosu_driver *drv);
@@ -46,19 +46,19 @@ void ETHOSU_PMU_Set_CCNTR(struct ethosu_driver *drv, uint64_t val);
 uint32_t ETHOSU_PMU_Get_EVCNTR(struct ethosu_driver *drv, uint32_t num);
 void ETHOSU_PMU_Set_EVCNTR(struct ethosu_driver *drv, uint32_t num, uint32_t val);
 
-/** Which counters have overflowed; Set clears those of the mask. */
+/** Overflowed counters; Set clears those in the mask. */
 uint32_t ETHOSU_PMU_Get_CNTR_OVS(struct ethosu_driver *drv);
 void ETHOSU_PMU_Set_CNTR_OVS(struct ethosu_driver *drv, uint32_t mask);
 
-/** Overflow interrupts; the interrupt handler switches them off when one comes. */
+/** Overflow interrupts; the interrupt handler disables them when one occurs. */
 void ETHOSU_PMU_Set_CNTR_IRQ_Enable(struct ethosu_driver *drv, uint32_t mask);
 void ETHOSU_PMU_Set_CNTR_IRQ_Disable(struct ethosu_driver *drv, uint32_t mask);
 uint32_t ETHOSU_PMU_Get_IRQ_Enable(struct ethosu_driver *drv);
 
-/** Add one to the counters of a mask. */
+/** Increment the counters in a mask. */
 void ETHOSU_PMU_CNTR_Increment(struct ethosu_driver *drv, uint32_t mask);
 
-/** Events that start and stop the cycle counter; ETHOSU_PMU_NO_EVENT: it runs freely. */
+/** Events that start and stop the cycle counter; free-running with ETHOSU_PMU_NO_EVENT. */
 void ETHOSU_PMU_PMCCNTR_CFG_Set_Start_Event(struct ethosu_driver *drv,
                                             enum ethosu_pmu_event_type start_event);
 void ETHOSU_PMU_PMCCNTR_CFG_Set_Stop_Event(struct ethosu_driver *drv,

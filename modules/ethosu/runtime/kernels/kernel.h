@@ -22,7 +22,7 @@
 enum kernel_property {
     KERNEL_PLAIN = 0,
     KERNEL_IN_PLACE = 1,
-    KERNEL_CMSIS_NN = 0x100, /**< also the bit of a version: CMSIS-NN needs another scratch */
+    KERNEL_CMSIS_NN = 0x100, /**< also a version bit, since CMSIS-NN needs different scratch */
 };
 
 /** Property that changes the versions of this build. */
@@ -36,11 +36,11 @@ enum kernel_property {
 struct kernel_call {
     const struct kernel *kernel;
     struct poll *poll;     /**< the model's */
-    void *scratch;         /**< aligned to 16; NULL when it needs none */
+    void *scratch;         /**< aligned to 16, or NULL */
     uint32_t scratch_size; /**< planned, bytes */
 };
 
-/** One operator that the CPU can run. */
+/** A CPU operator. */
 struct kernel {
     uint16_t code; /**< enum tflite_operator */
     bool in_place;
@@ -49,15 +49,15 @@ struct kernel {
     /** Check the operator and call kernel_add(); returns enum ethosu_model_status. */
     int (*prepare)(struct builder *builder, const struct tflite_operator_call *call,
                    const struct kernel *kernel);
-    /** Bytes of scratch, from the block of constants alone; NULL: none. */
+    /** Bytes of scratch, computed from the block of constants; NULL if no scratch is needed. */
     uint32_t (*scratch)(const struct kernel_call *call);
     /** Compute the outputs; returns enum ethosu_model_status. */
     int (*run)(const struct kernel_call *call);
-    /** For prepare(): in what the operators of a family differ; may be NULL. */
+    /** For prepare(): differences between the operators of a family; may be NULL. */
     const void *variant;
 };
 
-/** What kernels.def says of each. */
+/** Entry of kernels.def. */
 #define KERNEL(name, version, property)                                  \
     extern const struct kernel kernel_##name;                            \
     enum {                                                               \
@@ -90,14 +90,13 @@ struct kernel_tensor {
     struct tflite_tensor file;
 };
 
-/** Find the kernel for an operator; NULL when this build has none. */
+/** Find the kernel for an operator; NULL if this build does not have it. */
 const struct kernel *kernel_find(const struct tflite_operator_call *call);
 
 /** The same for a builtin operator code. */
 const struct kernel *kernel_with_code(uint32_t code);
 
-/** Find input (or output) number `index`; constants that are not aligned to their type are copied.
- */
+/** Find input (or output) number `index`; misaligned constants are copied. */
 int kernel_input(struct builder *builder, const struct tflite_operator_call *call, uint32_t index,
                  struct kernel_tensor *tensor);
 int kernel_output(struct builder *builder, const struct tflite_operator_call *call, uint32_t index,
@@ -140,7 +139,7 @@ int kernel_add(struct builder *builder, const struct kernel *kernel, struct kern
 int kernel_add_step(struct builder *builder, const struct kernel *kernel, struct kernel_call *block,
                     size_t size);
 
-/** Bytes of so many elements; UINT32_MAX, which no plan has, when 32 bits cannot hold them. */
+/** Bytes of `count` elements; UINT32_MAX, which no plan contains, on overflow. */
 static inline uint32_t kernel_bytes(uint32_t count, uint32_t size)
 {
     uint32_t bytes;
@@ -150,22 +149,22 @@ static inline uint32_t kernel_bytes(uint32_t count, uint32_t size)
 /** Reserve memory of the model object for `count` constants; NULL while measuring. */
 int kernel_table(struct builder *builder, size_t count, size_t size, void **table);
 
-/** Most elements of a loop between two calls of kernel_stops(). */
+/** Maximum number of loop elements between two calls of kernel_stops(). */
 #define KERNEL_BLOCK 1024
 
-/** Count work of a kernel, in elements; must it stop? Then it returns at once, with any result. */
+/** Count a kernel's work in elements. If true, the kernel must return at once, with any result. */
 static inline bool kernel_stops(const struct kernel_call *call, int32_t elements)
 {
     return poll_stops(call->poll, elements);
 }
 
-/** Must the kernel stop, as far as is known? */
+/** Has the kernel been asked to stop? */
 static inline bool kernel_is_stopped(const struct kernel_call *call)
 {
     return call->poll->stopped;
 }
 
-/** How many of the elements that are left a loop may do now; 0: there are none, or it must stop. */
+/** Number of remaining elements that a loop may process now; 0 if done or it must stop. */
 static inline int32_t kernel_block(const struct kernel_call *call, int32_t left)
 {
     int32_t block = left < KERNEL_BLOCK ? left : KERNEL_BLOCK;
@@ -177,7 +176,7 @@ static inline int32_t kernel_block(const struct kernel_call *call, int32_t left)
     for (int32_t first = 0, end = kernel_block((call), (count)); (first) < (end); \
          (first) = (end), (end) += kernel_block((call), (count) - (end)))
 
-/** memcpy() and memset() that stop; false: they did. */
+/** memcpy() and memset() that can be stopped; false if they were. */
 bool kernel_copy(const struct kernel_call *call, void *to, const void *from, size_t size);
 bool kernel_fill(const struct kernel_call *call, void *to, int value, size_t size);
 
