@@ -113,7 +113,7 @@ struct ethosu_describe_operator {
     struct ethosu_describe_bytes inputs;
     struct ethosu_describe_bytes
         outputs; /**< in a program: including scratch, and the result twice */
-    bool known;  /**< this runtime has a CPU kernel for it */
+    bool known;  /**< supported by this runtime; on the CPU by a kernel */
 };
 
 /** Describe an operator of the current graph. */
@@ -131,7 +131,7 @@ struct ethosu_describe_npu_call {
     struct ethosu_describe_bytes stream;  /**< the command stream */
     struct ethosu_describe_bytes constants; /**< weights and scales */
     uint32_t scratch_size;                  /**< bytes */
-    uint32_t fast_scratch_size;             /**< 0 if in the scratch */
+    uint32_t fast_scratch_size;             /**< 0 if it is the scratch */
     struct ethosu_describe_bytes absent;    /**< name of data in a missing data file */
 };
 

@@ -130,7 +130,7 @@ static bool ask(const struct weighted_call *p)
     return kernel_stops(&p->call, POLL_UNITS + 1);
 }
 
-/** Is the work, `count` times `each`, small enough for a single part? */
+/** Is the work, `count` times `each`, small enough for a single part? If so, count it. */
 static bool is_little(const struct weighted_call *p, int64_t each, int64_t count)
 {
     if (count > CMSIS_NN_MOST || (each != 0 && LITTLE / each < count)) {
