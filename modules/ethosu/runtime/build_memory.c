@@ -186,7 +186,7 @@ int build_payload(struct builder *builder, const void *data, uint32_t size, cons
     if (!model->npu_reads_object || (is_visible(data, size) && !model->file_may_change)) {
         return build_visible(builder, &none, data, size, visible);
     }
-    // The end of the object is aligned for the NPU; offsets from it are multiples of the alignment.
+    // The end of the object is aligned for the NPU, so a copy at a multiple before it is, too.
     size_t used = builder->object.high + size, padding = -used % ETHOSU_MODEL_ALIGNMENT;
     void *copy;
     TRY(build_object_back(builder, size + padding, &copy));
