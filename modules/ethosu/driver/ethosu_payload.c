@@ -130,7 +130,7 @@ enum {
 
 /** Version 1.0, of the payload and of its metadata. */
 #define VERSION_1_0 1u
-/** Addresses are those of the whole network (1), or regions of its inputs and outputs (2). */
+/** Addressing: of the whole network (1), or with separate input and output regions (2). */
 #define FEATURES 3u
 
 /** Check that a word of the payload has the expected value. */

@@ -139,7 +139,7 @@ static int check_filled(struct builder *builder)
                            (unsigned)arena, FILLS);
 }
 
-/** Begin with nothing built. */
+/** Initialise the builder. */
 static void begin(struct builder *builder, struct ethosu_model *model,
                   struct ethosu_model_error *error)
 {

@@ -14,7 +14,7 @@ enum { DATA_FILE_SEGMENTS_AT = 32 };
 /** Open a data file as `program`, with its entries and segments; false if malformed. */
 static inline bool data_file_open(struct program *program, const void *file, uint32_t size)
 {
-    // Segments and data by name; the tables below the root table are those of a program.
+    // Segments and data by name; the tables below the root table are as in a program.
     static const struct fb_field root_fields[] = {FB_WORDS(1), FB_WORDS(2), FB_END};
     struct {
         struct fb_vector segments;

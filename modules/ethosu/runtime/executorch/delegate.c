@@ -170,7 +170,7 @@ static int grow(struct program_builder *program, enum program_region region, uin
     return ETHOSU_MODEL_OK;
 }
 
-/** Size the fast scratch by what the commands write; the delegate's data does not state a size. */
+/** Size the fast scratch by the commands' writes, since the delegate's data has no size for it. */
 static int measure_fast_scratch(struct program_builder *program, const struct vela_binary *binary)
 {
     struct ethosu_ext_payload payload;
