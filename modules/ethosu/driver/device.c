@@ -107,7 +107,7 @@ static bool resetting(const struct ethosu_device *dev)
     return (ethosu_io_read(dev->reg, NPU_STATUS) & ETHOSU_EXT_STATUS_RESETTING) != 0;
 }
 
-/** Wait for the end of a reset; false on time-out. The semaphore is not given meanwhile. */
+/** Wait for the end of a reset; false on time-out. The semaphore is not given while waiting. */
 static bool reset_ends(const struct ethosu_device *dev, void *semaphore)
 {
     for (int polls = 0; polls < RESET_POLLS; polls++) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/** Was a model compiled for this NPU? No register is read: each way to reach an NPU asks this. */
+/** Checks that a model was compiled for this NPU, without reading a register; used by every kind
+ * of NPU access. */
 #include "device.h"
 
 #include "ethosu_fault.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** What is particular to Ethos-U55 and Ethos-U65. */
+/** Ethos-U55 and Ethos-U65 support. */
 #include "device.h"
 #include "ethosu_count.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** What is particular to Ethos-U85. */
+/** Ethos-U85 support. */
 #include "device.h"
 #include "ethosu_count.h"
 

@@ -48,7 +48,7 @@ static inline void wake(void *semaphore, uint32_t word)
 /** Nothing is running or waiting any more: carry out the deferred actions. */
 static __attribute__((noinline)) void do_what_is_left(struct ethosu_driver *drv, uint32_t word)
 {
-    while (!(word & JOB_DEINIT)) { // may be set meanwhile
+    while (!(word & JOB_DEINIT)) { // may be set concurrently
         if (ethosu_ext_pool_offer(drv, &word)) {
             return;
         }
@@ -120,7 +120,7 @@ static void forget_call(struct ethosu_job *job)
     job->num_base_addr = 0;
 }
 
-/** What every end of an inference needs: ENDING -> IDLE. The NPU has stopped. */
+/** Common end of all inferences: ENDING -> IDLE. The NPU has stopped. */
 static void finish_job(struct ethosu_driver *drv, uint32_t word)
 {
     ethosu_ext_discard_caches(drv->job.run);

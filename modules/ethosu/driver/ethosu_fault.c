@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Faults: filling them in. */
+/** Fills in faults. */
 #include "ethosu_fault.h"
 
 #include "ethosu_ext.h"
@@ -39,7 +39,7 @@ static void log_fault(const struct ethosu_ext_fault *fault)
 
 typedef uint32_t __attribute__((may_alias)) fault_word;
 
-/** Word by word: two threads that are refused at the same time both write here. */
+/** Store word by word, because two threads may fail and write here at the same time. */
 static void store(struct ethosu_ext_fault *fault, const struct ethosu_ext_fault *what)
 {
     _Static_assert(sizeof *fault % sizeof(fault_word) == 0, "a fault is made of words");

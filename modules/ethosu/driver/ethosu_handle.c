@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Settings of a handle, and facts about it and about its NPU. */
+/** Settings and properties of a handle and its NPU. */
 #include "ethosu_ext.h"
 
 #include "ethosu_job.h"
@@ -82,7 +82,8 @@ const struct ethosu_ext_fault *ethosu_ext_last_error(const struct ethosu_driver 
 bool ethosu_ext_is_running(const struct ethosu_driver *drv)
 {
     enum ethosu_job_state state = ethosu_ext_job_state(ethosu_ext_job_word(drv));
-    return state != ETHOSU_JOB_IDLE && state != ETHOSU_JOB_DONE; // until it is reset, it may work
+    return state != ETHOSU_JOB_IDLE &&
+           state != ETHOSU_JOB_DONE; // until it is reset, it may still be running
 }
 
 uint32_t ethosu_ext_config(const struct ethosu_driver *drv)

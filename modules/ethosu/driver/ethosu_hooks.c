@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Defaults of the hooks that know nothing of threads. */
+/** Defaults of the hooks that do not depend on threads. */
 #include "ethosu_ext.h"
 
 __attribute__((weak)) void ethosu_flush_dcache(const uint64_t *base_addr,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /**
- * Defaults of mutex and semaphore for a system without threads, where the only
- * other party is the interrupt handler. An RTOS overrides all eight functions.
+ * Default mutex and semaphore for systems without threads, where only the
+ * interrupt handler runs concurrently. An RTOS overrides all eight functions.
  */
 #include "ethosu_board.h"
 #include "ethosu_driver.h"
 #include "ethosu_sync.h"
 
-/** One for each NPU and one for a caller that waits for an NPU. */
+/** One per NPU, and one for a caller that waits for an NPU. */
 #define SEMAPHORE_COUNT 9
 
 struct semaphore {
@@ -53,7 +53,7 @@ __attribute__((weak)) void *ethosu_semaphore_create(void)
 
 __attribute__((weak)) void ethosu_semaphore_destroy(void *sem)
 {
-    for (unsigned i = 0; i < SEMAPHORE_COUNT; i++) { // a port's own is left alone
+    for (unsigned i = 0; i < SEMAPHORE_COUNT; i++) { // leave a port's own semaphores alone
         if (sem == &semaphores[i]) {
             ethosu_ext_store(&semaphores[i].used, 0);
         }

@@ -36,7 +36,7 @@ static int bring_up(struct ethosu_driver *drv)
 /** Number of polls, about 1 ms apart, for other threads to leave. */
 #define LOOKS 5000
 
-/** Bring the NPU up, and offer it to those who wait for one. */
+/** Bring the NPU up, and offer it to waiting callers. */
 static int register_npu(struct ethosu_driver *drv)
 {
     drv->semaphore = ethosu_ext_semaphore_take_one();
@@ -122,7 +122,7 @@ static int init(struct ethosu_driver *drv, const struct ethosu_device *dev, cons
                 size_t fast_memory_size)
 {
     if (renew(drv, dev, fast_memory, fast_memory_size) != 0) {
-        ethosu_ext_pool_end_requests(); // it is no longer in the list
+        ethosu_ext_pool_end_requests(); // the handle is no longer in the list
         return -1;
     }
 #if ETHOSU_LOG_SEVERITY >= ETHOSU_LOG_INFO

@@ -31,7 +31,7 @@ static inline uint32_t ethosu_ext_job_word(const struct ethosu_driver *drv)
     return __atomic_load_n(&drv->job.word, __ATOMIC_SEQ_CST);
 }
 
-/** Where it stands. */
+/** State of the inference. */
 static inline enum ethosu_job_state ethosu_ext_job_state(uint32_t word)
 {
     return (enum ethosu_job_state)(word & JOB_STATE);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Copying outputs of the NPU into tensors of another layout. */
+/** Copies the NPU's outputs into tensors with a different layout. */
 #include "ethosu_layout.h"
 
 #include "arm_ethos_io_memcpy.h"
@@ -8,14 +8,14 @@
 
 #define OUTER_DIMENSIONS 5
 
-/** Rows of the stream's output, and bytes of a row on either side. */
+/** Rows of the command stream's output, and bytes per row on either side. */
 struct chunks {
     size_t count;
     size_t source;
     size_t tensor;
 };
 
-/** a * b, or 0 when that does not fit; b is not 0. */
+/** a * b, or 0 on overflow; b is not 0. */
 static size_t multiply(size_t a, size_t b)
 {
     return a > SIZE_MAX / b ? 0 : a * b;
@@ -52,7 +52,7 @@ static int split(const struct ethosu_ext_layout *layout, struct chunks *chunks,
     }
     chunks->tensor = layout->tensor_bytes / chunks->count;
 
-    // The last row is read only as far as the tensor wants it.
+    // The last row is read only as far as the tensor needs it.
     size_t used = chunks->tensor < chunks->source ? chunks->tensor : chunks->source;
     size_t needed = multiply(chunks->source, chunks->count);
     if (needed == 0 || needed - chunks->source + used > layout->source_bytes) {
@@ -62,7 +62,7 @@ static int split(const struct ethosu_ext_layout *layout, struct chunks *chunks,
     return 0;
 }
 
-/** Only the very same bytes may lie in both places. */
+/** Source and target may overlap only if they are identical. */
 static int check_overlap(const struct ethosu_ext_layout *layout, const struct chunks *chunks,
                          struct ethosu_ext_fault *fault)
 {

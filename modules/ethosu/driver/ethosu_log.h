@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /**
- * The driver's log: off, and then it costs nothing. A build that wants one
- * defines ETHOSU_LOG_SEVERITY and may supply ethosu_ext_log().
+ * The driver's log, off by default and then free. To enable it, define
+ * ETHOSU_LOG_SEVERITY; a build may also supply ethosu_ext_log().
  *
- * The levels have the names and numbers of Arm's driver. ERR: each refusal and
- * failure, as ethosu_ext_describe() words it. INFO: each NPU that is found.
+ * The levels have the names and numbers of Arm's driver. ERR: each error, with
+ * the text of ethosu_ext_describe(). INFO: each NPU found.
  * DEBUG: each start, end and reset. Nothing is logged from an interrupt.
  */
 #ifndef ETHOSU_LOG_H

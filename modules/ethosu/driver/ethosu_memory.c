@@ -15,7 +15,7 @@ static const struct ethosu_memory anywhere = {
 
 static const struct ethosu_board nothing_known = {.name = "unknown"};
 
-/** NULL: none. Owned by this file. */
+/** The board's table, or NULL. Owned by this file. */
 static const struct ethosu_board *in_use;
 
 void ethosu_ext_memory_use(const struct ethosu_board *board)

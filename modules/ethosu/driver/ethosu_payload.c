@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * The payload of a custom operator that Vela wrote: where its command stream
- * is, and for which NPU it was compiled. Reads COP1, a list of driver actions,
+ * Parses the payload of Vela's custom operator: finds its command stream and
+ * the NPU that it was compiled for. Supports COP1, a list of driver actions,
  * and COP2, one entry with metadata. Never reads outside [data, data + size).
  */
 #include "ethosu_ext.h"
@@ -21,10 +21,10 @@ enum action {
     ACTION_NOP = 5,
 };
 
-/** The one kind of entry that COP2 has. */
+/** The only kind of entry in COP2. */
 #define ENTRY_COMMAND_STREAM 1u
 
-/** The bytes and how far they are read. */
+/** The payload and the read position. */
 struct reader {
     const uint8_t *data;
     uint32_t size;
@@ -39,7 +39,7 @@ static uint32_t word_at(const struct reader *reader, uint32_t at)
     return word;
 }
 
-/** Are `bytes` more there, from the action at the reader's place on? */
+/** Are there `bytes` more bytes from the reader's current action on? */
 static int need(const struct reader *reader, uint32_t bytes)
 {
     uint32_t left = reader->at < reader->size ? reader->size - reader->at : 0;
@@ -114,9 +114,9 @@ static int parse_cop1(struct reader *reader, struct ethosu_ext_payload *payload)
 /* Bytes of a COP2 payload: header, one entry, its metadata; the stream follows them. */
 enum {
     COP2_VERSION = 4,
-    COP2_TOTAL = 8, /**< 64 bits: what follows the header */
+    COP2_TOTAL = 8, /**< 64 bits: bytes after the header */
     COP2_ENTRY = 16,
-    COP2_ENTRY_BYTES = 20, /**< what follows this word */
+    COP2_ENTRY_BYTES = 20, /**< bytes after this word */
     COP2_METADATA_BYTES = 24,
     COP2_METADATA = 28,
     COP2_METADATA_VERSION = 32,
@@ -130,10 +130,10 @@ enum {
 
 /** Version 1.0, of the payload and of its metadata. */
 #define VERSION_1_0 1u
-/** Addresses are those of the whole network (1), or regions of its inputs and outputs (2). */
+/** Addressing: of the whole network (1), or with separate input and output regions (2). */
 #define FEATURES 3u
 
-/** A word of the payload must be this. */
+/** Check that a word of the payload has the expected value. */
 static int expect(const struct reader *reader, uint32_t at, uint32_t expected)
 {
     uint32_t found = word_at(reader, at);
@@ -142,7 +142,7 @@ static int expect(const struct reader *reader, uint32_t at, uint32_t expected)
                                                  found, expected);
 }
 
-/** Do the parts fit into one another? */
+/** Check that the sizes of the parts are consistent. */
 static int check_cop2_sizes(struct reader *reader)
 {
     uint32_t entry_bytes = word_at(reader, COP2_ENTRY_BYTES);
@@ -161,7 +161,7 @@ static int check_cop2_sizes(struct reader *reader)
     return expect(reader, COP2_TOTAL, entry_bytes + COP2_METADATA_BYTES - COP2_ENTRY);
 }
 
-/** What is the same in all: kind and version of the payload and of its metadata. */
+/** Check the constant fields: kind and version of the payload and of its metadata. */
 static int check_cop2_fields(const struct reader *reader)
 {
     static const struct {

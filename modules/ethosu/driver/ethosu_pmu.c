@@ -27,7 +27,7 @@ static bool has_counter(const struct ethosu_driver *drv, uint32_t num)
     return num < drv->dev.part->pmu_counters;
 }
 
-/** By enum ethosu_pmu_event_type: number, and families from this bit on. */
+/** Table by enum ethosu_pmu_event_type: event number, and families from this bit on. */
 #define FAMILIES_SHIFT 12
 static const uint16_t events[] = {
 #define ETHOSU_EXT_PMU_EVENT(name, number, families) (number) | (families) << FAMILIES_SHIFT,
@@ -46,7 +46,7 @@ static uint32_t number_of(uint32_t event)
     return events[event] & NPU_PMU_EVENT_MASK;
 }
 
-/** The event of a number on this NPU; ETHOSU_PMU_SENTINEL: there is none. */
+/** Find the event with this number on this NPU; ETHOSU_PMU_SENTINEL if not found. */
 static enum ethosu_pmu_event_type event_of(const struct ethosu_driver *drv, uint32_t number)
 {
     uint32_t event = 0;
@@ -137,7 +137,7 @@ uint32_t ETHOSU_PMU_CNTR_Status(struct ethosu_driver *drv)
 
 uint64_t ETHOSU_PMU_Get_CCNTR(struct ethosu_driver *drv)
 {
-    // The low word may wrap between two reads; the high word then has moved on.
+    // The low word may wrap between two reads, which changes the high word.
     uint32_t high = get(drv, NPU_PMCCNTR_HI) & CYCLES_HIGH_MASK;
     uint32_t low = get(drv, NPU_PMCCNTR_LO);
     uint32_t again = get(drv, NPU_PMCCNTR_HI) & CYCLES_HIGH_MASK;

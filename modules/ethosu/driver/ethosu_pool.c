@@ -235,7 +235,7 @@ struct ethosu_driver *ethosu_ext_next(const struct ethosu_driver *drv)
     return drv == NULL ? pool.drivers : drv->next;
 }
 
-/** Leave the queue, unless the request has been answered meanwhile. */
+/** Leave the queue, unless the request has been answered in the meantime. */
 static void leave_queue(struct request *request, bool taken)
 {
     while (ethosu_mutex_lock(pool.mutex) != 0) {

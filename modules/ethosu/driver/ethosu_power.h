@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: MIT
-/** Clock, power and reset of an NPU, as the driver's other files need them. */
+/** Clock, power and reset of an NPU, for the driver's other files. */
 #ifndef ETHOSU_POWER_H
 #define ETHOSU_POWER_H
 
 #include "device.h"
 
-/** Switch the NPU's clock and power, where the board can. */
+/** Switch the NPU's clock and power, if the board supports it. */
 int ethosu_ext_switch_power(struct ethosu_driver *drv, bool on);
 
-/** Clock and power, at the first request of a board that can switch them. */
+/** Switch on clock and power at the first request, if the board can switch them. */
 int ethosu_ext_power_up(struct ethosu_driver *drv);
 
-/** Nobody needs clock and power any more. */
+/** Switch off clock and power, which are no longer needed. */
 void ethosu_ext_power_down(struct ethosu_driver *drv);
 
-/** A request was taken back that nobody had made. */
+/** Report the release of a request that was never made. */
 void ethosu_ext_power_underflow(struct ethosu_driver *drv);
 
 /** Reset the NPU, keeping its power as requested. The fault is filled in only on failure. */
 int ethosu_ext_reset_npu(struct ethosu_driver *drv, struct ethosu_ext_fault *fault);
 
-/** Reset an NPU that may be without power. */
+/** Reset an NPU that may be powered off. */
 int ethosu_ext_reset_idle(struct ethosu_driver *drv);
 
-/** In line: each inference asks. */
+/** Inlined because each inference calls it. */
 static inline __attribute__((always_inline)) int ethosu_ext_request_power(struct ethosu_driver *drv)
 {
     if (drv->power_request_counter++ != 0) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
  * The products that this build supports. No other file refers to a product's
- * registers or commands, so the linker takes in those that ethosu_build.h asks
- * for, from a static archive too, and drops the others.
+ * registers or commands, so the linker includes only those that ethosu_build.h
+ * selects, even from a static archive.
  */
 #include "ethosu_products.h"
 #include "ethosu_count.h"

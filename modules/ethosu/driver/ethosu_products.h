@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** The table of products: which this driver knows, and what this build has of each. */
+/** The table of products that this driver supports, and this build's support for each. */
 #ifndef ETHOSU_PRODUCTS_H
 #define ETHOSU_PRODUCTS_H
 
@@ -13,11 +13,11 @@ struct ethosu_ext_product {
     uint8_t number;    /**< CONFIG.product */
     uint8_t macs_log2; /**< CONFIG.macs_per_cc */
     uint8_t cores;
-    const struct ethosu_ext_part *part;         /**< NULL: this build does not support it */
-    const struct ethosu_ext_commands *commands; /**< NULL: this build has no verifier for it */
+    const struct ethosu_ext_part *part;         /**< NULL if this build does not support it */
+    const struct ethosu_ext_commands *commands; /**< NULL if this build has no verifier for it */
 };
 
-/** The product of a CONFIG word; NULL: there is none. */
+/** Find the product of a CONFIG word; NULL if not found. */
 const struct ethosu_ext_product *ethosu_ext_product_find(uint32_t config);
 
 #endif

@@ -4,7 +4,7 @@
  * the register window, and their fields.
  *
  * Source: the register maps in Arm's Ethos-U technical reference manuals and
- * core driver. A register that only some products have says so.
+ * core driver. Registers that only some products have are marked.
  */
 #ifndef ETHOSU_REGISTERS_H
 #define ETHOSU_REGISTERS_H
@@ -27,10 +27,10 @@ enum ethosu_ext_register {
     NPU_MEM_ATTR0 = 0x040,    /**< U85: four of them */
     NPU_AXI_SRAM = 0x050,     /**< U85 */
     NPU_AXI_EXT = 0x054,      /**< U85 */
-    NPU_CFG_SRAM_CAP = 0x060, /**< U85: the most that AXI_SRAM can be set to */
-    NPU_CFG_EXT_CAP = 0x064,  /**< U85: the same of AXI_EXT */
+    NPU_CFG_SRAM_CAP = 0x060, /**< U85: upper limits of AXI_SRAM */
+    NPU_CFG_EXT_CAP = 0x064,  /**< U85: upper limits of AXI_EXT */
     NPU_BASEP0 = 0x080,       /**< eight pairs of low and high word */
-    NPU_PMCR = 0x180,         /**< this and what follows: U85 one page further on, see pmu_offset */
+    NPU_PMCR = 0x180,         /**< from here on one page higher on U85, see pmu_offset */
     NPU_PMCNTENSET = 0x184,
     NPU_PMCNTENCLR = 0x188,
     NPU_PMOVSSET = 0x18C,

@@ -127,7 +127,7 @@ static inline bool take(struct ethosu_ext_stream *stream)
     return ethosu_ext_change(&stream->in_use, 0, 1);
 }
 
-/** Take the entry of a payload; NULL: there is none. */
+/** Take the entry of a payload; NULL if not found. */
 static inline struct ethosu_ext_stream *lookup(const struct ethosu_driver *drv,
                                                const struct ethosu_ext_call *call)
 {
@@ -164,7 +164,8 @@ static struct ethosu_ext_stream *take_any(struct ethosu_driver *drv)
 static int make(struct ethosu_driver *drv, struct ethosu_ext_stream *stream,
                 const struct ethosu_ext_call *call, bool verified)
 {
-    const uint32_t settings = settings_of(drv); // first: a change meanwhile invalidates the entry
+    const uint32_t settings =
+        settings_of(drv); // done first, so that a concurrent change invalidates the entry
     unsigned flags = drv->skip_verify ? ETHOSU_EXT_NO_VERIFY : 0;
     flags |= verified ? ETHOSU_EXT_KNOWN_WRITES : 0;
     __atomic_store_n(&stream->payload, NULL, __ATOMIC_RELAXED); // nothing, if this fails

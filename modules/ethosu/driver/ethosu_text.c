@@ -38,14 +38,14 @@ void ethosu_ext_text_hex(struct ethosu_text *text, uint64_t number)
     }
 }
 
-/** Append one argument; returns the format behind its directive. */
+/** Append one argument; returns the format after its directive. */
 static const char *put_argument(struct ethosu_text *text, const char *directive, va_list *arguments)
 {
     if (*directive == '.' || *directive == 's') {
         const bool limited = *directive == '.';
         const int limit = limited ? va_arg(*arguments, int) : 0;
         const char *bytes = va_arg(*arguments, const char *);
-        // Of no bytes the pointer may be NULL, to which not even 0 may be added.
+        // With no bytes the pointer may be NULL, and adding even 0 to NULL is undefined.
         for (size_t left = limited ? (size_t)limit : strlen(bytes); left > 0; left--) {
             ethosu_ext_text_char(text, *bytes++);
         }

@@ -17,7 +17,7 @@ struct ethosu_text {
 /** Append a character; '?' replaces anything but printable ASCII, since names come from files. */
 void ethosu_ext_text_char(struct ethosu_text *text, char c);
 
-/** Append what printf() would write; understands %s, %.*s, %c, %d, %u and %x (int, unsigned int).
+/** Append formatted text like printf(); supports %s, %.*s, %c, %d, %u and %x (int, unsigned int).
  */
 void ethosu_ext_text_print(struct ethosu_text *text, const char *format, ...)
 #ifdef __GNUC__

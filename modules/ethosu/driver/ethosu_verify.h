@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /**
- * What the verifier's files share: the walk along a command stream, the
- * registers that it has seen set, and how an access is bounded.
+ * Shared by the verifier's files: the walk along a command stream, the registers
+ * set so far, and the bounds check of an access.
  *
- * A product's file has its operations and its columns of ethosu_commands.def;
- * all that is the same on every product is here and in ethosu_verify_maps.c.
+ * Each product's file contains its operations and its columns of
+ * ethosu_commands.def. Code common to all products is here and in
+ * ethosu_verify_maps.c.
  */
 #ifndef ETHOSU_VERIFY_H
 #define ETHOSU_VERIFY_H
@@ -19,7 +20,7 @@
 #define PARAM(word) ((word) >> 16)
 #define CODE_PAYLOAD 0x4000u
 
-/** First code of the registers with 16 bits, and how many codes each kind has. */
+/** First code of the 16-bit registers, and number of codes of each kind. */
 #define REGISTER_FIRST 0x100u
 #define REGISTER_CODES 0x90u
 #define PAYLOAD_CODES 0x98u
@@ -32,7 +33,7 @@ enum {
 #include "ethosu_commands.def"
     SLOT_END,
     SLOTS = (SLOT_END + 3) / 4 * 4,
-    U65_SLOT_LAST = NPU_SET_DMA0_SKIP1 /**< up to here U55 has none */
+    U65_SLOT_LAST = NPU_SET_DMA0_SKIP1 /**< U55 lacks all registers up to this one */
 };
 #undef REGISTER
 #undef PAYLOAD
@@ -43,10 +44,10 @@ enum {
 };
 #undef OPERATION
 
-/** Always inline, with -Os too: on the path of every operation. */
+/** Inlined even with -Os, because every operation runs this code. */
 #define HOT static inline __attribute__((always_inline))
 
-/** Never set. A register can't hold it, and an address or a step of 2 GB can't be right. */
+/** Never set. No valid register value, address or step equals it (2 GB). */
 #define UNSET INT32_MIN
 
 struct walk;
@@ -67,9 +68,9 @@ struct ethosu_ext_commands {
     uint8_t operation_count;
     uint8_t size_log2_most; /**< of the elements of a feature map */
     bool narrow;            /**< addresses have 32 bits, and the registers of U65 are unknown */
-    /** What is none of these: refuses it, or checks it. */
+    /** Check or reject any other command. */
     int (*other)(struct walk *walk, uint32_t word);
-    /** Walks the stream in the end; in one piece if it never branches. */
+    /** Walk the stream, in one piece if it never branches. */
     int (*walk)(struct walk *walk);
 };
 
@@ -89,14 +90,14 @@ struct walk {
     uint32_t cores;
     bool narrow; /**< as in `commands` */
     bool stopped;
-    bool branches; /**< somewhere: then it is walked in pieces */
+    bool branches; /**< the stream has a branch, so it is walked in pieces */
     struct ethosu_ext_writes writes;
-    uint32_t ready;   /**< bit per enum group: all of it has been set */
+    uint32_t ready;   /**< bit per enum group: completely set */
     uint32_t chained; /**< bit per chain buffer of U85 that has been written */
     struct ethosu_ext_fault *fault;
 };
 
-/** What is used together; a group is looked at until all of it has been set, then never more. */
+/** Registers used together; a group is checked until all of it is set, and not after that. */
 enum group {
     NOTHING,
     SHAPE,
@@ -116,16 +117,16 @@ enum group {
     KERNEL_SIZE
 };
 
-/** Where the values of a feature map are. */
+/** Register slots of a feature map. */
 struct map {
     uint8_t first;      /**< slot */
     uint8_t size_shift; /**< of the element size in the precision */
 };
 
-/** Slots from the first of a map on. */
+/** Slots relative to the first of a map. */
 enum { PRECISION, WIDTH0, HEIGHT0, HEIGHT1, REGION, STRIDE_X, STRIDE_Y, BASE0, STRIDE_C = 11 };
 
-/** A shape is three numbers, each one less than the size: as the registers hold it. */
+/** A shape is three sizes minus one, as in the registers. */
 enum { HEIGHT_M1, WIDTH_M1, DEPTH_M1 };
 
 /** An access in a region, in bytes: from the lowest to one past the highest. */
@@ -141,7 +142,7 @@ extern const struct map ethosu_ext_ofm;
 
 /* Each returns 0, or an error that the fault explains. */
 
-/** Walk [at, end), or to a STOP, from registers that were never set. */
+/** Walk [at, end) or up to a STOP, starting with all registers unset. */
 int ethosu_ext_walk_run(struct walk *walk, const uint8_t *at, const uint8_t *end);
 
 /** Walk the stream, which has no branches. */
@@ -150,33 +151,33 @@ int ethosu_ext_walk_straight(struct walk *walk);
 /** Walk the stream, which may branch. */
 int ethosu_ext_walk_pieces(struct walk *walk);
 
-/** A branch, or refuse the command. */
+/** Check a branch; reject any other command. */
 int ethosu_ext_walk_branch(struct walk *walk, uint32_t word);
 
 int ethosu_ext_walk_refuse(struct walk *walk, int code, uint64_t found, uint64_t expected);
 
-/** A command that neither sets a register nor is an operation: why? */
+/** Reject a command that neither sets a register nor is an operation, and explain why. */
 int ethosu_ext_walk_refuse_command(struct walk *walk, uint32_t word);
 
-/** A register holds what can't be right. */
+/** Reject an invalid register value. */
 int ethosu_ext_walk_refuse_value(struct walk *walk, uint64_t found, uint32_t slot);
 
-/** A register is needed that was never set. */
+/** Reject the use of a register that was never set. */
 int ethosu_ext_walk_refuse_unset(struct walk *walk, uint32_t slot);
 
-/** Has everything in this set of groups been set? */
+/** Are all registers of these groups set? */
 int ethosu_ext_walk_complete(struct walk *walk, uint32_t needed);
 
-/** Say why an access is out of bounds. */
+/** Reject an out-of-bounds access and explain why. */
 int ethosu_ext_walk_refuse_extent(struct walk *walk, struct extent extent);
 
-/** Bound a feature map of this shape; what the OFM covers counts as written. */
+/** Check the bounds of a feature map of this shape; the range of an OFM counts as written. */
 int ethosu_ext_walk_map(struct walk *walk, const struct map *map, const int32_t *shape);
 
-/** The shape of the IFM that a kernel's window moves over. */
+/** Get the shape of the IFM that a kernel's window moves over. */
 int ethosu_ext_walk_window(struct walk *walk, int32_t ifm[3]);
 
-/** The same depth in and out. */
+/** Check that IFM and OFM have the same depth. */
 int ethosu_ext_walk_depth(struct walk *walk);
 
 #define LUT_BYTES 2048u
@@ -228,7 +229,7 @@ HOT int check_stream(struct walk *walk, uint32_t region, uint32_t slot)
     return check_extent(walk, &extent);
 }
 
-/** Note that a region is written, from one byte to before another; both are in its bounds. */
+/** Record a write to bytes [start, end) of a region, which are within its bounds. */
 HOT void note_write(struct walk *walk, uint32_t region, size_t start, size_t end)
 {
     struct ethosu_ext_writes *writes = &walk->writes;

@@ -2,18 +2,18 @@
 /**
  * The verifier: streams that branch.
  *
- * The stream is cut where branches go to, and each piece walked as if nothing
- * had been set before it: whatever way the NPU takes, it meets only commands
- * that were checked, with the registers that they were checked with. So the
- * walk stays linear, also of loops; whether they end is not asked.
+ * The stream is split at branch targets, and each piece is walked with all
+ * registers unset. Whichever path the NPU takes, it executes only commands that
+ * were checked, with the registers that they were checked with. The walk is
+ * therefore linear, even with loops. It does not check that loops end.
  */
 #include "ethosu_verify.h"
 
 #include "ethosu_fault.h"
 
-#define TARGETS 48u /**< enough for loops and conditions nested 16 deep: three each */
+#define TARGETS 48u /**< enough for loops and conditions nested 16 deep, at three each */
 
-/** Where pieces begin, in bytes of the stream, ascending. */
+/** Byte offsets of the pieces in the stream, ascending. */
 struct targets {
     uint32_t count;
     uint32_t at[TARGETS];
@@ -43,7 +43,7 @@ static uint32_t length_of(uint32_t word)
     return word & CODE_PAYLOAD ? 8 : 4;
 }
 
-/** Find where branches go to, up to the last STOP that can be reached. */
+/** Collect the branch targets, up to the last reachable STOP. */
 static int collect(const struct walk *walk, struct targets *targets)
 {
     uint32_t bytes = (uint32_t)(walk->end - walk->stream);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** The verifier: what DMA of Ethos-U85 reads and writes, in up to three dimensions. */
+/** The verifier: reads and writes of Ethos-U85 DMA, in up to three dimensions. */
 #include "ethosu_verify.h"
 
 /** Region registers: region [2:0], internal [8], dimensions - 1 [10:9] (source only), indexed [11].
@@ -9,13 +9,13 @@
 #define DMA_DIMENSIONS_M1(value) ((value) >> 9 & 3u)
 #define DMA_INDEXED 0x800u
 
-/** Rows and planes of a transfer, each less one. */
+/** Rows and planes of a transfer, each minus one. */
 struct dimensions {
     int32_t rows_m1;
     int32_t planes_m1;
 };
 
-/** How many rows or planes; a number that does not count is not looked at. */
+/** Get the number of rows or planes; the register is ignored unless `counts`. */
 static int get_size(struct walk *walk, bool counts, uint32_t slot, int32_t *size_m1)
 {
     *size_m1 = 0;
@@ -44,7 +44,7 @@ static int get_dimensions(struct walk *walk, struct dimensions *to)
     return get_size(walk, dimensions_m1 > 1, NPU_SET_DMA0_SIZE1, &to->planes_m1);
 }
 
-/** So many steps, up or down. Both have 31 bits at most, so that three such sums fit 64. */
+/** Widen by `count` steps, up or down. Values have at most 31 bits, so three sums fit 64. */
 static int widen(struct walk *walk, struct extent *extent, int32_t count, uint32_t step_slot)
 {
     if (count == 0) {
@@ -56,7 +56,7 @@ static int widen(struct walk *walk, struct extent *extent, int32_t count, uint32
     return 0;
 }
 
-/** The indices: 32 bits each, a skip after each plane. */
+/** Check the indices: 32 bits each, with a skip after each plane. */
 static int check_indices(struct walk *walk, const struct dimensions *dma)
 {
     RETURN_IF_ERROR(need(walk, 1u << DMA_INDICES));
@@ -75,7 +75,7 @@ static int check_indices(struct walk *walk, const struct dimensions *dma)
     return check_extent(walk, &extent);
 }
 
-/** One end of a transfer: 0 the source, 1 the target. Its steps are slots, one after the other. */
+/** Check one end of a transfer: 0 is the source, 1 the target. Its steps are consecutive slots. */
 static int check_dma_end(struct walk *walk, const struct dimensions *dma, uint32_t end)
 {
     uint32_t region = get(walk, NPU_SET_DMA0_SRC_REGION + end);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** The verifier: how far a feature map reaches, and which part of it a kernel's window reads. */
+/** The verifier: the extent of a feature map, and the part that a kernel's window reads. */
 #include "ethosu_verify.h"
 
 const struct map ethosu_ext_ifm = {NPU_SET_IFM_PRECISION, 2};
@@ -11,7 +11,7 @@ static inline int32_t smaller(int32_t a, int32_t b)
     return a < b ? a : b;
 }
 
-/** So many steps further, up or down; both have less than 32 bits. */
+/** Widen by `count` steps, up or down; both values have less than 32 bits. */
 static inline void widen(struct extent *extent, int32_t count, int32_t step)
 {
     int64_t distance = (int64_t)count * step;
@@ -23,10 +23,10 @@ static inline void widen(struct extent *extent, int32_t count, int32_t step)
 }
 
 /**
- * The maps that are rare: with more than one tile, or a step that is negative.
+ * Check the rare maps: those with more than one tile or a negative step.
  *
  * @param run    contiguous bytes
- * @param brick  bytes from sixteen channels to the next sixteen; 0: it has no bricks
+ * @param brick  bytes from sixteen channels to the next sixteen; 0 without bricks
  */
 static __attribute__((noinline)) int check_tiles(struct walk *walk, const struct map *map,
                                                  const int32_t *shape, uint32_t run, int32_t brick)
@@ -59,8 +59,8 @@ static __attribute__((noinline)) int check_tiles(struct walk *walk, const struct
 }
 
 /**
- * In bricks of sixteen channels pixels are sixteen elements apart. Arm does not say whether the NPU
- * obeys or ignores another STRIDE_X, so the map must be in bounds with this step as well.
+ * In bricks of sixteen channels, pixels are sixteen elements apart. Arm does not document whether
+ * the NPU obeys a different STRIDE_X, so the map must be in bounds with either step.
  */
 static int check_bricks(struct walk *walk, const struct map *map, const int32_t *shape,
                         int32_t pixel)
@@ -102,7 +102,7 @@ int ethosu_ext_walk_map(struct walk *walk, const struct map *map, const int32_t 
         shape[WIDTH_M1] > values[WIDTH0]) {
         return check_tiles(walk, map, shape, run, brick);
     }
-    // At most 32 bits, 19 bits, and three times 19 by 31 bits: far from overflow.
+    // No overflow: at most 32 bits, 19 bits, and three products of 19 by 31 bits.
     uint64_t end = (uint64_t)(uint32_t)values[BASE0] + run;
     end += (uint64_t)(uint32_t)shape[HEIGHT_M1] * (uint32_t)values[STRIDE_Y];
     end += (uint64_t)(uint32_t)shape[WIDTH_M1] * (uint32_t)values[STRIDE_X];
@@ -115,7 +115,7 @@ int ethosu_ext_walk_map(struct walk *walk, const struct map *map, const int32_t 
     return 0;
 }
 
-/** Rows or columns of the IFM that those of the OFM are computed from, less one. */
+/** Rows or columns of the IFM needed to compute those of the OFM, minus one. */
 static inline int32_t input_size_m1(const struct walk *walk, uint32_t output_m1, uint32_t stride,
                                     uint32_t kernel_m1, uint32_t padding)
 {

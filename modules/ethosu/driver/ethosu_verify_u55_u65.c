@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-/** The verifier: the operations of Ethos-U55 and Ethos-U65, and what each of them accesses. */
+/** The verifier: the operations of Ethos-U55 and Ethos-U65 and their memory accesses. */
 #include "ethosu_verify.h"
 #include "ethosu_count.h"
 
 /* ---- kernels ---- */
 
-/** Does the second core take part? It reads streams of its own. */
+/** Is the second core used? It reads its own streams. */
 static bool two_cores(const struct walk *walk)
 {
     return get(walk, NPU_SET_PARALLEL_MODE) == 1 && get(walk, NPU_SET_OFM_DEPTH_M1) > 0;
 }
 
-/** `slot`: the region, then base and length; the second core has another base and length. */
+/** `slot`: region, base and length; `slot1`: base and length for the second core. */
 static int check_streams(struct walk *walk, uint32_t slot, enum group group1, uint32_t slot1)
 {
     uint32_t region = get(walk, slot);
@@ -44,9 +44,10 @@ enum {
 };
 
 /**
- * Must the scales of channels be bounded for a POOL? Vela up to 4.5 selects no OFM_SCALE, and sets
- * no scales, for a maximum, which is not scaled, and for an average of a padded IFM, which the NPU
- * divides. No document says that the NPU fetches no scales there: those that are set are bounded.
+ * Must the per-channel scales of a POOL be checked? Vela up to 4.5 selects no OFM_SCALE and sets no
+ * scales for a maximum, which is not scaled, and for an average of a padded IFM, which the NPU
+ * divides. It is undocumented whether the NPU fetches scales there, so any that are set are
+ * checked.
  */
 static bool pool_needs_scales(const struct walk *walk, uint32_t word)
 {
@@ -144,14 +145,14 @@ static int get_dimensions(struct walk *walk, uint32_t dimensions_m1, struct dime
                : ethosu_ext_walk_refuse_value(walk, 0, NPU_SET_DMA0_SIZE0);
 }
 
-/** A transfer in two or three dimensions; both ends have the same rows and planes. */
+/** Extend a transfer to two or three dimensions; both ends have the same rows and planes. */
 static __attribute__((noinline)) int widen_dma(struct walk *walk, uint32_t region,
                                                uint32_t dimensions_m1, struct extent *extent)
 {
     struct dimensions dma = {1, 1, 0, 0};
     RETURN_IF_ERROR(get_dimensions(walk, dimensions_m1, &dma));
-    // Length 32 bits, skips 31, rows and planes 16 each: the largest sum has 33 + 16 + 16 bits,
-    // one too many, so a plane is kept below 2^46.
+    // With a 32-bit length, 31-bit skips, and 16 bits each for rows and planes, the largest sum
+    // has 33 + 16 + 16 bits, one too many. Limiting a plane to below 2^46 avoids overflow.
     int64_t length = extent->high - extent->low;
     int64_t row = length + (DMA_DIMENSIONS_M1(region) > 0 ? dma.skip0 : 0);
     int64_t plane = dma.rows * row + (DMA_DIMENSIONS_M1(region) > 1 ? dma.skip1 : 0);
@@ -163,11 +164,11 @@ static __attribute__((noinline)) int widen_dma(struct walk *walk, uint32_t regio
     return 0;
 }
 
-/** One end of a transfer: 0 the source, 1 the target. */
+/** Check one end of a transfer: 0 is the source, 1 the target. */
 static int check_dma_end(struct walk *walk, uint32_t dimensions_m1, uint32_t end)
 {
     uint32_t region = get(walk, NPU_SET_DMA0_SRC_REGION + end);
-    uint32_t internal_bytes = (walk->config >> 8 & 0xFF) * 1024; // 0: not known
+    uint32_t internal_bytes = (walk->config >> 8 & 0xFF) * 1024; // 0: unknown
     int64_t base = get(walk, NPU_SET_DMA0_SRC + end);
     struct extent extent = {DMA_REGION(region), base, base + get(walk, NPU_SET_DMA0_LEN)};
     if (dimensions_m1 > 0) {
@@ -199,7 +200,7 @@ static int check_dma(struct walk *walk, uint32_t word)
 
 /* ---- tables ---- */
 
-/** What the operations need in any case: sets of groups. */
+/** Groups that the operations always need. */
 enum {
     FOR_ELEMENTWISE = 1 << SHAPE | 1 << IFM | 1 << OFM,
     FOR_POOL = FOR_ELEMENTWISE | 1 << WINDOW,

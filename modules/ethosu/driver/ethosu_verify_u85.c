@@ -35,7 +35,7 @@ static int check_chained(struct walk *walk, const struct map *map, uint32_t writ
     return 0;
 }
 
-/** `group` is that of `map`. */
+/** Check an input; `group` is the group of `map`. */
 static int check_input(struct walk *walk, const struct map *map, enum group group,
                        const int32_t *shape)
 {

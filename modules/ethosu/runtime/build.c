@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Measures and loads a model: from the file to the steps. See builder.h. */
+/** Measures and loads a model: builds the steps from the file. See builder.h. */
 #include "builder.h"
 #include "ethosu_count.h"
 
@@ -14,11 +14,10 @@ static int refuse_stopped(const struct builder *builder)
     return error_set(builder->error, ETHOSU_MODEL_STOPPED, "loading was stopped");
 }
 
-/** Units between two questions while a model is loaded: one takes up to 1,500 instructions.
- */
+/** Units between two polls while loading; a unit takes up to 1,500 instructions. */
 enum { LOAD_UNITS = POLL_UNITS / 16 };
 
-/** Take more units from what is left. */
+/** Take more units from the remaining budget. */
 static __attribute__((noinline)) int take_work(struct builder *builder, uint32_t units)
 {
     uint32_t more = units > LOAD_UNITS ? units : LOAD_UNITS;
@@ -77,7 +76,7 @@ int(build_refuse)(struct builder *builder, int status, const char *why)
     return builder->model->format->refuse(builder, status, why);
 }
 
-/** Refuse what a file has not that was asked for. */
+/** Reject requests for features that the file does not contain. */
 static int check_format(struct builder *builder, const struct ethosu_model_source *source)
 {
     bool methods = builder->model->format->has_methods;
@@ -95,7 +94,7 @@ static int check_format(struct builder *builder, const struct ethosu_model_sourc
                : error_set(builder->error, ETHOSU_MODEL_BAD_FILE, "file is larger than 2 GB");
 }
 
-/** Refuse a file that is no model for this build, and name what it is. */
+/** Reject a file that is not a model for this build, and name its kind. */
 static int refuse_kind(struct builder *builder, const struct ethosu_model_source *source,
                        uint8_t kind)
 {
@@ -129,7 +128,7 @@ static int find_format(struct builder *builder, const struct ethosu_model_source
                                           : check_format(builder, source);
 }
 
-/** Refuse tensors with state that share memory again and again: each would be filled. */
+/** Reject many tensors with state in the same memory, because each would be filled. */
 static int check_filled(struct builder *builder)
 {
     uint32_t arena = builder->model->arena_size;
@@ -140,7 +139,7 @@ static int check_filled(struct builder *builder)
                            (unsigned)arena, FILLS);
 }
 
-/** Begin with nothing built. */
+/** Initialise the builder. */
 static void begin(struct builder *builder, struct ethosu_model *model,
                   struct ethosu_model_error *error)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Memory for a plan: the model object, and the arena behind Vela's tensors. See builder.h. */
+/** Memory for a plan: the model object, and the arena after Vela's tensors. See builder.h. */
 #include "builder.h"
 
 #include "checked.h"
@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/** Check that the object has so many bytes left; while measuring there are always enough. */
+/** Check that the object has `size` bytes left; while measuring there are always enough. */
 static int check_object(struct builder *builder, size_t size)
 {
     const struct object_memory *object = &builder->object;
@@ -130,14 +130,14 @@ int build_reserve(struct builder *builder, uint32_t size, uint32_t *offset)
 
 int build_reserve_lines(struct builder *builder, uint32_t size, uint32_t *offset)
 {
-    if (size > INT32_MAX) { // could wrap around when it is rounded up
+    if (size > INT32_MAX) { // could overflow when rounded up
         return build_grow_arena(builder, size);
     }
     TRY(build_grow_arena(builder, ethosu_ext_memory_align(builder->model->arena_size)));
     return build_reserve(builder, (uint32_t)ethosu_ext_memory_align(size), offset);
 }
 
-/** Does the arena share no byte with what is read while it is written? */
+/** Check that the arena does not overlap memory that is read while it is written. */
 static int check_apart(struct builder *builder, const struct ethosu_model_memory *memory,
                        const void *other, size_t size, const char *name)
 {
@@ -157,8 +157,7 @@ int build_check_arena(struct builder *builder, const struct ethosu_model_memory 
     uintptr_t arena = (uintptr_t)memory->arena;
     TRY(check_apart(builder, memory, source->file, source->file_size, "file of the model"));
     TRY(check_apart(builder, memory, source->data, source->data_size, "data file"));
-    // Whole cache lines: so nothing that the CPU writes meanwhile shares one with the NPU's
-    // results.
+    // Whole cache lines, so that the NPU's results never share one with concurrent CPU writes.
     size_t line = ethosu_ext_memory_line();
     size_t alignment = line > ETHOSU_MODEL_ALIGNMENT ? line : ETHOSU_MODEL_ALIGNMENT;
     if (arena % alignment == 0 && memory->arena_size % line == 0 &&
@@ -172,7 +171,7 @@ int build_check_arena(struct builder *builder, const struct ethosu_model_memory 
                      (unsigned)arena, (unsigned)memory->arena_size, (unsigned)alignment);
 }
 
-/** Can the NPU read these bytes where they are? */
+/** Can the NPU read these bytes in place? */
 static bool is_visible(const void *data, uint32_t size)
 {
     return ((uintptr_t)data % ETHOSU_MODEL_ALIGNMENT == 0 &&
@@ -187,7 +186,7 @@ int build_payload(struct builder *builder, const void *data, uint32_t size, cons
     if (!model->npu_reads_object || (is_visible(data, size) && !model->file_may_change)) {
         return build_visible(builder, &none, data, size, visible);
     }
-    // The end of the object is aligned for the NPU, and so is what begins a multiple before it.
+    // The end of the object is aligned for the NPU, so a copy at a multiple before it is, too.
     size_t used = builder->object.high + size, padding = -used % ETHOSU_MODEL_ALIGNMENT;
     void *copy;
     TRY(build_object_back(builder, size + padding, &copy));

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/** Refuse a tensor that could not be read: the file is malformed, or the sizes contradict. */
+/** Reject a tensor that could not be read: the file is malformed, or its sizes are inconsistent. */
 static int bad_tensor(struct builder *builder, uint32_t tensor)
 {
     const struct flatbuffer *fb = &builder->file.fb;
@@ -98,7 +98,7 @@ int build_find_operand(struct builder *builder, const struct fb_vector *list, ui
     return build_find_tensor(builder, fb_u32_at(&builder->file.fb, list, index), operand);
 }
 
-/** State keeps its value between inferences; at first each byte is its zero point. */
+/** Add state, which persists between inferences. Initially, each byte is its zero point. */
 static int add_state(struct builder *builder, const struct tflite_tensor *tensor, uint32_t offset)
 {
     float scale;
@@ -128,7 +128,7 @@ static int build_graph_tensors(struct builder *builder)
     return ETHOSU_MODEL_OK;
 }
 
-/** Size the arena for the tensors of all graphs, before anything is added behind them. */
+/** Size the arena for the tensors of all graphs, before anything is added after them. */
 static int build_tensors(struct builder *builder)
 {
     uint32_t graphs = builder->file.root.subgraphs.count;
@@ -155,7 +155,7 @@ static int build_buffers(struct builder *builder, const struct fb_vector *list,
                              (unsigned)tensor);
         }
         if (!builder->loading) {
-            struct tflite_channels channels; // ethosu_model_get_tensor() checks them, too
+            struct tflite_channels channels; // also checked by ethosu_model_get_tensor()
             TRY(build_get_channels(builder, tensor, &operand.tensor, &channels));
         } else {
             *(*next)++ = (struct ethosu_model_buffer){
@@ -175,7 +175,7 @@ static int build_io(struct builder *builder)
     return build_buffers(builder, &graph->outputs, &next);
 }
 
-/** Was the model never compiled? A file with a plan may run on the CPU only. */
+/** Was the model never compiled? A file with a plan may run only on the CPU. */
 static bool uncompiled(struct builder *builder)
 {
     return builder->file.plan.count == 0 && !tflite_is_compiled(&builder->file);
@@ -214,7 +214,7 @@ static int open_file(struct builder *builder, const struct ethosu_model_source *
     return ETHOSU_MODEL_OK;
 }
 
-/** Read the file and build the plan, one stage after the other. */
+/** Read the file and build the plan, stage by stage. */
 static int build_stages(struct builder *builder, const struct ethosu_model_source *source)
 {
     TRY(open_file(builder, source));

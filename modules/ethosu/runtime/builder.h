@@ -29,7 +29,7 @@
 /** Units per operator, plus one for each operand. */
 #define WORK_OF_OPERATOR 16u
 
-/** A resource variable: memory behind the tensors, identified by its name. */
+/** A resource variable: memory after the tensors, identified by its name. */
 struct variable {
     struct tflite_text name;
     uint32_t size;    /**< bytes; 0 while unknown */
@@ -61,7 +61,7 @@ struct object_memory {
 
 /** A block of the arena shared by several operators: a copied constant, or fast scratch. */
 struct shared_block {
-    const void *owner; /**< constant or tensor in the file; NULL: none yet */
+    const void *owner; /**< constant or tensor in the file; NULL if not set yet */
     uint32_t offset;   /**< in the arena */
 };
 
@@ -96,7 +96,7 @@ struct builder {
     struct ethosu_driver *driver; /**< may be NULL */
     struct ethosu_model_error *error;
     bool loading;               /**< false: measuring */
-    struct ethosu_model *model; /**< holds the counts while measuring too */
+    struct ethosu_model *model; /**< contains the counts, even while measuring */
     struct object_memory object;
     struct init_step **init_end; /**< link for the next initialisation step */
     uint8_t *arena;              /**< NULL while measuring */
@@ -138,7 +138,7 @@ struct operator_kernel {
     uint32_t code; /**< enum tflite_operator */
     /** Check the operator and add its steps to the plan. */
     int (*prepare)(struct builder *builder, const struct tflite_operator_call *call);
-    /** The step's function; NULL when it has no step. */
+    /** The step's function; NULL if it has no step. */
     int (*run)(struct ethosu_model *model, const struct step *step);
 };
 
@@ -263,7 +263,7 @@ int build_object_back(struct builder *builder, size_t size, void **memory);
  */
 int build_object_unused(struct builder *builder, size_t size, void **memory);
 
-/** Refuse the current operator: "operator 3 (NAME) of subgraph 0: why". */
+/** Reject the current operator: "operator 3 (NAME) of subgraph 0: why". */
 int build_refuse(struct builder *builder, int status, const char *why);
 
 #ifdef ETHOSU_MESSAGES_TERSE
@@ -273,7 +273,7 @@ int build_refuse(struct builder *builder, int status, const char *why);
 /** Prepare an ethos-u operator: an NPU call. */
 int prepare_npu(struct builder *builder, const struct tflite_operator_call *call);
 
-/** 0: build without resource variables, which streaming models have. */
+/** 0: build without resource variables, which streaming models need. */
 #ifndef ETHOSU_VARIABLES
 #define ETHOSU_VARIABLES 1
 #endif

@@ -6,7 +6,7 @@
 #include "metadata.h"
 #include "model.h"
 
-/** Number of the NPU call whose program the driver ran last; their count when it is none. */
+/** Number of the NPU call whose program the driver ran last; the number of calls if not found. */
 static uint32_t failed_call(const struct ethosu_model *model)
 {
     const struct ethosu_ext_program *last = ethosu_ext_last_program(model->driver);
@@ -47,7 +47,7 @@ bool ethosu_model_name_operator(const struct ethosu_model *model, uint32_t offse
 {
     uint32_t length;
     const char *name = ethosu_model_operator_at(model, offset, &length);
-    if (name != NULL) { // also where messages are terse: the sentence has the fault's numbers
+    if (name != NULL) { // even in terse builds, whose message has the fault's numbers
         (void)(error_set)(error, 0, "%s; operator %.*s", sentence, (int)length, name);
     }
     return name != NULL;

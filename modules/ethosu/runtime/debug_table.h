@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * The table of operators that `ethosu compile` adds to a file: which of the source model a command
- * belongs to. tools/ethosu_tools/debug_table.py has its layout.
+ * The table that `ethosu compile` adds to a file to map commands to operators of the source model.
+ * Layout: see tools/ethosu_tools/debug_table.py.
  */
 #ifndef DEBUG_TABLE_H
 #define DEBUG_TABLE_H
@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/** One operator: the commands of a call up to `end` that no row before it has. */
+/** One operator: the commands of a call from the end of the previous row up to `end`. */
 struct debug_row {
     uint32_t call; /**< number of the NPU call */
     uint32_t end;  /**< byte offset of its last command in the command stream */
@@ -28,7 +28,7 @@ static inline uint32_t debug_word(const char *table, uint32_t index)
     return value;
 }
 
-/** Rows that a table states; UINT32_MAX: it is not a table of this version. */
+/** Number of rows stated in a table; UINT32_MAX if it is not a table of this version. */
 static inline uint32_t debug_table_rows(const char *table, uint32_t size)
 {
     if (size < 4 * DEBUG_HEADER_WORDS || debug_word(table, DEBUG_WORD_MARK) != DEBUG_MARK ||
@@ -53,7 +53,7 @@ static inline struct debug_row debug_table_row(const char *table, uint32_t index
                               debug_word(table, at + DEBUG_ENTRY_NAME)};
 }
 
-/** Bytes of a name that begins inside of the table. */
+/** Length in bytes of a name that begins inside the table. */
 static inline uint32_t debug_table_name_length(const char *table, uint32_t size, uint32_t name)
 {
     const char *end = memchr(table + name, '\0', size - name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Facts about a loaded model. */
+/** Describes a loaded model. */
 #include "format.h"
 
 const struct model_facts *model_facts(const struct ethosu_model *model)

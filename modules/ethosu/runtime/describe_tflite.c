@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-/** Facts about a `.tflite` file, read again on request. */
+/** Describes a `.tflite` file, rereading it on request. */
 #include "checked.h"
 #include "format.h"
 
 #include <string.h>
 
-/** Open the file again: it was valid when the model was loaded, and each read is bounded. */
+/** Reopen the file. It was valid when the model was loaded, and each read is bounded. */
 static bool open_tensor(const struct ethosu_model *model, uint32_t index, struct tflite *file,
                         struct tflite_tensor *tensor)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Error sentences; see error.h. */
+/** Error messages; see error.h. */
 #include "error.h"
 
 #include "ethosu_text.h"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-/** Error sentences, without the C library's printf, which is larger than the runtime. */
+/** Error messages, without the C library's printf, which is larger than the runtime. */
 #ifndef ERROR_H
 #define ERROR_H
 
 #include "ethosu_model.h"
 
 /**
- * Write a sentence; understands %s, %.*s, %d, %u and %x (int, unsigned int). Text that does not fit
- * is cut off.
+ * Format a message; supports %s, %.*s, %d, %u and %x (int, unsigned int). Text that does not fit is
+ * truncated.
  *
  * @param error   may be NULL
  * @param status  returned unchanged, so that a caller can write `return error_set(...)`
@@ -28,7 +28,7 @@ int error_set(struct ethosu_model_error *error, int status, const char *format, 
     } while (0)
 
 #ifdef ETHOSU_MESSAGES_TERSE
-/** Instead of a sentence: where in the runtime's source it would have been made. */
+/** Report the position in the runtime's source instead of a message. */
 int error_at(struct ethosu_model_error *error, int status, const char *file, unsigned line);
 
 // The compiler checks the arguments; they are not evaluated.

@@ -32,7 +32,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** One: build with ExecuTorch programs besides TensorFlow Lite's files. */
+/** 1: build with support for ExecuTorch programs in addition to TensorFlow Lite files. */
 #ifndef ETHOSU_PTE
 #define ETHOSU_PTE 1
 #endif
@@ -45,25 +45,25 @@ struct ethosu_driver;
 
 /** Kinds of files. */
 enum ethosu_file_kinds {
-    ETHOSU_FILE_OTHER,   /**< none that this library knows */
+    ETHOSU_FILE_OTHER,   /**< not a supported kind */
     ETHOSU_FILE_TFLITE,  /**< a TensorFlow Lite model */
     ETHOSU_FILE_PROGRAM, /**< an ExecuTorch program */
     ETHOSU_FILE_BUNDLE,  /**< a program and test cases */
-    ETHOSU_FILE_DATA,    /**< data that programs name */
+    ETHOSU_FILE_DATA,    /**< named data for programs */
 };
 
 /** A kind of file. */
 struct ethosu_file_kind {
     uint8_t number;      /**< enum ethosu_file_kinds */
     char mark[5];        /**< the four characters at byte 4 */
-    char suffix[8];      /**< how the names of such files end */
-    char data_suffix[5]; /**< and the names of the data files next to them; "": there are none */
+    char suffix[8];      /**< file name extension */
+    char data_suffix[5]; /**< extension of the data files next to them, or "" */
 };
 
 /** The kind of a file, by its contents. */
 const struct ethosu_file_kind *ethosu_file_kind_of(const void *file, size_t size);
 
-/** Alignment in bytes of arena, command stream and read-only data: what the NPU asks for. */
+/** Alignment in bytes of arena, command stream and read-only data, required by the NPU. */
 #define ETHOSU_MODEL_ALIGNMENT 16u
 
 /** Maximum number of dimensions of a tensor. */
@@ -110,7 +110,7 @@ struct ethosu_model_source {
     bool (*stop)(void *argument);
     void *argument;     /**< for `stop` */
     const char *method; /**< of an ExecuTorch program, to load; NULL: "forward" */
-    const void *data;   /**< of an ExecuTorch program: a file with data that it names, or NULL */
+    const void *data;   /**< of an ExecuTorch program: its data file, or NULL */
     size_t data_size;   /**< bytes */
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Why an inference failed, in one place. */
+/** Explains why an inference failed. */
 #include "error.h"
 #include "ethosu_ext.h"
 #include "model.h"

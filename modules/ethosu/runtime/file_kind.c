@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/** Kinds of model files: see ethosu_model.h. tools/ethosu_tools/model/kinds.py has the same. */
+/** Kinds of model files; see ethosu_model.h. Keep in sync with tools/ethosu_tools/model/kinds.py.
+ */
 #include "flatbuffer.h"
 #include "model.h"
 

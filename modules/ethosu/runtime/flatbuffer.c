@@ -17,7 +17,7 @@ struct fb_table {
     uint32_t vtable_size; /**< bytes, all inside the file */
 };
 
-/** 16 bits at an address that was checked. */
+/** 16 bits at a checked address. */
 static uint32_t fb_half(const uint8_t *at)
 {
     uint16_t value;
@@ -61,13 +61,13 @@ uint32_t fb_follow(struct flatbuffer *fb, uint32_t position)
     return follow(fb, position);
 }
 
-/** The table at a position that was followed to. */
+/** Open the table at the target of an offset. */
 static inline struct fb_table open_table(struct flatbuffer *fb, uint32_t position)
 {
     if (position == 0) {
         return (struct fb_table){0};
     }
-    // The vtable may be before or behind its table; a wrap-around ends outside the file.
+    // The vtable may be before or after its table; a wrapped position is outside the file.
     uint32_t vtable = position - fb_known_u32(fb, position);
     if (vtable <= fb->size - 2) {
         uint32_t size = fb_half(fb->data + vtable);
@@ -113,7 +113,7 @@ uint32_t fb_element(struct flatbuffer *fb, const struct fb_vector *vector, uint3
     return element(fb, vector, index);
 }
 
-/** Write zeros for a field that is absent or malformed. */
+/** Write zeros for an absent or malformed field. */
 static inline uint32_t *put_none(uint32_t kind, uint32_t *out)
 {
     *out++ = 0;
@@ -123,7 +123,7 @@ static inline uint32_t *put_none(uint32_t kind, uint32_t *out)
     return out;
 }
 
-/** A field that is malformed, or a byte near the end of the file. */
+/** Read a malformed field, or a byte near the end of the file. */
 static __attribute__((noinline)) uint32_t *read_rare(struct flatbuffer *fb, uint32_t at,
                                                      uint32_t kind, uint32_t *out)
 {
@@ -203,7 +203,8 @@ struct fb_union fb_union_at(struct flatbuffer *fb, const struct fb_vector *vecto
     const uint32_t position = element(fb, vector, index);
     const struct fb_table table = open_table(fb, position);
     struct fb_union found;
-    if (table.vtable_size >= SLOTS_END) { // both fields, not near the end of the file: most have
+    if (table.vtable_size >=
+        SLOTS_END) { // common case: both fields present, not near the end of the file
         const uint32_t last = fb->size - 4;
         uint32_t type = position + fb_half(fb->data + table.vtable + TYPE_SLOT);
         uint32_t at = position + fb_half(fb->data + table.vtable + TABLE_SLOT);

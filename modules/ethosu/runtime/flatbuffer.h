@@ -3,8 +3,8 @@
  * Bounded reader for FlatBuffers, the encoding of model files.
  *
  * Every read is checked against the end of the file. A read beyond it returns 0
- * and sets `bad`, which stays set: a parser continues and checks `bad` once per
- * object. Little-endian hosts only. Format: FlatBuffers' "Internals" page.
+ * and sets `bad`, which stays set, so a parser can check `bad` once per object. Little-endian hosts
+ * only. Format: FlatBuffers' "Internals" page.
  */
 #ifndef FLATBUFFER_H
 #define FLATBUFFER_H
@@ -17,7 +17,7 @@
 struct flatbuffer {
     const uint8_t *data;
     uint32_t size;   /**< bytes, from 8 to 2^31 - 1 */
-    bool bad;        /**< something read so far was malformed */
+    bool bad;        /**< a read was malformed */
     uint32_t bad_at; /**< byte offset of the first malformed read */
 };
 
@@ -27,7 +27,7 @@ struct fb_vector {
     uint32_t count;
 };
 
-/** A number of 64 bits. */
+/** A 64-bit number. */
 struct fb_long {
     uint32_t low;
     uint32_t high;
@@ -38,18 +38,18 @@ static inline uint64_t fb_long_value(struct fb_long number)
     return number.low | (uint64_t)number.high << 32;
 }
 
-/** Kinds of fields; that of a vector is log2 of the bytes of an element. */
+/** Kinds of fields; for a vector, log2 of the element size in bytes. */
 enum fb_kind {
     FB_KIND_BYTES = 0,
     FB_KIND_WORDS = 2,
     FB_KIND_LONGS = 3,
-    FB_KIND_LONG, /**< this one and those before it take two words of the result */
+    FB_KIND_LONG, /**< this kind and those before it take two words of the result */
     FB_KIND_WORD,
     FB_KIND_BYTE,
     FB_KIND_TABLE
 };
 
-/** A field that fb_read() reads: where the vtable has it, and its kind. */
+/** A field for fb_read(): its position in the vtable and its kind. */
 struct fb_field {
     uint8_t slot;
     uint8_t kind;
@@ -64,22 +64,22 @@ struct fb_field {
 #define FB_WORDS(number) FB_FIELD(number, FB_KIND_WORDS) /**< of 32 bits each, or of tables */
 #define FB_LONGS(number) FB_FIELD(number, FB_KIND_LONGS) /**< of 64 bits each */
 
-#define FB_END {0, 0} /**< behind the last field of a list */
+#define FB_END {0, 0} /**< end of a list */
 
 /**
- * Read a list of fields of the table at a position that one of these functions found; 0: it is
- * absent. The result is a structure with a member for each field, in this order; it is 0 for what
- * is absent or malformed.
+ * Read a list of fields of a table. `table` is a position returned by one of these functions, or 0
+ * if the table is absent. `result` is a structure with a member for each field, in this order.
+ * Members are 0 for absent or malformed fields.
  */
 void fb_read(struct flatbuffer *fb, uint32_t table, const struct fb_field *field, void *result);
 
-/** Target of the forward offset stored at `position`: 4 bytes inside the file, or 0. */
+/** Target of the forward offset stored at `position`, with at least 4 bytes in the file, or 0. */
 uint32_t fb_follow(struct flatbuffer *fb, uint32_t position);
 
-/** Position of a table of a vector of them; marks the reader bad when there is none. */
+/** Position of a table in a vector of tables; marks the reader bad if out of range. */
 uint32_t fb_element(struct flatbuffer *fb, const struct fb_vector *vector, uint32_t index);
 
-/** 32 bits at an address that was checked. */
+/** 32 bits at a checked address. */
 static inline uint32_t fb_word(const void *at)
 {
     uint32_t value;
@@ -87,13 +87,13 @@ static inline uint32_t fb_word(const void *at)
     return value;
 }
 
-/** 32 bits at a position that was checked, such as that of a vector's element. */
+/** 32 bits at a checked position, for example of a vector element. */
 static inline uint32_t fb_known_u32(const struct flatbuffer *fb, uint32_t position)
 {
     return fb_word(fb->data + position);
 }
 
-/** Are the four bytes there these? */
+/** Do the four bytes at `at` equal `mark`? */
 static inline bool fb_is_mark(const uint8_t *at, const char mark[4])
 {
     uint32_t found;
@@ -106,25 +106,25 @@ static inline bool fb_is_mark(const uint8_t *at, const char mark[4])
 uint32_t fb_u32(struct flatbuffer *fb, uint32_t position);
 uint64_t fb_u64(struct flatbuffer *fb, uint32_t position);
 
-/** A byte or a word: its value, or `fallback` when it is absent. */
+/** Value of a byte or word field, or `fallback` if it is absent. */
 uint32_t fb_scalar(struct flatbuffer *fb, uint32_t table, struct fb_field field, uint32_t fallback);
 
-/** Type and table of a union: they are fields 0 and 1 of a table of its own. */
+/** Type and table of a union, stored as fields 0 and 1 of a separate table. */
 struct fb_union {
     uint32_t type;
     uint32_t table; /**< its position */
 };
 
-/** Read the union that a table of a vector of them has. */
+/** Read the union in element `index` of a vector of tables. */
 struct fb_union fb_union_at(struct flatbuffer *fb, const struct fb_vector *vector, uint32_t index);
 
-/** Are so many bytes the same? Faster than the memcmp() of a small C library. */
+/** Are `size` bytes equal? Faster than memcmp() in small C libraries. */
 bool fb_same(const void *a, const void *b, uint32_t size);
 
-/** Element number `index` of a vector of 32-bit values; marks the reader bad when there is none. */
+/** Element `index` of a vector of 32-bit values; marks the reader bad if out of range. */
 uint32_t fb_u32_at(struct flatbuffer *fb, const struct fb_vector *vector, uint32_t index);
 
-/** The same of a vector of 64-bit values. */
+/** The same for a vector of 64-bit values. */
 uint64_t fb_u64_at(struct flatbuffer *fb, const struct fb_vector *vector, uint32_t index);
 
 #endif

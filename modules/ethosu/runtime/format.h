@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT
-/** Formats of model files. Each makes the same steps; no other part of the runtime knows them. */
+/** Formats of model files. All build the same steps; the rest of the runtime is independent of
+ * them. */
 #ifndef FORMAT_H
 #define FORMAT_H
 
 #include "builder.h"
 
-/** A format. A model keeps the one that it was loaded with. */
+/** A format. A loaded model keeps a pointer to its format. */
 struct model_format {
     /** Build the steps; returns enum ethosu_model_status. */
     int (*build)(struct builder *builder, const struct ethosu_model_source *source);
-    /** Refuse the current operator: name it, and say why. */
+    /** Reject the current operator; the message contains its name and the reason. */
     int (*refuse)(struct builder *builder, int status, const char *why);
     bool has_methods; /**< and data files */
 };
 
-/** Facts about methods: as the functions ethosu_model_get_method() and so on. */
+/** Implements ethosu_model_get_method() and other functions on methods. */
 struct method_facts {
     bool (*get_method)(const struct ethosu_model *model, uint32_t index,
                        struct ethosu_model_method *method);
@@ -22,13 +23,13 @@ struct method_facts {
                          struct ethosu_model_constant *constant);
     bool (*get_program)(const struct ethosu_model *model, struct ethosu_model_program *program);
     const char *(*get_operator)(const struct ethosu_model *model, uint32_t index, uint32_t *length);
-    /** How many values are tensors. */
+    /** Number of values that are tensors. */
     uint32_t (*count_tensors)(const struct ethosu_model *model);
 };
 
 /**
- * Facts about a loaded model, read from its file again: as the functions ethosu_model_get_tensor()
- * and so on. Apart from the format: a program that asks for none is linked without them.
+ * Implements ethosu_model_get_tensor() and similar functions, which read a loaded model's file
+ * again. Separate from the format, so that programs that do not use them are linked without them.
  */
 struct model_facts {
     uint32_t (*count_values)(const struct ethosu_model *model);
@@ -37,7 +38,7 @@ struct model_facts {
     bool (*get_channel)(const struct ethosu_model *model, uint32_t index, uint32_t channel,
                         float *scale, int32_t *zero_point);
     const void *(*get_metadata)(const struct ethosu_model *model, const char *name, uint32_t *size);
-    const struct method_facts *methods; /**< NULL: files have no methods */
+    const struct method_facts *methods; /**< NULL if files have no methods */
 };
 
 /** The facts of the model's format. */
@@ -49,7 +50,7 @@ extern const struct model_facts program_facts;
 extern const struct model_format tflite_format;
 extern const struct model_format program_format;
 
-/** Refuse an operator of a `.tflite` file. */
+/** Reject an operator of a `.tflite` file. */
 int tflite_refuse(struct builder *builder, int status, const char *why);
 
 /** Metadata of a `.tflite` file. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** The step of every CPU operator, whatever the format of the file that has it. */
+/** The step of every CPU operator, regardless of the file format. */
 #include "kernels/kernel.h"
 
 #include <string.h>

@@ -79,7 +79,7 @@ void live_memory_set(struct live_memory *live, uint32_t tensor, bool alive)
     }
 }
 
-/** How many tensors begin before an offset. */
+/** Number of tensors that begin before an offset. */
 static uint32_t count_before(const struct live_memory *live, uint32_t offset)
 {
     uint32_t low = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * The tensors of the arena that hold data at one moment, and whether memory overlaps one of them.
- * Adding, removing and asking take a time that grows with the logarithm of the number of tensors.
+ * Tracks which tensors of the arena are live, and finds overlaps with them. Adding, removing and
+ * look-up take logarithmic time in the number of tensors.
  */
 #ifndef LIVE_MEMORY_H
 #define LIVE_MEMORY_H
@@ -11,17 +11,17 @@
 /** A tensor in the arena: its bytes, and the time from its first write to its last read. */
 struct lifetime {
     uint32_t start;
-    uint32_t end;    /**< start + bytes; 0 when it is not in the arena */
+    uint32_t end;    /**< start + bytes; 0 if not in the arena */
     uint32_t first;  /**< time of the first write: operator + 1; 0: before the inference */
     uint32_t last;   /**< time of the last read */
-    uint32_t reader; /**< time of the operator that was last seen to read it */
+    uint32_t reader; /**< time of its last reader seen so far */
 };
 
 struct live_memory {
     struct lifetime *tensors; /**< of all tensors, by index */
     uint32_t count;
     uint32_t *order; /**< tensors by their first byte */
-    uint32_t *place; /**< of each tensor: where it is in `order` */
+    uint32_t *place; /**< position of each tensor in `order` */
     uint32_t *ends;  /**< a tree: the leaves [count + place] have the ends of tensors that are live,
                           else 0, and node n the larger one of nodes 2n and 2n + 1 */
 };
@@ -32,7 +32,7 @@ struct live_memory {
 /** Divide memory of LIVE_MEMORY_SIZE * count bytes into the arrays. */
 void live_memory_open(struct live_memory *live, void *memory, uint32_t count);
 
-/** When the bytes of all tensors are known: sort them. Then none is live. */
+/** Sort the tensors once all their bytes are set. After this, none is live. */
 int live_memory_sort(struct builder *builder, struct live_memory *live);
 
 bool live_memory_has(const struct live_memory *live, uint32_t tensor);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** A loaded model as the runtime keeps it: a list of steps, in one block of memory. */
+/** Internal representation of a loaded model: a list of steps, in one block of memory. */
 #ifndef MODEL_H
 #define MODEL_H
 
@@ -10,7 +10,7 @@
 /** Base pointers of an NPU call: read-only data, scratch, fast scratch (regions 0, 1, 2). */
 #define NPU_BASES 3u
 #define NPU_FAST_SCRATCH 2
-/** And those of separate inputs and outputs (regions 3, 4), which ExecuTorch programs may have. */
+/** Including separate inputs and outputs (regions 3, 4), which ExecuTorch programs may have. */
 #define NPU_BASES_MAX 5u
 
 struct model_format;
@@ -31,9 +31,9 @@ struct step {
             uint8_t value;
         } fill;
         struct {
-            const uint8_t *condition; /**< bytes; NULL: none, it always jumps */
+            const uint8_t *condition; /**< bytes, or NULL to always jump */
             uint32_t size;
-            uint32_t target; /**< number of a later step, or how many there are */
+            uint32_t target; /**< number of a later step, or the number of steps */
         } jump;
         struct npu_call *npu;
         const struct kernel_call *cpu; /**< see kernels/kernel.h */
@@ -52,14 +52,14 @@ struct npu_base {
     size_t size; /**< bytes */
 };
 
-/** One NPU operator: what the driver needs to check it and to run it; its bases are behind it. */
+/** One NPU operator: input for the driver to check and run it; followed by its bases. */
 struct npu_call {
     const void *payload;
     uint32_t payload_size;             /**< bytes */
-    struct ethosu_ext_program program; /**< made by the driver, for one NPU; its count is known */
+    struct ethosu_ext_program program; /**< made by the driver for one NPU; its count is set */
 };
 
-/** Bytes of a struct npu_call that are used, without its bases. */
+/** Size in bytes of the used part of struct npu_call, without its bases. */
 #define NPU_CALL_SIZE(bases) (offsetof(struct npu_call, program) + ETHOSU_EXT_PROGRAM_SIZE(bases))
 
 /** The bases of a call. */
@@ -69,8 +69,8 @@ static inline struct npu_base *npu_bases(const struct npu_call *call)
 }
 
 /**
- * One block of memory: this struct, inputs, outputs, the steps of an
- * inference; and from its end downwards NPU calls and steps of initialisation.
+ * One block of memory: this struct, inputs, outputs and the steps of an
+ * inference, and from its end downwards NPU calls and initialisation steps.
  */
 struct ethosu_model {
     const struct model_format *format; /**< of the file */
@@ -80,10 +80,10 @@ struct ethosu_model {
     uint16_t outputs;
     struct step *steps; /**< of an inference */
     uint32_t step_count;
-    uint32_t prologue;        /**< the first of them: with these the NPU initialises variables */
-    const struct step *first; /**< of the next inference: of the prologue, or behind it */
+    uint32_t prologue;        /**< number of first steps, in which the NPU initialises variables */
+    const struct step *first; /**< of the next inference: at or after the prologue */
     struct init_step *init;   /**< of ethosu_model_reset() */
-    const struct npu_call *first_call; /**< NULL when there is none */
+    const struct npu_call *first_call; /**< NULL without NPU calls */
     uint32_t npu_calls;                /**< of an inference */
     bool skip_verify;
     bool npu_reads_object;
@@ -104,11 +104,11 @@ static inline struct ethosu_model_buffer *model_buffers(const struct ethosu_mode
     return (struct ethosu_model_buffer *)((uintptr_t)model + sizeof *model);
 }
 
-/** Let the driver check a call for this NPU; returns 0 or an enum ethosu_ext_error. */
+/** Prepare a call for this NPU with the driver; returns 0 or an enum ethosu_ext_error. */
 int npu_call_prepare(const struct ethosu_model *model, struct npu_call *call,
                      struct ethosu_driver *driver);
 
-/** Status of a step that says which step is the next one: step.jump.target. */
+/** Status of a step that continues at step.jump.target. */
 #define STEP_JUMPS 2
 
 /** Functions of steps. */
@@ -116,13 +116,13 @@ int step_copy(struct ethosu_model *model, const struct step *step);
 int step_fill(struct ethosu_model *model, const struct step *step);
 int step_npu(struct ethosu_model *model, const struct step *step);
 
-/** Jump unless all bytes of the condition are other than 0. */
+/** Jump if any byte of the condition is 0. */
 int step_jump(struct ethosu_model *model, const struct step *step);
 
-/** The end of the prologue: the next inference begins behind it. */
+/** End of the prologue; the next inference starts after it. */
 int step_initialised(struct ethosu_model *model, const struct step *step);
 
-/** An NPU call with overlapping CPU operators: its start, and after these operators its end. */
+/** Start and end of an NPU call that overlaps with the CPU operators in between. */
 int step_npu_start(struct ethosu_model *model, const struct step *step);
 int step_npu_end(struct ethosu_model *model, const struct step *step);
 
@@ -132,10 +132,10 @@ static inline bool is_npu_step(const struct step *step)
     return step->run == step_npu || step->run == step_npu_start;
 }
 
-/** A step failed: stop the NPU if it is running. */
+/** After a step has failed, stop the NPU if it is running. */
 void stop_npu(struct ethosu_model *model);
 
-/** Give variables and state their initial values; ETHOSU_MODEL_STOPPED: some have none. */
+/** Set variables and state to their initial values; ETHOSU_MODEL_STOPPED if not completed. */
 int run_initialisation(struct ethosu_model *model);
 
 #endif

@@ -47,7 +47,7 @@ int npu_call_new(struct builder *builder, uint32_t bases, struct npu_call_counte
     return ETHOSU_MODEL_OK;
 }
 
-/** Let the driver check the call as far as it can without running it. */
+/** Have the driver check the call as far as possible without running it. */
 static int check_call(struct builder *builder, struct npu_call *call)
 {
     struct ethosu_driver *driver = builder->driver;

@@ -5,14 +5,13 @@
 
 #include "builder.h"
 
-/** Room for a call that is only counted. */
+/** Space for a call while measuring. */
 struct npu_call_counted {
     struct npu_call call; // the largest program, so there is room for the bases
     struct npu_base bases[NPU_BASES_MAX];
 };
 
-/** Reserve a call, whose bases are to be set; while measuring *call is a scratch one, in `counted`.
- */
+/** Reserve a call; the caller sets its bases. While measuring, *call is temporary, in `counted`. */
 int npu_call_new(struct builder *builder, uint32_t bases, struct npu_call_counted *counted,
                  struct npu_call **call);
 
@@ -20,23 +19,23 @@ int npu_call_new(struct builder *builder, uint32_t bases, struct npu_call_counte
 static inline void npu_call_set(struct npu_call *call, uint32_t index, const void *data,
                                 uint32_t size)
 {
-    // Nothing is written through a pointer to constants: the NPU only reads them.
+    // Constants are never written through this pointer, because the NPU only reads them.
     npu_bases(call)[index] = (struct npu_base){(void *)(uintptr_t)data, size};
 }
 
-/** Has the driver memory of its own for fast scratch? Then a call gives its size only. */
+/** Does the driver supply memory for fast scratch? If so, a call only specifies its size. */
 static inline bool npu_has_fast_memory(const struct builder *builder)
 {
     return builder->driver != NULL && ethosu_ext_has_fast_memory(builder->driver);
 }
 
-/** Let the driver check a complete call, and add its step. */
+/** Have the driver check a complete call, and add its step. */
 int npu_call_add(struct builder *builder, struct npu_call *call);
 
-/** Refuse with the driver's sentence. */
+/** Reject with the driver's message. */
 int npu_refuse_fault(struct builder *builder, int status, const struct ethosu_ext_fault *fault);
 
-/** Read a payload, and refuse it if the model was compiled for another NPU. */
+/** Parse a payload, and reject it if the model was compiled for a different NPU. */
 int npu_parse_payload(struct builder *builder, const void *data, uint32_t size,
                       struct ethosu_ext_payload *payload);
 

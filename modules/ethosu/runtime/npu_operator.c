@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /**
- * The ethos-u operator, which Vela makes: it becomes one call of the driver.
+ * Converts Vela's ethos-u operator to one call of the driver.
  *
  * Its inputs are, in this order: command stream, read-only data (weights),
  * scratch, fast scratch, then the network's inputs. The command stream
@@ -13,7 +13,7 @@
 /** Positions in the driver's list of base pointers. */
 enum { BASE_READ_ONLY, BASE_SCRATCH, BASE_FAST_SCRATCH };
 
-/** COP2: offset of the word that says how inputs and outputs are addressed, and its value. */
+/** COP2: offset of the addressing mode of inputs and outputs, and its value for own regions. */
 enum { COP2_ADDRESSING = 48, COP2_OWN_REGIONS = 2 };
 
 static int check_payload(struct builder *builder, const struct operand *operand)
@@ -51,7 +51,7 @@ static int place_read_only(struct builder *builder, const struct tflite_operator
     return ETHOSU_MODEL_OK;
 }
 
-/** Reserve memory behind the plan for fast scratch, once for operators that share it. */
+/** Reserve memory after the plan for fast scratch, once for operators that share it. */
 static int reserve_fast_scratch(struct builder *builder, struct operand *fast)
 {
     struct shared_block *last = &builder->fast_scratch;
@@ -66,8 +66,8 @@ static int reserve_fast_scratch(struct builder *builder, struct operand *fast)
 }
 
 /**
- * Find fast scratch: the scratch itself, memory that the driver has for it, or memory behind the
- * plan. A network that needs none still has the tensor, of 0 bytes.
+ * Find fast scratch: the scratch itself, memory supplied by the driver, or memory after the plan. A
+ * network that needs none still has the tensor, with 0 bytes.
  */
 static int find_fast_scratch(struct builder *builder, const struct fb_vector *inputs,
                              struct operand *fast)
@@ -107,7 +107,7 @@ static int place_scratch(struct builder *builder, const struct tflite_operator_c
     npu_call_set(call, BASE_SCRATCH, scratch.data, scratch.tensor.size);
     npu_call_set(call, BASE_FAST_SCRATCH, fast.data, fast.tensor.size);
     set_npu_range(builder, 0, &scratch);
-    // What the driver has for fast scratch is not in the arena.
+    // The driver's memory for fast scratch is not in the arena.
     set_npu_range(builder, 1, npu_has_fast_memory(builder) ? &scratch : &fast);
     return ETHOSU_MODEL_OK;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-/** Names of TensorFlow Lite's builtin operators, for error sentences only. */
+/** Names of TensorFlow Lite's builtin operators, only for error messages. */
 #include "builder.h"
 
 #include <string.h>
 
-/** By code: the codes follow one another without a gap. */
+/** In the order of their codes, which have no gaps. */
 static const char names[] =
 #define OPERATOR(name, code) #name " "
 #include "operators.def"

@@ -40,7 +40,7 @@ int tflite_refuse(struct builder *builder, int status, const char *why)
                        (unsigned)builder->graph_index, why);
 }
 
-/** Only the shape changes: a copy is needed only if input and output have different offsets. */
+/** Only the shape changes, so a copy is needed only if the offsets differ. */
 static int prepare_reshape(struct builder *builder, const struct tflite_operator_call *call)
 {
     struct operand input;
@@ -113,7 +113,7 @@ int build_find_fast_tensor(struct builder *builder)
     return ETHOSU_MODEL_OK;
 }
 
-/** The row of an operator without a kernel; NULL: a kernel computes it. */
+/** The row of an operator without a kernel; NULL if a kernel computes it. */
 static const struct operator_kernel *find_kernel(const struct tflite_operator_call *call)
 {
     if (call->code == TFLITE_CUSTOM && !call->npu) {

@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: MIT
 /**
- * The memory plan that `ethosu plan` stores in a `.tflite`, as the runtime reads it.
+ * The memory plan that `ethosu plan` stores in a `.tflite`.
  *
- * TensorFlow Lite's metadata `OfflineMemoryAllocation` has the offsets of the
- * tensors. A second metadata entry, "ethosu_plan", has the scratch of CPU
+ * TensorFlow Lite's metadata `OfflineMemoryAllocation` contains the offsets of the
+ * tensors. A second metadata entry, "ethosu_plan", contains the scratch of CPU
  * kernels. Its buffer consists of little-endian 32-bit words, without padding:
  *
  *     word  contents
  *     0     mark: 0x4E4C5045, the bytes "EPLN"
  *     1     version of this layout: PLAN_VERSION
- *     2     version of the planner, for error sentences only
- *     3     bytes of arena that the plan uses, tensors and scratch
+ *     2     version of the planner, only for error messages
+ *     3     bytes of arena used by the plan, for tensors and scratch
  *     4     number of entries
  *     5…    the entries, five words each:
  *           0  index of the operator in subgraph 0, ascending
  *           1  its builtin operator code
  *           2  version of the kernel that the size was computed for; plus 256 if
  *              CMSIS-NN computes it
- *           3  offset of its scratch in the arena, a multiple of 16; 0 when it has none
- *           4  bytes of scratch; 0 when it needs none
+ *           3  offset of its scratch in the arena, a multiple of 16; 0 without scratch
+ *           4  bytes of scratch; 0 if it needs none
  *
  * There is one entry for each operator of subgraph 0 that has a kernel in
- * kernels/, whether it needs scratch or not; kernels/README.md has the sizes.
+ * kernels/, whether or not it needs scratch; kernels/README.md lists the sizes.
  * An operator without an entry has 0 bytes planned.
  *
- * A file is refused at load if
+ * A file is rejected at load if
  * - the mark, the version or a count is wrong,
- * - an offset is outside of the arena or misaligned,
- * - an entry names another operator than the graph,
+ * - an offset is outside the arena or misaligned,
+ * - the operator of an entry differs from the graph's,
  * - the planned scratch is smaller than the kernel needs,
  * - an operator overwrites a tensor that is still needed,
  * - state of a CPU operator is in the scratch of an NPU call.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Refuses a plan in which an operator overwrites data that is still needed. */
+/** Rejects a plan in which an operator overwrites data that is still needed. */
 #include "kernels/kernel.h"
 #include "checked.h"
 #include "live_memory.h"
@@ -23,7 +23,7 @@ static void note_read(struct live_memory *live, uint32_t tensor, uint32_t time)
     }
 }
 
-/** A tensor that a kernel reads and no operator has written exists from the beginning. */
+/** A tensor that a kernel reads before any operator writes it is live from the start. */
 static void note_unwritten(struct live_memory *live, uint32_t tensor, uint32_t time)
 {
     if (tensor < live->count && live->tensors[tensor].first == NEVER) {
@@ -133,7 +133,7 @@ static int refuse_overlap(struct builder *builder, const char *what, const struc
     return build_refuse(builder, ETHOSU_MODEL_BAD_PLAN, why.text);
 }
 
-/** Name the tensor that is overwritten; the search is as long as there are tensors. */
+/** Report the overwritten tensor; the search is linear in the number of tensors. */
 static int check_each(struct builder *builder, const struct live_memory *live,
                       const struct written *written)
 {
@@ -156,7 +156,7 @@ static int check_written(struct builder *builder, const struct live_memory *live
                : ETHOSU_MODEL_OK;
 }
 
-/** Tensors of an operator become live, or no longer are, if `chosen` says so. */
+/** Set whether tensors of an operator are live, for those selected by `chosen`. */
 static int set_all(struct builder *builder, struct live_memory *live,
                    const struct fb_vector *tensors, bool alive,
                    bool (*chosen)(const struct lifetime *lifetime, uint32_t time))
@@ -181,7 +181,7 @@ static bool is_first_written(const struct lifetime *lifetime, uint32_t time)
     return lifetime->first == time && lifetime->last >= time;
 }
 
-/** The same bytes as the output of an operator that may write its result over its input? */
+/** Is this an input that the operator's output may replace, with the same bytes? */
 static bool may_be_overwritten(const struct written *written, const struct lifetime *lifetime,
                                uint32_t time)
 {
@@ -199,7 +199,7 @@ static int check_output(struct builder *builder, struct live_memory *live,
         uint32_t tensor = fb_u32_at(&builder->file.fb, &call->inputs, i);
         if (tensor < live->count &&
             may_be_overwritten(written, &live->tensors[tensor], builder->operator_index + 1)) {
-            live_memory_set(live, tensor, false); // this operator was the last to read it
+            live_memory_set(live, tensor, false); // this operator was its last reader
         }
     }
     TRY(check_written(builder, live, written));
@@ -257,7 +257,7 @@ static int check_scratch(struct builder *builder, const struct live_memory *live
     return scratch.size == 0 ? ETHOSU_MODEL_OK : check_written(builder, live, &written);
 }
 
-/** A kernel writes while it still reads its inputs, and all its outputs at a time. */
+/** A kernel writes all its outputs while it still reads its inputs. */
 static int check_kernel(struct builder *builder, struct live_memory *live,
                         const struct tflite_operator_call *call, const struct kernel *kernel)
 {
@@ -337,7 +337,7 @@ static bool is_there_first(const struct lifetime *lifetime)
     return lifetime->first == 0 && lifetime->last > 0;
 }
 
-/** Make those tensors live that `chosen` names, and no others. */
+/** Make exactly the tensors selected by `chosen` live. */
 static int set_live(struct builder *builder, struct live_memory *live,
                     bool (*chosen)(const struct lifetime *lifetime))
 {
@@ -362,8 +362,8 @@ static int find_kernels(struct builder *builder, bool *found)
 }
 
 /**
- * Find memory for the table. It decides which addresses the CPU writes, so it is in the object,
- * which no NPU writes, and not in the arena, where another inference may be running.
+ * Find memory for the table. It determines which addresses the CPU writes, so it must be in the
+ * object, which no NPU writes, rather than in the arena, where another inference may be running.
  */
 static int open_table(struct builder *builder, struct live_memory *live)
 {

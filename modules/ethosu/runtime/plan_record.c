@@ -29,7 +29,7 @@ static uint32_t entry_count(struct builder *builder)
     return builder->file.plan.count == 0 ? 0 : plan_word(builder, PLAN_WORD_COUNT);
 }
 
-/** Refuse an entry; `found` and `expected` complete the sentence. */
+/** Reject an entry; `found` and `expected` complete the message. */
 static int bad_entry(struct builder *builder, uint32_t index, const char *what, uint32_t found,
                      uint32_t expected)
 {
@@ -111,7 +111,7 @@ int plan_open(struct builder *builder)
     return ETHOSU_MODEL_OK;
 }
 
-/** How error sentences mark a kernel that CMSIS-NN computes. */
+/** Marks kernels that CMSIS-NN computes in error messages. */
 static const char *kind(uint32_t version)
 {
     return (version & KERNEL_CMSIS_NN) == 0 ? "" : "+CMSIS-NN";
@@ -141,7 +141,7 @@ static int refuse_scratch(struct builder *builder, const struct entry *entry, ui
     return build_refuse(builder, ETHOSU_MODEL_BAD_PLAN, why.text);
 }
 
-/** The entry of the current operator, since they ascend; all zeros when there is none. */
+/** Find the entry of the current operator; entries ascend. All zeros if not found. */
 static struct entry find_entry(struct builder *builder)
 {
     uint32_t low = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * Long work asks now and then whether it must stop: loading, the walk over the steps, and the loops
- * of CPU operators. They count what they do, and every POLL_UNITS the caller's function is asked.
+ * Lets the caller stop long work: loading, running the steps, and the loops of CPU operators. They
+ * count units of work and call the caller's function every POLL_UNITS.
  */
 #ifndef POLL_H
 #define POLL_H
@@ -10,24 +10,24 @@
 #include <stdint.h>
 
 /**
- * Units of work between two questions. A unit is what a loop of an operator does for one element:
- * at most some 100 instructions.
+ * Units of work between two polls. A unit is the work of an operator's loop for one element, at
+ * most about 100 instructions.
  */
 #ifndef POLL_UNITS
 #define POLL_UNITS 8192
 #endif
 
 struct poll {
-    int32_t left;                 /**< units until the next question */
+    int32_t left;                 /**< units until the next poll */
     bool stopped;                 /**< until the inference has ended */
-    bool (*stop)(void *argument); /**< NULL: nothing stops it */
+    bool (*stop)(void *argument); /**< NULL if work cannot be stopped */
     void *argument;
 };
 
-/** Ask: must the work stop? */
+/** Poll now: must the work stop? */
 bool poll_now(struct poll *poll);
 
-/** Count work; must it stop? Once stopped, it says so each time that there is work. */
+/** Count work; must it stop? Once stopped, returns true whenever there is work. */
 static inline bool poll_stops(struct poll *poll, int32_t units)
 {
     poll->left -= units;

@@ -13,7 +13,7 @@ bool poll_now(struct poll *poll)
     return poll->stopped;
 }
 
-/** Bytes that are copied or filled between two questions, and units for them and for any step. */
+/** Bytes copied or filled between two polls, their work in units, and that of any step. */
 enum { COPY_BLOCK = 1 << 16, COPY_UNITS = COPY_BLOCK / 16, STEP_UNITS = 16 };
 
 int step_copy(struct ethosu_model *model, const struct step *step)
@@ -126,14 +126,14 @@ int run_initialisation(struct ethosu_model *model)
 
 void ethosu_model_reset(struct ethosu_model *model)
 {
-    // Only a whole initialisation is right; what a load allows is soon done.
+    // Initialisation must be complete, so it is not stopped; loading has limited its work.
     struct poll asked = model->poll;
     model->poll = (struct poll){.left = INT32_MAX};
     (void)run_initialisation(model);
     model->poll = asked;
 }
 
-/** The inference must stop, and the NPU with it. */
+/** Stop the inference and the NPU. */
 static int stop_inference(struct ethosu_model *model)
 {
     stop_npu(model);
@@ -142,7 +142,7 @@ static int stop_inference(struct ethosu_model *model)
     return ETHOSU_MODEL_STOPPED;
 }
 
-/** A step has returned a status: run the next ones, to the end or to one that does not return OK.
+/** After a step has returned a status, run the next ones up to the end or the first that is not OK.
  */
 static __attribute__((noinline)) int run_steps(struct ethosu_model *model, const struct step *step,
                                                int status)
@@ -179,7 +179,7 @@ int ethosu_model_start(struct ethosu_model *model, struct ethosu_driver *driver)
     return status == ETHOSU_MODEL_PENDING ? status : run_steps(model, step, status);
 }
 
-/** The program that the NPU has, or had: that of the last step that started it. */
+/** The program that the NPU runs or ran last: that of the last step that started it. */
 static const struct ethosu_ext_program *started_program(const struct ethosu_model *model)
 {
     const struct step *step = model->next;
@@ -207,7 +207,7 @@ static int continue_inference(struct ethosu_model *model, bool block)
         return ETHOSU_MODEL_OK;
     }
     model->next = step;
-    // One time-out is for all NPU calls: the question shortens it.
+    // The time-out covers all NPU calls, so polling shortens it.
     return poll_now(&model->poll) ? stop_inference(model) : run_steps(model, step, ETHOSU_MODEL_OK);
 }
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 /**
- * Finds the operators that the CPU runs while the NPU works: those that follow
- * an NPU call, up to the first one that reads or writes memory of this call. An
- * operator that shares no memory with the running NPU call can run concurrently.
+ * Finds the operators that the CPU runs concurrently with the NPU: those after an
+ * NPU call, up to the first one that reads or writes memory of this call.
  *
- * The call becomes two steps, its start and its end, with these operators
- * between them. `ethosu plan` orders operators and chooses offsets for this;
- * the decision here depends on the offsets only.
+ * The call is split into two steps, its start and its end, with these operators
+ * in between. `ethosu plan` orders operators and chooses offsets for this;
+ * the decision here depends only on the offsets.
  */
 #include "builder.h"
 
@@ -15,9 +14,9 @@
 #include "plan_check.h"
 
 /**
- * Bytes that must be between memory of the CPU and of the NPU, counted from
- * multiples of ETHOSU_MODEL_ALIGNMENT: with them no cache line holds both,
- * wherever the arena begins. `ethosu plan` keeps to lines of 32 bytes.
+ * Minimum gap in bytes between memory of the CPU and of the NPU, relative to
+ * multiples of ETHOSU_MODEL_ALIGNMENT, so that no cache line contains both,
+ * regardless of the arena's address. `ethosu plan` assumes 32-byte lines.
  */
 static uint64_t gap(void)
 {
@@ -54,7 +53,7 @@ static bool any_in_npu_memory(struct builder *builder, const struct fb_vector *t
     return false;
 }
 
-/** Does the operator use its tensors and its scratch only? Variables are other memory. */
+/** Does the operator use only its tensors and its scratch? Variables are separate memory. */
 static bool is_plain(const struct tflite_operator_call *call)
 {
     return call->code == TFLITE_RESHAPE || call->code == TFLITE_SQUEEZE ||

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** What the runtime reads of TensorFlow Lite's schema; see tflite.h. */
+/** Reads TensorFlow Lite files; see tflite.h. */
 #include "tflite.h"
 #include "ethosu_count.h"
 
@@ -7,8 +7,8 @@
 #include "plan.h"
 
 /*
- * The fields that are read of each table of the schema, by number. What of them comes out is in the
- * first members of a structure, in this order.
+ * The fields read from each table of the schema, by number. Their values are the first members of a
+ * structure, in this order.
  */
 
 static const struct fb_field root_fields[] = {
@@ -179,7 +179,7 @@ bool tflite_get_subgraph(struct tflite *file, uint32_t index, struct tflite_subg
     return !fb->bad;
 }
 
-/** Bytes of a tensor; false when a dimension is negative or the product leaves 31 bits. */
+/** Size of a tensor in bytes; false if a dimension is negative or the product exceeds 31 bits. */
 static bool tensor_size(const struct flatbuffer *fb, struct tflite_tensor *tensor)
 {
     int32_t size = (int32_t)ethosu_model_type_size(tensor->type);
@@ -221,7 +221,7 @@ bool tflite_get_operator(struct tflite *file, const struct tflite_subgraph *subg
     struct code_table code;
     fb_read(fb, fb_element(fb, &subgraph->operators, index), operator_fields, call);
     fb_read(fb, fb_element(fb, &file->root.operator_codes, call->code_index), code_fields, &code);
-    fb_read(fb, call->options, no_fields, NULL); // a table that nobody reads must be there, too
+    fb_read(fb, call->options, no_fields, NULL); // validates the table even if it is not read
     call->code = code.builtin > code.old ? code.builtin : code.old;
     call->custom = text_of(file, code.custom);
     call->npu = call->code == TFLITE_CUSTOM && tflite_text_is(call->custom, "ethos-u");
@@ -261,7 +261,7 @@ bool tflite_get_channels(struct tflite *file, const struct tflite_tensor *tensor
         .size = 1,
     };
     if (channels->count <= 1 && channels->zero_points <= 1) {
-        return true; // one for all elements: the axis does not matter
+        return true; // one for all elements, so the axis is irrelevant
     }
     channels->axis = found.axis;
     if (channels->axis < tensor->shape.count) {
@@ -283,10 +283,10 @@ bool tflite_get_channel(struct tflite *file, const struct tflite_tensor *tensor,
         return false;
     }
     memcpy(scale, data + found.scales.position + 4 * channel, sizeof *scale);
-    // One zero point may be that of all channels.
+    // A single zero point applies to all channels.
     uint32_t at = found.zero_points.count == 1 ? 0 : channel;
     if (at < found.zero_points.count) {
-        // 64 bits wide in the file; every value that TensorFlow Lite allows fits the low half.
+        // 64 bits in the file; all values that TensorFlow Lite allows fit the low half.
         memcpy(zero_point, data + found.zero_points.position + 8 * at, sizeof *zero_point);
     }
     return true;

@@ -12,11 +12,11 @@
 #include "metadata.h"
 #include "model.h"
 
-/** Bytes that may be read for each byte of the metadata and its files: they may name a part often.
+/** Bytes that may be read per byte of the metadata and its files, which can refer to a part often.
  */
 #define READS 8u
 
-/** Sizes of ZIP records without their texts, and how far behind the last one the file may go on. */
+/** Sizes of ZIP records without their texts, and the maximum of bytes after the last one. */
 #define ZIP_END_SIZE 22u
 #define ZIP_ENTRY_SIZE 46u
 #define ZIP_LOCAL_SIZE 30u
@@ -27,7 +27,7 @@ enum { UNIT_NORMALIZATION = 1, UNIT_CALIBRATION = 2, UNIT_THRESHOLD = 3 };
 enum { TRANSFORMATIONS = 3 };
 
 struct span {
-    const uint8_t *data; /**< NULL: absent */
+    const uint8_t *data; /**< NULL if absent */
     uint32_t size;
 };
 
@@ -35,7 +35,7 @@ struct span {
 struct archive {
     uint32_t start; /**< byte offset in the file */
     uint32_t count; /**< entries */
-    uint32_t shift; /**< added to positions, modulo 2^32: they may count from the archive's start */
+    uint32_t shift; /**< added to positions, modulo 2^32: they may be relative to the archive */
 };
 
 struct reading {
@@ -82,13 +82,13 @@ static int say_vector(struct reading *reading, uint8_t kind, struct fb_vector ve
     return ETHOSU_MODEL_OK;
 }
 
-/** The numbers of a ZIP record are little-endian, at any alignment. */
+/** Read a number of a ZIP record: little-endian, at any alignment. */
 static uint32_t zip_half(const uint8_t *at)
 {
     return at[0] | (uint32_t)at[1] << 8;
 }
 
-/** Find the record at the archive's end; without one there are no files. */
+/** Find the record at the archive's end; if it is missing, there are no files. */
 static void archive_find(struct reading *reading)
 {
     const struct span *file = &reading->file;
@@ -107,7 +107,7 @@ static void archive_find(struct reading *reading)
     }
 }
 
-/** The next entry of the directory at `*position`, which moves on; NULL: it is damaged. */
+/** Get the directory entry at `*position` and advance it; NULL if damaged. */
 static const uint8_t *archive_next(const struct span *file, uint32_t *position)
 {
     if (!checked_inside(*position, ZIP_ENTRY_SIZE, file->size)) {
@@ -120,7 +120,7 @@ static const uint8_t *archive_next(const struct span *file, uint32_t *position)
     return whole && fb_is_mark(entry, "PK\1\2") ? entry : NULL;
 }
 
-/** Contents of an entry; no data: it lies outside the file. */
+/** Contents of an entry; without data if outside the file. */
 static struct span archive_content(const struct reading *reading, const uint8_t *entry)
 {
     const struct span *file = &reading->file;
@@ -135,7 +135,7 @@ static struct span archive_content(const struct reading *reading, const uint8_t 
     return (struct span){inside ? file->data + start : NULL, size};
 }
 
-/** Check each entry, once; bytes of all files count for what may be read. */
+/** Check each entry once, and add the sizes of all files to the bytes that may be read. */
 static int archive_check(struct reading *reading)
 {
     uint32_t position = reading->archive.start;
@@ -153,7 +153,7 @@ static int archive_check(struct reading *reading)
     return ETHOSU_MODEL_OK;
 }
 
-/** A file that is stored under a name without compression; the last one of several. */
+/** Find an uncompressed file by name; the last one if there are several. */
 static int archive_get(struct reading *reading, struct fb_vector name, struct span *found)
 {
     uint32_t position = reading->archive.start;
@@ -171,7 +171,7 @@ static int archive_get(struct reading *reading, struct fb_vector name, struct sp
     return ETHOSU_MODEL_OK;
 }
 
-/** What the associated files of a tensor contain. */
+/** Contents of a tensor's associated files. */
 struct tensor_files {
     struct span axis_labels;
     struct span value_labels;
@@ -261,7 +261,7 @@ static int say_unit(struct reading *reading, struct fb_union unit, struct span c
     }
 }
 
-/** Facts of an input or output. */
+/** Report an input or output. */
 static int say_tensor(struct reading *reading, uint32_t position)
 {
     static const struct fb_field fields[] = {
@@ -289,7 +289,7 @@ static int say_tensor(struct reading *reading, uint32_t position)
     return ETHOSU_MODEL_OK;
 }
 
-/** Facts of the inputs or the outputs: of all that the model has, or of none. */
+/** Report the inputs or the outputs, either all of the model's or none. */
 static int say_tensors(struct reading *reading, uint8_t subject, const char *what,
                        const struct fb_vector *list, uint32_t expected)
 {

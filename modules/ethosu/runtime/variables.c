@@ -3,7 +3,7 @@
  * Resource variables: state that a streaming model keeps between inferences.
  *
  * VAR_HANDLE names a variable, READ_VARIABLE copies it into a tensor,
- * ASSIGN_VARIABLE copies a tensor into it. The variables are in the arena behind
+ * ASSIGN_VARIABLE copies a tensor into it. The variables are in the arena after
  * Vela's tensors. Handles exist only while the model is loaded.
  */
 #include "builder.h"
@@ -11,7 +11,7 @@
 /** Fields of the options of VAR_HANDLE and CALL_ONCE. */
 enum { VAR_HANDLE_SHARED_NAME = 1, CALL_ONCE_SUBGRAPH = 0 };
 
-/** The variable of this name, a new one if there is none; NULL: too many. */
+/** Find or add the variable with this name; NULL if there are too many. */
 static struct variable *find_variable(struct builder *builder, struct tflite_text name)
 {
     struct variable_table *known = builder->variables;
@@ -32,7 +32,7 @@ int prepare_var_handle(struct builder *builder, const struct tflite_operator_cal
 {
     struct tflite_text name =
         tflite_get_text(&builder->file, call->options, VAR_HANDLE_SHARED_NAME);
-    TRY(build_work(builder, name.length / 4)); // it is compared
+    TRY(build_work(builder, name.length / 4)); // for the comparison
     struct variable *variable = find_variable(builder, name);
     struct variable_table *known = builder->variables;
     if (variable == NULL || known->handle_count == MAX_VARIABLES) {
@@ -47,7 +47,7 @@ int prepare_var_handle(struct builder *builder, const struct tflite_operator_cal
     return ETHOSU_MODEL_OK;
 }
 
-/** The variable that an operator's first input stands for; NULL when it is no handle. */
+/** The variable that an operator's first input refers to; NULL if it is not a handle. */
 static struct variable *variable_of(struct builder *builder,
                                     const struct tflite_operator_call *call)
 {
@@ -114,7 +114,7 @@ int build_zero_variables(struct builder *builder)
     return ETHOSU_MODEL_OK;
 }
 
-/** A subgraph of one NPU operator: its steps come before all others. */
+/** Build a subgraph of one NPU operator, whose steps come before all others. */
 static int build_prologue(struct builder *builder)
 {
     struct step end = {.run = step_initialised};
@@ -127,9 +127,9 @@ static int build_prologue(struct builder *builder)
 }
 
 /**
- * Initialisation of variables. Vela leaves it to the CPU, which does it when
- * the model is loaded; or, for Ethos-U85, makes one NPU operator of it, with
- * which the first inference begins.
+ * Initialise variables. Vela leaves this to the CPU, which does it when the
+ * model is loaded. For Ethos-U85, Vela may generate one NPU operator, which runs
+ * at the start of the first inference.
  */
 int prepare_call_once(struct builder *builder, const struct tflite_operator_call *call)
 {

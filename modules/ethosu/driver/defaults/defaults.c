@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /**
- * Clock, sleep and log of firmware that supplies none; only for an archive: see README.md.
+ * Default clock, sleep and log, for firmware without its own; only in the archive: see README.md.
  *
- * The clock counts how often it is asked. The driver asks once for each look at what it waits for,
- * so every time-out ends, though later than it says: a millisecond is counted where a processor of
- * 1 GHz has needed one. While this clock is in use the processor must not sleep.
+ * The clock counts its calls. The driver reads it once per poll, and a millisecond is the number of
+ * polls that a 1 GHz processor executes in 1 ms. Every time-out therefore expires, but later than
+ * specified. The processor must not sleep while this clock is in use.
  */
 #include "ethosu_board.h"
 #include "ethosu_ext.h"
@@ -12,7 +12,7 @@
 
 #include <stdio.h>
 
-/** Looks in a millisecond: each takes some 30 instructions. */
+/** Polls per millisecond, at about 30 instructions each. */
 #define LOOKS 32768u
 
 static uint32_t count_looks(void)
@@ -31,8 +31,8 @@ __attribute__((weak, alias("count_looks"))) uint32_t ethosu_ext_board_ticks_ms(v
 __attribute__((weak)) void ethosu_ext_board_idle(const volatile uint32_t *flag)
 {
     if (*flag == 0 && ethosu_ext_board_ticks_ms != count_looks) {
-        // An exception that came between the look and here has set the event register, so that WFE
-        // does not wait (Armv8-M Architecture Reference Manual, WFE).
+        // An exception since the check has set the event register, so WFE does not wait
+        // (Armv8-M Architecture Reference Manual, WFE).
 #ifdef __arm__
         __asm volatile("wfe" ::: "memory");
 #endif

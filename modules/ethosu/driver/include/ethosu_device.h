@@ -64,7 +64,7 @@ struct ethosu_device {
     const struct ethosu_ext_part *part; /**< product-specific part */
     uint32_t config_register;           /**< CONFIG register, read at init */
     uint32_t id;                        /**< ID register, read at init */
-    uint32_t protection;                /**< PROT register that secure and privileged ask for */
+    uint32_t protection;                /**< PROT value for `secure` and `privileged` */
     const struct ethosu_npu *npu;       /**< the board's entry for it, or NULL */
     bool (*power)(const struct ethosu_npu *npu, bool on); /**< the board's switch, or NULL */
     const struct ethosu_npu_settings *settings;     /**< the board's, or the product's defaults */

@@ -76,7 +76,7 @@ struct ethosu_job {
 
     /* additions */
     volatile uint32_t status;             /**< STATUS register when the end was detected */
-    const struct ethosu_ext_program *run; /**< what is running */
+    const struct ethosu_ext_program *run; /**< the current inference */
     struct ethosu_ext_stream *stream;     /**< cache entry of ethosu_invoke_*(), or NULL */
 };
 
@@ -206,7 +206,7 @@ int ethosu_init(struct ethosu_driver *drv, void *const base_address, const void 
  * Like ethosu_init(), but the caller specifies family and register values (driver 1.99). One image
  * may use all families, with either function.
  *
- * @param dev_desc      &ethosu_device_desc_u55, _u65 or _u85; an NPU of another family is refused
+ * @param dev_desc      &ethosu_device_desc_u55, _u65 or _u85; an NPU of another family is rejected
  * @param dev_config    &ethosu_device_config_u55 and so on, or the caller's; must remain valid
  * @param dev_user_ops  this NPU's hooks, or NULL; NULL members default to the global hooks
  * @return              0, or -1

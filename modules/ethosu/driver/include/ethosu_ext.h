@@ -267,11 +267,11 @@ void ethosu_ext_set_constant_payloads(struct ethosu_driver *drv, bool constant);
 
 /**
  * Make ethosu_invoke_*() verify and prepare its next payload again. Call this
- * - after a program was written to memory that counts as constant (flash), or the bytes of a
- *   payload changed that were promised to stay,
- * - before a payload of a stranger stands where another payload of a stranger stood: two may
- *   have been made with the same checksum,
- * - when ethosu_address_remap() or ethosu_config_select() begins to answer otherwise.
+ * - after a program was written to memory that counts as constant (flash), or after a payload
+ *   changed that was declared constant,
+ * - before an untrusted payload replaces another one at the same address, because two may have
+ *   been crafted with the same checksum,
+ * - when the results of ethosu_address_remap() or ethosu_config_select() change.
  */
 void ethosu_ext_forget(struct ethosu_driver *drv);
 

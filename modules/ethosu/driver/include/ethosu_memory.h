@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-/** Use this board's table, which must stay valid; NULL: no table. */
+/** Use this board's table, which must stay valid; NULL for no table. */
 void ethosu_ext_memory_use(const struct ethosu_board *board);
 
 /** The board in use; never NULL. */

@@ -139,7 +139,7 @@ struct ethosu_ext_program {
     struct ethosu_ext_base base[ETHOSU_EXT_MAX_BASES];
 };
 
-/** Bytes of a program with `count` base pointers; the driver uses no more of it. */
+/** Used bytes of a program with `count` base pointers. */
 #define ETHOSU_EXT_PROGRAM_SIZE(count) \
     (offsetof(struct ethosu_ext_program, base) + (count) * sizeof(struct ethosu_ext_base))
 

@@ -7,7 +7,7 @@
 
 _Static_assert(sizeof(struct reader) <= sizeof((struct ethosu_description){0}.reader), "reader");
 
-/** Reads that any file may cause, and for each of its bytes: a file may name a table repeatedly. */
+/** Read budget per file, and per byte of it; files can refer to a table repeatedly. */
 enum { READS_AT_LEAST = 65536, READS_PER_BYTE = 4 };
 
 int describe_take(struct ethosu_description *description, uint64_t reads,
@@ -65,9 +65,9 @@ int ethosu_model_describe(const void *file, size_t size, struct ethosu_descripti
                      (unsigned)size);
 }
 
-/* ---- what each format describes ---- */
+/* ---- calls to the formats ---- */
 
-/** Refuse an index that is not there, and count a read. */
+/** Reject an index out of range, and count a read. */
 static int check_index(struct ethosu_description *description, const char *what, uint32_t index,
                        uint32_t count, struct ethosu_model_error *error)
 {

@@ -17,7 +17,7 @@ struct suite_table {
 
 static const struct fb_field case_fields[] = {FB_WORDS(0), FB_WORDS(1), FB_END};
 
-/** A case that is not named twice has a table and a place in a vector. */
+/** Minimum size of a case: a table and a place in a vector, unless listed twice. */
 #define CASE_BYTES_LEAST 8u
 
 /** Kinds of values. */
@@ -33,7 +33,7 @@ struct tensor_table {
     struct fb_vector order; /**< of the dimensions, from outermost to innermost */
 };
 
-/** The suite that has case `*index`, which becomes the case's number in it. */
+/** Find the suite that contains case `*index`, and set `*index` to the case's number in it. */
 static int find_suite(struct ethosu_description *description, uint32_t *index,
                       struct suite_table *suite, struct ethosu_model_error *error)
 {
@@ -70,7 +70,7 @@ int ethosu_describe_case(struct ethosu_description *description, uint32_t index,
                    : describe_take(description, 1 + suite.method.count / sizeof(uint32_t), error);
 }
 
-/** Is it an order of so many dimensions? */
+/** Is it an order of `rank` dimensions? */
 static bool is_order(const uint8_t *order, uint32_t rank)
 {
     uint32_t seen = 0;

@@ -6,13 +6,13 @@
 #include "executorch/data_file.h"
 #include "format.h"
 
-/** Arguments that an operator writes which the runtime does not have: its result, named twice. */
+/** Arguments written by an operator that the runtime does not support: its result, listed twice. */
 enum { WRITTEN_BY_UNKNOWN = 2 };
 
-/** Reads of a delegate's data, which has few blocks. */
+/** Reads for a delegate's data, which has few blocks. */
 enum { READS_OF_DELEGATE = 32 };
 
-/** Arguments that an operator writes, at the end of its list; 0: the runtime does not have it. */
+/** Number of arguments that an operator writes, at the end of its list; 0 if not supported. */
 static uint32_t written_by(struct program_bytes name)
 {
     static const struct {
@@ -65,7 +65,7 @@ static int choose(struct program *program, uint32_t method, struct ethosu_model_
                                        (unsigned)method, (unsigned)program->method.chains.count);
 }
 
-/** What the functions for loaded models need to know of one: they read its file. */
+/** Minimal model for the functions for loaded models, which read its file. */
 static struct ethosu_model as_loaded(const struct program *program, uint32_t method)
 {
     return (struct ethosu_model){
@@ -257,7 +257,7 @@ static int open_delegate(struct ethosu_description *description, uint32_t index,
                            (unsigned)fault.found, fault.what, (unsigned)fault.expected);
 }
 
-/** Divide the arguments of a call into what it reads and what it writes. */
+/** Divide the arguments of a call into inputs and outputs. */
 static int split_arguments(struct ethosu_description *description,
                            const struct program_instruction *call, uint32_t written,
                            struct ethosu_describe_operator *operation,
@@ -306,7 +306,7 @@ static int get_operator(struct ethosu_description *description, uint32_t index,
                            operation, error);
 }
 
-/** Find a block of a delegate, which may be in the program or in a data file under a name. */
+/** Find a block of a delegate, which may be named data in the program or in a data file. */
 static int find_block(struct ethosu_description *description, const struct vela_binary *binary,
                       enum vela_block block, const struct ethosu_describe_bytes *data,
                       struct ethosu_describe_bytes *content, struct ethosu_describe_npu_call *call,

@@ -37,7 +37,7 @@ static int enter_graph(struct ethosu_description *description, uint32_t index,
     return ETHOSU_MODEL_OK;
 }
 
-/** A list of tensors, each of which is there; an operator's input may be absent. */
+/** Read a list of tensors, all of which must exist; an operator's input may be absent. */
 static int get_tensors(struct ethosu_description *description, struct fb_vector list,
                        const char *where, bool may_lack, struct ethosu_describe_bytes *bytes,
                        struct ethosu_model_error *error)
@@ -84,7 +84,7 @@ static int get_value(struct ethosu_description *description, uint32_t index,
     struct reader *reader = reader_of(description);
     struct tflite *file = &reader->tflite;
     struct tflite_tensor found;
-    // A source model may have data of another size than its shape's: sparse tensors.
+    // In a source model, the data size may differ from the shape's: sparse tensors.
     bool right = tflite_get_tensor(file, &reader->subgraph, index, &found) || found.data != NULL;
     struct tflite_text name = tflite_get_name(file, &found);
     struct fb_vector content = {0};
@@ -153,7 +153,7 @@ static int get_operator(struct ethosu_description *description, uint32_t index,
     return get_tensors(description, call.outputs, where.text, false, &operation->outputs, error);
 }
 
-/** Describe input number `input` of an operator of the NPU. */
+/** Describe input number `input` of an NPU operator. */
 static int get_input(struct ethosu_description *description,
                      const struct ethosu_describe_operator *operation, uint32_t input,
                      struct ethosu_describe_value *value, struct ethosu_model_error *error)

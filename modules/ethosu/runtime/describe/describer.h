@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** How each format describes a file; see ethosu_describe.h. */
+/** Interface of the formats to ethosu_describe.h. */
 #ifndef DESCRIBER_H
 #define DESCRIBER_H
 
@@ -8,7 +8,7 @@
 #include "executorch/program.h"
 #include "tflite.h"
 
-/** One format's part of ethosu_describe.h; indices are below the counts. NULL: it has none. */
+/** One format's functions; NULL if not applicable. Indices are below the counts. */
 struct describer {
     int (*entry)(struct ethosu_description *description, uint32_t index,
                  struct ethosu_describe_entry *entry, struct ethosu_model_error *error);
@@ -23,13 +23,13 @@ struct describer {
                     struct ethosu_model_error *error);
 };
 
-/** What ethosu_description.reader holds. */
+/** Contents of ethosu_description.reader. */
 struct reader {
     const struct describer *format;
-    uint32_t graph;           /**< the current one; UINT32_MAX: none */
+    uint32_t graph;           /**< the current one, or UINT32_MAX */
     uint32_t values;          /**< of it */
     uint32_t operators;       /**< of it */
-    struct flatbuffer bundle; /**< of a bundle: its own tables */
+    struct flatbuffer bundle; /**< the tables of a bundle */
     struct fb_vector suites;  /**< of them */
     struct fb_vector ends[2]; /**< inputs and outputs of the current case */
     struct tflite tflite;
@@ -42,17 +42,17 @@ static inline struct reader *reader_of(struct ethosu_description *description)
     return (struct reader *)(void *)description->reader;
 }
 
-/** Nothing is known yet of a file. */
+/** Initialise the description of a file. */
 void describe_start(struct ethosu_description *description, const void *file, size_t size);
 
-/** Count reads before they are done; refuses a file that causes too many. */
+/** Count reads in advance; rejects a file that causes too many. */
 int describe_take(struct ethosu_description *description, uint64_t reads,
                   struct ethosu_model_error *error);
 
-/** Refuse what is malformed or lies behind the end of the file. */
+/** Reject malformed or truncated data. */
 int describe_damage(const struct flatbuffer *fb, struct ethosu_model_error *error);
 
-/** The elements of a vector, each of so many bytes, whose reads are counted. */
+/** Get the elements of a vector, of `size` bytes each, and count their reads. */
 int describe_list(struct ethosu_description *description, const struct flatbuffer *fb,
                   struct fb_vector list, uint32_t size, struct ethosu_describe_bytes *bytes,
                   struct ethosu_model_error *error);
@@ -67,7 +67,7 @@ static inline struct ethosu_describe_bytes describe_bytes(struct program_bytes b
     return (struct ethosu_describe_bytes){bytes.data, bytes.size};
 }
 
-/** Open a file of a format: sets the counts. */
+/** Open a file of this format and set the counts. */
 int describe_open_tflite(struct ethosu_description *description, const void *file, uint32_t size,
                          struct ethosu_model_error *error);
 int describe_open_program(struct ethosu_description *description, const void *file, uint32_t size,

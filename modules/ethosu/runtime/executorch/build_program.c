@@ -105,7 +105,7 @@ int program_operand(struct program_builder *program, uint32_t value,
     operand->tensor = *tensor;
     operand->value = value;
     if (tensor->buffer == 0) {
-        operand->data = (void *)(uintptr_t)tensor->data; // nothing is written there: see the calls
+        operand->data = (void *)(uintptr_t)tensor->data; // never written: see the calls
         bool aligned = (uintptr_t)tensor->data % ethosu_model_type_size(tensor->type) == 0;
         return aligned ? ETHOSU_MODEL_OK : refuse_tensor(program, value, PROGRAM_TENSOR_ALIGNMENT);
     }
@@ -129,7 +129,7 @@ static int reserve_buffers(struct program_builder *program)
     return ETHOSU_MODEL_OK;
 }
 
-/** Reserve what the delegates share, on cache lines of its own: the NPU writes there. */
+/** Reserve the delegates' shared regions on separate cache lines, because the NPU writes them. */
 static int reserve_regions(struct program_builder *program)
 {
     for (unsigned region = REGION_SCRATCH; region < REGIONS; region++) {
@@ -215,7 +215,7 @@ static int build_io(struct program_builder *program)
     const uint32_t inputs = file->method.inputs.count;
     const uint32_t outputs = file->method.outputs.count;
     struct ethosu_model_buffer *next;
-    if (inputs + outputs > PROGRAM_MAX_ENDS) { // both lists are in the file: no wrap-around
+    if (inputs + outputs > PROGRAM_MAX_ENDS) { // no overflow, because both lists are in the file
         return error_set(program->builder->error, ETHOSU_MODEL_UNSUPPORTED,
                          "%u inputs and %u outputs, at most %u together expected", (unsigned)inputs,
                          (unsigned)outputs, PROGRAM_MAX_ENDS);
@@ -238,7 +238,7 @@ static int build_initial(struct program_builder *program, uint32_t value)
     const struct program_tensor *tensor;
     if (program_get_tensor(&program->program, value, &tensor) != PROGRAM_TENSOR_OK ||
         tensor->buffer == 0 || tensor->data == NULL) {
-        program->program.fb.bad = false; // who uses the value refuses it
+        program->program.fb.bad = false; // the user of the value rejects it
         return ETHOSU_MODEL_OK;
     }
     TRY(program_operand(program, value, &operand));
@@ -250,8 +250,8 @@ static int build_initial(struct program_builder *program, uint32_t value)
 }
 
 /**
- * A program keeps state in tensors that it reads before it has written them. They begin with
- * zeros, where ExecuTorch leaves what was in the memory, or with the file's values.
+ * A program keeps state in tensors that it reads before writing them. They start with the file's
+ * values, or with zeros where ExecuTorch leaves memory uninitialised.
  */
 static int build_state(struct program_builder *program)
 {
@@ -270,7 +270,7 @@ static int build_state(struct program_builder *program)
     return ETHOSU_MODEL_OK;
 }
 
-/* ---- the whole ---- */
+/* ---- the program ---- */
 
 static int open_program(struct program_builder *program, const struct ethosu_model_source *source)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** What the stages share that make steps out of an ExecuTorch program. */
+/** Shared by the stages that convert an ExecuTorch program to steps. */
 #ifndef BUILD_PROGRAM_H
 #define BUILD_PROGRAM_H
 
@@ -14,15 +14,15 @@ enum program_region {
     REGION_FAST_SCRATCH,
     REGION_INPUTS,
     REGION_OUTPUTS,
-    REGIONS /**< how many there are */
+    REGIONS /**< number of regions */
 };
 
-/** Most tensors that lie in the memory of a delegate. */
+/** Maximum number of tensors in the memory of a delegate. */
 #define PROGRAM_MAX_IN_PLACE 32u
 
 /**
- * A tensor that may lie where a delegate reads or writes it, so that nothing is copied; and how the
- * program uses it. Instructions are counted from 1: 0 is the program's caller.
+ * A tensor that may be placed where a delegate reads or writes it, to avoid a copy, and its uses in
+ * the program. Instructions are counted from 1; 0 is the program's caller.
  */
 struct in_place {
     uint32_t value;
@@ -31,26 +31,26 @@ struct in_place {
     uint32_t size;     /**< bytes */
     uint32_t call;     /**< the delegate's instruction */
     uint32_t argument; /**< of the delegate */
-    uint32_t region;   /**< where the delegate has it */
+    uint32_t region;   /**< of the delegate */
     uint32_t offset;   /**< in the region */
     bool is_output;    /**< of the delegate */
     bool possible;
-    uint32_t before;  /**< the last other delegate before it; 0: none */
-    uint32_t after;   /**< the next other delegate; NEVER: none */
-    uint32_t written; /**< instruction that writes it last; NEVER: none does */
-    uint32_t read;    /**< instruction that reads it last */
+    uint32_t before;  /**< the previous other delegate, or 0 */
+    uint32_t after;   /**< the next other delegate, or NEVER */
+    uint32_t written; /**< last instruction that writes it, or NEVER */
+    uint32_t read;    /**< last instruction that reads it */
 };
 
 #define NEVER UINT32_MAX
 
-/** A delegate's call: its data, and its arguments: inputs, then outputs. */
+/** A delegate's call: its data and its arguments (inputs, then outputs). */
 struct delegate_call {
     struct vela_binary binary;
     struct fb_vector arguments;
     uint32_t instruction;
 };
 
-/** Most jumps over one instruction. */
+/** Maximum number of jumps over one instruction. */
 #define PROGRAM_MAX_JUMPS 16u
 
 /** A jump whose target is not built yet. */
@@ -59,31 +59,31 @@ struct open_jump {
     uint32_t destination; /**< an instruction */
 };
 
-/** Most methods, and most inputs and outputs: a description of an end looks at all of them. */
+/** Maximum numbers of methods, and of inputs and outputs: describing one walks through all. */
 #define PROGRAM_MAX_METHODS 256u
 #define PROGRAM_MAX_ENDS 1024u
 
-/** Delegates whose number of inputs is remembered. */
+/** Delegates whose number of inputs is cached. */
 #define PROGRAM_DELEGATES 4u
 
-/** A program while it is built. */
+/** A program being built. */
 struct program_builder {
-    uint32_t region_sizes[REGIONS]; /**< bytes of what all delegates share */
+    uint32_t region_sizes[REGIONS]; /**< bytes, shared by all delegates */
     uint32_t in_place_count;
     uint32_t last_delegate; /**< instruction + 1 */
     uint32_t jump_count;
-    /** How many inputs the delegates of some instructions have. */
+    /** Numbers of inputs of some instructions' delegates. */
     struct {
-        uint32_t instruction; /**< + 1; 0: none */
+        uint32_t instruction; /**< + 1, or 0 */
         uint32_t inputs;
     } sizes[PROGRAM_DELEGATES];
-    bool keeps_state; /**< it reads a planned tensor before it has written it */
-    // All before this member is 0 at first.
-    struct delegate_call opened; /**< the last one, which several stages ask for */
+    bool keeps_state; /**< it reads a planned tensor before writing it */
+    // Members before this one are initialised to 0.
+    struct delegate_call opened; /**< the last one; several stages use it */
     struct builder *builder;
     uint32_t instruction;                  /**< the current one */
     bool explicit_nhwc;                    /**< its images have sizes N, H, W, C */
-    struct program_bytes data_file;        /**< given besides the program */
+    struct program_bytes data_file;        /**< passed along with the program */
     uint32_t buffers[PROGRAM_MAX_BUFFERS]; /**< arena offsets of the planned buffers */
     uint32_t regions[REGIONS];             /**< arena offsets of the regions */
     struct program program;
@@ -99,10 +99,10 @@ struct program_operand {
     void *data;      /**< NULL while measuring, unless constant */
 };
 
-/** Refuse the program because of the current instruction: "instruction 4 (NAME): why". */
+/** Reject the program because of the current instruction: "instruction 4 (NAME): why". */
 int program_refuse(struct program_builder *program, int status, const char *why);
 
-/** Read a value that must be a tensor, which stays known as program_get_tensor() says. */
+/** Read a value that must be a tensor; it stays valid as for program_get_tensor(). */
 int program_tensor(struct program_builder *program, uint32_t value,
                    const struct program_tensor **tensor);
 
@@ -110,19 +110,19 @@ int program_tensor(struct program_builder *program, uint32_t value,
 int program_operand(struct program_builder *program, uint32_t value,
                     struct program_operand *operand);
 
-/** Copy the bytes of a tensor to another one of the same size; none where they lie at one place. */
+/** Copy the bytes of a tensor to one of the same size, unless both are at the same place. */
 int program_copy(struct program_builder *program, const struct program_operand *from,
                  const struct program_operand *to);
 
-/** Read the data of a delegate that an instruction calls: into `opened`. */
+/** Read the data of the delegate that an instruction calls into `opened`. */
 int delegate_open(struct program_builder *program, uint32_t instruction,
                   const struct program_instruction *call);
 
-/** Read how the instructions use tensors: decides what lies in place, and finds state. */
+/** Analyse the use of tensors: decide which are used in place, and find state. */
 int uses_read(struct program_builder *program);
 
-/** Check a delegate's inputs and outputs, make room for its regions, and note what could lie there.
- */
+/** Check a delegate's inputs and outputs, reserve its regions, and record candidates for use in
+ * place. */
 int delegate_measure(struct program_builder *program, uint32_t instruction,
                      const struct program_instruction *call);
 
@@ -130,19 +130,19 @@ int delegate_measure(struct program_builder *program, uint32_t instruction,
 int delegate_build(struct program_builder *program, uint32_t instruction,
                    const struct program_instruction *call);
 
-/** Add the step of an instruction that moves a value, or that jumps. */
+/** Add the step of a move or jump instruction. */
 int control_move(struct program_builder *program, const struct program_instruction *call);
 int control_jump(struct program_builder *program, const struct program_instruction *call);
 
-/** To call before an instruction is built, and at the end: jumps there get their target. */
+/** Resolve jumps to an instruction. Call before building each one, and at the end. */
 void control_arrive(struct program_builder *program, uint32_t instruction);
 
 /** Add the steps of an operator's call. */
 int program_operator(struct program_builder *program, struct program_instruction *call);
 
 /**
- * Arguments that an operator writes, at the end of its list: the result, which
- * is there twice, and scratch before it. 0: there is no such operator here.
+ * Number of arguments that an operator writes, at the end of its list: scratch, then the
+ * result, which is listed twice. 0 if the operator is not supported.
  */
 uint32_t program_written(struct program_builder *program, struct program_instruction *call);
 
@@ -150,18 +150,17 @@ const void *program_get_metadata(const struct ethosu_model *model, const char *n
                                  uint32_t *size);
 extern const struct method_facts program_methods;
 
-/** Open a loaded model's program again: each read is bounded, and the file may have changed. */
+/** Reopen a loaded model's program. The file may have changed; each read is bounded. */
 bool program_open_again(const struct ethosu_model *model, struct program *program);
 
-/** Why a value is not a tensor that can be used: ends a sentence about it. */
+/** Why a value is not a usable tensor: the end of an error message. */
 const char *program_tensor_problem(enum program_tensor_fault fault);
 
-/** The operator that an instruction of a program calls, and its arguments; size 0: it calls none.
- */
+/** The operator that an instruction calls, and its arguments; size 0 if it calls none. */
 struct program_bytes program_called(struct program *program, uint32_t instruction,
                                     struct fb_vector *arguments);
 
-/** Has the text this ending? */
+/** Does the text end with `ending`? */
 bool program_has_ending(struct program_bytes text, const char *ending);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
- * Instructions of control flow: MoveCall, which makes a value another one, is a copy here, and
- * JumpFalseCall jumps forwards when a Bool or an element of a tensor is false. A jump backwards is
- * refused: so each inference ends.
+ * Control flow instructions. MoveCall, which assigns a value to another one, is a copy here.
+ * JumpFalseCall jumps forwards if a Bool or an element of a tensor is false. Backward jumps are
+ * rejected, so that each inference ends.
  */
 #include "build_program.h"
 #include "program_operators.h"

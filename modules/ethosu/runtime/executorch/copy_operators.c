@@ -2,30 +2,30 @@
 /**
  * Operators that only move elements: dim_order_ops::_to_dim_order_copy and _clone_dim_order,
  * aten::clone, copy_, permute_copy, expand_copy, view_copy, squeeze_copy, unsqueeze_copy,
- * slice_copy and cat, executorch_prim::et_view, cortex_m::transpose and pad. Sizes and strides are
- * those of kernels/portable of pytorch/executorch 1.5: an element keeps its place among the
- * tensor's dimensions, whatever the order of its bytes.
+ * slice_copy and cat, executorch_prim::et_view, cortex_m::transpose and pad. Sizes and strides
+ * follow kernels/portable of pytorch/executorch 1.5: an element keeps its position in the tensor's
+ * dimensions, regardless of the order of its bytes.
  */
 #include "kernels/copy.h"
 #include "program_operators.h"
 
 #include <string.h>
 
-/** The part of a tensor that is copied: its extents, and what an input's strides are there. */
+/** The part of a tensor to copy: its extents and the input's strides. */
 struct part {
     int32_t extent[ETHOSU_MODEL_MAX_RANK];
-    int32_t from[ETHOSU_MODEL_MAX_RANK]; /**< elements between two of the input */
+    int32_t from[ETHOSU_MODEL_MAX_RANK]; /**< the input's stride in elements */
     int32_t first_from;                  /**< the input's first element */
     int32_t first_to;                    /**< the output's first element */
 };
 
-/** Copy a part of `in` to a part of `out`; `p` may say how to fill `out` before. */
+/** Copy a part of `in` to a part of `out`; `p` may specify how to fill `out` first. */
 static int add_part(struct program_builder *program, const struct program_operand *in,
                     const struct program_operand *out, const struct part *part, struct copy *p)
 {
     const struct program_tensor *to = &out->tensor;
     uint32_t size = ethosu_model_type_size(to->type);
-    const struct kernel *kernel; // a kernel that walks: its function is the one that is needed
+    const struct kernel *kernel; // any walking kernel: only its function is needed
     int32_t strides[ETHOSU_MODEL_MAX_RANK];
     TRY(program_kernel(program, TFLITE_TRANSPOSE, &kernel));
     TRY(program_check_apart(program, in, out));
@@ -33,7 +33,7 @@ static int add_part(struct program_builder *program, const struct program_operan
     p->element_size = size;
     p->walk.rank = to->rank;
     for (uint32_t i = 0; i < to->rank; i++) {
-        // From the innermost dimension of the output outwards: it is written in order.
+        // From the innermost dimension of the output outwards, so that it is written in order.
         uint32_t axis = to->order[to->rank - 1 - i];
         p->walk.dimension[i] = (struct nd_dimension){.extent = part->extent[axis],
                                                      .stride = {strides[axis], part->from[axis]}};
@@ -46,7 +46,7 @@ static int add_part(struct program_builder *program, const struct program_operan
     return kernel_add_step(program->builder, kernel, &p->call, nd_block_size(p, &p->walk));
 }
 
-/** Input and output: of one type, not empty. */
+/** Get input and output, which must have the same type and not be empty. */
 static int get_both(struct program_builder *program, const struct fb_vector *arguments,
                     uint32_t source, struct program_operand *in, struct program_operand *out)
 {
@@ -94,10 +94,10 @@ int prepare_clone(struct program_builder *program, const struct fb_vector *argum
 
 int prepare_assign(struct program_builder *program, const struct fb_vector *arguments)
 {
-    return prepare_same(program, arguments, 1); // behind the tensor that it writes
+    return prepare_same(program, arguments, 1); // after the tensor that it writes
 }
 
-/** An axis of a tensor; axes below 0 count from the last one. */
+/** Get an axis of a tensor; negative axes count from the last. */
 static int get_axis(struct program_builder *program, const struct fb_vector *arguments,
                     uint32_t index, uint32_t rank, uint32_t *axis)
 {
@@ -129,7 +129,7 @@ int prepare_permute(struct program_builder *program, const struct fb_vector *arg
     return add_whole(program, &in, &out, axes);
 }
 
-/** Dimensions of size 1 are repeated, and there may be more in front. */
+/** Dimensions of size 1 are repeated; the output may have additional leading dimensions. */
 int prepare_expand(struct program_builder *program, const struct fb_vector *arguments)
 {
     struct program_operand in;
@@ -174,8 +174,7 @@ int prepare_view(struct program_builder *program, const struct fb_vector *argume
 
 /* ---- parts ---- */
 
-/** Start or end of a slice: below 0 it counts from the end, outside of the tensor it is its limit.
- */
+/** Get start or end of a slice. Negative values count from the end; values are clamped. */
 static int get_bound(struct program_builder *program, const struct fb_vector *arguments,
                      uint32_t index, int64_t fallback, int64_t size, int64_t *bound)
 {
@@ -221,7 +220,7 @@ int prepare_slice(struct program_builder *program, const struct fb_vector *argum
         return program_refuse_shapes(program);
     }
     part.first_from = (int32_t)start * part.from[axis];
-    // Of one element there is no next one, however large the step.
+    // With one element, the step is irrelevant and may be large.
     part.from[axis] = part.extent[axis] == 1 ? 0 : part.from[axis] * step;
     return add_part(program, &in, &out, &part, &p);
 }
@@ -248,7 +247,7 @@ int prepare_cat(struct program_builder *program, const struct fb_vector *argumen
         TRY(build_work(program->builder, WORK_OF_OPERATOR));
         TRY(program_operand(program, fb_u32_at(&file->fb, &list, i), &in));
         if (in.tensor.size == 0) {
-            continue; // PyTorch lets it have any shape
+            continue; // PyTorch allows any shape
         }
         bool right = in.tensor.rank == out.tensor.rank && in.tensor.type == out.tensor.type;
         for (uint32_t k = 0; k < out.tensor.rank && right; k++) {
@@ -267,7 +266,7 @@ int prepare_cat(struct program_builder *program, const struct fb_vector *argumen
     return position == out.tensor.shape[axis] ? ETHOSU_MODEL_OK : program_refuse_shapes(program);
 }
 
-/** Its four paddings are in the order of the bytes of channels-last tensors, as exporters say. */
+/** Exporters store the four paddings in the byte order of channels-last tensors. */
 int prepare_pad(struct program_builder *program, const struct fb_vector *arguments)
 {
     enum { BEFORE = 1, BEHIND, VALUE, PADS = 4 };

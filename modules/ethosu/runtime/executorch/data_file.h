@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 /**
- * A data file of ExecuTorch programs ("FlatTensor"): data that a program names. Source of the
- * layout: extension/flat_tensor of pytorch/executorch 1.5.
+ * A data file of ExecuTorch programs ("FlatTensor") with named data. Source of the layout:
+ * extension/flat_tensor of pytorch/executorch 1.5.
  */
 #ifndef DATA_FILE_H
 #define DATA_FILE_H
 
 #include "program.h"
 
-/** The header: where the segments' data is, in the file. */
+/** Header field with the position of the segments' data in the file. */
 enum { DATA_FILE_SEGMENTS_AT = 32 };
 
-/** Open a data file: its entries and segments are those of `program`; false: malformed. */
+/** Open a data file as `program`, with its entries and segments; false if malformed. */
 static inline bool data_file_open(struct program *program, const void *file, uint32_t size)
 {
-    // Segments and data by name; the tables below the root table are those of a program.
+    // Segments and data by name; the tables below the root table are as in a program.
     static const struct fb_field root_fields[] = {FB_WORDS(1), FB_WORDS(2), FB_END};
     struct {
         struct fb_vector segments;
@@ -33,7 +33,7 @@ static inline bool data_file_open(struct program *program, const void *file, uin
     return start <= size;
 }
 
-/** Find data by its name; false: it is not there, or the file is malformed. */
+/** Find data by name; false if not found, or if the file is malformed. */
 bool data_file_find(const void *file, uint32_t size, struct program_bytes name,
                     struct program_bytes *data);
 

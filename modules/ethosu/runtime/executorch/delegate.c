@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * A delegate's call becomes one call of the driver, with a copy before it for
- * each input and one behind it for each output that does not lie in its memory.
+ * Converts a delegate's call to one call of the driver. Inputs and outputs that are
+ * not in the delegate's memory are copied before and after it.
  */
 #include "build_program.h"
 #include "checked.h"
@@ -20,7 +20,7 @@ static int refuse(struct program_builder *program, const struct vela_fault *faul
                      fault->what, (unsigned)fault->expected);
 }
 
-/** Where an external block is: in the program or the data file, under the name that it holds. */
+/** Find an external block, by its name, in the program or the data file. */
 static int find_external(struct program_builder *program, struct vela_binary *binary,
                          enum vela_block block)
 {
@@ -29,7 +29,7 @@ static int find_external(struct program_builder *program, struct vela_binary *bi
     if (!(binary->external >> block & 1)) {
         return ETHOSU_MODEL_OK;
     }
-    // A file may name its entries again and again: each look is work.
+    // A file may refer to its entries many times, so each look-up counts as work.
     uint32_t each = 1 + content->size / 128;
     uint32_t named = program->program.root.named.count;
     TRY(build_work(program->builder, kernel_bytes(named, each)));
@@ -93,7 +93,7 @@ int delegate_open(struct program_builder *program, uint32_t instruction,
     return ETHOSU_MODEL_OK;
 }
 
-/** Count the work of a look at all arguments. */
+/** Count the work of a pass over all arguments. */
 static int work_of_arguments(struct program_builder *program,
                              const struct program_instruction *call)
 {
@@ -103,10 +103,10 @@ static int work_of_arguments(struct program_builder *program,
 
 /* ---- regions ---- */
 
-/** Input or output of a delegate: where the NPU has it, and the program's tensor. */
+/** Input or output of a delegate: its place for the NPU, and the program's tensor. */
 struct delegate_io {
     struct vela_io npu;
-    const struct program_tensor *tensor; /**< known until another one is read */
+    const struct program_tensor *tensor; /**< valid until another one is read */
     uint32_t value;
     bool is_output;
 };
@@ -120,7 +120,7 @@ static int refuse_io(struct program_builder *program, uint32_t index, const char
                      (unsigned)expected);
 }
 
-/** Read argument `index` of the delegate, and check it: the NPU has it inside of a region. */
+/** Read argument `index` of the delegate, and check that it is inside a region. */
 static int get_io(struct program_builder *program, uint32_t index, struct delegate_io *io)
 {
     const struct vela_binary *binary = &program->opened.binary;
@@ -170,7 +170,7 @@ static int grow(struct program_builder *program, enum program_region region, uin
     return ETHOSU_MODEL_OK;
 }
 
-/** Bytes of fast scratch, which the delegate's data does not say: what its commands write. */
+/** Size the fast scratch by the commands' writes, since the delegate's data has no size for it. */
 static int measure_fast_scratch(struct program_builder *program, const struct vela_binary *binary)
 {
     struct ethosu_ext_payload payload;
@@ -194,8 +194,8 @@ static int measure_fast_scratch(struct program_builder *program, const struct ve
         if (!builder->model->skip_verify) {
             return npu_refuse_fault(program->builder, ETHOSU_MODEL_BAD_FILE, &fault);
         }
-        // Nothing bounds the commands behind the refused one but what there is, or what COP2
-        // states.
+        // The commands after the rejected one are bounded only by the available memory, or by the
+        // size in COP2.
         size_t most = npu_has_fast_memory(builder) ? ethosu_ext_fast_memory_size(builder->driver)
                                                    : payload.fast_scratch;
         return most != 0 ? grow(program, REGION_FAST_SCRATCH, most)
@@ -207,10 +207,10 @@ static int measure_fast_scratch(struct program_builder *program, const struct ve
         return ETHOSU_MODEL_OK;
     }
     TRY(grow(program, REGION_FAST_SCRATCH, writes.end[REGION_FAST_SCRATCH]));
-    return grow(program, REGION_FAST_SCRATCH, payload.fast_scratch); // COP2 says it
+    return grow(program, REGION_FAST_SCRATCH, payload.fast_scratch); // stated in COP2
 }
 
-/** Note an input or output that may lie in its region: uses.c decides. */
+/** Record an input or output that may be used in place; uses.c decides. */
 static void note_place(struct program_builder *program, const struct delegate_io *io,
                        uint32_t argument, uint32_t before)
 {
@@ -219,7 +219,7 @@ static void note_place(struct program_builder *program, const struct delegate_io
     bool possible = tensor->buffer != 0 && tensor->data == NULL && io->npu.size == tensor->size &&
                     io->npu.offset % ethosu_model_type_size(tensor->type) == 0;
     for (uint32_t i = count; i-- > 0 && program->in_place[i].call == program->last_delegate;) {
-        // One tensor has one place; a copy makes the other one.
+        // A tensor has only one place; a second one needs a copy.
         possible = possible && program->in_place[i].value != io->value;
     }
     if (!possible || count == PROGRAM_MAX_IN_PLACE) {
@@ -267,13 +267,13 @@ int delegate_measure(struct program_builder *program, uint32_t instruction,
 
 /* ---- inputs and outputs ---- */
 
-/** Where the NPU has it, in the arena. */
+/** Arena offset of an input or output for the NPU. */
 static uint32_t offset_of(const struct program_builder *program, const struct delegate_io *io)
 {
     return program->regions[io->npu.region] + io->npu.offset;
 }
 
-/** An output whose bytes the NPU arranges otherwise than the program's tensor. */
+/** An output whose layout differs from the program's tensor. */
 struct adjust {
     struct kernel_call call;
     struct ethosu_ext_layout layout;
@@ -309,7 +309,7 @@ static int add_adjust(struct program_builder *program, const struct delegate_io 
     return kernel_add_step(program->builder, &adjust_kernel, &adjust.call, sizeof adjust);
 }
 
-/** Does an argument lie where the NPU has it? */
+/** Is an argument used in place? */
 static bool is_in_place(const struct program_builder *program, uint32_t argument)
 {
     for (uint32_t i = 0; i < program->in_place_count; i++) {
@@ -321,7 +321,7 @@ static bool is_in_place(const struct program_builder *program, uint32_t argument
     return false;
 }
 
-/** Add the copies of all inputs, or of all outputs, that do not lie where the NPU has them. */
+/** Add the copies of all inputs or outputs that are not used in place. */
 static int add_copies(struct program_builder *program, uint32_t first, uint32_t end)
 {
     for (uint32_t i = first; i < end; i++) {
@@ -345,7 +345,7 @@ static int add_copies(struct program_builder *program, uint32_t first, uint32_t 
 
 /* ---- the call ---- */
 
-/** Address of a region; NULL when it is empty, or in memory that the driver has for it. */
+/** Address of a region; NULL if it is empty or in memory supplied by the driver. */
 static void *region_address(const struct program_builder *program, uint32_t region)
 {
     bool other = region == REGION_FAST_SCRATCH && npu_has_fast_memory(program->builder);
@@ -378,7 +378,7 @@ static int add_call(struct program_builder *program)
     uint32_t scratch_size = delegate->binary.scratch_size;
     void *scratch = scratch_size == 0 ? NULL : region_address(program, REGION_SCRATCH);
     npu_call_set(call, REGION_SCRATCH, scratch, scratch_size);
-    // Where no stream uses fast scratch, that is the scratch, as in files for TensorFlow Lite.
+    // If no stream uses fast scratch, it is the scratch, as in TensorFlow Lite files.
     npu_call_set(call, REGION_FAST_SCRATCH, scratch, scratch_size);
     for (uint32_t region = REGION_FAST_SCRATCH; region < bases; region++) {
         uint32_t size = program->region_sizes[region];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Facts about the methods of an ExecuTorch program, read again on request. */
+/** Describes the methods of an ExecuTorch program, rereading the file on request. */
 #include "build_program.h"
 #include "ethosu_count.h"
 #include "format.h"
@@ -55,7 +55,7 @@ static bool get_constant_tensor(struct program *program, uint32_t value,
     return true;
 }
 
-/** Values that have one field, by their types: what they are for Python, and the field. */
+/** Values with a single field, by type: their kind for Python, and the field. */
 static const struct {
     uint8_t kind; /**< enum ethosu_model_kind */
     struct fb_field field;
@@ -97,7 +97,7 @@ static bool get_constant(const struct ethosu_model *model, uint32_t method, uint
     return true;
 }
 
-/* ---- what the loaded method does ---- */
+/* ---- the loaded method ---- */
 
 /** Values that an instruction quantises or dequantises. */
 static uint32_t count_quantized(struct program *program, uint32_t index)
@@ -111,7 +111,7 @@ static uint32_t count_quantized(struct program *program, uint32_t index)
     return is_one ? tensor->size / ethosu_model_type_size(tensor->type) : 0;
 }
 
-/** Is it an image whose channels do not lie side by side? */
+/** Is it an image in channels-first order? */
 static bool is_nchw(struct program *program, uint32_t value)
 {
     const struct program_tensor *tensor;

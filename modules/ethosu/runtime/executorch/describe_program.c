@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Facts about an ExecuTorch program, read again on request. */
+/** Describes an ExecuTorch program, rereading the file on request. */
 #include "build_program.h"
 #include "format.h"
 
@@ -17,7 +17,7 @@ static uint32_t program_count_values(const struct ethosu_model *model)
     return program_open_again(model, &program) ? program.method.values.count : 0;
 }
 
-/** Position of a value in a list, UINT32_MAX if it is not there. */
+/** Position of a value in a list, UINT32_MAX if not found. */
 static uint32_t position(struct program *program, const struct fb_vector *list, uint32_t value)
 {
     for (uint32_t i = 0; i < list->count; i++) {
@@ -28,7 +28,7 @@ static uint32_t position(struct program *program, const struct fb_vector *list, 
     return UINT32_MAX;
 }
 
-/** The one output of a method without instructions: "forward_input0_scale", or "input0_scale". */
+/** The only output of a method without instructions: "forward_input0_scale" or "input0_scale". */
 static bool find_constant(struct program *program, struct program_bytes owner, const char *kind,
                           uint32_t number, const char *what, uint32_t *value)
 {
@@ -76,8 +76,8 @@ static bool read_scale(struct program *program, uint32_t value, float *scale)
 }
 
 /**
- * From the methods inputN_scale and inputN_zp, which ExecuTorch's passes QuantizeInputs and
- * QuantizeOutputs add, with the method's name before them if they were told one.
+ * Read the quantisation from the methods inputN_scale and inputN_zp. ExecuTorch's passes
+ * QuantizeInputs and QuantizeOutputs add them, with the method's name as prefix if specified.
  */
 static bool from_methods(struct program *program, struct program_bytes owner, const char *kind,
                          uint32_t number, struct quantization *found)
@@ -112,7 +112,7 @@ bool program_has_ending(struct program_bytes text, const char *ending)
 /** Arguments of quantize_per_tensor and dequantize_per_tensor. */
 enum { ARGUMENT_INPUT = 0, ARGUMENT_SCALE = 1, ARGUMENT_ZERO_POINT = 2 };
 
-/** From a call that dequantises this input, or quantises this output. */
+/** Read the quantisation from a call that dequantises this input or quantises this output. */
 static bool from_call(struct program *program, uint32_t instruction, uint32_t end, bool is_input,
                       struct quantization *found)
 {
@@ -130,7 +130,7 @@ static bool from_call(struct program *program, uint32_t instruction, uint32_t en
                            &found->zero_point);
 }
 
-/** How many instructions at an end of the program are searched: a look takes a bounded time. */
+/** Number of instructions searched at either end of the program, to bound the time. */
 #define SEARCHED 64u
 
 static bool from_calls(struct program *program, uint32_t end, bool is_input,
@@ -145,7 +145,7 @@ static bool from_calls(struct program *program, uint32_t end, bool is_input,
     return false;
 }
 
-/** Scale and zero point of an integer end. Then another method may be the current one. */
+/** Find scale and zero point of an integer input or output. May change the current method. */
 static bool find_quantization(struct program *program, uint32_t method, uint32_t index,
                               struct quantization *found)
 {
@@ -160,7 +160,7 @@ static bool find_quantization(struct program *program, uint32_t method, uint32_t
                         is_input ? "input" : "output", number, found);
 }
 
-/** Types that are no integers. */
+/** Types other than integers. */
 #define REAL_TYPES                                                                       \
     (1u << ETHOSU_TYPE_FLOAT32 | 1u << ETHOSU_TYPE_FLOAT16 | 1u << ETHOSU_TYPE_FLOAT64 | \
      1u << ETHOSU_TYPE_BOOL)
@@ -182,7 +182,7 @@ static bool program_describe(const struct ethosu_model *model, uint32_t index,
         .rank = found->rank,
         .data = found->buffer == 0 ? found->data : NULL,
     };
-    // In the order in which the bytes lie: the shape of an array that holds them.
+    // In byte order: the shape of an array with the same bytes.
     for (uint32_t i = 0; i < found->rank; i++) {
         tensor->shape[i] = found->shape[found->order[i]];
         tensor->order[i] = found->order[i];

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-/** Read a tensor that must be int8 and not empty; the result when `index` is UINT32_MAX. */
+/** Read a non-empty int8 tensor; if `index` is UINT32_MAX, the result. */
 static int get_int8(struct program_builder *program, const struct fb_vector *arguments,
                     uint32_t index, struct program_operand *operand)
 {
@@ -56,7 +56,7 @@ static bool walk_both(const struct program_operand operands[3], struct nd_walk *
     return true;
 }
 
-/** Add the step of two tensors, arguments 0 and `second`. */
+/** Add the step for two tensors, arguments 0 and `second`. */
 static int add_binary(struct program_builder *program, const struct fb_vector *arguments,
                       uint32_t second, uint32_t code, struct binary *p)
 {
@@ -124,7 +124,7 @@ int prepare_maximum(struct program_builder *program, const struct fb_vector *arg
 
 /* ---- one tensor ---- */
 
-/** Do two tensors have the same shape, and their bytes in the same order? */
+/** Do two tensors have the same shape and byte order? */
 static bool is_alike(const struct program_tensor *a, const struct program_tensor *b)
 {
     int32_t strides[2][ETHOSU_MODEL_MAX_RANK];
@@ -137,11 +137,11 @@ static bool is_alike(const struct program_tensor *a, const struct program_tensor
     return right;
 }
 
-/** A table of the results, which begins with that of -128. */
+/** The results are a table that starts with the one for -128. */
 int prepare_activation(struct program_builder *program, const struct fb_vector *arguments)
 {
     struct unary_block block = {.unary.table = true};
-    const struct kernel *kernel; // of its family: its function is the one that is needed
+    const struct kernel *kernel; // any of its family: only its function is needed
     struct program_operand in;
     struct program_operand table;
     struct program_operand out;
@@ -200,12 +200,12 @@ int prepare_softmax(struct program_builder *program, const struct fb_vector *arg
 
 /* ---- matrices ---- */
 
-/** Of each pair of matrices the second one is transposed. */
+/** The second matrix of each pair is transposed. */
 int prepare_batch_matmul(struct program_builder *program, const struct fb_vector *arguments)
 {
     enum { SECOND = 2 };
     static const struct int_argument rows[] = {
-        {1, LIMITS_OFFSET, offsetof(struct matmul, x.offset)}, // they are what is added
+        {1, LIMITS_OFFSET, offsetof(struct matmul, x.offset)}, // values to add
         {SECOND + 1, LIMITS_OFFSET, offsetof(struct matmul, y.offset)},
         {4, LIMITS_INT8, offsetof(struct matmul, output_offset)},
         SCALE_ARGUMENTS(5, struct matmul, scale),

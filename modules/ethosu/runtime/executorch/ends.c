@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /**
- * quantize_per_tensor and dequantize_per_tensor: from real values to those of
- * the NPU and back, in the arithmetic of ExecuTorch's portable kernels
+ * quantize_per_tensor and dequantize_per_tensor: convert real values to the NPU's
+ * and back, with the arithmetic of ExecuTorch's portable kernels
  * (kernels/quantized/cpu of pytorch/executorch 1.5):
  *
  *     quantize:   round(x * (1 / scale)) + zero point, all in float; ties to even; limited
  *     dequantize: (q - zero point) * scale, in float
  *
- * Where those leave the result to chance, it is: an infinity or a number too
- * large becomes the limit on its side, NaN becomes the zero point.
+ * Cases that are undefined there: infinities and numbers that are too large are
+ * clamped to the nearest limit, NaN becomes the zero point.
  */
 #include "program_operators.h"
 
@@ -37,7 +37,7 @@ struct ends {
     bool plain; /**< unsigned */
 };
 
-/** Read what both have in common. */
+/** Read the common arguments. */
 static int begin(struct program_builder *program, const struct fb_vector *arguments,
                  struct program_operand *in, struct program_operand *out, struct ends *ends,
                  double *scale)
@@ -63,7 +63,7 @@ static int begin(struct program_builder *program, const struct fb_vector *argume
     return program_refuse(program, ETHOSU_MODEL_BAD_FILE, why.text);
 }
 
-/** Check both types, and that both tensors have as many elements in the same order. */
+/** Check both types, and that both tensors have the same number of elements in the same order. */
 static int finish(struct program_builder *program, const struct kernel *kernel,
                   const struct program_tensor *real, const struct program_tensor *quantized,
                   struct ends *ends)
@@ -126,7 +126,7 @@ static void quantize_block(const struct ends *p, int32_t first, int32_t end)
 
 static int32_t quantize(const struct ends *p, float value)
 {
-    float steps = rintf(value * p->factor); // ties to even, as C rounds unless told otherwise
+    float steps = rintf(value * p->factor); // ties to even, C's default rounding mode
     float near = isnan(steps) ? 0.0F : fmaxf(fminf(steps, 1e9F), -1e9F);
     int32_t result = (int32_t)near + p->zero_point;
     return result < p->low ? p->low : result > p->high ? p->high : result;

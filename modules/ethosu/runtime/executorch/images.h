@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: MIT
-/** What operators of ExecuTorch programs share that slide a window over an image. */
+/** Shared by the operators of ExecuTorch programs that slide a window over an image. */
 #ifndef IMAGES_H
 #define IMAGES_H
 
 #include "kernels/weighted.h"
 #include "program_operators.h"
 
-/** Most elements of a stride, a dilation or padding; with it no position overflows. */
+/** Maximum stride, dilation or padding in elements, so that positions cannot overflow. */
 enum { IMAGE_MOST = 1 << 20 };
 
-/** Shape [N, H, W, C] of an int8 tensor of 4 dimensions whose bytes lie so; refuses others. */
+/** Get the shape [N, H, W, C] of a 4-D int8 tensor in this byte order; rejects others. */
 int image_shape(struct program_builder *program, const struct program_tensor *tensor,
                 int32_t shape[4]);
 
-/** Read height and width; one number stands for both. */
+/** Read height and width; a single number is used for both. */
 int image_pair(struct program_builder *program, const struct fb_vector *arguments, uint32_t index,
                int64_t least, int64_t pair[2]);
 
-/** A window in one direction: over `image`, with so many positions. False: it is too large. */
+/** Set up a window over `image` in one direction, with `positions` positions; false if too large.
+ */
 bool image_window(struct window *window, int32_t image, int32_t positions, int32_t size,
                   int64_t stride, int64_t dilation, int64_t pad);
 
-/** Has a window as many positions as its output has pixels? */
+/** Does a window have as many positions as its output has pixels? */
 bool image_slides(const struct window *window);
 
 #endif

@@ -30,7 +30,7 @@ static int add_pool(struct program_builder *program, const struct fb_vector *arg
     TRY(image_pair(program, arguments, PADDING, 0, pad));
     TRY(program_kernel(program, code, &kernel));
     struct window_2d *window = &p->window;
-    // With less padding than half a window, each window has a pixel of the image.
+    // With padding of less than half a window, each window contains a pixel of the image.
     if (!image_window(&window->y, input[1], output[1], (int32_t)size[0], stride[0], 1, pad[0]) ||
         !image_window(&window->x, input[2], output[2], (int32_t)size[1], stride[1], 1, pad[1]) ||
         !image_slides(&window->y) || !image_slides(&window->x) || input[0] != output[0] ||
@@ -45,7 +45,7 @@ static int add_pool(struct program_builder *program, const struct fb_vector *arg
     return kernel_add_step(program->builder, kernel, &p->call, sizeof *p);
 }
 
-/** Means of the pixels, ties away from zero: its scales say nothing more. */
+/** Means of the pixels, rounded with ties away from zero; the scales add no information. */
 int prepare_avg_pool2d(struct program_builder *program, const struct fb_vector *arguments)
 {
     struct pool p = {.average = true, .range = {INT8_MIN, INT8_MAX}};

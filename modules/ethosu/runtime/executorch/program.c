@@ -8,8 +8,8 @@
 #include "checked.h"
 
 /*
- * The fields that are read of each table of the schema, by number, and what of them comes out. A
- * number without a name is field "value" of a value that has nothing else.
+ * The fields read from each table of the schema, by number, and the structures for the results. A
+ * number without a name is the only field, "value", of a value.
  */
 
 static const struct fb_field root_fields[] = {
@@ -34,7 +34,7 @@ static const struct fb_field method_fields[] = {
 };
 static const struct fb_field chain_fields[] = {FB_WORDS(2), FB_END};
 
-/** Of a call: the operator or delegate, and the arguments; of another instruction: two numbers. */
+/** Fields of a call: operator or delegate, and arguments. Other instructions have two numbers. */
 static const struct fb_field call_fields[] = {FB_WORD(0), FB_WORDS(1), FB_END};
 static const struct fb_field number_fields[] = {FB_WORD(0), FB_WORD(1), FB_END};
 
@@ -88,11 +88,11 @@ struct named_table {
     uint32_t segment;
 };
 
-/** Of a method or an operator the name, of inline data the bytes. */
+/** Name of a method or an operator; bytes of inline data. */
 static const struct fb_field first_bytes[] = {FB_BYTES(0), FB_END};
 static const struct fb_field bundle_fields[] = {FB_BYTES(2), FB_END};
 
-/** The extended header: byte offsets in the file. */
+/** Byte offsets of the extended header in the file. */
 enum header {
     HEADER_AT = 8,
     HEADER_LENGTH_AT = 12,
@@ -110,7 +110,7 @@ const uint8_t program_tensor_types[PROGRAM_TENSOR_TYPES] = {
 
 /* ---- the file ---- */
 
-/** A field of bytes; none: the table has no such field. */
+/** Read a field of bytes; empty if absent. */
 static struct program_bytes get_bytes(struct program *program, uint32_t table,
                                       const struct fb_field *fields)
 {
@@ -124,7 +124,7 @@ bool program_is_text(struct program_bytes bytes, const char *text)
     return bytes.size == strlen(text) && fb_same(bytes.data, text, bytes.size);
 }
 
-/** The extended header says where the tables end and the segments begin. */
+/** Read the extended header, which states the end of the tables and the start of the segments. */
 static bool read_header(struct program *program)
 {
     struct flatbuffer *fb = &program->fb;
@@ -145,7 +145,7 @@ static bool read_header(struct program *program)
     return true;
 }
 
-/** Bytes of a segment; false: it is not inside the file. */
+/** Get the bytes of a segment; false if not inside the file. */
 static bool get_segment(struct program *program, uint32_t index, struct program_bytes *bytes)
 {
     struct flatbuffer *fb = &program->fb;
@@ -172,7 +172,7 @@ void program_begin(struct program *program, const void *file, uint32_t size)
     program->segments_start = 0;
 }
 
-/** A bundled program (schema/bundled_program_schema.fbs) holds the program as it is. */
+/** A bundled program (schema/bundled_program_schema.fbs) contains the program unchanged. */
 static bool open_bundle(struct program *program)
 {
     struct flatbuffer *fb = &program->fb;
@@ -299,7 +299,7 @@ bool program_get_tensors(struct program *program, uint32_t index, struct fb_vect
 
 /* ---- tensors ---- */
 
-/** Take shape and order of the dimensions, and count the bytes. */
+/** Read shape and order of the dimensions, and compute the size in bytes. */
 static __attribute__((noinline)) bool
 get_shape(const uint8_t *data, const struct tensor_table *table, struct program_tensor *tensor)
 {
@@ -319,7 +319,7 @@ get_shape(const uint8_t *data, const struct tensor_table *table, struct program_
         tensor->shape[i] = (int32_t)size;
         tensor->order[i] = (uint8_t)axis;
         least = size < least ? size : least;
-        // Strides are products of the other sizes, also where one is 0.
+        // Strides are products of the other sizes, even if one is 0.
         if (axis >= rank || (size > 1 && !checked_mul(bytes, size, &bytes))) {
             return false;
         }
@@ -330,8 +330,8 @@ get_shape(const uint8_t *data, const struct tensor_table *table, struct program_
 }
 
 /**
- * Find the bytes of a constant, or the initial value of a planned tensor: a part of a segment. Of
- * the segments with initial values the runtime of ExecuTorch uses only the first.
+ * Find the bytes of a constant, or the initial value of a planned tensor, in a segment.
+ * ExecuTorch's runtime uses only the first of the segments with initial values.
  */
 static bool find_part(struct program *program, bool planned, uint32_t index,
                       struct program_tensor *tensor)

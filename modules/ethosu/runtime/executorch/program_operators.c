@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Finds the operator that an instruction calls, and reads its arguments. */
+/** Finds the operator that an instruction calls and reads its arguments. */
 #include "program_operators.h"
 #include "ethosu_count.h"
 
@@ -22,11 +22,11 @@ static const struct operator_row rows[] = {
 
 enum { ROWS = COUNT(rows) };
 
-/** Number of a row by the operator's name, ROWS when there is none. */
+/** Find the row of an operator by name; ROWS if not found. */
 static uint32_t search_rows(struct program_bytes name)
 {
     uint32_t i = 0;
-    // Most names of one length differ in their last letters already.
+    // Most names of equal length differ in their last letters.
     while (i < ROWS && (name.size != rows[i].length ||
                         name.data[name.size - 1] != rows[i].name[name.size - 1] ||
                         !fb_same(name.data, rows[i].name, name.size))) {
@@ -35,7 +35,7 @@ static uint32_t search_rows(struct program_bytes name)
     return i;
 }
 
-/** The row of the operator that an instruction calls; NULL: there is none. */
+/** The row of the operator that an instruction calls; NULL if not found. */
 static const struct operator_row *find_row(struct program_builder *program,
                                            struct program_instruction *call)
 {
@@ -114,7 +114,7 @@ int program_check_apart(struct program_builder *program, const struct program_op
                                 "one of its inputs overlaps what it writes");
 }
 
-/** Scratch that the exporter planned; for an operator without any, memory of our own. */
+/** Get the scratch planned by the exporter, or reserve our own for operators without. */
 static int get_scratch(struct program_builder *program, const struct program_operand *planned,
                        struct kernel_call *call)
 {
@@ -149,7 +149,7 @@ int program_add_kernel(struct program_builder *program, const struct kernel *ker
 
 /* ---- arguments ---- */
 
-/** Write the shape of a tensor, or those of a list's tensors; other values have none. */
+/** Append the shape of a tensor, or of each tensor of a list; nothing for other values. */
 static void add_shapes(struct program *file, uint32_t value, unsigned lists,
                        struct ethosu_text *out)
 {
@@ -174,7 +174,7 @@ int program_refuse_shapes(struct program_builder *program)
     struct ethosu_text out = {text, sizeof text, 0};
     ethosu_ext_text_print(&out, "its shapes do not match:");
     if (call != NULL) {
-        // The result is there twice.
+        // The result is listed twice.
         for (uint32_t i = 0; i + 1 < call->arguments.count && i < 2 * ETHOSU_MODEL_MAX_RANK; i++) {
             add_shapes(file, fb_u32_at(&file->fb, &call->arguments, i), 1, &out);
         }
@@ -183,7 +183,7 @@ int program_refuse_shapes(struct program_builder *program)
     return program_refuse(program, ETHOSU_MODEL_BAD_FILE, text);
 }
 
-/** Refuse an argument: "argument 4 is -129, an Int from -128 to 127 expected". */
+/** Reject an argument: "argument 4 is -129, an Int from -128 to 127 expected". */
 static int bad_argument(struct program_builder *program, const struct fb_vector *arguments,
                         uint32_t index, const char *expected)
 {
@@ -197,7 +197,7 @@ static int bad_argument(struct program_builder *program, const struct fb_vector 
     return program_refuse(program, ETHOSU_MODEL_BAD_FILE, why.text);
 }
 
-/** Of 64 bits what 32 can hold. */
+/** Clamp 64 bits to 32. */
 static int32_t limited(int64_t number)
 {
     return (int32_t)(number > INT32_MAX ? INT32_MAX : number < INT32_MIN ? INT32_MIN : number);

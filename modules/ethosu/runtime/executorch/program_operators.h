@@ -40,17 +40,17 @@ int prepare_depthwise_conv2d(struct program_builder *program, const struct fb_ve
 int prepare_transpose_conv2d(struct program_builder *program, const struct fb_vector *arguments);
 int prepare_linear(struct program_builder *program, const struct fb_vector *arguments);
 
-/** Refuse the current operator: "its shapes do not match", and the shapes. */
+/** Reject the current operator: "its shapes do not match", and the shapes. */
 int program_refuse_shapes(struct program_builder *program);
 
 /**
- * Refuse an operator that copies from a tensor to another one, or to scratch, when they overlap and
- * are not the same bytes: kernels copy by memcpy().
+ * Reject an operator that copies a tensor to another one or to scratch if they overlap without
+ * being identical, because kernels copy with memcpy().
  */
 int program_check_apart(struct program_builder *program, const struct program_operand *from,
                         const struct program_operand *to);
 
-/** Argument `index`: refused unless it is an Int within these limits, a Double, a tensor. */
+/** Get argument `index`, which must be an Int within the limits, a Double or a tensor. */
 int argument_int(struct program_builder *program, const struct fb_vector *arguments, uint32_t index,
                  int32_t low, int32_t high, int32_t *number);
 int argument_double(struct program_builder *program, const struct fb_vector *arguments,
@@ -58,51 +58,51 @@ int argument_double(struct program_builder *program, const struct fb_vector *arg
 int argument_tensor(struct program_builder *program, const struct fb_vector *arguments,
                     uint32_t index, struct program_operand *operand);
 
-/** Limits of Int arguments that many operators have. */
+/** Limits of common Int arguments. */
 enum argument_limits {
     LIMITS_INT8,       /**< -128 to 127 */
-    LIMITS_NEGATED,    /**< the same; its negative is stored */
-    LIMITS_OFFSET,     /**< the negative of one: -127 to 128 */
-    LIMITS_HIGH,       /**< from the number that is stored before it to 127 */
+    LIMITS_NEGATED,    /**< the same; stored negated */
+    LIMITS_OFFSET,     /**< a negated one: -127 to 128 */
+    LIMITS_HIGH,       /**< from the number stored before it to 127 */
     LIMITS_MULTIPLIER, /**< 0 to 2^31 - 1 */
     LIMITS_SHIFT,      /**< -31 to 30 */
 };
 
-/** An Int argument, and where it is stored: a byte offset of the block. */
+/** An Int argument and the byte offset in the block where it is stored. */
 struct int_argument {
     uint8_t index;
     uint8_t limits; /**< enum argument_limits */
     uint16_t at;
 };
 
-/** Read so many Int arguments. */
+/** Read Int arguments. */
 int argument_ints(struct program_builder *program, const struct fb_vector *arguments,
                   const struct int_argument *table, uint32_t count, void *block);
 
-/** A multiplier, and behind it a shift, for the two numbers of a scale. */
+/** A multiplier followed by a shift, the two numbers of a scale. */
 #define SCALE_ARGUMENTS(index, type, scale)                         \
     {(index), LIMITS_MULTIPLIER, offsetof(type, scale.multiplier)}, \
     {                                                               \
         (index) + 1, LIMITS_SHIFT, offsetof(type, scale.shift)      \
     }
 
-/** The result: the last two arguments, a planned tensor. */
+/** Get the result, a planned tensor, from the last two arguments. */
 int argument_result(struct program_builder *program, const struct fb_vector *arguments,
                     struct program_operand *operand);
 
-/** Elements from one to the next one along each dimension, in the order of the sizes. */
+/** Compute the strides in elements, in the order of the sizes. */
 void program_strides(const struct program_tensor *tensor, int32_t *strides);
 
-/** Do a tensor's bytes lie in the order of its dimensions? */
+/** Are a tensor's bytes in the order of its dimensions? */
 bool program_is_in_order(const struct program_tensor *tensor);
 
-/** Find the kernel of a TensorFlow Lite operator; refused when this firmware has none. */
+/** Find the kernel of a TensorFlow Lite operator; rejected if this firmware does not contain it. */
 int program_kernel(struct program_builder *program, uint32_t code, const struct kernel **kernel);
 
 /**
  * Add the step of a kernel that may need scratch.
  *
- * @param planned  the argument with scratch that the exporter planned; NULL: there is none
+ * @param planned  argument with the scratch planned by the exporter, or NULL
  */
 int program_add_kernel(struct program_builder *program, const struct kernel *kernel,
                        struct kernel_call *block, size_t size,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * aten::avg_pool2d of float32, as kernels/portable of pytorch/executorch 1.5 computes it: the sum
- * in float, line by line, and one division.
+ * aten::avg_pool2d of float32, computed like kernels/portable of pytorch/executorch 1.5: a float
+ * sum, line by line, and one division.
  */
 #include "images.h"
 
@@ -16,11 +16,11 @@ struct real_pool {
     int32_t to[DIMENSIONS];     /**< of the output */
     struct window y;
     struct window x;
-    int32_t divisor;  /**< 0: the number of pixels */
-    bool counts_pads; /**< and of those in the padding */
+    int32_t divisor;  /**< 0 for the number of pixels */
+    bool counts_pads; /**< including padding */
 };
 
-/** Positions of a window from `low` to before `high`. */
+/** Clip a window's positions to [low, high). */
 static int32_t clip(const struct window *window, int32_t position, int32_t low, int32_t high,
                     int32_t *first)
 {
@@ -72,7 +72,7 @@ static int run_pool(const struct kernel_call *call)
     return ETHOSU_MODEL_OK;
 }
 
-/** Sizes and strides of N, C, H and W; N may be left out. */
+/** Get sizes and strides of N, C, H and W; N is optional. */
 static int get_image(struct program_builder *program, const struct program_tensor *tensor,
                      int32_t shape[DIMENSIONS], int32_t strides[DIMENSIONS])
 {
@@ -91,7 +91,7 @@ static int get_image(struct program_builder *program, const struct program_tenso
     return ETHOSU_MODEL_OK;
 }
 
-/** A Bool, and a divisor or Null. */
+/** Get the division's arguments: a Bool, and a divisor or Null. */
 static int get_division(struct program_builder *program, const struct fb_vector *arguments,
                         uint32_t index, struct real_pool *p)
 {

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: MIT
 /**
- * How a program uses its tensors, read in one pass over its instructions.
+ * Determines how a program uses its tensors, in one pass over its instructions.
  *
- * Inputs and outputs of delegates need no copy if they may lie in the delegate's
- * memory instead of the planned buffer. That is right if nobody else sees the difference:
+ * Inputs and outputs of delegates need no copy if they can be placed in the delegate's
+ * memory instead of the planned buffer. This is safe under two conditions:
  * - no other delegate runs between the write of the tensor and its last use,
- *   since all delegates share one scratch;
- * - no other tensor stands for the same bytes. A view is a tensor at the place of
- *   another one, which no instruction writes.
+ *   because all delegates share one scratch;
+ * - no other tensor refers to the same bytes. A view is a tensor at the place of
+ *   another one that no instruction writes.
  *
- * Instructions are counted from 1: 0 is what the program's caller writes before them, and behind
- * the last one is what it reads.
+ * Instructions are counted from 1. The caller's writes count as instruction 0, and its reads
+ * come after the last instruction.
  */
 #include "build_program.h"
 #include "kernels/kernel.h"
 
-/** An instruction's arguments: from `written` on it writes them, the others it reads. */
+/** An instruction's arguments; those from `written` on are outputs, the others inputs. */
 struct arguments {
     struct fb_vector list;
     uint32_t written;
 };
 
-/** Read an instruction's arguments; false: it is none with arguments, or it is malformed. */
+/** Read an instruction's arguments; false if it has none or is malformed. */
 static bool get_arguments(struct program_builder *program, uint32_t instruction,
                           struct arguments *arguments)
 {
@@ -42,7 +42,7 @@ static bool get_arguments(struct program_builder *program, uint32_t instruction,
         return written != 0 && written <= call->arguments.count;
     }
     if (call->type == PROGRAM_FREE_CALL) {
-        return true; // it has none
+        return true; // no arguments
     }
     if (call->type != PROGRAM_DELEGATE_CALL ||
         (program->sizes[place].instruction != instruction &&
@@ -53,30 +53,30 @@ static bool get_arguments(struct program_builder *program, uint32_t instruction,
     return true;
 }
 
-/** Do two ranges of bytes share some? */
+/** Do two ranges of bytes overlap? */
 static bool overlap(uint32_t a, uint32_t a_size, uint32_t b, uint32_t b_size)
 {
     return a < b + b_size && b < a + a_size;
 }
 
-/** Does one range of bytes hold all of another one? */
+/** Does one range of bytes contain another? */
 static bool covers(uint32_t a, uint32_t a_size, uint32_t b, uint32_t b_size)
 {
     return a <= b && b + b_size <= a + a_size;
 }
 
-/** Where a tensor lies in planned memory. */
+/** Location of a tensor in planned memory. */
 struct range {
     uint32_t buffer;
     uint32_t start;
     uint32_t size;
 };
 
-/* ---- who writes ---- */
+/* ---- writers ---- */
 
 /**
- * Does the caller or one of the instructions before `end` write all bytes of a tensor at once? With
- * `value` it has to be this value that is written: else the value is a view.
+ * Does the caller or one instruction before `end` write all bytes of a tensor? With `value`, it
+ * must write this value; otherwise the value is a view.
  */
 static int find_write(struct program_builder *program, const struct range *range, uint32_t value,
                       uint32_t end, bool *found)
@@ -130,7 +130,7 @@ static int note_tensor(struct program_builder *program, uint32_t value, uint32_t
             written |= place->written != NEVER;
         } else if (place->possible && place->buffer == range->buffer &&
                    overlap(place->start, place->size, range->start, range->size)) {
-            uint32_t end = program->program.instructions.count + 1; // is it a view of this place?
+            uint32_t end = program->program.instructions.count + 1; // is it a view?
             TRY(find_write(program, range, value, end, &place->possible));
         }
     }
@@ -175,13 +175,14 @@ static bool collide(const struct in_place *a, const struct in_place *b)
            b->written <= a->read && overlap(a->offset, a->size, b->offset, b->size);
 }
 
-/** Keep the tensors that may lie in place. */
+/** Keep the tensors that can be used in place. */
 static void decide(struct program_builder *program)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < program->in_place_count; i++) {
         const struct in_place *place = &program->in_place[i];
-        // An output that the next delegate reads is copied: both have their own place in scratch.
+        // An output that the next delegate reads is copied, because each has its own place in
+        // scratch.
         bool right = place->possible && place->written != NEVER &&
                      (place->is_output ? place->read < place->after
                                        : place->before == 0 || place->written > place->before);
@@ -202,7 +203,8 @@ int uses_read(struct program_builder *program)
     struct arguments arguments;
     for (uint32_t i = 0; i < end; i++) {
         if (!get_arguments(program, i, &arguments)) {
-            // The build refuses it, or it is control flow: then the order is not known here.
+            // Either the build will reject it, or it is control flow, and the order is unknown
+            // here.
             program->in_place_count = 0;
             program->keeps_state = true;
             continue;

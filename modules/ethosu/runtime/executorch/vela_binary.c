@@ -11,10 +11,10 @@ enum header { HEADER_NAME = 16, HEADER_SIZE_AT = 16, HEADER_EXTERNAL_AT = 20, HE
 
 #define BLOCK_ALIGNMENT 16u
 
-/** Of an input or output: six dimensions, element size, offset, region. */
+/** Fields of an input or output: six dimensions, element size, offset, region. */
 enum io { IO_WORDS = 9, IO_ELEMENT = 6, IO_OFFSET = 7, IO_REGION = 8 };
 
-/** Names of the blocks, as their headers have them; the first one comes before all others. */
+/** Block names as in their headers; the first block precedes all others. */
 enum { LAST_BLOCK = VELA_BLOCKS, FIRST_BLOCK, NAMED_BLOCKS };
 static const char names[NAMED_BLOCKS][HEADER_NAME] = {
     "cmd_data", "weight_data",     "scratch_size",    "inputs",
@@ -35,10 +35,10 @@ static bool is_name(const uint8_t *header, const char *name)
            fb_word(header + 8) == fb_word(name + 8) && fb_word(header + 12) == fb_word(name + 12);
 }
 
-/** Number of a block by its name, NAMED_BLOCKS when it has another one. */
+/** Find the number of a block by name; NAMED_BLOCKS if not found. */
 static unsigned find_block(const uint8_t *header, unsigned expected)
 {
-    unsigned block = expected; // another order is right as well
+    unsigned block = expected; // other orders are also valid
     for (unsigned i = 0; !is_name(header, names[block]); i++) {
         if (i == NAMED_BLOCKS) {
             return NAMED_BLOCKS;
@@ -48,7 +48,7 @@ static unsigned find_block(const uint8_t *header, unsigned expected)
     return block;
 }
 
-/** Are all blocks there, only the large ones elsewhere, and nothing `behind` them? */
+/** Are all blocks present, only the large ones external, and nothing `behind` them? */
 static bool check_blocks(const struct vela_binary *binary, uint32_t seen, uint32_t behind,
                          struct vela_fault *fault)
 {
@@ -64,7 +64,7 @@ static bool check_blocks(const struct vela_binary *binary, uint32_t seen, uint32
            refuse(fault, names[__builtin_ctz(wrong)], "external blocks of this name", 1, 0);
 }
 
-/** Take the block at *at: its header. */
+/** Take the block at *at; returns its header. */
 static const uint8_t *take_block(struct program_bytes data, uint32_t *at, uint32_t *size,
                                  struct vela_fault *fault)
 {
@@ -117,13 +117,13 @@ static bool read_blocks(struct vela_binary *binary, struct program_bytes data,
     return false;
 }
 
-/** How many inputs or outputs a block describes. */
+/** Get the number of inputs or outputs that a block describes. */
 static bool count_ios(const struct vela_binary *binary, enum vela_block block, uint32_t *count,
                       struct vela_fault *fault)
 {
     struct program_bytes content = binary->blocks[block];
     *count = content.size < 4 ? 0 : fb_word(content.data);
-    // With a count of up to size / 32 the product does not wrap around.
+    // With a count of up to size / 32, the product cannot overflow.
     return (*count <= content.size / 32 && content.size == 4 + *count * IO_WORDS * 4) ||
            refuse(fault, names[block], "bytes, where its count asks for another number",
                   content.size, *count);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * The data of an Ethos-U delegate, which ExecuTorch calls vela_bin_stream: blocks
- * with a name, back to back. Source: backends/arm/arm_vela.py and
+ * The data of an Ethos-U delegate, which ExecuTorch calls vela_bin_stream: named
+ * blocks, back to back. Source: backends/arm/arm_vela.py and
  * backends/arm/runtime of pytorch/executorch 1.5.
  */
 #ifndef VELA_BINARY_H
@@ -21,13 +21,13 @@ enum vela_block {
     VELA_SCRATCH_SIZE,
     VELA_INPUTS,
     VELA_OUTPUTS,
-    VELA_BLOCKS /**< how many there are */
+    VELA_BLOCKS /**< number of blocks */
 };
 
-/** A delegate's data; block contents lie where they lie in the file. */
+/** A delegate's data; block contents point into the file. */
 struct vela_binary {
     struct program_bytes blocks[VELA_BLOCKS];
-    uint32_t external;     /**< bit n: block n holds the name of data that is elsewhere */
+    uint32_t external;     /**< bit n: block n contains the name of external data */
     uint32_t scratch_size; /**< bytes of region 1 */
     uint32_t inputs;
     uint32_t outputs;
@@ -37,12 +37,12 @@ struct vela_binary {
 struct vela_io {
     const uint8_t *shape;  /**< VELA_RANK words in the file; 0 counts as 1 */
     uint32_t element_size; /**< bytes */
-    uint32_t size;         /**< bytes; 0: elements have none */
+    uint32_t size;         /**< bytes; 0 if the element size is 0 */
     uint32_t offset;       /**< in its region */
     uint32_t region;
 };
 
-/** Why the data is refused, for a sentence; the block's name and two numbers. */
+/** Why the data is rejected, for messages: the block's name and two numbers. */
 struct vela_fault {
     const char *what; /**< "block weight_data: 5000 bytes, 200 left", with found and expected */
     char block[17];   /**< its name */
@@ -50,10 +50,10 @@ struct vela_fault {
     uint32_t expected;
 };
 
-/** Read the blocks; false: `fault` says which is wrong. */
+/** Read the blocks; false if one is wrong, which `fault` describes. */
 bool vela_open(struct vela_binary *binary, struct program_bytes data, struct vela_fault *fault);
 
-/** Read an input or output; its size is UINT32_MAX when 32 bits cannot hold it. */
+/** Read an input or output; its size is UINT32_MAX if it exceeds 32 bits. */
 void vela_get_io(const struct vela_binary *binary, enum vela_block block, uint32_t index,
                  struct vela_io *io);
 

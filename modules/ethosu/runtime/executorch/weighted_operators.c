@@ -7,7 +7,7 @@
 #include "images.h"
 #include "ethosu_count.h"
 
-/** Positions of the arguments; 0: the operator has none of these. */
+/** Positions of the arguments; 0 if the operator does not have one. */
 struct layout {
     uint8_t stride, padding, output_padding, dilation;
     uint8_t input_offset, filter_offset, output_offset;
@@ -16,7 +16,7 @@ struct layout {
     uint8_t scratch;
 };
 
-/** A constant of so many int32, aligned to them; *data is NULL when the argument is Null. */
+/** Get an aligned constant of `count` int32; *data is NULL if the argument is Null. */
 static int get_table(struct program_builder *program, const struct fb_vector *arguments,
                      uint32_t index, int32_t count, const int32_t **data)
 {
@@ -37,7 +37,7 @@ static int get_table(struct program_builder *program, const struct fb_vector *ar
     return ETHOSU_MODEL_OK;
 }
 
-/** Check scales that come from the file: a kernel relies on their limits. */
+/** Check scales from the file, because kernels rely on their limits. */
 static int check_scales(struct program_builder *program, const struct weighted *weighted,
                         int32_t count)
 {
@@ -51,7 +51,7 @@ static int check_scales(struct program_builder *program, const struct weighted *
     return ETHOSU_MODEL_OK;
 }
 
-/** What all of them have: offsets, limits, bias. */
+/** Get the common arguments: offsets, limits, bias. */
 static int get_weighted(struct program_builder *program, const struct fb_vector *arguments,
                         const struct layout *layout, struct weighted_call *p)
 {
@@ -88,7 +88,7 @@ static int add(struct program_builder *program, const struct fb_vector *argument
 
 /* ---- convolutions ---- */
 
-/** Tensors and windows of a convolution; `over` is the image that the window slides over. */
+/** Get tensors and windows of a convolution; `over` is the image that the window slides over. */
 static int get_convolution(struct program_builder *program, const struct fb_vector *arguments,
                            const struct layout *layout, bool transposed, int32_t filter[4],
                            struct weighted_call *p)
@@ -136,7 +136,7 @@ static int get_convolution(struct program_builder *program, const struct fb_vect
     return ETHOSU_MODEL_OK;
 }
 
-/** Offsets, limits and a scale for each channel. */
+/** Get offsets, limits and per-channel scales. */
 static int get_scaled(struct program_builder *program, const struct fb_vector *arguments,
                       const struct layout *layout, struct weighted_call *p)
 {
@@ -226,7 +226,7 @@ int prepare_transpose_conv2d(struct program_builder *program, const struct fb_ve
 
 /* ---- linear ---- */
 
-/** One multiplier and one shift, each a list: they become the kernel's tables. */
+/** Get one multiplier and one shift, each a list, as the kernel's tables. */
 static int get_one_scale(struct program_builder *program, const struct fb_vector *arguments,
                          const struct layout *layout, struct weighted *weighted)
 {

@@ -93,7 +93,7 @@ static int32_t hard_swish(const struct unary *p, int32_t value)
     const struct rescale *to_gate = &p->scale[1];
     int32_t fine = (int16_t)((value - p->input_zero_point) * (1 << 7));
     int32_t gate = fine;
-    // Both saturating shifts: only the last one may take effect.
+    // Both shifts saturate; only the last one may take effect.
     if (to_gate->shift > 0) {
         gate = saturate_16((int64_t)gate * ((int64_t)1 << (to_gate->shift - 1)));
     }
@@ -142,7 +142,7 @@ DEFINE_KERNEL(HARD_SWISH, .prepare = prepare_hard_swish, .run = unary_run);
 
 /* ---- LOGISTIC and TANH ---- */
 
-/** 8 bits: through real numbers; a table hides what that costs. */
+/** 8 bits: computed with real numbers, once per table entry. */
 static int32_t from_real(const struct unary *p, float value)
 {
     float steps = roundf(value * (1.0F / p->output_scale)) + (float)p->output_zero_point;
@@ -164,7 +164,7 @@ static int32_t tanh_8(const struct unary *p, int32_t value)
     return from_real(p, tanhf(to_real(p, value)));
 }
 
-/** The input as a table position: 24 entries per unit, with so many bits of fraction in all. */
+/** The input as a fixed-point table position, with 24 entries per unit. */
 static int32_t table_position(const struct unary *p, int32_t value)
 {
     int32_t shift = p->scale[0].shift;
@@ -195,7 +195,7 @@ static int32_t logistic_16(const struct unary *p, int32_t value)
     return (int32_t)(result >> 10);
 }
 
-/** tanh(x) = 2 sigmoid(2x) - 1: the position counts double, and so does the result. */
+/** tanh(x) = 2 sigmoid(2x) - 1, so position and result are doubled. */
 static int32_t tanh_16(const struct unary *p, int32_t value)
 {
     int32_t position = table_position(p, value);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** BATCH_MATMUL: products of matrices, either of which may be transposed or broadcast. */
+/** BATCH_MATMUL: products of matrices; either one may be transposed or broadcast. */
 #include "batch_matmul.h"
 
 #include "element.h"
@@ -53,13 +53,13 @@ static int run_matmul(const struct kernel_call *call)
     return ETHOSU_MODEL_OK;
 }
 
-/** Rows, or columns when `last`, of a matrix. */
+/** Number of rows of a matrix, or columns if `last`. */
 static int32_t side(const struct kernel_tensor *matrix, bool last)
 {
     return matrix->shape[matrix->rank - (last ? 1 : 2)];
 }
 
-/** The walk over the batches: the tensors without their matrices, strides in elements. */
+/** Set up the walk over the batches: the tensors without their matrices, strides in elements. */
 static bool walk_batches(struct matmul *p, struct kernel_tensor *in, struct kernel_tensor *out)
 {
     int32_t matrix[3] = {side(out, true) * side(out, false),

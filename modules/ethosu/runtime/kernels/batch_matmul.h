@@ -6,7 +6,7 @@
 #include "nd.h"
 #include "quantization.h"
 
-/** One input: distances between its rows, and between the factors of a sum. */
+/** One input: strides between its rows, and between the factors of a sum. */
 struct matrix {
     const void *data;
     int32_t offset;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * Operators of two tensors, element by element, with broadcasting: ADD, SUB,
- * MUL, MAXIMUM, MINIMUM, PRELU.
+ * Elementwise operators of two tensors, with broadcasting: ADD, SUB, MUL,
+ * MAXIMUM, MINIMUM, PRELU.
  */
 #include "binary.h"
 
@@ -30,7 +30,7 @@ static int run_binary(const struct kernel_call *call)
     return ETHOSU_MODEL_OK;
 }
 
-/** One loop for every type and operation: both are constants where it is used. */
+/** One loop for every type and operation; both are constants at each use. */
 #define DEFINE_ROW(name, type, expression)                                            \
     static void name(const struct binary *p, void *out, const void *a, const void *b, \
                      int32_t count)                                                   \
@@ -69,7 +69,7 @@ static inline int32_t clamp(const struct binary *p, int32_t value)
 
 /* ---- ADD and SUB ---- */
 
-/** Both inputs on a common scale, with as many more bits as fit. */
+/** Add both inputs on a common scale, with as many extra bits as possible. */
 static inline int32_t add(const struct binary *p, int32_t x, int32_t y)
 {
     x = fixed_rescale(fixed_shift_left(x + p->offset[0], p->left_shift), p->scale[0]);
@@ -78,7 +78,7 @@ static inline int32_t add(const struct binary *p, int32_t x, int32_t y)
     return clamp(p, fixed_add(fixed_rescale(sum, p->output_scale), p->output_offset));
 }
 
-/** All scales are powers of two: one input is shifted to the other's scale. */
+/** If all scales are powers of two, one input is shifted to the other's scale. */
 static inline int32_t add_shifted(const struct binary *p, int32_t x, int32_t y)
 {
     x = fixed_divide_pot(x, -p->scale[0].shift);
@@ -100,7 +100,7 @@ DEFINE_ROW(add_pot, ETHOSU_TYPE_INT16, add_shifted(p, x, y))
 DEFINE_ROW(add_int32, ETHOSU_TYPE_INT32, add_plain(p, x, y))
 DEFINE_FLOAT_ROW(add_float, clamp_float(p, p->subtract ? x - y : x + y))
 
-/** Is a scale a power of two, or as near as TensorFlow Lite asks? */
+/** Is a scale a power of two, within TensorFlow Lite's tolerance? */
 static bool is_power_of_two(float scale, int32_t *exponent)
 {
     float logarithm = logf(scale) * (1.0F / logf(2.0F));
@@ -109,7 +109,7 @@ static bool is_power_of_two(float scale, int32_t *exponent)
     return fabsf(logarithm - rounded) < 1e-3F;
 }
 
-/** int16 whose three scales are powers of two: shifts instead of multipliers. */
+/** int16 with three power-of-two scales: use shifts instead of multipliers. */
 static int prepare_pot(struct builder *builder, const struct kernel_tensor *inputs,
                        const struct kernel_tensor *output, struct binary *p, bool *pot)
 {

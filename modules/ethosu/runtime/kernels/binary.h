@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** The block of operators of two tensors, element by element: ADD, MUL, MAXIMUM and others. */
+/** The block of elementwise operators of two tensors: ADD, MUL, MAXIMUM and others. */
 #ifndef BINARY_H
 #define BINARY_H
 
@@ -29,7 +29,7 @@ struct binary {
     struct nd_walk walk; /**< last member: only the dimensions in use are stored */
 };
 
-/** An operator's functions for each type; NULL: none. A kernel's variant begins with them. */
+/** An operator's functions per type, or NULL. A kernel's variant begins with them. */
 struct binary_rows {
     binary_row *int8;
     binary_row *int16;
@@ -37,7 +37,7 @@ struct binary_rows {
     binary_row *real;
 };
 
-/** Bits that both inputs of an int8 ADD are shifted to the left before they are rescaled. */
+/** Left shift of both inputs of an int8 ADD before they are rescaled. */
 #define BINARY_ADD_SHIFT 20
 
 #endif

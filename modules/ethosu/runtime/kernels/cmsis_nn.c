@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /**
- * CMSIS-NN instead of our own loops; see cmsis_nn.h.
+ * Runs CMSIS-NN instead of our own loops; see cmsis_nn.h.
  *
- * CMSIS-NN rounds as TensorFlow Lite's reference does (twice, unless it is
- * compiled with CMSIS_NN_USE_SINGLE_ROUNDING). Where its results would differ,
- * a condition selects our own loops and says why.
+ * CMSIS-NN rounds like TensorFlow Lite's reference (twice, unless compiled with
+ * CMSIS_NN_USE_SINGLE_ROUNDING). Where its results would differ, a condition
+ * selects our own loops, with a comment on the reason.
  *
- * Before each call CMSIS-NN is asked how much scratch it needs: a version that
- * needs more than was planned (cmsis_nn_scratch.c) is not called.
+ * Before each call, CMSIS-NN reports how much scratch it needs. It is not called
+ * if it needs more than was planned (cmsis_nn_scratch.c).
  */
 #ifdef ETHOSU_CMSIS_NN
 #include "cmsis_nn.h"
@@ -18,10 +18,10 @@
 #error "CMSIS_NN_USE_SINGLE_ROUNDING: results would differ from TensorFlow Lite's reference"
 #endif
 
-/** Up to this many products of int16 and int8, a sum fits into CMSIS-NN's 32 bits. */
+/** Maximum number of int16-by-int8 products whose sum fits into CMSIS-NN's 32 bits. */
 #define MOST_TAPS_16 511
 
-// --- What all share ----------------------------------------------------------
+// --- Common ------------------------------------------------------------------
 
 /** CMSIS-NN stores some sizes and positions in 16 bits. */
 static bool window_is_small(const struct window *window)
@@ -39,8 +39,8 @@ static bool is_small(const struct weighted_call *p)
 }
 
 /**
- * Are sums of int16 exact? CMSIS-NN stores them in 32 bits before it adds the
- * bias, and cuts values to 31 bits before it rounds.
+ * Are int16 sums exact? CMSIS-NN stores them in 32 bits before it adds the bias,
+ * and truncates values to 31 bits before it rounds.
  */
 static bool is_exact_16(const struct weighted_call *p, int32_t taps)
 {
@@ -105,23 +105,24 @@ static cmsis_nn_conv_params conv_params_of(const struct weighted_call *p)
 
 // --- Parts -------------------------------------------------------------------
 
-// CMSIS-NN does not ask whether to stop. So it computes parts of an operator, between two questions
-// each. The sizes of parts are estimates of instructions, for a Cortex-M55, that are too large
-// rather than too small; test_work.py counts. What no part is small enough for, our own loops do.
+// CMSIS-NN does not poll for cancellation, so it computes an operator in parts, with a poll after
+// each. The sizes of parts are conservative estimates of instructions on a Cortex-M55, checked by
+// test_work.py. Our own loops compute operators that cannot be divided into small enough parts.
 enum {
     PART = 1200000,
-    LITTLE = PART / 4, /**< needs no question of its own */
+    LITTLE = PART / 4, /**< does not need a separate poll */
     UNIT = 100,        /**< of struct poll */
     OUTPUT = 30,       /**< to rescale and store a sum */
     POSITION = 32,     /**< to gather the inputs at one of a window's positions */
 };
 
-/** Most lines, rows, images or outputs of a part; a test has many parts. */
+/** Maximum number of lines, rows, images or outputs of a part; tests reduce it to get many parts.
+ */
 #ifndef CMSIS_NN_MOST
 #define CMSIS_NN_MOST INT32_MAX
 #endif
 
-/** Computes an operator, or a part of it; false: CMSIS-NN does not support it. */
+/** Computes an operator or a part of it; false if CMSIS-NN does not support it. */
 typedef bool part_runs(const struct weighted_call *part);
 
 static bool ask(const struct weighted_call *p)
@@ -129,7 +130,7 @@ static bool ask(const struct weighted_call *p)
     return kernel_stops(&p->call, POLL_UNITS + 1);
 }
 
-/** Compute all at once when it is little work: `count` times `each`. */
+/** Is the work, `count` times `each`, small enough for a single part? If so, count it. */
 static bool is_little(const struct weighted_call *p, int64_t each, int64_t count)
 {
     if (count > CMSIS_NN_MOST || (each != 0 && LITTLE / each < count)) {
@@ -139,13 +140,13 @@ static bool is_little(const struct weighted_call *p, int64_t each, int64_t count
     return true;
 }
 
-/** How many of what takes this work are a part; 0: one is too long. */
+/** Number of units of this work per part; 0 if a single one is too long. */
 static int32_t most_of_part(int64_t work)
 {
     return work == 0 ? CMSIS_NN_MOST : fixed_min((int32_t)(PART / work), CMSIS_NN_MOST);
 }
 
-/** Compute lines of the output; `work` is that of a pixel. */
+/** Compute lines of the output; `work` is per pixel. */
 static bool run_lines(const struct weighted_call *p, int64_t work, part_runs *run)
 {
     const struct window *y = &p->window.y;
@@ -169,7 +170,7 @@ static bool run_lines(const struct weighted_call *p, int64_t work, part_runs *ru
         part.batches = 1;
         part.window.y.output = fixed_min(most, y->output - line);
         part.window.y.pad = skipped - origin;
-        // No line more than it needs: with a 1x1 filter CMSIS-NN computes all lines of the input.
+        // Pass only the needed lines: with a 1x1 filter CMSIS-NN computes all lines of the input.
         int32_t last = (part.window.y.output - 1) * y->stride + (y->size - 1) * y->dilation;
         part.window.y.input = fixed_min(y->input, origin + last + 1) - skipped;
         part.input = (const uint8_t *)p->input + (size_t)first * line_in;
@@ -183,7 +184,7 @@ static bool run_lines(const struct weighted_call *p, int64_t work, part_runs *ru
     return true;
 }
 
-/** Compute rows, or images, of the output; `work` is that of one. */
+/** Compute rows or images of the output; `work` is per row or image. */
 static bool run_batches(const struct weighted_call *p, int64_t work, size_t size_in,
                         size_t size_out, part_runs *run)
 {
@@ -236,8 +237,8 @@ static bool conv(const struct weighted_call *p)
     cmsis_nn_conv_params params = conv_params_of(p);
     cmsis_nn_per_channel_quant_params scales = scales_of(p);
     cmsis_nn_context scratch = scratch_of(p);
-    // With groups it reads biases even if there are none; with one line it reads a whole window
-    // even if the line is shorter, and with MVE it leaves the line where the stride is not 1.
+    // With groups, it reads biases even if there are none. With one line, it reads a whole window
+    // even if the line is shorter, and with MVE it exceeds the line if the stride is not 1.
     bool one_line = p->window.y.input == 1 && p->window.y.size == 1;
     bool reads_outside =
         (p->filter_depth != p->depth && p->weighted.bias == NULL) ||
@@ -312,7 +313,7 @@ static bool fully_connected_16(const struct weighted_call *p, const struct shape
                                const cmsis_nn_fc_params *params)
 {
     cmsis_nn_context scratch = scratch_of(p);
-    // For int16 it supports one scale and no zero point of the weights.
+    // For int16 it supports only a single scale, and weights without a zero point.
     if (p->weighted.per_channel || p->filter_offset != 0 || !is_exact_16(p, p->depth)) {
         return false;
     }
@@ -383,7 +384,7 @@ bool cmsis_nn_fully_connected(const struct weighted_call *p)
         return most != 0 && run_batches(p, work * p->filters, (size_t)p->depth, (size_t)p->filters,
                                         fully_connected);
     }
-    // Not even one row at once.
+    // Even one row is too long for a part.
     bool stops = ask(p);
     for (int32_t i = 0; i < p->batches; i++) {
         for (int32_t first = 0; first < p->filters && !stops;) {
@@ -402,8 +403,8 @@ bool cmsis_nn_fully_connected(const struct weighted_call *p)
 // --- TRANSPOSE_CONV ----------------------------------------------------------
 
 /**
- * Does CMSIS-NN write all outputs, and nothing else? It writes whole strides of lines: as many as
- * the input has lines, without the padding; it ignores outputs that no filter reaches.
+ * Does CMSIS-NN write exactly the outputs? It writes whole strides of lines, as many as the input
+ * has lines, minus the padding, and ignores outputs that no filter reaches.
  */
 static bool sums_fit(const struct window *window)
 {
@@ -431,9 +432,9 @@ static bool transpose_conv(const struct weighted_call *p)
     shapes.output = shapes.input;
     shapes.output.c = p->filters;
     cmsis_nn_per_channel_quant_params scales = scales_of(p);
-    // Release 7.0.0 writes lines to wrong addresses if the padding is no multiple of the stride.
+    // Release 7.0.0 writes lines to wrong addresses if the padding is not a multiple of the stride.
     bool straight = sums_fit(y) && sums_fit(x) && y->pad % y->stride == 0;
-    // Without scratch: its sums need more than CMSIS-NN can count, and their size wraps around.
+    // Scratch size 0 means that the size of the sums overflows in CMSIS-NN.
     if (!cmsis_nn_is_reversed(p) && (!straight || p->call.scratch_size == 0)) {
         return false;
     }

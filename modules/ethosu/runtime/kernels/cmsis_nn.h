@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
 /**
- * CMSIS-NN instead of our own loops, in a build with CMSIS_NN_DIR.
+ * Uses CMSIS-NN instead of our own loops, in a build with CMSIS_NN_DIR.
  *
- * For each operator two functions: the size of its scratch, the same for all
- * cores; and its run, which returns false if CMSIS-NN does not support this
- * call or would compute other bits. Then our own loop runs, in the same scratch.
+ * There are two functions per operator. One returns the size of its scratch, which
+ * is the same for all cores. The other one runs it, and returns false if CMSIS-NN
+ * does not support this call or is not bit-exact; our own loop then runs in the
+ * same scratch.
  */
 #ifndef CMSIS_NN_H
 #define CMSIS_NN_H
 
 #include "weighted.h"
 
-// ETHOSU_CMSIS_NN_SIZES alone is for tests without CMSIS-NN's sources: the sizes of scratch are
-// those for CMSIS-NN, and our own loops run.
+// ETHOSU_CMSIS_NN_SIZES alone is for tests without CMSIS-NN's sources: scratch has the sizes for
+// CMSIS-NN, but our own loops run.
 #if defined(ETHOSU_CMSIS_NN) || defined(ETHOSU_CMSIS_NN_SIZES)
 #define CMSIS_NN_SCRATCH(name) uint32_t cmsis_nn_##name##_scratch(const struct weighted_call *p);
 #else

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 /**
- * Scratch of the operators that CMSIS-NN computes: the most that any core asks
- * for, so that the planner (tools/ethosu_tools/plan/kernels.py) need not know
- * the core. Source: the *_get_buffer_size() functions of CMSIS-NN 7.0.0.
+ * Scratch of the operators that CMSIS-NN computes. The sizes are the maximum over
+ * all cores, so that the planner (tools/ethosu_tools/plan/kernels.py) does not
+ * depend on the core. Source: the *_get_buffer_size() functions of CMSIS-NN 7.0.0.
  */
 #if defined(ETHOSU_CMSIS_NN) || defined(ETHOSU_CMSIS_NN_SIZES)
 #include "cmsis_nn.h"
 
-/** Channels of a depthwise convolution that CMSIS-NN gathers at once, with MVE. */
+/** Channels of a depthwise convolution that CMSIS-NN gathers per block, with MVE. */
 #define CHANNEL_BLOCK 124u
 
-/** Inputs that CMSIS-NN gathers at once: positions of the window, and bytes of a vector. */
+/** Inputs that CMSIS-NN gathers per block: positions of the window, and bytes of a vector. */
 #define WINDOWS 4u
 #define VECTOR 16u
 
@@ -33,7 +33,7 @@ uint32_t cmsis_nn_conv_scratch(const struct weighted_call *p)
 uint32_t cmsis_nn_depthwise_conv_scratch(const struct weighted_call *p)
 {
     if (p->wide) {
-        // The rest is for vectors that reach beyond the last input.
+        // The additional bytes are for vectors that extend past the last input.
         return p->filters == p->depth ? WINDOWS * cmsis_nn_positions(p) * (uint32_t)p->depth * 2 + 8
                                       : 0;
     }
@@ -59,12 +59,14 @@ uint32_t cmsis_nn_transpose_conv_scratch(const struct weighted_call *p)
         return gathered(p, (uint32_t)p->depth) +
                cmsis_nn_positions(p) * (uint32_t)(p->depth * p->filters);
     }
-    // Sums of the lines that one line of the input reaches.
+    // Sums of the lines that one line of the input contributes to.
     uint32_t stride = (uint32_t)fixed_max(x->stride, y->stride);
     uint32_t width = (uint32_t)((x->output - 1) * x->stride + fixed_max(x->size, (int32_t)stride));
     uint32_t height = (uint32_t)fixed_max(y->size, y->stride);
     uint32_t bytes = kernel_bytes(kernel_bytes(width, height), (uint32_t)p->filters);
     bytes = kernel_bytes(bytes, sizeof(int32_t));
-    return bytes <= INT32_MAX ? bytes : 0; // CMSIS-NN counts in 31 bits: our own loops compute it
+    return bytes <= INT32_MAX
+               ? bytes
+               : 0; // CMSIS-NN is limited to 31 bits; our own loops compute larger ones
 }
 #endif

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/** Orders of two values; an operator is the set of those for which it is true. */
+/** Orders of two values; an operator is the set of orders for which it is true. */
 enum { LESSER = 1, SAME = 2, LARGER = 4 };
 
 struct compare {

@@ -2,8 +2,8 @@
 /**
  * CONV_2D.
  *
- * The inputs under the window are copied into one row (scratch), in which
- * padding is the zero point. Each output is one sum of products of that row
+ * The inputs under the window are copied into one row (scratch), with the zero
+ * point as padding. Each output is one sum of products of that row
  * and a filter. A 1x1 filter needs no copy.
  */
 #include "cmsis_nn.h"
@@ -19,7 +19,7 @@ static uint32_t conv_scratch(const struct kernel_call *call)
     return own > library ? own : library;
 }
 
-/** Write zero points for inputs that are padding. */
+/** Write zero points for padding. */
 static void put_zeros(const struct weighted_call *p, uint8_t *to, int32_t count)
 {
     if (p->wide) {
@@ -29,7 +29,7 @@ static void put_zeros(const struct weighted_call *p, uint8_t *to, int32_t count)
     }
 }
 
-/** One line of the window, from one line of the image. */
+/** Gather one line of the window from one line of the image. */
 static void gather_line(const struct weighted_call *p, uint8_t *to, const uint8_t *line, int32_t x)
 {
     const struct window *window = &p->window.x;
@@ -51,7 +51,7 @@ static void gather_line(const struct weighted_call *p, uint8_t *to, const uint8_
     }
 }
 
-/** The inputs under the window, in the order of a filter's weights. */
+/** Gather the inputs under the window, in the order of a filter's weights. */
 static const uint8_t *gather(const struct weighted_call *p, const uint8_t *image, int32_t y,
                              int32_t x)
 {
@@ -76,7 +76,7 @@ static const uint8_t *gather(const struct weighted_call *p, const uint8_t *image
     return p->call.scratch;
 }
 
-/** All outputs of one pixel; false: the inference must stop. */
+/** Compute all outputs of one pixel; false if the inference must stop. */
 static bool convolve_pixel(const struct weighted_call *p, const uint8_t *image, int32_t y,
                            int32_t x, int32_t at)
 {
@@ -129,7 +129,7 @@ static int run_conv(const struct kernel_call *call)
     return ETHOSU_MODEL_OK;
 }
 
-/** The filters may be in groups: each group reads as many channels as a filter has. */
+/** Filters may be in groups; each group reads as many channels as a filter has. */
 static bool channels_fit(const struct kernel_tensor *in, const struct kernel_tensor *filter,
                          const struct kernel_tensor *out)
 {

@@ -117,7 +117,7 @@ static int prepare_dequantize(struct builder *builder, const struct tflite_opera
 
 DEFINE_KERNEL(DEQUANTIZE, .prepare = prepare_dequantize, .run = run_dequantize);
 
-/* ---- CAST: of numbers, as C does it ---- */
+/* ---- CAST: conversion of numbers as in C ---- */
 
 struct cast {
     struct kernel_call call;

@@ -6,14 +6,14 @@
 #include "integers.h"
 #include "nd.h"
 
-/** Fill a tensor if there is something to fill, then copy into it. */
+/** Fill a tensor if needed, then copy into it. */
 struct copy {
     struct kernel_call call;
     void *output;
     const void *input;
     uint32_t element_size;
-    void *fill;        /**< NULL: nothing to fill */
-    const void *value; /**< to fill with; NULL: `pattern` */
+    void *fill;        /**< or NULL */
+    const void *value; /**< to fill with, or NULL to use `pattern` */
     int32_t fill_count;
     uint8_t pattern[8];
     struct nd_walk walk;
@@ -21,16 +21,16 @@ struct copy {
 
 int run_copy(const struct kernel_call *call);
 
-/** Add a copy; `to` and `from` are the first elements that it writes and reads. */
+/** Add a copy; `to` and `from` are the first elements written and read. */
 int add_copy(struct builder *builder, const struct kernel *kernel, struct copy *p,
              const struct kernel_tensor *output, int32_t to, const struct kernel_tensor *input,
              int32_t from);
 
-/** Input 0 and output 0, of one type. */
+/** Find input 0 and output 0, which must have the same type. */
 int find_pair(struct builder *builder, const struct tflite_operator_call *call,
               struct kernel_tensor *input, struct kernel_tensor *output);
 
-/** The dimension that an axis names; axes below 0 count from the last one. */
+/** Find the dimension of an axis; negative axes count from the last. */
 int find_axis(struct builder *builder, int32_t axis, const struct kernel_tensor *tensor,
               uint32_t *found);
 

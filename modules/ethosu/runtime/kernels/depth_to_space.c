@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** DEPTH_TO_SPACE and SPACE_TO_DEPTH: channels become blocks of pixels, and back. */
+/** DEPTH_TO_SPACE and SPACE_TO_DEPTH: convert channels to blocks of pixels and back. */
 #include "copy.h"
 #include "ethosu_count.h"
 
@@ -19,7 +19,7 @@ static bool shapes_fit(const struct kernel_tensor *space, const struct kernel_te
 static int prepare_blocks(struct builder *builder, const struct tflite_operator_call *call,
                           const struct kernel *kernel)
 {
-    struct kernel_tensor tensors[2]; // output, input: the numbers that they have in the walk
+    struct kernel_tensor tensors[2]; // output, input: as numbered in the walk
     uint32_t space = kernel->code == TFLITE_DEPTH_TO_SPACE ? 0 : 1; // the one with blocks of pixels
     int32_t block = kernel_option(builder, call, OPTION_BLOCK_SIZE, 0);
     TRY(find_pair(builder, call, &tensors[1], &tensors[0]));

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/** Wider windows are summed position by position, with a question whether to stop at each. */
+/** Larger windows are summed position by position, polling at each. */
 enum { LARGE = 64 };
 
 /** Add the products at one position of the window to the sums of a block of channels. */
@@ -27,7 +27,7 @@ static void add_tap_16(const struct weighted_call *p, int64_t *sums, const int16
     }
 }
 
-/** A part of the window's line at `line`, from tap `from` to before tap `to`. */
+/** Sum taps [from, to) of the window's line at `line`. */
 static inline void sum_line(const struct weighted_call *p, union sums *sums, int32_t line,
                             const int8_t *filter, int32_t x, int32_t from, int32_t to,
                             int32_t first, int32_t count)
@@ -43,7 +43,7 @@ static inline void sum_line(const struct weighted_call *p, union sums *sums, int
         const int8_t *values = (const int8_t *)p->input + pixel;
         if (p->wide) {
             add_tap_16(p, sums->wide, (const int16_t *)p->input + pixel, weights, first, count);
-        } else if (p->filters == p->depth) { // the most frequent case, with vectors
+        } else if (p->filters == p->depth) { // the most common case, vectorised
             add_products_8(sums->narrow, values + first, weights + first, count,
                            p->weighted.input_offset);
         } else {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
- * TFLite_Detection_PostProcess, the end of an SSD: decodes boxes from their
- * anchors, and keeps of boxes that overlap too much only the one with the best
- * score ("fast" non-maximum suppression: one list for all classes).
+ * TFLite_Detection_PostProcess, the last operator of an SSD: decodes boxes from
+ * their anchors. Of boxes that overlap too much, it keeps only the one with the
+ * best score ("fast" non-maximum suppression: one list for all classes).
  */
 #include "fixed.h"
 #include "flexbuffer.h"
@@ -19,7 +19,7 @@ struct box {
     float y_min, x_min, y_max, x_max;
 };
 
-/** A box as the network computes it, or an anchor. */
+/** A box computed by the network, or an anchor. */
 struct centre {
     float y, x, h, w;
 };
@@ -34,9 +34,9 @@ struct detection {
     float *found_scores;
     float *found_count;
     int32_t box_count;
-    int32_t box_length; /**< numbers of a box: the first 4 count */
+    int32_t box_length; /**< numbers of a box; only the first 4 are used */
     int32_t classes;
-    int32_t score_length;   /**< numbers of a box's scores: classes, perhaps a background before */
+    int32_t score_length;   /**< scores of a box: classes, optionally after a background */
     int32_t max_detections; /**< detections */
     int32_t max_classes;    /**< classes of a detection */
     float min_score;
@@ -76,7 +76,7 @@ static const float *scores_of(const struct detection *p, int32_t box)
     return p->scores + (size_t)box * (size_t)p->score_length + (p->score_length - p->classes);
 }
 
-/** The class that comes next after one in the order of scores; -1 begins. */
+/** The next class after `previous` in the order of scores; -1 starts. */
 static int32_t next_class(const struct detection *p, const float *scores, int32_t previous)
 {
     int32_t best = -1;
@@ -94,8 +94,8 @@ static int32_t next_class(const struct detection *p, const float *scores, int32_
 }
 
 /**
- * Box number of a candidate; -1: dropped. The list is in the arena, so this bounds the number:
- * another NPU may write there, against all rules.
+ * Box number of a candidate, or -1 if dropped. The number is bounded here because the list is in
+ * the arena, which a misbehaving NPU might overwrite.
  */
 static int32_t box_of(const struct detection *p, const struct candidate *list, int32_t at)
 {
@@ -145,7 +145,7 @@ static void sort(const struct detection *p, struct candidate *list, int32_t coun
     }
 }
 
-/** Share of two boxes' union that both cover. */
+/** Intersection over union of two boxes. */
 static float overlap(const struct box *a, const struct box *b)
 {
     float area_a = (a->y_max - a->y_min) * (a->x_max - a->x_min);
@@ -159,14 +159,14 @@ static float overlap(const struct box *a, const struct box *b)
     return common / (area_a + area_b - common);
 }
 
-/** Number of boxes whose score is high enough; -1: the limits of a box are in wrong order. */
+/** Number of boxes with a sufficient score; -1 if the limits of a box are in the wrong order. */
 static int32_t find_candidates(const struct detection *p, struct candidate *list)
 {
     int32_t count = 0;
     for (int32_t i = 0; i < p->box_count && !kernel_stops(&p->call, 8); i++) {
         const float *scores = scores_of(p, i);
         list[i].box = decode(p, i);
-        list[i].score = scores[fixed_max(next_class(p, scores, -1), 0)]; // -1: it must stop
+        list[i].score = scores[fixed_max(next_class(p, scores, -1), 0)]; // -1 if it must stop
         if (list[i].box.y_min > list[i].box.y_max || list[i].box.x_min > list[i].box.x_max) {
             return -1;
         }
@@ -233,10 +233,10 @@ static int run_detection(const struct kernel_call *call)
 
 /* ---- preparing ---- */
 
-/** So many options are read. */
+/** Number of options read. */
 enum { OPTIONS = 10 };
 
-/** A number of the options, `fallback` if it is absent. */
+/** A number from the options, or `fallback` if absent. */
 static double option(struct builder *builder, const struct tflite_operator_call *call,
                      const char *key, double fallback)
 {
@@ -306,7 +306,7 @@ static int prepare_detection(struct builder *builder, const struct tflite_operat
     struct kernel_tensor out[4];
     struct detection p = {0};
     TRY(kernel_tensors(builder, call, in, 3, out, 4));
-    TRY(build_work(builder, OPTIONS * call->custom_options.count)); // they are searched
+    TRY(build_work(builder, OPTIONS * call->custom_options.count)); // for the searches
     TRY(check(builder, call, in, out, &p));
     p.boxes = in[INPUT_BOXES].data;
     p.scores = in[INPUT_SCORES].data;
@@ -321,7 +321,7 @@ static int prepare_detection(struct builder *builder, const struct tflite_operat
     return kernel_add(builder, kernel, &p.call, sizeof p);
 }
 
-/** All custom operators have this code; the name tells them apart. */
+/** All custom operators have this code; they differ by name. */
 #define TFLITE_DETECTION_POSTPROCESS TFLITE_CUSTOM
 
 DEFINE_KERNEL(DETECTION_POSTPROCESS, .custom = "TFLite_Detection_PostProcess",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * Products of two rows, summed or one by one: operators with weights spend most of their time here.
- * With MVE (Helium) 16 or 4 products at a time; the results are the same.
+ * Products of two rows, summed or individual. Operators with weights spend most of their time here.
+ * With MVE (Helium), 16 or 4 products are computed at a time, with the same results.
  */
 #ifndef DOT_H
 #define DOT_H
@@ -55,7 +55,7 @@ static inline void add_products_8(int32_t *sums, const int8_t *values, const int
 static inline int64_t dot_8(const int8_t *values, const int8_t *weights, int32_t count,
                             int32_t value_offset)
 {
-    uint32_t sum = 0; // wraps around, as the reference's does
+    uint32_t sum = 0; // wraps around like the reference
     for (int32_t i = 0; i < count; i++) {
         sum += (uint32_t)((values[i] + value_offset) * weights[i]);
     }

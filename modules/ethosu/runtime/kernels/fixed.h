@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * TensorFlow Lite's fixed-point arithmetic, bit for bit as its reference
- * kernels have it (common.h, and gemmlowp's fixedpoint.h).
+ * TensorFlow Lite's fixed-point arithmetic, bit-exact with its reference kernels
+ * (common.h, and gemmlowp's fixedpoint.h).
  */
 #ifndef FIXED_H
 #define FIXED_H
@@ -29,7 +29,7 @@ static inline int32_t fixed_clamp(int32_t value, int32_t low, int32_t high)
     return fixed_min(fixed_max(value, low), high);
 }
 
-/** a * b / 2^31, rounded to nearest, halves upwards; the one overflow saturates. */
+/** a * b / 2^31, rounded to nearest, halves upwards; the only overflow case saturates. */
 static inline int32_t fixed_high_mul(int32_t a, int32_t b)
 {
     if (a == INT32_MIN && b == INT32_MIN) {

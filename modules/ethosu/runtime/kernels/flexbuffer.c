@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
- * Reads a FlexBuffers map. Format: FlexBuffers' "Internals" page: offsets point
- * backwards, a vector's size is before its elements and their types are behind
- * them, a map's keys are a separate vector.
+ * Reads a FlexBuffers map. Format: FlexBuffers' "Internals" page. Offsets point
+ * backwards, a vector's size precedes its elements and their types follow them,
+ * and a map's keys are a separate vector.
  */
 #include "flexbuffer.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Numbers in a FlexBuffers map: the options of custom operators. Every read is bounded. */
+/** Reads numbers in a FlexBuffers map, the options of custom operators. Every read is bounded. */
 #ifndef FLEXBUFFER_H
 #define FLEXBUFFER_H
 
@@ -9,8 +9,8 @@
 /**
  * Find a number, or a truth value as 0 or 1, in a map.
  *
- * @param data  the whole buffer, which ends in its root
- * @return      false: no such key, or the buffer is no valid map
+ * @param data  the whole buffer, which ends with its root
+ * @return      false if the key is not found or the buffer is not a valid map
  */
 bool flexbuffer_number(const uint8_t *data, uint32_t size, const char *key, double *value);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** GATHER: slices at positions that are data. */
+/** GATHER: slices at positions from a tensor. */
 #include "copy.h"
 #include "element.h"
 
@@ -16,7 +16,7 @@ struct gather {
     int32_t outer;   /**< dimensions between them and the axis */
     int32_t size;    /**< of the axis */
     int32_t count;   /**< indices per batch */
-    size_t run;      /**< bytes of the dimensions behind the axis */
+    size_t run;      /**< bytes of the dimensions after the axis */
 };
 
 static int run_gather(const struct kernel_call *call)

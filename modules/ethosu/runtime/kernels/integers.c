@@ -15,7 +15,7 @@ int64_t integer_at(const void *data, uint32_t type, int32_t index)
     int64_t wide;
     int32_t middle;
     int16_t narrow;
-    // By memcpy: while measuring, constants may be misaligned.
+    // Use memcpy, because constants may be misaligned while measuring.
     switch (type) {
     case ETHOSU_TYPE_INT64:
         memcpy(&wide, bytes + (size_t)index * sizeof wide, sizeof wide);

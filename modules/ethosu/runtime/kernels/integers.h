@@ -5,7 +5,7 @@
 
 #include "kernel.h"
 
-/** Most integers that an operator's constant may have: two for each dimension. */
+/** Maximum number of integers in an operator's constant: two per dimension. */
 #define INTEGERS_MAX (2u * ETHOSU_MODEL_MAX_RANK)
 
 struct integers {
@@ -16,13 +16,13 @@ struct integers {
 /** Is this int16, int32 or int64? */
 bool integer_type(uint32_t type);
 
-/** Element of a tensor of such a type. */
+/** Element of a tensor of one of these types. */
 int64_t integer_at(const void *data, uint32_t type, int32_t index);
 
 /**
  * Read a constant input; values beyond 32 bits are clamped.
  *
- * @param count  how many are expected; 0: any number up to ETHOSU_MODEL_MAX_RANK
+ * @param count  expected number; 0 for any number up to ETHOSU_MODEL_MAX_RANK
  */
 int integers_read(struct builder *builder, const struct tflite_operator_call *call, uint32_t index,
                   uint32_t count, struct integers *integers);

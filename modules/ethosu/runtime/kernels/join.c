@@ -5,7 +5,7 @@
 /** Fields of the options. */
 enum { CONCATENATION_AXIS = 0, CONCATENATION_ACTIVATION = 1 };
 
-/** Do part and whole have the same shape, except along the axis? */
+/** Do part and whole have the same shape except along the axis? */
 static bool fits_whole(const struct kernel_tensor *whole, const struct kernel_tensor *part,
                        uint32_t axis)
 {

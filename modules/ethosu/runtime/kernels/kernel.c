@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** What all kernels need to be prepared and run; see kernel.h. */
+/** Common code to prepare and run kernels; see kernel.h. */
 #include "kernel.h"
 
 #include "plan_check.h"
@@ -48,7 +48,7 @@ static int find_tensor(struct builder *builder, const struct fb_vector *list, ui
     tensor->channels = channels.count;
     tensor->axis = channels.axis;
     tflite_get_channel(file, &operand.tensor, 0, &tensor->scale, &tensor->zero_point);
-    // While measuring there are arena offsets, but no addresses.
+    // While measuring, only arena offsets are available, not addresses.
     uintptr_t place = tensor->constant ? (uintptr_t)operand.data : (uintptr_t)operand.offset;
     if (place % tensor->element_size == 0) {
         return ETHOSU_MODEL_OK;
@@ -148,7 +148,7 @@ int kernel_table(struct builder *builder, size_t count, size_t size, void **tabl
     return build_object_back(builder, count * size, table);
 }
 
-/** Bytes that are copied or filled between two questions. */
+/** Bytes copied or filled between two polls. */
 #define BYTES (16u * KERNEL_BLOCK)
 
 bool kernel_copy(const struct kernel_call *call, void *to, const void *from, size_t size)

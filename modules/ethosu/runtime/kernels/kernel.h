@@ -119,11 +119,11 @@ uint8_t kernel_option_byte(struct builder *builder, const struct tflite_operator
 float kernel_option_float(struct builder *builder, const struct tflite_operator_call *call,
                           uint32_t field, float fallback);
 
-/** Refuse the operator: the kernel does not support it; the file is invalid. */
+/** Reject the operator: the kernel does not support it; the file is invalid. */
 int kernel_unsupported(struct builder *builder, const char *why);
 int kernel_bad(struct builder *builder, const char *why);
 
-/** Refuse the operator because of a tensor's type. */
+/** Reject the operator because of a tensor's type. */
 int kernel_bad_type(struct builder *builder, const struct kernel_tensor *tensor);
 
 /**

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 /**
  * Walks over several tensors at once, along up to 8 dimensions; each tensor has
- * its own strides. Broadcasting, slicing and transposing are such walks.
+ * its own strides. Used for broadcasting, slicing and transposing.
  *
- * A walk goes from row to row: the innermost dimension is the caller's loop.
+ * A walk advances row by row; the caller loops over the innermost dimension.
  */
 #ifndef ND_H
 #define ND_H
 
 #include "kernel.h"
 
-/** Most tensors in a walk. */
+/** Maximum number of tensors in a walk. */
 #define ND_TENSORS 4u
 
-/** One dimension: how many elements, and how far apart they are in each tensor. */
+/** One dimension: the number of elements, and their stride in each tensor. */
 struct nd_dimension {
     int32_t extent;
     int32_t stride[ND_TENSORS]; /**< elements; 0: broadcast */
@@ -41,14 +41,14 @@ void nd_simplify(struct nd_walk *walk);
 bool nd_next(const struct nd_walk *walk, struct nd_cursor *cursor);
 
 /**
- * A walk over `output`, tensor 0, with inputs broadcast against it as NumPy does.
+ * Set up a walk over `output`, tensor 0, with NumPy's broadcasting of the inputs.
  *
- * @return  false when a shape can't be broadcast
+ * @return  false if a shape can't be broadcast
  */
 bool nd_broadcast(struct nd_walk *walk, const struct kernel_tensor *output,
                   const struct kernel_tensor *inputs, uint32_t count);
 
-/** Copy elements along a walk, tensor 0 from tensor 1, for a kernel's call. */
+/** Copy elements along a walk from tensor 1 to tensor 0, for a kernel's call. */
 void nd_copy(const struct kernel_call *call, const struct nd_walk *walk, void *destination,
              const void *source, uint32_t element_size);
 

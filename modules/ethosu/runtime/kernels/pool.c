@@ -21,7 +21,7 @@ static struct span clip(const struct window *window, int32_t position)
     return (struct span){fixed_max(origin, 0), fixed_min(origin + window->size, window->input)};
 }
 
-/** What a window gives, so far. */
+/** Intermediate result of a window. */
 struct pooled {
     int32_t largest;
     int64_t sum;

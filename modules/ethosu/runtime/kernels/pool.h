@@ -14,7 +14,7 @@ struct pool {
     int32_t depth;
     struct range range;
     uint32_t type; /**< enum ethosu_model_type: int8 or int16 */
-    bool average;  /**< else the largest */
+    bool average;  /**< else the maximum */
 };
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** From scales and zero points to the constants that kernels calculate with. */
+/** Converts scales and zero points to the constants of kernels. */
 #include "quantization.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@ bool rescale_from(double factor, struct rescale *rescale)
     if (!(factor >= 0) || !isfinite(factor)) {
         return false;
     }
-    // From the bits of a double: it is mantissa * 2^(exponent - 1075); rounded to 31 bits of it.
+    // The double's bits represent mantissa * 2^(exponent - 1075); round the mantissa to 31 bits.
     uint64_t bits;
     memcpy(&bits, &factor, sizeof bits);
     int32_t shift = (int32_t)(bits >> 52 & 0x7FF) - 1022;

@@ -6,7 +6,7 @@
 #include "fixed.h"
 #include "kernel.h"
 
-/** Fused activations, as the schema numbers them. */
+/** Fused activations, numbered as in the schema. */
 enum activation {
     ACTIVATION_NONE = 0,
     ACTIVATION_RELU = 1,
@@ -26,20 +26,20 @@ bool rescale_from(double factor, struct rescale *rescale);
 /** Range of int8, int16, …; false for other types. */
 bool range_of_type(uint32_t type, struct range *range);
 
-/** Range of a quantised output with a fused activation; refuses other types and activations. */
+/** Range of a quantised output with a fused activation; rejects other types and activations. */
 int range_of_activation(struct builder *builder, uint32_t activation,
                         const struct kernel_tensor *output, struct range *range);
 
-/** A real bound as a quantised value, kept within a range. */
+/** A real bound as a quantised value, clamped to a range. */
 int32_t quantize_bound(float bound, const struct kernel_tensor *output, struct range range);
 
 /** Range of a float output with a fused activation. */
 int range_of_floats(struct builder *builder, uint32_t activation, float *low, float *high);
 
-/** Refuse unless the tensor has one positive, finite scale; int16 with zero point 0. */
+/** Reject unless the tensor has one positive, finite scale, and zero point 0 for int16. */
 int need_quantized(struct builder *builder, const struct kernel_tensor *tensor);
 
-/** Fixed-point form of a real factor; refuses the operator where rescale_from() fails. */
+/** Fixed-point form of a real factor; rejects the operator if rescale_from() fails. */
 int need_rescale(struct builder *builder, double factor, struct rescale *rescale);
 
 #endif

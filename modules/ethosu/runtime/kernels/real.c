@@ -13,9 +13,9 @@ static double power_of_two(int32_t exponent)
 }
 
 /**
- * x = k ln 2 + r, so e^x = 2^k e^r. |r| is below 0.35: thirteen terms of the
- * series of e^r leave an error far below the last bit. ln 2 is in two parts, of
- * which the upper one has few enough bits that its product with k is exact.
+ * x = k ln 2 + r, so e^x = 2^k e^r. |r| is below 0.35, so thirteen terms of the
+ * series of e^r leave an error far below the last bit. ln 2 is split into two
+ * parts; the upper one has few enough bits that its product with k is exact.
  */
 double real_exp(double x)
 {
@@ -39,6 +39,6 @@ double real_exp(double x)
     for (int32_t n = TERMS; n > 0; n--) {
         sum = 1 + r * sum / n;
     }
-    int32_t half = k / 2; // in two steps: 2^k alone may be no normal number
+    int32_t half = k / 2; // in two steps, because 2^k alone may not be a normal number
     return sum * power_of_two(half) * power_of_two(k - half);
 }

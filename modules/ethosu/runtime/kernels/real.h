@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 /**
- * Arithmetic in double precision without the C library, whose part for doubles
- * some MicroPython ports do not link. So the result is the same on each of them.
+ * Double-precision arithmetic without the C library, whose functions for doubles
+ * some MicroPython ports do not link. Results are the same on all ports.
  *
- * -fsingle-precision-constant, which ports use, makes 0.1 a float: write a double
- * constant that no float equals as (double)0.1L, or as integers: (double)1 / 10.
+ * Ports use -fsingle-precision-constant, which makes 0.1 a float. Write a constant
+ * that is not exact as a float as (double)0.1L, or with integers: (double)1 / 10.
  */
 #ifndef REAL_H
 #define REAL_H
 
 #include <stdint.h>
 
-/** e^x, off by less than the spacing of doubles there. */
+/** e^x, with an error of less than the spacing of doubles at the result. */
 double real_exp(double x);
 
 /** The nearest integer, halves away from zero; |x| below 2^31. */

@@ -10,13 +10,13 @@ struct reduce {
     const void *input;
     void *output;
     uint32_t type;
-    int32_t count; /**< elements that become one */
+    int32_t count; /**< elements per output */
     int32_t input_zero_point;
     int32_t output_zero_point;
     struct rescale scale;
     struct range range;
-    bool plain;             /**< int32, and SUM of int16: the sum without scales, wrapped around */
-    struct nd_walk reduced; /**< over the elements that become one */
+    bool plain;             /**< int32, and SUM of int16: the sum without scales, wrapping around */
+    struct nd_walk reduced; /**< over the elements of one output */
     struct nd_walk kept;    /**< over the outputs; last member */
 };
 
@@ -24,7 +24,7 @@ ELEMENT_INLINE int32_t sum_elements(const struct reduce *p, int32_t first, uint3
 {
     const struct nd_dimension *row = &p->reduced.dimension[0];
     struct nd_cursor cursor = {0};
-    uint32_t sum = 0; // wraps around, as the reference's does
+    uint32_t sum = 0; // wraps around like the reference
     do {
         int32_t at = first + cursor.offset[1];
         KERNEL_BLOCKS(&p->call, begin, end, row->extent)
@@ -64,7 +64,7 @@ static int run_reduce(const struct kernel_call *call)
     return ETHOSU_MODEL_OK;
 }
 
-/** Sort the input's dimensions into those that are reduced and those that are kept. */
+/** Divide the input's dimensions into reduced and kept ones. */
 static int sort_dimensions(struct builder *builder, const struct tflite_operator_call *call,
                            const struct kernel_tensor *in, const struct kernel_tensor *out,
                            struct reduce *p)
@@ -145,7 +145,7 @@ static int prepare_reduce(struct builder *builder, const struct tflite_operator_
 DEFINE_KERNEL(MEAN, .prepare = prepare_reduce, .run = run_reduce);
 DEFINE_KERNEL(SUM, .prepare = prepare_reduce, .run = run_reduce);
 
-/* ---- ARG_MAX and ARG_MIN: the first of the extremes ---- */
+/* ---- ARG_MAX and ARG_MIN: the first extreme value ---- */
 
 struct arg {
     struct kernel_call call;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * The kernels of this build: all of kernels.def, or those that
- * ETHOSU_KERNEL_LIST names: KERNEL(ADD) KERNEL(PAD) …, nothing for none.
+ * The kernels of this build: all of kernels.def, or those in ETHOSU_KERNEL_LIST:
+ * KERNEL(ADD) KERNEL(PAD) …, which may be empty.
  */
 #include "kernel.h"
 

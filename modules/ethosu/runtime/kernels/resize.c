@@ -50,12 +50,13 @@ static int run_nearest(const struct kernel_call *call)
 
 /* ---- bilinear ---- */
 
-/** Pixels of few channels between two questions whether to stop. */
+/** Pixels with few channels between two polls. */
 enum { PIXELS_AT_ONCE = 16 };
 
 /**
- * First pixel of a row. The rounded step of a large output leads behind the last row or column,
- * where TensorFlow Lite reads on: in the tensor this does so too, behind it the last pixel counts.
+ * First pixel of a row. With large outputs, the rounded step can lead past the last row or column,
+ * where TensorFlow Lite keeps reading. This does the same inside the tensor; past its end, it uses
+ * the last pixel.
  */
 static int32_t find_row(const struct resize *p, int32_t image, int32_t y)
 {

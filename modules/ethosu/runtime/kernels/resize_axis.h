@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Which pixels a resized one comes from, as TensorFlow Lite's RESIZE operators have it. */
+/** Maps output pixels to input pixels as in TensorFlow Lite's RESIZE operators. */
 #ifndef RESIZE_AXIS_H
 #define RESIZE_AXIS_H
 

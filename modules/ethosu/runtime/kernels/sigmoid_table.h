@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
- * The sigmoid of 0/24, 1/24, … 255/24 in units of 2^-16, as TensorFlow Lite's
- * 16-bit LOGISTIC and TANH interpolate it: within 1 of the true values, chosen
- * for the least error of linear interpolation.
+ * The sigmoid of 0/24, 1/24, … 255/24 in units of 2^-16, for the interpolation in
+ * TensorFlow Lite's 16-bit LOGISTIC and TANH. Entries are within 1 of the true
+ * values, chosen to minimise the error of linear interpolation.
  */
 #ifndef SIGMOID_TABLE_H
 #define SIGMOID_TABLE_H

@@ -82,7 +82,7 @@ static int32_t bound_index(int64_t index, int32_t size, int32_t step)
     return index < low ? low : index > high ? high : (int32_t)index;
 }
 
-/** The range of one dimension, from entry `i` of the specification. */
+/** Get the range of one dimension from entry `i` of the specification. */
 static void take_range(const struct slice_spec *spec, uint32_t i, int32_t size, struct part *part,
                        uint32_t axis)
 {
@@ -114,7 +114,7 @@ static void take_all(const struct kernel_tensor *in, struct part *part, uint32_t
     part->extent[axis] = in->shape[axis];
 }
 
-/** Dimensions that an ellipsis stands for. */
+/** Number of dimensions that an ellipsis represents. */
 static uint32_t ellipsis_width(const struct slice_spec *spec, uint32_t rank)
 {
     uint32_t named = 0;

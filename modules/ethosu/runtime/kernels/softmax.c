@@ -3,7 +3,7 @@
  * SOFTMAX: int8 (to int8 or int16) in gemmlowp's fixed point, int16 with tables.
  *
  * The exponentials of a row are stored (in scratch, or for int16 in the output)
- * because they are used twice: to compute their sum, and to be divided by it.
+ * because they are used twice: for their sum, and for the division by it.
  */
 #include "softmax.h"
 #include "ethosu_count.h"
@@ -13,7 +13,7 @@
 /** Field of the options. */
 enum { OPTION_BETA = 0 };
 
-/** Entries of a table over all 16-bit inputs: one for each 128, and the end. */
+/** Steps of a table over all 16-bit inputs: one per 128 inputs, plus one entry for the end. */
 enum { TABLE_STEPS = 512 };
 
 /** int8 stores the exponentials of a row. */
@@ -39,7 +39,7 @@ static int32_t exp_of_quarter(int32_t value)
     return exp_of_minus_eighth + fixed_high_mul(exp_of_minus_eighth, series);
 }
 
-/** exp(x), x at most 0 in Q5, as Q0: whole quarters are factors from a table. */
+/** exp(x) in Q0, x at most 0 in Q5; whole quarters are factors from a table. */
 static int32_t exp_of_negative(int32_t x)
 {
     static const int32_t factors[] = {
@@ -135,7 +135,7 @@ static void run_row(const struct softmax *p, int32_t row)
     int32_t scale = reciprocal((int32_t)(((uint32_t)sum << zeros) - (1u << 31)));
     int32_t bits = p->wide_output ? 16 : 8;
     int32_t low = p->wide_output ? INT16_MIN : INT8_MIN;
-    // A sum of 512 and more: no share reaches the half of a step, and none can be shifted so far.
+    // With a sum of 512 or more, every share rounds to 0, and the shift would be too large.
     int32_t exponent = 12 - zeros + 31 - bits;
     KERNEL_BLOCKS(&p->call, first, end, p->depth)
     {
@@ -223,7 +223,7 @@ static double reciprocal_of_more(double x)
     return 1 / (1 + x);
 }
 
-/** A table of a function from `low` to `high`, as TensorFlow Lite makes it for interpolation. */
+/** Fill TensorFlow Lite's interpolation table of a function from `low` to `high`. */
 static void fill_table(int16_t *table, double (*function)(double), double low, double high)
 {
     enum { UNIT = 65536 / 2 };

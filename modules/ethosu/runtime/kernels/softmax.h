@@ -5,7 +5,7 @@
 
 #include "quantization.h"
 
-/** Bits of a difference between inputs that are integer: it is at most 31. */
+/** Integer bits of a difference between inputs, which is at most 31. */
 #define SOFTMAX_INTEGER_BITS 5
 
 struct softmax {
@@ -15,14 +15,14 @@ struct softmax {
     int32_t rows;
     int32_t depth;
     struct rescale scale;   /**< of differences between inputs */
-    int32_t min_difference; /**< the exponentials of smaller differences count as 0 */
+    int32_t min_difference; /**< exponentials of smaller differences count as 0 */
     bool wide_input;
     bool wide_output;
     const int16_t *exp_table;        /**< exp(x), x from -10 to 0 */
     const int16_t *reciprocal_table; /**< 1 / (1 + x), x from 0 to 1 */
 };
 
-/** The lowest difference of int8 that counts, where differences are shifted by so many bits. */
+/** The lowest int8 difference that counts, if differences are shifted by `shift` bits. */
 static inline int32_t softmax_min_difference(int32_t shift)
 {
     const int32_t most = (1 << SOFTMAX_INTEGER_BITS) - 1;

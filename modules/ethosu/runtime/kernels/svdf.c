@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * SVDF of int8: each filter computes one number from each frame, stores the last
- * few numbers in its state, and sums them with weights; a unit adds its filters.
+ * SVDF of int8: each filter computes one number per frame, keeps the last few in
+ * its state, and computes their weighted sum; a unit adds its filters' sums.
  */
 #include "weighted.h"
 
@@ -10,15 +10,15 @@
 enum { INPUT_FRAME, INPUT_FEATURES, INPUT_TIMES, INPUT_BIAS, INPUT_STATE };
 enum { OPTION_RANK = 0 };
 
-/** Sums between two questions whether to stop, if they are short; a power of two. */
+/** Short sums between two polls; a power of two. */
 enum { SUMS_AT_ONCE = 16 };
 
 struct svdf {
     struct kernel_call call;
     const int8_t *input;
-    const int8_t *features; /**< weights of a frame's numbers, for each filter */
-    const int16_t *times;   /**< weights of the past, for each filter */
-    const int32_t *bias;    /**< NULL: none */
+    const int8_t *features; /**< weights of a frame's numbers, per filter */
+    const int16_t *times;   /**< weights of the past, per filter */
+    const int32_t *bias;    /**< or NULL */
     int16_t *state;
     int8_t *output;
     int32_t batches;
@@ -32,7 +32,7 @@ struct svdf {
     struct rescale to_output;
 };
 
-/** Move the state by one number, then append to each filter the number of the new frame. */
+/** Shift the state by one number, then append the new frame's number to each filter. */
 static void update_state(const struct svdf *p)
 {
     int32_t filters = p->units * p->rank;
@@ -58,14 +58,14 @@ static void update_state(const struct svdf *p)
 
 static uint32_t sum_block(const int16_t *state, const int16_t *times, int32_t count)
 {
-    uint32_t sum = 0; // wraps around, as the reference's does
+    uint32_t sum = 0; // wraps around like the reference
     for (int32_t i = 0; i < count; i++) {
         sum += (uint32_t)(state[i] * times[i]);
     }
     return sum;
 }
 
-/** The sum over a unit; one of many products asks on its way whether to stop. */
+/** The sum over a unit; long sums poll in between. */
 static uint32_t sum_unit(const struct svdf *p, const int16_t *state, const int16_t *times)
 {
     int32_t count = p->rank * p->memory;
@@ -107,7 +107,7 @@ static int check_types(struct builder *builder, const struct kernel_tensor *in,
         [INPUT_TIMES] = ETHOSU_TYPE_INT16, [INPUT_BIAS] = ETHOSU_TYPE_INT32,
         [INPUT_STATE] = ETHOSU_TYPE_INT16,
     };
-    if (in[INPUT_STATE].type == ETHOSU_TYPE_INT8) { // TFLM computes it, LiteRT does not
+    if (in[INPUT_STATE].type == ETHOSU_TYPE_INT8) { // supported by TFLM, but not by LiteRT
         return kernel_unsupported(builder, "its state is int8, expected int16");
     }
     for (int i = 0; i < 5; i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * TRANSPOSE_CONV, output by output: each output sums the products of all window
- * positions that contribute to it, so that no partial sums are stored.
+ * TRANSPOSE_CONV, computed per output: each output sums the products of all window
+ * positions that contribute to it, so no partial sums are stored.
  */
 #include "cmsis_nn.h"
 
@@ -19,7 +19,7 @@ static const struct weighted_fields weighted_fields = {
 
 static const struct window_fields window_fields = {.padding = 0, .stride_w = 1, .stride_h = 2};
 
-/** Most work of an output that does not ask on its way whether to stop. */
+/** Maximum work of an output that is computed without polling. */
 enum { MOST_WORK = 128 };
 
 /** Positions in the window that contribute to an output: first, first + stride, … */
@@ -28,7 +28,7 @@ static int32_t first_tap(const struct window *window, int32_t position)
     return (position + window->pad) % window->stride;
 }
 
-/** Work of one output, in units; 0: so much that sum_output() has to ask whether to stop. */
+/** Work of one output in units; 0 if it is so large that sum_output() must poll. */
 static int32_t work_of_output(const struct weighted_call *p)
 {
     int64_t work = (int64_t)p->window.y.size * p->window.x.size * (p->depth / 4 + 1);

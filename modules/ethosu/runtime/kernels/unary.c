@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * The common part of operators of one tensor, element by element; activations.c
- * and convert.c have the operators.
+ * Common code of elementwise operators of one tensor. The operators are in
+ * activations.c and convert.c.
  *
  * For 8-bit inputs a table of 256 results is computed at load; results of 16-bit
  * inputs are computed at each run.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Operators of one tensor, element by element; see unary.c. */
+/** Elementwise operators of one tensor; see unary.c. */
 #ifndef UNARY_H
 #define UNARY_H
 
@@ -23,7 +23,7 @@ struct unary {
     float output_scale;
 };
 
-/** An operator of 8 bits: the table is behind the block. */
+/** An 8-bit operator, with the table after the block. */
 struct unary_block {
     struct unary unary;
     uint8_t table[256]; /**< by the input's bits */

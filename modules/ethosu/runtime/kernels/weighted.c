@@ -41,7 +41,7 @@ static int find_bias(struct builder *builder, const struct tflite_operator_call 
     weighted->bias = bias.data;
     weighted->narrow = bias.constant;
     for (int32_t i = 0; i < channels && weighted->narrow && weighted->bias_64; i++) {
-        int64_t value; // by memcpy: misaligned while measuring
+        int64_t value; // copied with memcpy because it may be misaligned while measuring
         memcpy(&value, (const uint8_t *)bias.data + (size_t)i * sizeof value, sizeof value);
         weighted->narrow = value >= INT32_MIN && value <= INT32_MAX;
     }
@@ -71,7 +71,7 @@ static int find_scales(struct builder *builder, const struct kernel_tensor *inpu
         tflite_get_channel(&builder->file, &filter->file, channel, &scale, &zero_point);
         double factor = (double)input->scale * (double)scale / (double)output->scale;
         TRY(need_rescale(builder, factor, &rescale));
-        // The 64-bit form shifts by 15 bits less the factor's own.
+        // The 64-bit form shifts by 15 bits minus the factor's shift.
         if (weighted->mode == SUM_16 && rescale.shift > 7) {
             return kernel_bad(builder, "the factor that its scales give is too large");
         }
@@ -139,7 +139,7 @@ int window_prepare(struct builder *builder, uint32_t padding, struct window *win
     int64_t room = window->input + (int64_t)window->stride;
     int64_t output = (padding == PADDING_SAME ? room - 1 : room - covered) / window->stride;
     int64_t padded = (output - 1) * window->stride + covered - window->input;
-    // With half of 32 bits each, no position inside or outside of the image overflows.
+    // Limited to half the range each, so that no position inside or outside the image overflows.
     if (output <= 0 || output > INT32_MAX || padded > INT32_MAX / 2 || covered > INT32_MAX / 2) {
         return kernel_bad(builder, "its kernel is larger than its input");
     }

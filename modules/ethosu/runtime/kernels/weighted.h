@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * What CONV_2D, DEPTHWISE_CONV_2D, TRANSPOSE_CONV and FULLY_CONNECTED share:
- * sums of products, bias, per-channel scales, and windows that slide over an image.
+ * Shared by CONV_2D, DEPTHWISE_CONV_2D, TRANSPOSE_CONV and FULLY_CONNECTED: sums
+ * of products, bias, per-channel scales, and windows that slide over an image.
  */
 #ifndef WEIGHTED_H
 #define WEIGHTED_H
@@ -13,17 +13,17 @@
 enum sum_mode {
     SUM_8,     /**< int8 input: 32-bit sums, rounded twice */
     SUM_16,    /**< int16 input: 64-bit sums, 16-bit multipliers */
-    SUM_16_32, /**< int16 input, declared to need 32-bit sums only: as SUM_8 */
+    SUM_16_32, /**< int16 input, declared to need only 32-bit sums: as SUM_8 */
 };
 
-/** From the sums of an output's channels to their values. */
+/** Conversion of an output channel's sum to its value. */
 struct weighted {
-    const void *bias;           /**< int32, or int64 when bias_64; NULL: none */
+    const void *bias;           /**< int32, or int64 if bias_64; may be NULL */
     const int32_t *multipliers; /**< of struct rescale */
     const int32_t *shifts;
-    bool per_channel; /**< a scale for each channel, else one */
+    bool per_channel; /**< one scale per channel, else one in total */
     bool bias_64;
-    bool narrow;  /**< int16 whose biases and scales give 31-bit values for 31-bit sums */
+    bool narrow;  /**< int16 with biases and scales that give 31-bit values for 31-bit sums */
     uint8_t mode; /**< enum sum_mode */
     int32_t input_offset;
     int32_t output_offset;
@@ -36,7 +36,7 @@ struct weighted_fields {
     uint8_t channel_axis; /**< of the filter */
     uint8_t activation;   /**< field of the options */
     uint8_t bias_type;    /**< field with the declared type of the sums, or NO_BIAS_TYPE */
-    bool scale_each;      /**< store a scale for each channel even if they are all equal */
+    bool scale_each;      /**< store one scale per channel even if all are equal */
 };
 
 enum { NO_BIAS_TYPE = UINT8_MAX };
@@ -47,14 +47,14 @@ int weighted_prepare(struct builder *builder, const struct tflite_operator_call 
                      const struct kernel_tensor *output, const struct weighted_fields *fields,
                      struct weighted *weighted);
 
-/** A window that slides over an image, in one direction. */
+/** A window that slides over an image in one direction. */
 struct window {
     int32_t input;  /**< size of the image */
     int32_t output; /**< positions of the window in the image */
     int32_t size;   /**< of the window */
     int32_t stride;
     int32_t dilation;
-    int32_t pad; /**< elements that the first position covers before the image begins */
+    int32_t pad; /**< elements before the image that the first position covers */
 };
 
 /** Two of them: height and width. */
@@ -70,7 +70,7 @@ struct window_fields {
     uint8_t padding, stride_w, stride_h, dilation_w, dilation_h;
 };
 
-/** Compute output size and padding; refuses strides, dilations and sizes that are not positive. */
+/** Compute output size and padding; rejects strides, dilations and sizes that are not positive. */
 int window_prepare(struct builder *builder, uint32_t padding, struct window *window);
 
 /** Both windows over an NHWC image, from the operator's options. */
@@ -78,23 +78,23 @@ int window_2d_prepare(struct builder *builder, const struct tflite_operator_call
                       const struct window_fields *fields, const struct kernel_tensor *image,
                       int32_t height, int32_t width, struct window_2d *window);
 
-/** An operator with weights, as it runs. TRANSPOSE_CONV's windows slide over its output. */
+/** A prepared operator with weights. TRANSPOSE_CONV's windows slide over its output. */
 struct weighted_call {
     struct kernel_call call;
     struct weighted weighted;
-    struct window_2d window; /**< FULLY_CONNECTED has none */
+    struct window_2d window; /**< not used by FULLY_CONNECTED */
     const void *input;
     const int8_t *filter;
     void *output;
     int32_t batches;       /**< images, or rows of FULLY_CONNECTED */
     int32_t depth;         /**< channels of the input */
-    int32_t filter_depth;  /**< channels of a filter: fewer than depth when they are in groups */
+    int32_t filter_depth;  /**< channels of a filter: fewer than depth with groups */
     int32_t filters;       /**< channels of the output */
     int32_t filter_offset; /**< minus the weights' zero point */
     bool wide;             /**< int16, else int8 */
 };
 
-/** An operator whose window slides over its input: its option fields, and its check of shapes. */
+/** Option fields and shape check of an operator whose window slides over its input. */
 struct weighted_image {
     struct weighted_fields weighted;
     struct window_fields window;
@@ -103,33 +103,33 @@ struct weighted_image {
                          const struct kernel_tensor *output);
 };
 
-/** Check such an operator and fill in all of its call. */
+/** Check such an operator and fill in its call. */
 int weighted_image_prepare(struct builder *builder, const struct tflite_operator_call *call,
                            const struct weighted_image *image, struct weighted_call *p);
 
 /** Channels whose sums are computed together. */
 enum { SUM_BLOCK = 16 };
 
-/** Sums of some of an output's channels, without their biases. */
+/** Sums of some of an output's channels, without biases. */
 union sums {
     int32_t narrow[SUM_BLOCK]; /**< of int8 */
     int64_t wide[SUM_BLOCK];   /**< of int16 */
 };
 
-/** Rescale the sums of `count` channels from `first` on, and store them from output `at` on. */
+/** Rescale the sums of `count` channels, starting at `first`, and store them at output `at`. */
 void weighted_store(const struct weighted_call *p, const union sums *sums, int32_t first,
                     int32_t count, int32_t at);
 
-/** Most products that are summed without a question whether to stop. */
+/** Maximum number of products summed without a poll. */
 enum { DOT_BLOCK = 1 << 14 };
 
-/** dot_8() and dot_16() of more products, in parts. */
+/** dot_8() and dot_16() for more products, in parts. */
 int64_t long_dot_8(const struct kernel_call *call, const int8_t *values, const int8_t *weights,
                    int32_t count, int32_t value_offset);
 int64_t long_dot_16(const struct kernel_call *call, const int16_t *values, const int8_t *weights,
                     int32_t count);
 
-/** dot_8() and dot_16(), of any number of products. */
+/** dot_8() and dot_16() for any number of products. */
 static inline int64_t any_dot_8(const struct kernel_call *call, const int8_t *values,
                                 const int8_t *weights, int32_t count, int32_t value_offset)
 {
@@ -144,7 +144,7 @@ static inline int64_t any_dot_16(const struct kernel_call *call, const int16_t *
                              : dot_16(values, weights, count);
 }
 
-/** Compute one sum of the block: of products of two rows. */
+/** Compute one sum of the block from the products of two rows. */
 static inline void weighted_dot(const struct weighted_call *p, union sums *sums, int32_t index,
                                 const void *row, const int8_t *weights, int32_t count)
 {
@@ -156,19 +156,19 @@ static inline void weighted_dot(const struct weighted_call *p, union sums *sums,
     }
 }
 
-/** How many sums at a time, of so many products each. */
+/** Number of sums per block, with `products` products each. */
 static inline int32_t weighted_block(int32_t products)
 {
     return products > DOT_BLOCK / SUM_BLOCK * 4 ? 1 : SUM_BLOCK;
 }
 
-/** Count so many sums of products; must the kernel stop? A sum costs more than its products. */
+/** Count `sums` sums of products; must the kernel stop? A sum costs more than its products. */
 static inline bool weighted_stops(const struct weighted_call *p, int32_t sums, int32_t products)
 {
     return kernel_stops(&p->call, sums * (fixed_min(products, DOT_BLOCK) / 4 + 1));
 }
 
-/** The first position that the window covers in the image, for an output position. */
+/** The first position in the image that the window covers, for an output position. */
 static inline int32_t window_origin(const struct window *window, int32_t position)
 {
     return position * window->stride - window->pad;
