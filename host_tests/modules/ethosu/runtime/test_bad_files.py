@@ -115,7 +115,7 @@ def test_without_an_npu_no_npu_call_begins(damage, tmp_path, make):
 
 
 def test_a_stream_that_writes_its_constants_is_refused(compiled, small_models, tmp_path):
-    """They may overlap the stream itself, which could then overwrite it with unverified commands."""
+    """They may overlap the stream, which could then overwrite itself with unverified commands."""
     path = tmp_path / "model.tflite"
     data = bytearray(compiled(small_models["small_cnn"]).read_bytes())
     start = data.index(b"COP1") + COP1_HEADER
