@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""CPU seconds of tests and of all processes that they start: which files, which tests are slow.
+"""CPU seconds of tests, including all processes they start, to find slow files and tests.
 
-Seconds of the clock would depend on what else the machine does; these depend on it much less.
-`--cpu` prints the slowest files, and the tests that need more than LIMIT_S without the mark `slow`.
+Unlike wall-clock time, this hardly depends on the machine's load.
+`--cpu` prints the slowest files, and tests above LIMIT_S without the mark `slow`.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ def _children(pid: int) -> Iterator[int]:
 
 
 def _running(pid: int) -> float:
-    """Seconds of the processes below a process, and of those that they have waited for."""
+    """CPU seconds of a process's descendants, including those already waited for."""
     total = 0.0
     for child in _children(pid):
         try:
             fields = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
             total += sum(map(int, fields[_TIMES])) / _TICKS + _running(child)
         except (FileNotFoundError, ProcessLookupError):
-            continue  # it has ended; its parent's times hold its seconds soon
+            continue  # it has ended; its seconds will be in its parent's times
     return total
 
 
@@ -47,14 +47,14 @@ def used() -> float:
 
 
 class Meter:
-    """Writes to each report what its phase took: what a fixture makes counts for its first user."""
+    """Adds to each report the cost of its phase; fixtures count for their first user."""
 
     def __init__(self) -> None:
         self._last = used()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Add `cpu_s`, which pytest-xdist hands on with the report."""
+        """Add `cpu_s`, which pytest-xdist passes on with the report."""
         report = yield
         now = used()
         report.cpu_s = max(0.0, now - self._last)  # type: ignore[attr-defined]
@@ -77,7 +77,7 @@ class Table:
             self.slow[report.nodeid] = seconds
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print what takes longest."""
+        """Print the slowest."""
         total = sum(self.files.values())
         terminalreporter.section(f"CPU seconds: {total:.0f} in {len(self.files)} files")
         for name, seconds in _most(self.files)[:FILES]:
@@ -96,7 +96,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Workers measure, their master prints; without workers one process does both."""
+    """Workers measure and their master prints; without workers one process does both."""
     if not config.getoption("--cpu"):
         return
     config.pluginmanager.register(Meter(), "cpu-meter")
