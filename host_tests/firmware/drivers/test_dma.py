@@ -274,7 +274,7 @@ CLOCKS = {
 
 @pytest.mark.parametrize("name", CLOCKS)
 def test_without_its_clock_the_cpu_copies(name):
-    """The program gets an error, since it is not in use."""
+    """enable() returns False, because it cannot be used."""
     register, value = CLOCKS[name]
     with QemuBoard(Machine(board=name)) as board:
         board.exec(f"import dma, machine\nmachine.mem32[{register}] = {value}\n" + HELPERS)

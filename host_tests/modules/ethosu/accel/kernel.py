@@ -26,7 +26,7 @@ class Kernel:
         self.library.sim_accel_lose(jobs)
 
     def hold(self, on: bool) -> None:
-        """Delay jobs."""
+        """Hold jobs back."""
         self.library.sim_accel_hold(on)
 
     def fail(self, number: int, error: int) -> None:

@@ -18,7 +18,7 @@ TOO_LARGE = "OverflowError "  # MicroPython's error for an int larger than the m
 
 _FILE = "f = bytearray(open('/model.tflite', 'rb').read())\n"
 
-# What is run, and how what it raises begins; "nothing": it is right.
+# What to run, and the start of the exception it raises; "nothing": it succeeds.
 TABLES = {
     "Model": [
         ("ethosu.Model()", "TypeError 'source' argument required"),
@@ -153,7 +153,7 @@ TABLES = {
     ],
 }  # fmt: skip
 
-# What to run, and the start of the exception it raises; "nothing": it succeeds.
+# On a reserved NPU `n`; `payload` does nothing.
 ON_AN_NPU = [
     ("n.invoke()", "TypeError 'payload' argument required"),
     ("n.invoke(payload)", "TypeError 'bases' argument required"),

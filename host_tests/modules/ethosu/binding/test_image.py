@@ -189,5 +189,5 @@ def test_instructions_for_a_pixel_are_few(counting):
             ]
             counts[kind, channels] = row
             print(f"{kind:<9}{channels:>8}" + "".join(f"{each:>10.1f}" for each in row))
-    # With MVE; without it, bilinear pixels of 3 channels always take more: docs/pictures.md.
+    # With MVE; without it, no bilinear pixel of 3 channels is below the bound: docs/pictures.md.
     assert all(1 < bilinear < 60 for _, bilinear, _ in counts.values())

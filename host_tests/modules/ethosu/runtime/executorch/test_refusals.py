@@ -72,7 +72,7 @@ def test_cut_at_every_byte(damage, raw, tmp_path, width):
 @pytest.mark.parametrize("width", [64, 32])
 @pytest.mark.parametrize("name", damaged.SOUND)
 def test_a_file_that_changes_after_it_was_loaded(damage, raw, tmp_path, name, width):
-    """The size given for an input or output must match its buffer, or be omitted."""
+    """The description of an input or output matches its buffer's size, or is not given."""
     path = tmp_path / "program.pte"
     path.write_bytes(damaged.SOUND[name](raw("u55")))
     assert damage("later", path, width).endswith(", 0 wrong\n")

@@ -27,7 +27,7 @@ BAD_PLAN = -9
 
 # CMSIS-NN lacks int16 TRANSPOSE_CONV, grouped CONV_2D and FULLY_CONNECTED with many scales.
 LEAST_SHARE = {"CONV_2D": 0.7, "TRANSPOSE_CONV": 0.5, "FULLY_CONNECTED": 0.6}
-# Calls per graph when it is computed in parts.
+# Minimum number of calls per graph when it is computed in parts.
 LEAST_CALLS = {"CONV_2D": 2, "DEPTHWISE_CONV_2D": 2, "TRANSPOSE_CONV": 0.7, "FULLY_CONNECTED": 2}
 
 
