@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Fixtures for the tests of all parts; `board` comes from ethosu_tools.pytest_plugin."""
+"""Fixtures for all tests; `board` comes from ethosu_tools.pytest_plugin."""
 
 import contextlib
 import signal
@@ -16,12 +16,12 @@ from host_tests.kit.sharing import REPO
 
 pytest_plugins = ["host_tests.kit.cpu_seconds", "host_tests.kit.vela_once"]
 
-# A shell that starts pytest with `&` has it and its children ignore Ctrl-C, which tests send.
+# A shell that starts pytest with `&` makes it and its children ignore Ctrl-C, which tests send.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Choose the emulator for all tests but those that choose one themselves."""
+    """Select the emulator for all tests except those that select one themselves."""
     parser.addoption(
         "--qemu",
         choices=["installed", "newer"],
@@ -38,7 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _qemu(request: pytest.FixtureRequest, record_testsuite_property) -> Iterator[None]:
-    """Run the QEMU that was asked for; reports say which it was."""
+    """Run the requested QEMU; reports state which one it was."""
     from host_tests.tools.qemu_plugin import releases
 
     with pytest.MonkeyPatch.context() as patch:
@@ -51,7 +51,7 @@ def _qemu(request: pytest.FixtureRequest, record_testsuite_property) -> Iterator
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what runs on the board under test, and what needs the page."""
+    """Mark tests that run on the board under test, and those that need the web page."""
     for item in items:
         if "tools/web" in item.nodeid:
             item.add_marker("page")
@@ -60,7 +60,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_sessionfinish() -> None:
-    """Keep the cache of compiled models and programs small."""
+    """Limit the size of the cache of compiled models and programs."""
     sharing.forget_old()
 
 
@@ -72,13 +72,13 @@ def repo() -> Path:
 
 @pytest.fixture(scope="session")
 def build_dir() -> Path:
-    """Where the parts' builds go."""
+    """Output folder of the parts' builds."""
     return sharing.BUILD
 
 
 @pytest.fixture
 def counting(request: pytest.FixtureRequest) -> Iterator[Board]:
-    """An emulated board whose counts repeat."""
+    """An emulated board with reproducible counts."""
     if request.config.getoption("--ethosu-port"):
         pytest.skip("counts instructions of an emulated board")
     firmware = request.config.getoption("--firmware")
@@ -88,7 +88,7 @@ def counting(request: pytest.FixtureRequest) -> Iterator[Board]:
 
 @pytest.fixture
 def board(request: pytest.FixtureRequest, board: Board) -> Board:
-    """The plugin's board; of one at `--port` tests write to RAM only."""
+    """The plugin's board; on one at `--port` tests only write to RAM."""
     if request.config.getoption("--ethosu-port"):
         ram_disk.use(board)
     else:
@@ -98,7 +98,7 @@ def board(request: pytest.FixtureRequest, board: Board) -> Board:
 
 @pytest.fixture
 def writable_rom(request: pytest.FixtureRequest) -> None:
-    """Asked for by a test that writes the board's ROM file system, which a real board keeps."""
+    """Required by tests that write the board's ROM file system, which persists on a real board."""
     if request.config.getoption("--ethosu-port"):
         pytest.skip("would write the ROM file system of a real board")
     if not firmware_image.of().writes_rom:
@@ -116,7 +116,7 @@ def shared_models() -> Path:
 
 @pytest.fixture(scope="session")
 def newer_qemu() -> Path:
-    """qemu-system-arm of Debian's backports, in addition to the installed one."""
+    """qemu-system-arm from Debian's backports, in addition to the installed one."""
     from host_tests.tools.qemu_plugin import releases
 
     try:
@@ -127,7 +127,7 @@ def newer_qemu() -> Path:
 
 @pytest.fixture(scope="module", params=["installed", pytest.param("newer", marks=pytest.mark.slow)])
 def each_qemu(request: pytest.FixtureRequest, record_testsuite_property) -> Iterator[None]:
-    """Run each QEMU in turn, whatever `--qemu` says; reports say which it was."""
+    """Run each QEMU in turn, regardless of `--qemu`; reports state which one it was."""
     yield from matrix.use_qemu(request, record_testsuite_property)
 
 
@@ -145,7 +145,7 @@ def small_models(tmp_path_factory) -> dict[str, Path]:
 
 @pytest.fixture(scope="session")
 def compiled(tmp_path_factory):
-    """Compiles a model once for an NPU: `compiled(path, "ethos-u55-128", *options_of_vela)`."""
+    """Compiles a model once per NPU: `compiled(path, "ethos-u55-128", *options_of_vela)`."""
     from ethosu_tools.vela import compile_model
 
     folder = tmp_path_factory.mktemp("compiled")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What every emulated board does, on each QEMU: boot, keep files, compute exactly.
+"""Features of every emulated board, on each QEMU: boot, keep files, compute exactly.
 
 The whole suite runs on one of them with `--board NAME`.
 """
@@ -29,7 +29,7 @@ MLPERF_TINY = ("ad01_int8", "kws_ref_model", "pretrainedResnet_quant", "vww_96_i
 WAKE_WORD = Path(pymicro_wakeword.__file__).parent / "models/okay_nabu.tflite"
 
 
-# All on the installed QEMU; on the newer one a board of each of QEMU's machines.
+# All boards on the installed QEMU; on the newer one, one board per QEMU machine.
 ROWS = matrix.on_each_qemu(
     EMULATED,
     installed=EMULATED,
@@ -76,7 +76,7 @@ def test_its_root_takes_files(every_board):
 
 
 def test_it_boots_to_the_prompt_on_its_uart(each_qemu, every_board, record_property):
-    """From the reset button on; then a command is typed."""
+    """From the reset button until a command can be typed."""
     facts = every_board.machine.board
     with Machine(board=facts.name, console="uart") as machine, serial.Serial(machine.port) as port:
         terminal = Port(port, lambda seconds: Deadline(seconds, machine.process))
@@ -123,7 +123,7 @@ def with_models(each_qemu, every_board, shared_models, compiled):
 def test_it_computes_published_models_as_the_reference_does(
     with_models, shared_models, compiled, name
 ):
-    """Where they lie in its ROM; 300 steps of the wake word, each with what the last one left."""
+    """Used in place in ROM; 300 steps of the wake word, each with the state of the previous one."""
     path = WAKE_WORD if name == WAKE_WORD.stem else shared_models / f"{name}.tflite"
     model = compiled(path, with_models.machine.board.npus[0])
     arena = sum(each.scratch_bytes for each in tflite.describe(model).npu_operators)
@@ -143,7 +143,7 @@ def test_its_root_survives_resets(every_board):
 
 
 def restart_by(board: QemuBoard, code: str) -> None:
-    """Run what restarts the board."""
+    """Run code that restarts the board."""
     board.start(f"import emulator, machine, time\n{code}\ntime.sleep(60)")
     board._reconnect()
     board.exec("import machine, os")
@@ -168,8 +168,8 @@ def test_it_says_why_it_was_reset(every_board):
     assert "*** Fault: " in every_board.machine.log()
 
 
-# What a boot loader may leave: an MPU that forbids what the firmware does, another vector table,
-# masked interrupts, a SysTick and interrupts that are on and pending.
+# State that a boot loader may leave: an MPU that forbids the firmware's accesses, another vector
+# table, masked interrupts, SysTick and interrupts enabled and pending.
 LEFT = """
 import machine, micropython, time
 from machine import mem32

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The power fails, or the memory refuses, at any step of an erase or a write: files are the old or
-the new ones."""
+"""After a power failure or memory error at any step of an erase or write, files are either the old
+or the new ones."""
 
 import random
 import subprocess
@@ -16,13 +16,13 @@ from ethosu_tools.deploy import deploy
 from ethosu_tools.errors import BoardError
 from ethosu_tools.qemu import Machine
 
-# Flash with pages to erase, and MRAM that takes lines of 16 bytes.
+# Flash with erasable pages, and MRAM written in lines of 16 bytes.
 BOARDS = ["NUMAKER_M55M1", "ALIF_ENSEMBLE_E7-M55_HP"]
 CUT, REFUSED = "nvm: injected fault cut", "nvm: injected fault fail"
 ONE, TWO = ({"f": random.Random(seed).randbytes(700)} for seed in (1, 2))
 IMAGES = {content["f"]: romfs.build(content) for content in (ONE, TWO)}
 
-# An image of `size` bytes: what lies behind its files, and the unit that they end in, is kept.
+# An image of `size` bytes; data after its files and their last unit is preserved.
 DEPLOY = """
 import emulator, machine, os, uctypes, vfs
 emulator.fault("nvm.fail", 0)
@@ -45,18 +45,18 @@ def found():
 
 @pytest.fixture(scope="module", params=BOARDS)
 def board(request: pytest.FixtureRequest) -> Iterator[QemuBoard]:
-    """A board whose memory outlives its power."""
+    """A board whose memory contents survive a power cycle."""
     with QemuBoard(Machine(board=request.param)) as board:
         board.exec(DEPLOY)
         yield board
 
 
 def cut(board: QemuBoard, step: int, code: str, again: int = 0, fail: int = 0) -> bool:
-    """Run code until the power fails in this step; False: there is no such step."""
+    """Run code until the power fails in this step; False if there is no such step."""
     before = len(board.machine.log())
     faults = {"seed": step, "cut-again": again, "cut": step, "fail": fail}
     board.start(
-        "import emulator, sys\nsys.stdin.read(1)\n"  # until the host has seen that it runs
+        "import emulator, sys\nsys.stdin.read(1)\n"  # until the host knows that it runs
         + "".join(f"emulator.fault('nvm.{name}', {count})\n" for name, count in faults.items())
         + f"{code}\nemulator.fault('nvm.cut', 0)\nemulator.log('whole')"
     )
@@ -68,7 +68,7 @@ def cut(board: QemuBoard, step: int, code: str, again: int = 0, fail: int = 0) -
 
 
 def wait_for_log(machine: Machine, start: int, *words: str) -> str:
-    """What the log says from `start` on, as soon as it has one of these words."""
+    """The log from `start` on, as soon as it contains one of these words."""
     deadline = Deadline(60, machine.process)
     while not any(word in machine.log()[start:] for word in words):
         assert not deadline.expired(), machine.log()
@@ -77,7 +77,7 @@ def wait_for_log(machine: Machine, start: int, *words: str) -> str:
 
 
 def sweep(run: Callable[[int], bool], stride: int) -> None:
-    """Let the power fail in steps that are so far apart on average, until there are no more."""
+    """Cut the power at steps with this average distance, until no steps are left."""
     draws = random.Random(stride)
     step, steps = 1, 0
     while run(step):
@@ -90,12 +90,12 @@ STRIDES = [pytest.param(1, marks=pytest.mark.slow, id="every"), pytest.param(17,
 
 
 def other(content: bytes | None) -> bytes:
-    """The one of the two images that is not there."""
+    """The other one of the two images."""
     return TWO["f"] if content == ONE["f"] else ONE["f"]
 
 
 def sweep_deploys(board: QemuBoard, stride: int, size: int, ends: set[bytes | None]) -> None:
-    """The two images take turns; what a deploy that was cut leaves is one of `ends`."""
+    """The two images alternate; an interrupted deploy leaves one of `ends`."""
     board.exec(f"deploy({IMAGES[ONE['f']]!r}, {size})")
     seen = set()
 
@@ -103,7 +103,7 @@ def sweep_deploys(board: QemuBoard, stride: int, size: int, ends: set[bytes | No
         old = board.eval("found()")
         new = other(old)
         code = f"deploy({IMAGES[new]!r}, {size})"
-        # What is refused is a step of the move, at the start after the cut.
+        # The refused step is one of the move, during the start after the power cut.
         is_cut = cut(board, step, code, again=step % 5, fail=step + 1 + step % 3)
         moved = board.eval("found()")
         assert moved in {None, old, new} | ends, step
@@ -119,7 +119,7 @@ def sweep_deploys(board: QemuBoard, stride: int, size: int, ends: set[bytes | No
     assert len(seen) >= 2
 
 
-# The image that a deploy has failed to move is moved at a start, and not below a running program.
+# An image whose move has failed is moved at the next start, not under a running program.
 REFUSE = """
 start = uctypes.bytearray_at(uctypes.addressof(ioctl(2, 0)), 2048)
 emulator.fault("nvm.fail", {step})
@@ -140,7 +140,7 @@ same = bytes(start) == left
 
 @pytest.mark.parametrize("stride", STRIDES)
 def test_a_refused_step_leaves_the_old_or_the_new_image(board, stride):
-    """It raises. What lies half moved is not mounted, and reading requests change nothing."""
+    """It raises. A half-moved image is not mounted, and read requests change nothing."""
     board.exec(f"deploy({IMAGES[ONE['f']]!r}, 0)")
     seen = set()
 
@@ -167,7 +167,7 @@ def test_a_refused_step_leaves_the_old_or_the_new_image(board, stride):
 
 
 def test_an_image_that_can_not_be_moved_makes_room_for_another_one(board):
-    """Whichever step of that is refused, no part of an image is mounted."""
+    """Whichever step is refused, a partial image is never mounted."""
     one, two = (romfs.build(content) for content in (ONE, TWO))
     for step in (0, 1, 2, 20, 40):
         board.exec(f"deploy({one!r}, 0)")
@@ -200,7 +200,7 @@ def test_a_deploy_without_room_for_both_leaves_one_or_none(board, stride):
 
 @pytest.mark.parametrize("name", BOARDS)
 def test_a_deploy_that_was_cut_off_is_done_again(name, monkeypatch):
-    """The tool says that it failed."""
+    """The tool reports that it failed."""
     monkeypatch.setattr(f"{deploy.__module__}._HASH_TIMEOUT_S", 1.0)
     with Machine(board=name) as machine:
         deploy(machine.port, ONE)
@@ -213,12 +213,12 @@ def test_a_deploy_that_was_cut_off_is_done_again(name, monkeypatch):
                 board.exec(DEPLOY)
                 assert board.eval("found()") in (ONE["f"], TWO["f"])
         assert machine.log().count(CUT) == 2
-        deploy(machine.port, TWO)  # compares what a fresh interpreter finds
+        deploy(machine.port, TWO)  # compares the files found by a fresh interpreter
 
 
 @pytest.mark.parametrize("name", BOARDS)
 def test_a_deploy_that_the_memory_refuses_says_what_is_left(name, tmp_path):
-    """So does mpremote's, in the words of the board."""
+    """So does mpremote's, with the board's message."""
     image = tmp_path / "rom.img"
     image.write_bytes(romfs.build(TWO))
     words = "the memory of the ROM file system does not take what is written"
@@ -229,8 +229,8 @@ def test_a_deploy_that_the_memory_refuses_says_what_is_left(name, tmp_path):
             with Board(machine.port) as board:
                 board.exec(f"import emulator\nemulator.fault('nvm.fail', {step})")
 
-        # The image is sent, the record written, the image moved: 64, 32 and 48 lines of MRAM, or
-        # 97, 33 and 97 steps of the flash controller.
+        # Steps to send the image, write the record and move the image: 64, 32 and 48 lines of MRAM,
+        # or 97, 33 and 97 steps of the flash controller.
         for step, left in (
             (2, "still has the old files; deploy again"),
             (120, "has the new files"),
@@ -244,7 +244,7 @@ def test_a_deploy_that_the_memory_refuses_says_what_is_left(name, tmp_path):
         assert done.returncode != 0 and words in done.stdout + done.stderr
 
 
-# Each file is closed before the next one is begun; the log, which needs no power, says so.
+# Each file is closed before the next one is started, as shown by the log, which needs no power.
 WRITE = """
 for number in range(6):
     with open("f%d" % number, "wb") as file: file.write(bytes([{turn}]) * 3000)
@@ -263,7 +263,7 @@ for number in range(6):
 
 @pytest.mark.parametrize("stride", STRIDES)
 def test_files_that_were_closed_are_there(board, stride):
-    """Others are as they were before."""
+    """Others are unchanged."""
     turn, old = 0, [0] * 6
 
     def run(step: int) -> bool:

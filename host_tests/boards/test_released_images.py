@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The image that is released for a chip: without what only the emulator needs."""
+"""The released image for a chip does not contain emulator-only code."""
 
 import pytest
 from ethosu_tools import boards

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Flash and MRAM change only while no NPU runs: it may read weights from there."""
+"""Flash and MRAM are only written while no NPU runs, which might be reading weights from them."""
 
 from collections.abc import Iterator
 
@@ -13,20 +13,20 @@ from host_tests.kit import firmware_image
 from host_tests.modules.ethosu.runtime.board_models import raised
 
 BOARDS = ["NUMAKER_M55M1", "ALIF_ENSEMBLE_E7-M55_HP"]
-# A COP1 file for any NPU: no configuration is asked for, the stream only stops.
+# A COP1 file for any NPU: it requires no configuration, and its stream only stops.
 PAYLOAD = """
 import emulator, ethosu, struct
 payload = struct.pack("<4sIIII", b"COP1", 5, 5, 2 | 1 << 16, 0xFFFF << 16)
 n = ethosu.reserve()
 """
-# An emulated board's clock runs on while it waits for a busy host: no time-out may end this job.
+# The clock of an emulated board keeps running on a busy host, so this job must not time out.
 HANG = "emulator.fault('hang')\nn.invoke_async(payload, [], timeout_ms=-1)"
 CHANGES = "change while an NPU may read them"
 
 
 @pytest.fixture(scope="module", params=BOARDS)
 def board(request: pytest.FixtureRequest) -> Iterator[QemuBoard]:
-    """A board whose time follows its instructions, and so does its NPU; a payload for it."""
+    """A board whose CPU and NPU have instruction-based time, and a payload for it."""
     with QemuBoard(Machine(board=request.param, repeatable=True)) as board:
         board.exec(PAYLOAD)
         yield board
@@ -97,7 +97,7 @@ def test_a_deploy_and_a_job_that_a_reset_ends_leave_the_old_image(board, end):
 
 
 def test_the_driver_verifies_again_what_lies_in_flash(board):
-    """A payload's address stands for its bytes there, as long as nobody has written any."""
+    """A payload is identified by its address there, until the memory is written."""
     address = firmware_image.Image(paths.firmware(board.machine.board.name)).symbol("pool")
     known = f"bytes(uctypes.bytearray_at({address}, 16))"
     board.exec(f"import uctypes\nbefore = {known}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The firmware with its UART; where QEMU has the machine, on a QEMU as it comes: without an NPU."""
+"""The firmware with its UART; on stock QEMU without an NPU if it has the machine."""
 
 import contextlib
 import os
@@ -23,7 +23,7 @@ START_TIMEOUT_S = 10
 
 
 class Uart:
-    """A running firmware and the host's end of its UART."""
+    """A running firmware and the host end of its UART."""
 
     def __init__(self, process: subprocess.Popen, port: str) -> None:
         self.process = process
@@ -39,7 +39,7 @@ class Uart:
 
 @contextlib.contextmanager
 def start(firmware: Path, *options: str) -> Iterator[Uart]:
-    """Run a firmware on QEMU; *options are more of QEMU's."""
+    """Run a firmware on QEMU; *options are additional QEMU options."""
     command = [find_qemu(), "-machine", "mps3-an547", "-kernel", str(firmware), *options]
     command += ["-serial", "pty", "-monitor", "none", "-display", "none"]
     with contextlib.ExitStack() as stack:
@@ -48,7 +48,7 @@ def start(firmware: Path, *options: str) -> Iterator[Uart]:
         )
         stack.callback(process.kill)
         port = _find_port(process)
-        # QEMU looks only once a second whether somebody has opened the port: hold it open.
+        # QEMU checks only once a second whether the port is open, so keep it open.
         stack.callback(os.close, os.open(port, os.O_RDWR | os.O_NOCTTY))
         yield Uart(process, port)
 
@@ -67,10 +67,10 @@ def _find_port(process: subprocess.Popen) -> str:
 
 @pytest.fixture
 def steady_board(request, board_npu) -> Iterator[Board]:
-    """A board whose clock keeps all its ticks.
+    """A board whose clock does not lose ticks.
 
-    Emulated in the host's time, a board loses ticks of its SysTick when the host runs other
-    programs for longer than a tick; here its time follows its instructions.
+    With host time, an emulated board loses SysTick ticks if the host runs other
+    programs for longer than a tick; here time is based on instructions.
     """
     if request.config.getoption("--ethosu-port"):
         yield request.getfixturevalue("board")
@@ -85,7 +85,7 @@ def make(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def build(variant: str, *options: str) -> Path:
-    """Build a variant of the firmware with these options; its image in build/firmware/."""
+    """Build a firmware variant with these options; its image is in build/firmware/."""
     done = make(*options)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     return paths.firmware(variant)
@@ -99,7 +99,7 @@ def firmware() -> Path:
 
 @pytest.fixture(scope="module")
 def stock(board_npu: str, firmware: Path) -> Iterator[Uart]:
-    """One firmware for a module of tests; without our plugin, unless it makes the machine."""
+    """One firmware per test module; without our plugin, unless it provides the machine."""
     if boards.chosen().qemu.machine == "none":
         with Machine(board_npu, console="uart") as machine:
             held = os.open(machine.port, os.O_RDWR | os.O_NOCTTY)
@@ -112,7 +112,7 @@ def stock(board_npu: str, firmware: Path) -> Iterator[Uart]:
 
 @pytest.fixture
 def uart_board(stock) -> Iterator[Board]:
-    """The same at its raw REPL, just after a soft reset."""
+    """The same at its raw REPL, right after a soft reset."""
     with stock.board() as board:
         board.soft_reset()
         yield board

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Copies of an image with another value in one of its tables."""
+"""Copies of an image with one value changed in one of its tables."""
 
 import re
 import struct
@@ -12,7 +12,7 @@ def _output(*command: str | Path) -> str:
 
 
 def patched(firmware: Path, copy: Path, symbol: str, word: int, value: int) -> int:
-    """Make a copy in which this word of a constant has another value; return the old one."""
+    """Make a copy in which this word of a constant has a new value; return the old one."""
     symbols = _output("arm-none-eabi-nm", firmware)
     address = int(re.search(rf"^(\w+) T {symbol}$", symbols, re.MULTILINE)[1], 16)
     sections = _output("arm-none-eabi-objdump", "-h", firmware)

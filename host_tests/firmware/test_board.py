@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""firmware/board.py: what it makes of a board.toml, and what it says of a wrong one."""
+"""firmware/board.py: its output for a board.toml, and its errors for a wrong one."""
 
 import re
 import subprocess
@@ -11,7 +11,7 @@ from ethosu_tools import board_files
 
 from host_tests.kit import firmware_image, sharing
 
-# Every field of the driver's structures.
+# All fields of the driver's structures.
 TOML = """
 clock_mhz = 100
 cache_line = 32
@@ -60,7 +60,7 @@ def program(repo):
 
 @pytest.fixture
 def made(program, tmp_path):
-    """The files of a board that uses everything, and the folder that they are in."""
+    """Files of a board that uses every option, and their folder."""
     (tmp_path / "B").mkdir()
     (tmp_path / "B/board.toml").write_text(TOML)
     program.make("B-fast", tmp_path / "B", tmp_path / "out")
@@ -105,7 +105,7 @@ def test_the_table_compiles_to_what_the_file_says(repo, made):
 def test_the_linker_script_has_regions_symbols_and_sections(made):
     text = (made / "memory.ld").read_text()
     assert "DATA    (rw) : ORIGIN = 0x20000000, LENGTH = 0x1000" in text
-    assert "_romfs_start = 0x20000900;\n_romfs_end = 0x20000B40;" in text  # with the journal
+    assert "_romfs_start = 0x20000900;\n_romfs_end = 0x20000B40;" in text  # including the journal
     assert ".own (NOLOAD) : {\n        *(.own)\n    } > DATA" in text
     assert text.index(".own") < text.index("INCLUDE sections.ld")
 
@@ -148,4 +148,4 @@ def test_a_board_s_entries_go_over_those_of_its_chip(tmp_path):
     assert (table["clock"], table["uart"]) == (1, {"irq": 4, "base": 2})
     assert board_files.variants("B", table) == ["B-one"]
     assert board_files.choose(table, "one")["clock"] == 3
-    assert tomllib.loads(board.read_text())["uart"] == {"irq": 4}  # the file is as it was
+    assert tomllib.loads(board.read_text())["uart"] == {"irq": 4}  # the file is unchanged

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The firmware's build: other MicroPython, other boards, nothing done twice."""
+"""The firmware build: different MicroPython versions and boards, without repeated work."""
 
 import re
 import subprocess
@@ -30,7 +30,7 @@ def test_nothing_is_built_twice():
 
 
 def test_a_type_too_small_for_the_interrupts_does_not_compile(repo, tmp_path):
-    """Arm's ABI gives an enum as many bits as its values need: 8, if none is above 127."""
+    """Arm's ABI gives an enum the smallest type for its values: 8 bits if none exceeds 127."""
     sources = {name: (repo / "firmware" / name).read_text() for name in ("irq.c", "cpu.h")}
     line = re.search(r"^.*DeviceLast_IRQn.*\n", sources["cpu.h"], re.MULTILINE)[0]
     sources["mpconfigboard.h"] = (repo / "firmware/common/mpconfigboard.h").read_text()

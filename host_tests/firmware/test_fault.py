@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Faults: a readable report, then a board that works again."""
+"""Faults give a readable report, then the board works again."""
 
 import subprocess
 
@@ -8,7 +8,7 @@ import pytest
 from host_tests.kit import firmware_image
 from host_tests.kit.firmware_image import Cpu
 
-# Each provokes one fault; `call` jumps to an address.
+# Each line causes one fault; `call` jumps to an address.
 PROGRAMS = {
     "read of null": (
         "import machine; machine.mem32[0]",
@@ -52,7 +52,7 @@ PROGRAMS = {
 
 
 def with_addresses(text: str) -> str:
-    """A text of the table with addresses of the board under test."""
+    """A text of the table, filled in with addresses of the board under test."""
     image = firmware_image.of()
     code = next(row for row in image.memories if row.cpu == Cpu.CODE)
     registers = [row for row in image.memories if row.cpu == Cpu.REGISTERS]
@@ -66,7 +66,7 @@ CALL = "@micropython.asm_thumb\ndef call(r0):\n bx(r0)\n"
 
 
 def report_after(stock, program: str) -> str:
-    """What the board says from the fault to the prompt after the reset."""
+    """Output from the fault to the prompt after the reset."""
     with stock.terminal() as terminal:
         terminal.write(b"\r\x03\x03\x01")
         terminal.read_until(b"raw REPL; CTRL-B to exit\r\n>")
@@ -102,7 +102,7 @@ def test_reset_cause_is_told(stock):
 
 
 def test_a_main_program_that_faults_is_skipped_once(stock):
-    """Else the board could never be reached again."""
+    """Otherwise the board would become unreachable."""
     with stock.board() as board:
         board.write_file("main.py", b"import machine\nmachine.mem32[0]\n")
     with stock.terminal() as terminal:

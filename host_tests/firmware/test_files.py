@@ -26,7 +26,7 @@ def test_disk_keeps_bytes_over_resets(board):
     board.write_file("kept.bin", data)
     board.soft_reset()
     assert board.file_hash("kept.bin") == digest
-    Board.reset(board)  # by machine.reset(), on an emulated board too
+    Board.reset(board)  # through machine.reset(), on an emulated board too
     assert board.file_hash("kept.bin") == digest
     board.exec("import os; os.remove('kept.bin')")
 
@@ -102,7 +102,7 @@ def test_disk_keeps_to_its_bounds(board, access):
     ],
 )
 def test_rom_ioctl_refuses_what_it_cannot_do(board, arguments, expected):
-    """A board that cannot write its ROM says that first of all that would write it."""
+    """A board that cannot write its ROM reports it before any other error."""
     call = f"__import__('vfs').rom_ioctl({arguments})"
     if isinstance(expected, int):
         assert board.eval(call) == expected
@@ -115,7 +115,7 @@ def test_rom_ioctl_refuses_what_it_cannot_do(board, arguments, expected):
 
 @pytest.fixture
 def rom(board, writable_rom):
-    """The board, with functions that deploy an image of one file, and read that file."""
+    """The board, with functions that deploy an image of one file, and read that file back."""
     board.exec("""
 import vfs
 ioctl = vfs.rom_ioctl
@@ -142,8 +142,8 @@ def test_deploy_that_breaks_off_leaves_the_old_image(rom):
 
 
 def test_deploy_comes_in_order(rom):
-    """Flash takes each place once, and an image with a hole is none. mpremote stops when it raises,
-    and ignores what it returns."""
+    """Flash can be written once per location, so images cannot have gaps. mpremote stops on an
+    exception and ignores the return value."""
     assert rom.eval("(ioctl(3, 0, 600), ioctl(4, 0, 0, bytes(400)))") == (4, 0)
     for offset in (399, 401):
         said = f"OSError 22 byte {offset} of the image comes, byte 400 expected"
@@ -178,7 +178,7 @@ def test_deploy_ends_at_a_soft_reset(rom):
 
 
 def test_data_at_the_end_of_the_largest_image_is_no_record(rom):
-    """It names an image in the middle, as the record of a deploy that was cut off does."""
+    """It refers to an image in the middle, like the record of an interrupted deploy."""
     assert raised(rom, "ioctl(3, 0, len(ioctl(2, 0)) + 1)").startswith("OSError 22 an image")
     rom.exec("""
 import binascii, struct

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""mpremote as it comes, against both consoles of the emulated board."""
+"""Stock mpremote against both consoles of the emulated board."""
 
 import hashlib
 import random
@@ -48,7 +48,7 @@ def test_exec_eval_run(mpremote, tmp_path):
 
 
 def test_file_there_and_back(mpremote, tmp_path):
-    """Of many of mpremote's pieces (256 bytes), and of the disk's blocks."""
+    """Files of many mpremote chunks (256 bytes) and disk blocks."""
     there, back = tmp_path / "there", tmp_path / "back"
     there.write_bytes(random.Random(3).randbytes(FILE_SIZE))
     mpremote("fs", "cp", there, ":big")
@@ -81,12 +81,12 @@ def test_romfs_query_and_deploy(machine, mpremote, tmp_path):
 
 
 def test_romfs_query_reads_an_image_of_ours(board_npu):
-    """Its length is among the first twelve bytes, where mpremote looks."""
+    """Its length is within the first twelve bytes, where mpremote looks for it."""
     image = romfs.build({"weights.bin": random.Random(5).randbytes(SIZE), "module.py": b"pass"})
     with Machine(board_npu, romfs=image) as machine:
         command = [*MPREMOTE, "connect", machine.port, "romfs", "query"]
         done = subprocess.run(command, capture_output=True, text=True)
-    head = 3 + 5  # mark and length
+    head = 3 + 5  # magic and length
     assert f"ROMFS image size: {len(image) - head}\n" in done.stdout, done.stdout + done.stderr
 
 

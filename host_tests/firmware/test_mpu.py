@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The memory protection unit follows the board's table, or the board says why it cannot."""
+"""The memory protection unit follows the board's table, or the board reports why it cannot."""
 
 import subprocess
 from pathlib import Path
@@ -16,8 +16,8 @@ WRITE_BACK, WRITE_THROUGH, NONE = range(3)
 DATA, CODE, ALL, REGISTERS = range(4)
 
 # Armv8-M Architecture Reference Manual. MPU_RBAR: bit 2 read-only, bit 0 execute-never, bits 4
-# and 3 shareability (none). MPU_MAIR0: 0xFF write-back, 0xAA write-through that does not allocate
-# at a write, 0x44 not cached, 0x04 device memory nGnRE.
+# and 3 shareability (none). MPU_MAIR0: 0xFF write-back, 0xAA write-through without write
+# allocation, 0x44 not cached, 0x04 device memory nGnRE.
 ACCESS = {DATA: 0b00001, CODE: 0b00100, ALL: 0b00000, REGISTERS: 0b00001}
 ATTRIBUTE = {WRITE_BACK: 0xFF, WRITE_THROUGH: 0xAA, NONE: 0x44}
 DEVICE = 0x04
@@ -32,7 +32,7 @@ def _output(*command: str | Path) -> str:
 
 @pytest.fixture(scope="module")
 def program(repo, tmp_path_factory) -> Path:
-    """firmware/mpu.c on this machine, with registers that are variables."""
+    """firmware/mpu.c on this machine, with variables as registers."""
     program = tmp_path_factory.mktemp("mpu") / "mpu"
     cmsis = next((repo / "build/micropython").glob("1.*")) / "lib/cmsis/inc"
     folders = ("firmware", "firmware/common", "modules/ethosu/driver/include")
@@ -70,7 +70,7 @@ def test_a_memory_is_one_region(program, cache, cpu):
 
 
 def test_a_memory_may_be_written_for_a_while(program):
-    """Code stays executable; the memory behind it stays as it was."""
+    """Code stays executable; the memory after it is unchanged."""
     memories = (0x20000000, 0x20001000, NONE, CODE), (0x20001000, 0x20002000, NONE, CODE)
     done = _run(program, 8, *memories, address=0x20000FF0)
     first, second = (int(line.split()[0], 16) for line in done.stdout.splitlines())
@@ -97,14 +97,14 @@ def test_more_memories_than_regions_are_refused(program):
     [(0x20000010, 0x20000040), (0x20000000, 0x20000050), (0x20000040, 0x20000040), (0x40, 0x20)],
 )
 def test_bounds_that_no_region_has_are_refused(program, begin, end):
-    """The unit would ignore the low five bits, and protect something else."""
+    """The unit would ignore the low five bits, and protect a different range."""
     said = _refused(_run(program, 8, (begin, end, NONE, DATA)))
     assert said == f"memory m0 goes from {begin:#010x} to {end:#010x}, expected multiples of 32"
 
 
 @pytest.mark.parametrize("begin", [0x20000000, 0x20000FE0, 0x1FFFF020])
 def test_overlapping_memories_are_refused(program, begin):
-    """An access to an address in two regions faults: the board would not even say so."""
+    """Accessing an address in two regions faults, so the board could not even report it."""
     memories = (0x20000000, 0x20001000, NONE, DATA), (begin, begin + 0x1000, NONE, ALL)
     assert _refused(_run(program, 8, *memories)) == "memories m0 and m1 overlap"
 
@@ -129,7 +129,7 @@ HEAP = "Python's heap, 0x60000000 to 0x60800000 (_gc_heap_start in memory.ld), i
     ],
 )
 def test_the_table_has_the_memories_of_python_and_files(firmware, tmp_path, word, value, sentence):
-    """Of the first that is missing or that the NPU does not reach, the board says it at once."""
+    """The board reports the first one that is missing or inaccessible to the NPU at start-up."""
     copy = tmp_path / "firmware.elf"
     _first_row(firmware, copy, word, value)
     with start(copy) as uart, uart.terminal() as terminal:
@@ -138,7 +138,7 @@ def test_the_table_has_the_memories_of_python_and_files(firmware, tmp_path, word
 
 
 def _with_memory_count(firmware: Path, copy: Path, count: int) -> Path:
-    """An image whose table claims so many memories: `memory_count` is the table's third word."""
+    """An image whose table claims this many memories; `memory_count` is the table's third word."""
     old = patched(firmware, copy, "ethosu_board", 2, count)
     assert 5 <= old <= 16, "the board's own count"
     return copy

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What Python on the board can do."""
+"""Python features on the board."""
 
 import re
 
@@ -41,7 +41,7 @@ def test_its_number_stays(board):
 
 
 def test_the_heap_is_free(board):
-    """All but what this program takes, and one half of it is one block."""
+    """Everything except the memory of this program is free, and half of it is contiguous."""
     board.exec("import gc; gc.collect(); free = gc.mem_free(); big = bytearray(free // 2)")
     free, size = board.eval("(free, free + gc.mem_alloc() - len(big))")
     assert free > size * 9 // 10
@@ -85,7 +85,7 @@ asyncio.run(main())
 
 
 def test_a_task_whose_result_ctrl_c_took_raises(board):
-    """Between two lines of asyncio's loop a task is done and has no result yet."""
+    """Between two lines of asyncio's loop a task is done but has no result yet."""
     with pytest.raises(RemoteError, match="RuntimeError: Ctrl-C took the result of this task"):
         board.exec("""
 import asyncio
@@ -129,7 +129,7 @@ assert 50 <= time.ticks_diff(time.ticks_ms(), start) < 1000
 
 
 def test_ticks_that_a_sleep_leaves_out_are_counted(steady_board):
-    """The CPU sleeps through, but for soft timers; both clocks know how long it was."""
+    """The CPU sleeps throughout, except for soft timers; both clocks include the time."""
     steady_board.exec("""
 import machine, time
 for ms in range(1, 60):
@@ -192,7 +192,7 @@ assert total(1000) == 499500
 
 
 def test_vector_extension_keeps_its_registers_over_interrupts(board):
-    """Interrupts come all the time here; floats live in FPU registers meanwhile."""
+    """Interrupts occur all the time here, while floats are in FPU registers."""
     board.exec("""
 x = 0.0
 for i in range(100000):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where MicroPython's source comes from, and what is said when it cannot be had."""
+"""Where MicroPython's source comes from, and the error if it is not available."""
 
 import hashlib
 import tarfile
@@ -27,7 +27,7 @@ def make_tree(tree: Path, header: str = HEADER) -> Path:
 
 @pytest.fixture
 def source(repo, tmp_path, monkeypatch) -> ModuleType:
-    """The fetching script, with an empty build folder and no way out."""
+    """The fetching script, with an empty build folder and without network access."""
     module = sharing.script(repo / "firmware/fetch_micropython.py")
     monkeypatch.delenv("MICROPYTHON_DIR", raising=False)
     monkeypatch.setattr(module, "BUILD", tmp_path / "build")
@@ -89,7 +89,7 @@ def test_unknown_version_names_the_known(source):
 
 @pytest.fixture
 def pin(source, tmp_path, monkeypatch) -> dict[str, str]:
-    """A tarball in an archive that is a folder; the real apt copies it from there."""
+    """A tarball in a local archive folder, from where the real apt copies it."""
     tarball = tmp_path / "micropython.orig.tar.xz"
     with tarfile.open(tarball, "w:xz") as archive:
         archive.add(make_tree(tmp_path / "micropython-1.25.0"), "micropython-1.25.0")
@@ -119,7 +119,7 @@ def test_wrong_tarball_is_refused_in_one_sentence(source, pin, tmp_path, wrong, 
 
 
 def test_the_archive_of_this_machine_has_the_pinned_tarball(source, tmp_path):
-    """Through the real apt, from where this machine gets its packages."""
+    """Through the real apt, from this machine's package source."""
     pins = tomllib.loads(source.PINS.read_text())
     source.from_debian(pins["release"][pins["default"]], tmp_path / "tree")
     assert source.check_tree(tmp_path / "tree", pins["default"])

@@ -41,7 +41,7 @@ def flood(board, size: int) -> None:
 
 
 def test_nothing_is_lost_at_full_speed(uart_board):
-    """More than ring and UART hold, sent while the program does not read."""
+    """More than ring and UART hold, sent while the program is not reading."""
     flood(uart_board, 50_000)
 
 

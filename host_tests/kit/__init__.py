@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of all parts share: images, builds, packages, and what is missing."""
+"""Helpers for all tests: images, builds, packages, and missing requirements."""

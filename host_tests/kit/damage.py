@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Damage to a file of any format, for readers that are written in Python."""
+"""Damages files of any format, for readers written in Python."""
 
 import random
 import struct
@@ -8,9 +8,9 @@ _WORDS = (0, 1, 2, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x10000, 2**31 - 1, 2**31, 
 
 
 def damaged(data: bytes, draw: random.Random, head: int | None = None) -> bytes:
-    """One to four changes: a cut, a repeated piece, a byte, or a word at a boundary.
+    """One to four changes: a truncation, a repeated piece, a byte, or a word at a boundary.
 
-    With `head`, bytes and words change in that many first bytes only.
+    With `head`, bytes and words change only in that many first bytes.
     """
     out = bytearray(data)
     for _ in range(draw.randint(1, 4)):

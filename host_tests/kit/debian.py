@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Packages of other Debian releases than this machine's, fetched into build/ and not installed.
+"""Packages of Debian releases other than this machine's, fetched to build/ without installing them.
 
-They come from the archive that this machine's apt uses, by an apt with a state of its own; apt
-checks the archive's signature.
+They come from the archive configured in this machine's apt, through an apt with separate state;
+apt verifies the archive's signature.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ TIMEOUT_S = 600
 
 
 class PackageMissingError(RuntimeError):
-    """A package cannot be had on this machine; the message says why."""
+    """A package is not available on this machine; the message gives the reason."""
 
 
 def codename() -> str:
-    """Debian's name of this machine's release."""
+    """Debian's codename of this machine's release."""
     return platform.freedesktop_os_release().get("VERSION_CODENAME", "")
 
 
 def run(*command: str, folder: Path | None = None) -> str:
-    """Return what a command prints."""
+    """Return a command's output."""
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=TIMEOUT_S, cwd=folder
@@ -42,7 +42,7 @@ def run(*command: str, folder: Path | None = None) -> str:
 
 
 def _address() -> str:
-    """Where this machine's packages come from."""
+    """This machine's package source."""
     options = ["--format", "$(RELEASE) $(REPO_URI)", "Created-By: Packages"]
     rows = [row.split(" ", 1) for row in run("apt-get", "indextargets", *options).splitlines()]
     address = next((address for name, address in rows if name == codename()), None)
@@ -52,9 +52,9 @@ def _address() -> str:
 
 
 def keep(folder: Path, fetch: Callable[[Path], None]) -> Path:
-    """Return a folder that `fetch` fills at the first call; it appears whole.
+    """Return a folder that `fetch` fills on the first call; it appears complete.
 
-    Other processes that call it meanwhile wait.
+    Other processes that call this in the meantime wait.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     with folder.with_suffix(".lock").open("w") as lock:
@@ -70,9 +70,9 @@ def keep(folder: Path, fetch: Callable[[Path], None]) -> Path:
 
 @contextlib.contextmanager
 def apt(suites: Sequence[str], architecture: str | None = None) -> Iterator[tuple[str, ...]]:
-    """Options for apt-get and apt-cache, whose lists are those of the suites.
+    """Options for apt-get and apt-cache to use the lists of these suites.
 
-    Packages of another `architecture` than this machine's are told without what is installed here.
+    For an `architecture` other than this machine's, installed packages are ignored.
     """
     with tempfile.TemporaryDirectory(prefix="apt-") as name:
         root = Path(name)

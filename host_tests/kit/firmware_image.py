@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What the firmware of a board says of it: the tables of ethosu_board.h, read from its ELF file.
+"""Board data in a firmware: the tables of ethosu_board.h, read from its ELF file.
 
-A test that needs an address, an interrupt or the size of the heap asks here, so that it runs on
-each board. The emulator's tables are from other sources: a wrong number here fails there.
+Tests get addresses, interrupts and the heap size from here, so that they run on every
+board. The emulator's tables have other sources, so wrong numbers here cause failures there.
 """
 
 import enum
@@ -15,24 +15,24 @@ from pathlib import Path
 from elftools.elf.elffile import ELFFile
 from ethosu_tools import boards, paths
 
-# struct ethosu_board, ethosu_memory and ethosu_npu of a 32-bit CPU, as far as they are read.
+# struct ethosu_board, ethosu_memory and ethosu_npu of a 32-bit CPU, as far as they are used.
 _BOARD = struct.Struct("<6I")
 _MEMORY = struct.Struct("<3I4xQ4B4x")
 _NPU = struct.Struct("<2I2s18x")
 # enum ethosu_masters
 _NPU_READS, _NPU_WRITES, _DMA_READS, _DMA_WRITES = 1, 2, 4, 8
-_ENABLE, _DISABLE = 0xE000E100, 0xE000E180  # NVIC: 32 interrupts a word
+_ENABLE, _DISABLE = 0xE000E100, 0xE000E180  # NVIC: 32 interrupts per word
 
 
 class Cpu(enum.IntEnum):
-    """What the CPU does with a memory: enum ethosu_cpu_access."""
+    """CPU access to a memory: enum ethosu_cpu_access."""
 
     DATA, CODE, ALL, REGISTERS = range(4)
 
 
 @dataclass(frozen=True)
 class Memory:
-    """A row of the board's table of memories."""
+    """A row of the board's memory table."""
 
     name: str
     start: int
@@ -44,28 +44,28 @@ class Memory:
 
     @property
     def npu_reads(self) -> bool:
-        """Does the NPU read it?"""
+        """Can the NPU read it?"""
         return bool(self.masters & _NPU_READS)
 
     @property
     def npu(self) -> bool:
-        """Does any access of the NPU reach it?"""
+        """Can the NPU access it at all?"""
         return bool(self.masters & (_NPU_READS | _NPU_WRITES))
 
     @property
     def dma_reads(self) -> bool:
-        """Does the controller of the copy hook read it?"""
+        """Can the copy hook's DMA controller read it?"""
         return bool(self.masters & _DMA_READS)
 
     @property
     def dma_writes(self) -> bool:
-        """Does it write it?"""
+        """Can it write it?"""
         return bool(self.masters & _DMA_WRITES)
 
 
 @dataclass(frozen=True)
 class Image:
-    """The tables of one firmware, or of another ELF file that has them at an address."""
+    """The tables of one firmware, or of another ELF file with tables at a given address."""
 
     path: Path
     board: int | None = None  # address of struct ethosu_board; None: the symbol's
@@ -100,7 +100,7 @@ class Image:
 
     @property
     def npu_security(self) -> bytes:
-        """Does the first NPU run secure and privileged? A byte each."""
+        """Does the first NPU run secure and privileged? One byte each."""
         return self._npu[2]
 
     @property
@@ -110,17 +110,17 @@ class Image:
 
     @property
     def writes_rom(self) -> bool:
-        """Can the board write its ROM file system: has struct board_nvm a write()?"""
+        """Can the board write its ROM file system, i.e. does struct board_nvm have a write()?"""
         return self.word(self.symbol("board_nvm") + 8) != 0
 
     @property
     def stack(self) -> Memory:
-        """The memory with the stacks; from `_stack_top` on nobody uses it."""
+        """The memory with the stacks; unused from `_stack_top` on."""
         top = self.symbol("_stack_top")
         return next(row for row in self.memories if row.start < top < row.end)
 
     def unseen(self, size: int) -> int:
-        """Address of so many bytes that no NPU reaches, in the middle of a memory of the table."""
+        """Address of this many bytes inaccessible to all NPUs, inside a memory of the table."""
         for row in self.memories:
             if not row.npu and row.end - row.start >= 2 * size:
                 return (row.start + row.end) // 2 - size // 2 & ~31
@@ -172,17 +172,17 @@ class Image:
 
 @cache
 def of(board: str | None = None) -> Image:
-    """The firmware of a board; without a name of the one under test."""
+    """The firmware of a board, by default of the one under test."""
     return Image(paths.firmware(boards.chosen(board).name))
 
 
 def mask() -> str:
-    """Statement that masks the NPU's interrupt, so that no inference ends; needs `machine`."""
+    """Statement that masks the NPU's interrupt, so that inferences do not end; needs `machine`."""
     return _write(_DISABLE)
 
 
 def unmask() -> str:
-    """The same to let the interrupt through."""
+    """The same to unmask the interrupt."""
     return _write(_ENABLE)
 
 

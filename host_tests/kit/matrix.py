@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Which boards and which QEMU a test takes in `make test`; the other pairs are slow tests.
+"""Which boards and QEMUs a test uses in `make test`; the other pairs are slow tests.
 
-A fault is in a driver, in the emulated device, in a board's numbers, or in how the plugin and a
-QEMU fit. So each device is tested on one of the boards that have it, and each board and each kind
-of QEMU's machines by a few tests of all of it (test_every_board.py, test_bringup.py).
+A fault can be in a driver, in the emulated device, in a board's numbers, or in the combination of
+plugin and QEMU. So each device is tested on one board that has it, and each board and each QEMU
+machine by a few tests that cover all of it (test_every_board.py, test_bringup.py).
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
@@ -45,7 +45,7 @@ def on_each_qemu(
 def use_qemu(
     request: pytest.FixtureRequest, record: Callable[[str, object], None]
 ) -> Iterator[None]:
-    """Have tools run the QEMU that is this fixture's parameter, "installed" or "newer"."""
+    """Make the tools run the QEMU of this fixture's parameter, "installed" or "newer"."""
     from host_tests.tools.qemu_plugin import releases
 
     with pytest.MonkeyPatch.context() as patch:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a test needs that a machine may lack."""
+"""Test requirements that may be missing on a machine."""
 
 import os
 import shutil
@@ -12,16 +12,16 @@ from ethosu_tools.errors import SetupError
 
 
 def missing(reason: str) -> NoReturn:
-    """Skip the test with this reason; where all tests have to run (CI=true), it fails with it."""
+    """Skip the test with this reason, or fail if all tests are required to run (CI=true)."""
     if os.environ.get("CI") == "true":
         pytest.fail(reason)
     pytest.skip(reason)
 
 
 def python_with(extra: str, variable: str) -> str:
-    """The Python that a variable names, else the one that `ethosu setup EXTRA` has made.
+    """The Python that a variable names, else the one installed by `ethosu setup EXTRA`.
 
-    Without both the test is skipped, also with CI=true: the packages are no requirement.
+    Without either the test is skipped, even with CI=true, because the packages are optional.
     """
     found = os.environ.get(variable) or other_python.environment(extra)
     if not found:
@@ -32,7 +32,7 @@ def python_with(extra: str, variable: str) -> str:
 
 
 def tree(variable: str, what: str) -> Path:
-    """The tree of another project that a variable names; without one the test is skipped."""
+    """Another project's source tree, named by a variable; without it the test is skipped."""
     folder = os.environ.get(variable)
     if not folder:
         pytest.skip(f"{variable} is not set: no tree of {what} at hand")
@@ -40,7 +40,7 @@ def tree(variable: str, what: str) -> Path:
 
 
 def web() -> None:
-    """Skip the test where the board WEB was not built."""
+    """Skip the test if the board WEB was not built."""
     if shutil.which("node") is None:
         missing("node is missing: apt-get install nodejs")
     try:

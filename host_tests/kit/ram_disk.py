@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Keeps tests off the flash of a real board: their files go to a RAM disk."""
+"""Keeps tests off a real board's flash by putting their files on a RAM disk."""
 
 from ethosu_tools.board import Board
 
 BLOCK_BYTES = 512
-BLOCKS = 4096  # or what fits a third of the heap
+BLOCKS = 4096  # or as many as fit in a third of the heap
 
-# A firmware of this project has its root on machine.Flash where the board has one, else on
-# machine.RAMDisk. Over a flash, and elsewhere, a RAM disk is the root until the next soft reset.
+# This project's firmware has its root on machine.Flash if the board has one, else on
+# machine.RAMDisk. Over flash, and elsewhere, a RAM disk becomes the root until the next soft reset.
 _MOUNT = f"""
 import machine, vfs
 try: flash = bool(machine.Flash())
@@ -37,7 +37,7 @@ if {{anyway}} or flash:
 del machine, vfs, flash
 """
 
-# Files of earlier tests stay, and a small root fills up; folders stay, /rom is one.
+# Files of earlier tests would fill up a small root; folders stay, because /rom is one.
 _MAKE_ROOM = """
 import os
 state = os.statvfs("/")
@@ -55,5 +55,5 @@ def make_room(board: Board) -> None:
 
 
 def use(board: Board, *, anyway: bool = False) -> None:
-    """Give the board a root in RAM until its next soft reset, unless its firmware has one."""
+    """Mount a RAM disk as root until the board's next soft reset, unless the root is in RAM."""
     board.exec(_MOUNT.format(anyway=anyway))

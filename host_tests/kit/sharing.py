@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What all test processes share under build/: what make builds, and files that are made once.
+"""Shared by all test processes under build/: results of make, and files that are created once.
 
-Two workers of one run, or two runs in one tree, never write the same file: builds take turns, and
-a file of the cache appears whole, under a name that tells all that it was made from.
+Two workers of one run, or two runs in one tree, never write the same file. Builds take turns, and
+a file of the cache appears complete, under a name derived from everything it was made from.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ from host_tests.kit import needs
 REPO = Path(__file__).resolve().parents[2]
 BUILD = REPO / "build"
 CACHE = BUILD / "cache"
-# A file of the cache that no run has used for so long is removed.
+# Cache files unused for this long are removed.
 KEPT_S = 3 * 24 * 3600
 
 _SOURCES = ("modules", "tools", "host_tests", "boards", "firmware")
@@ -35,13 +35,13 @@ _TOOL_SUFFIXES = frozenset({".ini", ".py"})
 
 
 def make(folder: str, *arguments: str) -> None:
-    """Run make in a folder of the tree, which must succeed; other calls wait until it has ended."""
+    """Run make in a folder of the tree, which must succeed; other calls wait until it ends."""
     done = try_make(folder, *arguments)
     assert done.returncode == 0, f"{' '.join(done.args)}: {done.stdout}{done.stderr}"
 
 
 def try_make(folder: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run make as `make` does; it may fail."""
+    """Run make like `make` does; it may fail."""
     environment = {name: os.environ[name] for name in os.environ if not name.startswith("MAKE")}
     command = ["make", f"-j{os.cpu_count() or 1}", "-C", str(REPO / folder), *arguments]
     with turn():
@@ -49,7 +49,7 @@ def try_make(folder: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def script(path: Path) -> ModuleType:
-    """A program in Python that belongs to no package, loaded anew."""
+    """Load a fresh copy of a Python program that is not part of a package."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
@@ -58,7 +58,7 @@ def script(path: Path) -> ModuleType:
 
 
 def ask_module(lines: str, *options: str) -> str:
-    """Return what make prints for these lines after modules/ethosu/micropython.mk, with options."""
+    """Return make's output for these lines after modules/ethosu/micropython.mk, with options."""
     text = f"USERMOD_DIR := {REPO}/modules/ethosu\ninclude $(USERMOD_DIR)/micropython.mk\n{lines}"
     command = ["make", "-s", "-f", "-", "all", *options]
     done = subprocess.run(command, input=text, check=True, capture_output=True, text=True)
@@ -66,9 +66,9 @@ def ask_module(lines: str, *options: str) -> str:
 
 
 def cached(name: str, made_from: Iterable[object], maker: Callable[[Path], object]) -> Path:
-    """Return the file or folder that `maker(path)` makes, once; nobody may write to it.
+    """Return the file or folder created by `maker(path)`, once; it is read-only for callers.
 
-    `made_from` are the parts of the key: texts, bytes, or files, which count with their content.
+    `made_from` are the parts of the key: texts, bytes, or files, of which the contents count.
     """
     key = hashlib.sha256(environment())
     for part in made_from:
@@ -88,10 +88,10 @@ def cached(name: str, made_from: Iterable[object], maker: Callable[[Path], objec
 
 
 def program(name: str, command: Iterable[object], *, folder: Path | None = None) -> Path:
-    """Return the C program that a compiler's command makes, which must end with `-o`.
+    """Return the C program built by a compiler command, which must end with `-o`.
 
-    After a change of any source it is linked again, but of its objects only those are compiled
-    again whose source, or a header that it includes, has changed.
+    After any source has changed it is linked again, but only objects whose source or included
+    headers have changed are compiled again.
     """
     words = [str(word) for word in command]
     linked = [Path(folder or "", word) for word in words if word.endswith((".a", ".o"))]
@@ -112,7 +112,7 @@ def _is_for_linker(word: str) -> bool:
 def objects(
     flags: Iterable[object], sources: Iterable[object], *, folder: Path | None = None
 ) -> list[Path]:
-    """Compile sources, each once for all programs that get the same text to compile."""
+    """Compile sources, once for all programs with the same preprocessed text."""
     words = [str(flag) for flag in flags]
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         return list(threads.map(lambda source: _object(words, str(source), folder), sources))
@@ -121,14 +121,14 @@ def objects(
 def _object(flags: list[str], source: str, folder: Path | None) -> Path:
     text = _run([*flags, "-E", source], folder)
     command = [*flags, "-c", source, "-o"]
-    # What macros and folders of headers do to a source is seen in its preprocessed text.
+    # The preprocessed text shows the effect of macros and include folders on a source.
     others = [word for word in command if not word.startswith(("-D", "-I"))]
     name = f"{Path(source).stem}.o"
     return cached(name, ("object", *others, text), lambda output: _run([*command, output], folder))
 
 
 def folder_with(name: str, text: str) -> Path:
-    """Return a folder that holds one file of this text, such as a header for `program`."""
+    """Return a folder that contains one file with this text, such as a header for `program`."""
 
     def write(folder: Path) -> None:
         folder.mkdir()
@@ -145,7 +145,7 @@ def _run(words: Sequence[object], folder: Path | None) -> str:
 
 
 def python_with(folder: Path, *packages: str) -> Path:
-    """Python of a new environment with these packages and the tools; without them, no test."""
+    """Python of a new environment with these packages and the tools; skips if unavailable."""
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
     install = [str(folder / "bin/python"), "-m", "pip", "install", "-q", *packages]
     done = subprocess.run(install, capture_output=True, text=True)
@@ -157,7 +157,7 @@ def python_with(folder: Path, *packages: str) -> Path:
 
 
 def forget_old() -> None:
-    """Remove what no run has used for KEPT_S."""
+    """Remove files that no run has used for KEPT_S."""
     oldest = time.time() - KEPT_S
     for entry in CACHE.iterdir() if CACHE.is_dir() else ():
         with contextlib.suppress(FileNotFoundError):
@@ -200,7 +200,7 @@ def _digest(suffixes: frozenset[str], folders: Iterable[str]) -> bytes:
 
 @contextlib.contextmanager
 def _one_maker(place: Path) -> Iterator[None]:
-    """Wait until no other process makes this file."""
+    """Wait until no other process is creating this file."""
     locks = CACHE / "locks"
     locks.mkdir(parents=True, exist_ok=True)
     with (locks / place.name).open("w") as lock:
@@ -210,7 +210,7 @@ def _one_maker(place: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def turn() -> Iterator[None]:
-    """Wait until no other process builds; a lock ends with the process that holds it."""
+    """Wait until no other process is building; a lock is released when its process ends."""
     BUILD.mkdir(exist_ok=True)
     with (BUILD / "tests.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

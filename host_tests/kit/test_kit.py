@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the kit keeps and counts."""
+"""The kit's caching and counting."""
 
 import subprocess
 import sys

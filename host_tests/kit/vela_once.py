@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Vela compiles a model once with the same options, whoever asks: its output is kept by content."""
+"""Runs Vela once per model and options for all callers, and caches its output by content."""
 
 import shutil
 import subprocess
@@ -16,9 +16,9 @@ _SAID = "said.txt"
 
 
 def run_vela(source: Path, options: Sequence[object]) -> str:
-    """`vela.run_vela` on a model that it takes, with `--output-dir` among the options."""
+    """`vela.run_vela` on a model that it accepts, with `--output-dir` among the options."""
     words = [str(option) for option in options]
-    # A test that replaces subprocess.run asks what follows from Vela's end.
+    # A test that replaces subprocess.run checks the handling of Vela's exit.
     if subprocess.run is not _run or not source.is_file():
         return _real(source, words)
     at = words.index("--output-dir")
@@ -39,5 +39,5 @@ def run_vela(source: Path, options: Sequence[object]) -> str:
 
 @pytest.fixture(scope="session", autouse=True)
 def _vela_once() -> None:
-    """Have the tools in this process ask here."""
+    """Make the tools in this process use this cache."""
     vela.run_vela = run_vela

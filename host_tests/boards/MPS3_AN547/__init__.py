@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""What only the emulated board shows: DMA, faults at will, a second NPU, counts."""
+"""Tests that need the emulated board: DMA, fault injection, a second NPU, exact counts."""

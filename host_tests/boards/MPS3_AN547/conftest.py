@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One emulated board with two NPUs for all tests here, on each release of QEMU."""
+"""One emulated board with two NPUs for all tests in this folder, on each release of QEMU."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Each fault that the emulator can inject ends in its error; the next inference is exact."""
+"""Each fault the emulator can inject gives its own error; the next inference is exact."""
 
 import pytest
 from ethosu_tools.board import QemuBoard
@@ -11,8 +11,8 @@ from .conftest import NPUS
 
 EIO, ETIMEDOUT = 5, 110
 
-# Faults to inject, the errno, words of the message. A reset happens at recovery, or when the
-# NPU's state is not as it was left.
+# Injected faults, the errno, words of the message. A reset takes place at recovery, or if the
+# NPU's state has changed unexpectedly.
 FAULTS = {
     "irq-lost": (["irq-lost"], ETIMEDOUT, "no interrupt came within 500 ms: end reached"),
     "irq-late": (["irq-late"], ETIMEDOUT, "no interrupt came within 500 ms: end reached"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Three generations of NPUs with one firmware image: an Ethos-U85 and a U55 or a U65."""
+"""Three NPU generations with one firmware image: an Ethos-U85 plus a U55 or a U65."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -19,14 +19,14 @@ from .test_faults import FAULTS as OLD_FAULTS
 U85 = "ethos-u85-256"
 PAIRS = [("ethos-u55-128", U85), (U85, "ethos-u65-512")]
 MODEL = "small_cnn"
-# What systems with an Ethos-U85 use: where the arena is, and whether fast scratch is apart.
+# Configurations of Ethos-U85 systems: where the arena is, and whether fast scratch is separate.
 MODES = {
     "Sram_Only": "Ethos_U85_SYS_Flash_High",
     "Shared_Sram": "Ethos_U85_SYS_Flash_High",
     "Dedicated_Sram": "Ethos_U85_SYS_DRAM_Mid",
     "Dedicated_Sram_256KB": "Ethos_U85_SYS_DRAM_Mid",
 }
-# Of which one is unknown to the other products.
+# One of them is unknown to the other products.
 EVENTS = [0x11, 0x20, 0x23, 0x30, 0x40, 0x50, 0x82, 0x29F]
 
 SHARED_FAULTS = ("irq-lost", "hang", "bus-error", "parse-error", "ecc-error", "reset-stuck")
@@ -37,14 +37,14 @@ FAULTS = {name: OLD_FAULTS[name] for name in SHARED_FAULTS} | {
 
 @dataclass(frozen=True)
 class Pair:
-    """A board with two NPUs; on each of them `m[0]` and `m[1]` are loaded by their own config."""
+    """A board with two NPUs; `m[0]` and `m[1]` are loaded on them, each with its own config."""
 
     board: QemuBoard
     npus: tuple[str, str]
 
     @property
     def u85(self) -> int:
-        """Which of the two it is."""
+        """Index of the NPU of this kind."""
         return self.npus.index(U85)
 
 
@@ -64,7 +64,7 @@ def pair(
     compiled: Callable[..., Path],
     case: reference_cases.Case,
 ) -> Pair:
-    """The board after a soft reset, with one model for each NPU; `right(i)`: is it exact?"""
+    """The board after a soft reset, with one model per NPU; `right(i)`: is it exact?"""
     board = machine.board
     board.soft_reset()
     board.exec("import emulator, ethosu\nm = [None, None]")
@@ -106,7 +106,7 @@ def test_model_for_neither_is_refused(pair, small_models, compiled):
 
 
 def test_each_counts_as_many_events_as_it_has(pair):
-    """Eight on U85, four on the other; each reserves, counts, and is exact meanwhile."""
+    """Eight on U85, four on the other; each can be reserved and counts while results stay exact."""
     for index, count in ((pair.u85, 8), (1 - pair.u85, 4)):
         name = pair.npus[index]
         events = EVENTS[-count:] if count == 8 else EVENTS[:count]
@@ -130,7 +130,7 @@ def test_each_counts_as_many_events_as_it_has(pair):
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_fault_of_u85(pair, fault):
-    """It is named, the next inference is exact, and the other NPU does not notice."""
+    """It is reported by name, the next inference is exact, and the other NPU is not affected."""
     names, errno, words = FAULTS[fault]
     device = ("npu", "npu1")[pair.u85]
     for name in names:
@@ -143,7 +143,7 @@ def test_fault_of_u85(pair, fault):
 
 @pytest.mark.parametrize("machine", PAIRS[:1], ids="+".join, indirect=True)
 def test_variables_that_the_npu_initialises_begin_anew_after_reset(pair, small_models, compiled):
-    """For U85 Vela gives the NPU a command stream of its own for that; also after a failure."""
+    """On U85 Vela uses a separate command stream for that; also after a failure."""
     case = reference_cases.make_case(small_models["small_streaming"], 4, extremes=False)
     steps = [
         (row[0].tobytes(), out[0].tobytes())
@@ -167,7 +167,7 @@ def test_variables_that_the_npu_initialises_begin_anew_after_reset(pair, small_m
 @pytest.mark.parametrize("form", ["COP1", "COP2"])
 @pytest.mark.parametrize("mode", MODES)
 def test_memory_mode_of_u85(pair, small_models, case, tmp_path, mode, form):
-    """Arena in fast or slow memory, fast scratch apart or not, in both forms of the payload."""
+    """Arena in fast or slow memory, separate or shared fast scratch, both payload formats."""
     path = tmp_path / "model.tflite"
     compile_model(
         small_models[MODEL],

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Instructions of operators with weights, which repeat; `pytest -s` prints them.
+"""Instruction counts of weighted operators, which are reproducible; `pytest -s` prints them.
 
-For CMSIS-NN's: `--firmware` names an image that was built with CMSIS_NN_DIR, and CMSIS_NN_DIR is
-set. The products of a layer are counted by its shape: what falls on padding counts too.
+For CMSIS-NN, `--firmware` must name an image built with CMSIS_NN_DIR, and CMSIS_NN_DIR must be
+set. The products of a layer are counted from its shape, including those with padding.
 """
 
 import math
@@ -14,7 +14,7 @@ from ethosu_tools.board import QemuBoard
 from ethosu_tools.make_mixed import MixedNet
 from ethosu_tools.qemu import Machine
 
-# The board's clock ticks at different moments in each run, so it has to wait.
+# The board's clock ticks at different times in each run, so it must be excluded.
 MEASURE = """\
 import emulator, ethosu, machine
 def measure(path):
@@ -71,7 +71,7 @@ LAYERS = {
 
 @pytest.fixture
 def layers(tmp_path):
-    """Products of each layer, and its model."""
+    """Number of products in each layer, and its model."""
     found = {}
     for name, layer in LAYERS.items():
         net = MixedNet("layer", 1)

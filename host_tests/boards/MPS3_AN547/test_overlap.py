@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Operators that the CPU computes while the NPU works save time.
+"""Computing CPU operators while the NPU runs saves time.
 
-One model runs twice, on an emulated board whose time follows instructions and NPU cycles alone:
+One model runs twice, on an emulated board whose time depends only on instructions and NPU cycles:
 planned for the smallest arena, and planned so that CPU operators run during NPU calls.
 """
 

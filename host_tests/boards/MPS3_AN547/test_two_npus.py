@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Two NPUs on one board: both reserved, at work at once, and alone with their faults."""
+"""Two NPUs on one board: reserved and running at the same time, with independent faults."""
 
 import contextlib
 import json
@@ -69,7 +69,7 @@ def test_a_failing_one_does_not_touch_the_other(two_npus, jobs):
 
 
 def test_command_with_a_second_npu():
-    """`ethosu qemu --npu1` starts such a board and says so."""
+    """`ethosu qemu --npu1` starts such a board and reports it."""
     command = [sys.executable, "-m", "ethosu_tools.cli", "qemu", "--json", "--npu1", NPUS[1]]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         said = ""

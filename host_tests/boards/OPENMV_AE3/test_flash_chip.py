@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""/rom of more than the board's own memory: the flash chip that only the emulator maps."""
+"""/rom larger than the board's own memory: the flash chip that only the emulator maps."""
 
 import os
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is the same on each board is compiled once."""
+"""Code common to all boards is compiled once."""
 
 import re
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Drivers that boards share: on this machine, and on each emulated board that has them."""
+"""Drivers shared by boards, tested on this machine and on each emulated board that uses them."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from host_tests.kit import matrix
 
 
 def table(board: str) -> dict[str, Any]:
-    """What a board's board.toml says, with what it inherits."""
+    """The contents of a board's board.toml, including inherited values."""
     folder, _, variant = board.partition("-")
     path = paths.root() / "boards" / folder / board_files.FILE
     return board_files.choose(board_files.read(paths.root(), path), variant)
@@ -17,7 +17,7 @@ def table(board: str) -> dict[str, Any]:
 
 EMULATED = [name for name in boards.names() if boards.load(name).qemu]
 WITH_DMA = [name for name in EMULATED if "dma" in table(name)]
-# One board with each controller, in `make test`.
+# One board per controller, in `make test`.
 EACH_DMA = matrix.cases(
     WITH_DMA, matrix.one_of_each(WITH_DMA, lambda name: table(name)["dma"].get("driver", name))
 )

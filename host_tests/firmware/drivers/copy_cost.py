@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Instructions that a copy of tensors takes, by DMA and by the CPU.
+"""Instructions for copying tensors by DMA and by the CPU.
 
-Compares the board's `arm_ethos_io_memcpy`, which lets the DMA controller work while the CPU
-sleeps, with what the weak default does: the C library's memcpy.
+Compares the board's `arm_ethos_io_memcpy`, which sleeps while the DMA controller copies,
+with the weak default, the C library's memcpy.
 """
 
 from ethosu_tools.board import QemuBoard
@@ -11,7 +11,7 @@ from ethosu_tools.qemu import Machine
 
 SIZES = tuple(16 << shift for shift in range(15))  # 16 bytes to 256 KB
 REFERENCE_BYTES = 64 * 1024
-# Repetitions; the minimum counts: the others were interrupted by the tick of the board's clock.
+# Repetitions; the minimum counts, because the board's clock tick interrupts some of them.
 REPEATS = 8
 
 _PREPARE = """\

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The copy by DMA on this machine, with a data cache that does its worst, by each controller."""
+"""The DMA copy on this machine, with a worst-case data cache, for each controller."""
 
 import subprocess
 from pathlib import Path
@@ -11,11 +11,11 @@ from host_tests.kit import sharing
 COPIES = 150
 FRAME = "dma_copy.c"
 
-# What each driver shares with its controller, if anything.
+# The data structure each driver shares with its controller, if any.
 DRIVERS = {"350": None, "pl081": "list", "pl330": "program"}
 
-# Lines that keep caches and addresses right, and the CPU from a sleep that nothing ends; and what
-# takes their place.
+# Lines that maintain caches and addresses, and keep the CPU from sleeping without a wake-up; and
+# their replacements.
 UPKEEP = {
     "source cleaned": ("    ethosu_ext_memory_clean_in(memories.source, from, size);\n", ""),
     "destination discarded before": (
@@ -64,7 +64,7 @@ UPKEEP_OF_DRIVERS = {
         "false",
     ),
 }
-# So that one copy is several transfers, each started by the interrupt of the one before it.
+# Makes one copy take several transfers, each started by the previous one's interrupt.
 SHORT = {
     "350": ("#define UNITS_MAX 0xFFFFu", "#define UNITS_MAX 0xFFu"),
     "pl081": ("#define LIST_LENGTH 32", "#define LIST_LENGTH 4"),
@@ -73,7 +73,7 @@ SHORT = {
 
 
 def _build(repo: Path, driver: str, changes: dict[str, tuple[str, str]]) -> Path:
-    """Compile the test with a driver; in the files that `changes` names, a text is replaced."""
+    """Compile the test with a driver; `changes` gives text replacements by file."""
     here = repo / "host_tests/firmware/drivers/c"
     names = {"FRAME": FRAME, "DRIVER": f"dma_{driver}.c"}
     sources = {"FAKE": here / f"fake_{driver}.h"}

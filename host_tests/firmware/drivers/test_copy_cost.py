@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A copy by DMA costs the CPU next to nothing; `pytest -s` prints the table of each board."""
+"""A DMA copy takes almost no CPU time; `pytest -s` prints the table of each board."""
 
 import pytest
 
@@ -27,13 +27,13 @@ def test_64_kb_cost_two_per_cent_of_the_default(result):
 
 
 def test_behind_a_cache_cleaning_is_most_of_the_cost(result_with_cache):
-    """The CPU walks its cache for source and destination, and still has less to do than a copy."""
+    """Cache maintenance for source and destination still takes fewer instructions than a copy."""
     assert 0.1 < result_with_cache["reference"]["ratio"] <= 0.55
 
 
 @pytest.mark.parametrize("cache", ["off", "on"])
 def test_dma_is_used_exactly_where_it_saves_instructions(cache, result, result_with_cache):
-    """The threshold is right: on either side of it, the hook takes the cheaper way."""
+    """The threshold is right: the hook takes the cheaper way on both sides of it."""
     for row in (result if cache == "off" else result_with_cache)["sizes"]:
         if row["by_dma"]:
             assert row["hook"] < row["cpu"], row

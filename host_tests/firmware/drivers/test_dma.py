@@ -22,7 +22,7 @@ from . import EACH_DMA, table
 E7 = "ALIF_ENSEMBLE_E7-M55_HP"
 TCM_BYTES = 4096
 
-# Copies within a frame of other bytes; `changes` of the counters since the last look.
+# Copies inside a frame of other bytes; `changes` of the counters since the last check.
 HELPERS = """
 import uctypes
 store = bytes(range(251)) * 400
@@ -45,7 +45,7 @@ def changes():
     before, last = last, dma.counters()
     return {name: last[name] - before[name] for name in last if last[name] != before[name]}
 """
-# Around a line, a piece of bytes, halfwords and words, and a list; and around the threshold.
+# Around a cache line, the maximum bytes, halfwords and words, and a list; and the threshold.
 SIZES = (0, 1, 31, 32, 735, 4095, 4096, 8191, 16379, 16381, 33000, 65536)
 
 
@@ -69,12 +69,12 @@ def name_of(board: QemuBoard) -> str:
 
 
 def free_tcm(board: str) -> int:
-    """Address of TCM_BYTES of the TCM with the stacks, behind these."""
+    """Address of TCM_BYTES in the TCM that contains the stacks, after these."""
     return firmware_image.of(board).stack.end - TCM_BYTES
 
 
 def least(board: QemuBoard) -> int:
-    """Bytes from which on board.toml says that DMA is worth while."""
+    """Minimum size in bytes for DMA, from board.toml."""
     field = "least" if os.environ[coherence.VARIABLE] == "off" else "least_cached"
     return table(name_of(board))["dma"][field]
 
@@ -127,7 +127,7 @@ def test_disabled(copies):
 
 
 def test_with_interrupts_masked(copies):
-    """Nobody would wake the CPU: so it is before the start-up enables interrupts, too."""
+    """Nothing would wake the CPU; the same applies before the start-up enables interrupts."""
     copies.exec("state = machine.disable_irq()\nright = copy(5000)\nmachine.enable_irq(state)")
     assert copies.eval("right") is True
     assert copies.eval("changes()") == {"cpu_copies": 1, "cpu_bytes": 5000}
@@ -135,7 +135,7 @@ def test_with_interrupts_masked(copies):
 
 @pytest.mark.parametrize("direction", ["from", "to"])
 def test_tightly_coupled_memory(copies, direction):
-    """By DMA at the address that bus masters see, or by the CPU where they see none."""
+    """By DMA if bus masters can access the memory, otherwise by the CPU."""
     address, stack = free_tcm(name_of(copies)), firmware_image.of(name_of(copies)).stack
     copies.exec(
         f"tcm = uctypes.bytearray_at({address}, {TCM_BYTES})\nheap = bytearray({TCM_BYTES})"
@@ -163,7 +163,7 @@ def test_sizes_have_to_agree(copies):
 
 
 def test_without_a_controller(repo, build_dir):
-    """QEMU as it comes has nothing at that address."""
+    """Stock QEMU has nothing at that address."""
     with (
         start(build_dir / "firmware/MPS3_AN547/firmware.elf") as uart,
         Board(uart.port) as board,
@@ -176,7 +176,7 @@ def test_without_a_controller(repo, build_dir):
 
 @pytest.fixture(scope="module")
 def wide_case(tmp_path_factory):
-    """A model whose input the DMA controller copies, whether the cache is on or off."""
+    """A model whose input is copied by the DMA controller, with the cache on or off."""
     net = Net("wide", 1)
     x = net.conv(net.input((1, 32, 32, 3)), 8, kernel=(3, 3), stride=(4, 4))
     net.graph.outputs.append(x.tensor)
@@ -201,7 +201,7 @@ def test_inference_is_exact_by_dma_and_by_cpu(copies, compiled, wide_case):
 
 
 def test_sleep_during_a_copy(running):
-    """On a board whose time follows its instructions: the host may be busy."""
+    """With instruction-based time, because the host may be busy."""
     with QemuBoard(Machine(board=running.machine.board.name, repeatable=True)) as board:
         board.exec("import dma, emulator\n" + HELPERS)
         board.exec(
@@ -214,7 +214,7 @@ def test_sleep_during_a_copy(running):
 
 on_the_e7 = pytest.mark.parametrize("running", [E7], indirect=True)
 
-# Runs a program of the controller's by hand, on the channel that the firmware uses.
+# Runs a handmade controller program on the channel that the firmware uses.
 RUN = """
 def run(program):
     at = uctypes.bytearray_at({tcm}, len(program))
@@ -227,7 +227,7 @@ def run(program):
 
 
 def copy_program(source: int, target: int) -> bytes:
-    """DMAMOV of both addresses and of the control word, one burst of 8 bytes, DMAEND."""
+    """DMAMOV for both addresses and the control word, one burst of 8 bytes, DMAEND."""
     moves = ((0, source), (2, target), (1, 1 | 3 << 1 | (1 | 3 << 1) << 14))
     return b"".join(struct.pack("<BBI", 0xBC, *move) for move in moves) + b"\x04\x08\x13\x00"
 
@@ -243,7 +243,7 @@ def e7(copies):
 @on_the_e7
 @pytest.mark.parametrize("end", ["reads", "writes"])
 def test_tcm_is_not_at_the_cpu_s_address(e7, end):
-    """What forgets the alias is told so: the channel faults, and the emulator names the address."""
+    """If the alias is omitted, the channel faults and the emulator reports the address."""
     address = free_tcm(E7) + 1024
     source, target = address + 0x30800000, address + 8 + 0x30800000
     wrong = address if end == "reads" else address + 8
@@ -264,7 +264,7 @@ def test_a_manager_that_was_not_reset_starts_nothing(e7):
     assert e7.eval("changes()") == {"errors": 1, "transfers": 1, "transfer_bytes": 5000}
 
 
-# The register with the controller's clock, and what leaves it out.
+# The register with the controller's clock enable, and the value without it.
 CLOCKS = {
     "ALIF_ENSEMBLE_E7-M55_HP": (0x400F0010, 1),
     "ALIF_ENSEMBLE_E7-M55_HE": (0x43007010, 1),
@@ -274,7 +274,7 @@ CLOCKS = {
 
 @pytest.mark.parametrize("name", CLOCKS)
 def test_without_its_clock_the_cpu_copies(name):
-    """The program is told: it is not in use."""
+    """enable() returns False, because it cannot be used."""
     register, value = CLOCKS[name]
     with QemuBoard(Machine(board=name)) as board:
         board.exec(f"import dma, machine\nmachine.mem32[{register}] = {value}\n" + HELPERS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The copy hook in each image with DMA: the board's is linked, and every caller calls it."""
+"""The copy hook in each image with DMA: the board's version is linked, and all callers use it."""
 
 import re
 import subprocess
@@ -24,7 +24,7 @@ def _run(*command: str | Path) -> str:
 
 
 def _object(image: Path, source: str) -> Path:
-    """Where the build puts the object of a source."""
+    """Object file of a source in the build folder."""
     return image.parent / "common" / Path(source).relative_to("modules").with_suffix(".o")
 
 
@@ -45,7 +45,7 @@ def test_symbol_is_strong_and_from_the_board(image):
 
 
 def test_calls_survive_the_link(image):
-    """In the image, those that the firmware uses reach the board's function."""
+    """In the image, callers used by the firmware reach the board's function."""
     text = _run("arm-none-eabi-objdump", "-d", "--no-show-raw-insn", image)
     address = re.search(rf"^(\w+) <{HOOK}>:", text, re.MULTILINE)
     assert address

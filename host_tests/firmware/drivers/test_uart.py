@@ -12,7 +12,7 @@ from host_tests.firmware.test_uart import flood
 from . import EMULATED, table
 
 WITH_16550 = [name for name in EMULATED if table(name)["uart"].get("driver") == "16550"]
-# Base, and the clock that is divided (the pages of the boards); all tools speak 115,200 baud.
+# Base, and the input clock of the divisor (from the boards' pages); all tools use 115,200 baud.
 CLOCKS = {
     "ALIF_ENSEMBLE_E7-M55_HP": (0x4901C000, 100_000_000),
     "ALIF_ENSEMBLE_E7-M55_HE": (0x4901A000, 100_000_000),
@@ -41,7 +41,7 @@ def uart_only(request: pytest.FixtureRequest) -> Iterator[QemuBoard]:
 
 
 def test_nothing_is_lost_at_full_speed(uart_only: Board) -> None:
-    """More than ring and FIFO hold, sent while the program does not read."""
+    """More than ring and FIFO hold, sent while the program is not reading."""
     flood(uart_only, 20_000)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the firmware costs and how it uses the emulator's page: counts that repeat."""
+"""Cost of the firmware and its use of the emulator's page, in reproducible counts."""
 
 import time
 
@@ -15,7 +15,7 @@ from host_tests.kit import firmware_image
 
 
 def wait_for_log(machine: Machine, words: str) -> str:
-    """The machine's log as soon as these words are in it."""
+    """The machine's log as soon as it contains these words."""
     deadline = Deadline(10, machine.process)
     while words not in machine.log():
         assert not deadline.expired(), machine.log()
@@ -25,19 +25,19 @@ def wait_for_log(machine: Machine, words: str) -> str:
 
 @pytest.fixture(scope="module")
 def fresh(board_npu):
-    """A machine that has just been switched on."""
+    """A machine just switched on."""
     with QemuBoard(Machine(board_npu)) as board:
         yield board
 
 
 def test_boot_to_prompt_takes_few_instructions(fresh):
-    """At the 50 MIPS that QEMU does at the least, 0.1 s are 5 million."""
+    """At QEMU's minimum of 50 MIPS, 0.1 s is 5 million instructions."""
     fresh.exec("import emulator")
     assert fresh.eval("emulator.instructions()") < 5_000_000
 
 
 def test_waiting_is_sleeping(board_npu):
-    """A wait that spins costs 20 million instructions in this time."""
+    """A busy-wait takes 20 million instructions in this time."""
     with QemuBoard(Machine(board_npu, repeatable=True)) as board:
         check_waits(board)
 
@@ -63,7 +63,7 @@ def cost(wait):
 
 
 def test_waiting_for_input_is_sleeping(fresh):
-    """A busy host reloads the SysTick late, and the firmware waits for that: the bound is wide."""
+    """A busy host delays SysTick reloads, which the firmware waits for, so the bound is wide."""
     fresh.exec("import emulator, time, sys")
     fresh.start("""
 before = emulator.instructions()
@@ -78,7 +78,7 @@ print(emulator.instructions() - before, end="")
 
 
 def test_counts_are_exact(fresh):
-    """A loop of three instructions, a thousand times more of it."""
+    """A loop of three instructions, with a thousand times more iterations."""
     fresh.exec("""
 import emulator, gc, machine
 @micropython.asm_thumb
@@ -135,7 +135,7 @@ def test_log_prints_on_the_host(fresh):
 
 
 def test_flood_of_the_fast_console(fresh):
-    """Far more than the ring holds, while the program does not read."""
+    """Far more than the ring holds, while the program is not reading."""
     fresh.start("""
 import emulator, micropython, sys, time
 micropython.kbd_intr(-1)
@@ -154,10 +154,10 @@ print(total, end="")
 
 
 def test_uart_works_with_a_plugin_console(board_npu):
-    """The console that speaks is answered."""
+    """Output goes to the console that sent input."""
     with Machine(board_npu, console="uart") as machine, serial.Serial(machine.port) as port:
         terminal = Port(port, lambda seconds: Deadline(seconds, machine.process))
-        terminal.read_until(b">>> ")  # what comes before the UART is on is lost on some boards
+        terminal.read_until(b">>> ")  # on some boards, output before the UART is on is lost
         terminal.write(b"\r\x03\x03print(6 * 7)\r")
         assert terminal.read_until(b"42\r\n>>> ").endswith(b"42\r\n>>> ")
 
@@ -168,7 +168,7 @@ def test_bad_log_argument_is_an_error(fresh):
 
 
 def test_output_waits_for_a_slow_reader(board_npu):
-    """Far more than the FIFO holds, read only after a while: nothing is lost."""
+    """Far more than the FIFO holds, read only after a delay, without loss."""
     with QemuBoard(Machine(board_npu)) as board:
         board.start("for i in range(20000):\n print(i)")
         time.sleep(0.5)
@@ -189,7 +189,7 @@ machine.mem32[0]
 
 @pytest.fixture
 def repeatable(board_npu):
-    """A machine whose time follows its instructions; `go(name)` has a fault in a loop."""
+    """A machine with instruction-based time; `go(name)` triggers a fault in a loop."""
     with QemuBoard(Machine(board_npu, repeatable=True)) as board:
         board.exec("""
 import emulator, machine, time, uctypes
@@ -211,9 +211,9 @@ go("console.lost", 0)
 
 @pytest.mark.parametrize("name", ["board.call", "console.interrupt"])
 def test_fault_comes_at_its_moment(repeatable, name):
-    """400,000 ns are 50,000 instructions; then Python looks, at the end of its line at the latest.
+    """400,000 ns are 50,000 instructions; Python reacts by the end of the current line.
 
-    The clock's tick and the noise of the heap are all that may differ.
+    Only the clock tick and heap effects may cause a difference.
     """
     counts = [repeatable.eval(f"go({name!r})") for _ in range(3)]
     assert all(len(found) == 1 for found in counts), counts
@@ -237,7 +237,7 @@ def test_a_call_of_a_program_without_the_function_does_nothing(repeatable):
 
 @pytest.mark.parametrize(("fault", "kept"), [("reset", True), ("power-loss", False)])
 def test_what_a_restart_leaves_in_memory(repeatable, fault, kept):
-    """The end of the RAM disk, which has few files, or none where / is in flash."""
+    """The end of the RAM disk, which holds few files, or none if / is in flash."""
     place = f"uctypes.bytearray_at({firmware_image.of().symbol('_ramdisk_end') - 64}, 64)"
     mark = bytes(range(64))
     repeatable.exec(f"{place}[:] = {mark!r}")

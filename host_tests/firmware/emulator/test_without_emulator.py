@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The product does not depend on tools: what only the emulator needs is in its images alone."""
+"""The product does not depend on tools: emulator-only code is only in the emulator's images."""
 
 import re
 import subprocess
@@ -11,7 +11,7 @@ from ethosu_tools.errors import RemoteError
 
 from host_tests.firmware.conftest import build, start
 
-# Global names of firmware/emulator/, and the folder itself in the linker's map.
+# Global names in firmware/emulator/, and the folder itself in the linker's map.
 EMULATOR_SYMBOL = r"^\w+ \w ((?:emulator|bench_model)_\w+)$"
 EMULATOR_OBJECT = r"firmware/emulator/\w+\.o"
 
@@ -28,7 +28,7 @@ def _objects(image: Path) -> list[str]:
 
 @pytest.fixture(scope="module")
 def product() -> Path:
-    """The firmware as for the board alone."""
+    """The firmware for the board only."""
     return build("MPS3_AN547-no-emulator", "BOARD_EMULATOR=no")
 
 
@@ -61,7 +61,7 @@ def test_a_fault_of_the_product_is_reported_over_the_uart(product):
 
 
 def test_no_object_of_the_firmware_includes_a_file_of_tools(firmware):
-    """By the compiler's own lists of what it has read."""
+    """According to the compiler's own dependency lists."""
     linked = re.findall(r"^LOAD (.+)\.o$", firmware.with_suffix(".map").read_text(), re.MULTILINE)
     texts = {name: Path(f"{name}.P").read_text() for name in linked}
     assert any("firmware/emulator/emulator_page.h" in text for text in texts.values())

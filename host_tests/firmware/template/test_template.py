@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""firmware/template compiles and links; it runs nowhere."""
+"""firmware/template compiles and links; it does not run anywhere."""
 
 import re
 import shutil
@@ -40,7 +40,7 @@ def test_the_folder_has_a_board_s_files_and_its_page_names_each(repo):
 
 @pytest.fixture
 def copied(repo, tmp_path, monkeypatch):
-    """What the tools know of a board that is a copy of the folder."""
+    """The tools' data about a board that is a copy of the folder."""
     shutil.copytree(repo / "firmware/template", tmp_path / "boards/COPY")
     (tmp_path / "build").symlink_to(repo / "build")
     monkeypatch.setattr(paths, "root", lambda: tmp_path)
@@ -54,7 +54,7 @@ def test_its_copy_is_a_board(copied):
 
 
 def test_what_it_names_twice_agrees(copied, image):
-    """The tools' numbers are those of the linked image."""
+    """The tools' numbers match the linked image."""
     symbols = re.findall(r"^(\w+) A (_\w+)$", _run("arm-none-eabi-nm", image), re.MULTILINE)
     at = {name: int(address, 16) for address, name in symbols}
     assert copied.romfs == Span(at["_romfs_start"], at["_romfs_end"] - at["_romfs_start"] - 256)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Instructions, code and RAM that the module adds, counted on an emulated board.
+"""Instructions, code and RAM of the module, counted on an emulated board.
 
-Counts guest instructions, outside the NPU, for loading a model and for inferences, from Python and
-from C; bytes of RAM beyond the arena that Vela planned; bytes of text.
+Counts guest instructions outside the NPU for loading a model and for inferences, from Python and
+from C; RAM in bytes beyond the arena planned by Vela; bytes of text.
 """
 
 import re
@@ -18,7 +18,7 @@ from ethosu_tools.qemu import Machine
 
 ON_BOARD = Path(__file__).with_name("overhead_on_board.py")
 
-# The most that a model with one ethos-u operator may cost. TFLM's C++ interpreter with Arm's
+# The maximum cost of a model with one ethos-u operator. TFLM's C++ interpreter with Arm's
 # driver takes 981 instructions per inference, 7,140 to load, and 452 bytes.
 AIMS = {
     "instructions_per_run_into": 1020,
@@ -33,7 +33,7 @@ AIMS = {
 
 
 def measure(files, npu=None, firmware=None):
-    """Count for each model, compiled or not, by its name; prints a table (pytest -s shows it)."""
+    """Count for each model, compiled or not, by name; prints a table (shown by pytest -s)."""
     board = boards.chosen()
     npu = npu or board.npus[0]
     firmware = firmware or paths.firmware(board.name)
@@ -79,8 +79,8 @@ def _row(path, counted):
 
 
 def text_bytes(map_file):
-    """Bytes of text and constants in an image: of each folder of the module, of U85's files."""
-    # Only what the linker kept: its memory map, not the list of discarded sections.
+    """Bytes of text and constants in an image: for each module folder, and for U85's files."""
+    # Only linked sections: the memory map, not the list of discarded sections.
     _, _, kept = map_file.read_text(errors="replace").partition("Linker script and memory map")
     folders = Counter()
     u85 = 0

@@ -6,13 +6,13 @@ import gc
 import emulator
 import ethosu
 
-# Of so many the least: the others were interrupted by the tick of the board's clock.
+# The minimum of this many runs, because the board's clock tick interrupts some of them.
 REPEATS = 20
 CALLS = 1000
 
 
 def count(statement, **names):
-    """Guest instructions of a statement, as a program would have it: with locals and no loop."""
+    """Guest instructions of a statement run as in a program: with locals and without a loop."""
     code = (
         "def measure({}):\n now = i()\n begin = i()\n {}\n end = i()\n return 2 * begin - now - end"
     )
@@ -26,7 +26,7 @@ def count(statement, **names):
 
 
 def can_verify(path):
-    """Has this firmware a verifier? A build without it loads with verify=False only."""
+    """Whether this firmware has a verifier. Builds without one load only with verify=False."""
     try:
         ethosu.Model(path).deinit()
     except ValueError:
@@ -35,7 +35,7 @@ def can_verify(path):
 
 
 def heap_bytes_to_load(path, verify):
-    """Bytes of the heap that a loaded model keeps."""
+    """Heap bytes that a loaded model occupies."""
     gc.collect()
     before = gc.mem_alloc()
     model = ethosu.Model(path, verify=verify)
@@ -46,7 +46,7 @@ def heap_bytes_to_load(path, verify):
 
 
 def heap_bytes_of_calls(model, inputs, outputs):
-    """Bytes that many inferences take from the heap."""
+    """Heap bytes allocated by `count` inferences."""
     model.run_into(inputs, outputs)
     gc.disable()
     before = gc.mem_alloc()

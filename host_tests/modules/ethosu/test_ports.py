@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The module inside MicroPython's own ports: their compiler flags, and their C libraries.
+"""The module inside MicroPython's own ports, with their compiler flags and C libraries.
 
-All sources are compiled for a Cortex-M55 as each port would compile them. Where a port's makefile
-is in MicroPython's source, the test looks there for each flag, so that the list stays true.
+All sources are compiled for a Cortex-M55 with each port's flags. For ports whose makefile is
+part of MicroPython's source, the test looks up each flag there, to keep the list up to date.
 """
 
 import re
@@ -24,19 +24,19 @@ PORTS = {
     "zephyr/CMakeLists.txt": "-std=gnu99",
     "rp2/CMakeLists.txt": "-Wall -Werror",
 }
-# With the flags that the SDK around a port adds: Zephyr, the Pico SDK, ESP-IDF.
+# With flags added by a port's SDK: Zephyr, the Pico SDK, ESP-IDF.
 SDKS = {
     "zephyr": f"{WARNINGS} -std=gnu99 -Wformat -Wformat-security -Wno-format-zero-length",
     "rp2": "-std=gnu11 -Wall -Werror -fno-strict-aliasing",
     "esp32": "-std=gnu17 -Wall -Wextra -Werror -Wno-unused-parameter -Wno-sign-compare",
 }
-# Warnings add up, and each standard in use is between these two: all ports at once.
+# Warnings are cumulative, and all standards in use are between these two: all ports at once.
 STRICTEST = {
     "oldest": f"{WARNINGS} -Wpointer-arith -Wfloat-conversion -Wformat -Wformat-security "
     f"-Wno-format-zero-length -std=c99 {SINGLE}",
     "newest": SDKS["esp32"],
 }
-# One by one, should the compiler's warnings ever depend on each other.
+# Individually, in case the compiler's warnings ever depend on each other.
 FLAGS = [pytest.param(flags, id=name) for name, flags in STRICTEST.items()] + [
     pytest.param(flags, id=name, marks=pytest.mark.slow)
     for name, flags in {**PORTS, **SDKS}.items()
@@ -53,14 +53,14 @@ FOLDERS = (
     "minimal",
     "binding",
 )
-# A port's own config, but with another value of an option.
+# A port's own config, with one option changed.
 CONFIG = """#include "{firmware}/mpconfigport.h"
 #undef MICROPY_{option}
 #define MICROPY_{option} ({value})
 """
-# Floats as most ports have them.
+# Floats as in most ports.
 FLOATS = ("FLOAT_IMPL", "MICROPY_FLOAT_IMPL_FLOAT")
-# Prints the flags that a port gets from micropython.mk.
+# Prints the flags that micropython.mk adds to a port.
 PRINT_FLAGS = "include $(USERMOD_DIR)/micropython.mk\n$(info $(CFLAGS_USERMOD))\nall: ;\n"
 
 
@@ -71,20 +71,20 @@ def module(repo):
 
 @pytest.fixture(scope="module")
 def micropython(repo):
-    """MicroPython's source, as the firmware uses it."""
+    """MicroPython's source, as used by the firmware."""
     fetch = ["python3", repo / "firmware/fetch_micropython.py"]
     done = subprocess.run(fetch, check=True, capture_output=True, text=True)
     return Path(done.stdout.strip())
 
 
 def compile_all(flags, sources):
-    """What the compiler has to say about all these sources."""
+    """The compiler's diagnostics for all these sources."""
     command = [*GCC, *flags, "-ffp-contract=off", "-fsyntax-only", *sources]
     return subprocess.run(command, capture_output=True, text=True, check=False).stderr
 
 
 def binding_flags(repo, micropython, folder, option=FLOATS):
-    """Include paths of the Python module, with the firmware's list of names."""
+    """Include paths of the Python module, including the firmware's list of names."""
     firmware = repo / "firmware"
     config = folder / "config.h"
     config.write_text(CONFIG.format(firmware=firmware, option=option[0], value=option[1]))
@@ -132,7 +132,7 @@ def test_a_port_without_it_is_told_so(option, value, error, repo, module, microp
 
 
 def test_headers_of_the_module_hide_no_others(module, tmp_path):
-    """The include paths of a user module are the whole port's; `pin.h` is a header of many."""
+    """User module include paths apply to the whole port, and many have a header `pin.h`."""
     (tmp_path / "port").mkdir()
     (tmp_path / "port/pin.h").write_text("int the_port;\n")
     (tmp_path / "generated.c").write_text('#include <error.h>\n#include "pin.h"\n')
@@ -147,7 +147,7 @@ def test_headers_of_the_module_hide_no_others(module, tmp_path):
 
 
 def test_it_links_with_a_mathematical_library_of_floats(repo, module, micropython, tmp_path):
-    """MicroPython's own libm for floats, and its string functions: all that many ports link."""
+    """MicroPython's own single-precision libm and string functions, the only ones in many ports."""
     folders = ("driver", "runtime", "runtime/executorch", "runtime/kernels")
     sources = [path for folder in folders for path in (module / folder).glob("*.c")]
     sources += (micropython / "lib/libm").glob("*.c")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The module in MicroPython's own ports, built whole by the commands of docs/upstream_port.md.
+"""The module in MicroPython's own ports, built completely as docs/upstream_port.md describes.
 
-Their warnings are errors. Both are built in build/ports, and again only if a source has changed.
+Their warnings are errors. Both are built in build/ports, and rebuilt only if a source changed.
 """
 
 import os
@@ -16,12 +16,12 @@ from host_tests.modules.ethosu.binding.conftest import example  # noqa: F401  # 
 pytestmark = pytest.mark.slow
 
 BLOCK = r"^```sh test {port}\n(.*?)^```$"
-# What the examples leave out, since Debian's source package of MicroPython lacks it.
+# Left out of the examples, because Debian's source package of MicroPython lacks it.
 LEFT_OUT = ("lib/berkeley-db-1.xx", "lib/libffi", "lib/mbedtls", "lib/micropython-lib")
 
 
 def commands(repo, port):
-    """The blocks of the page for a port: the first builds it."""
+    """The page's blocks for a port; the first one builds it."""
     page = (repo / "docs/upstream_port.md").read_text()
     return re.findall(BLOCK.format(port=port), page, re.MULTILINE | re.DOTALL)
 
@@ -39,7 +39,7 @@ def run(repo, block):
 
 def built(repo, port):
     """Run the page's first block for a port; returns the others."""
-    sharing.make("firmware")  # and with it mpy-cross
+    sharing.make("firmware")  # which also builds mpy-cross
     sharing.make("tools/sim_host")
     build, *rest = commands(repo, port)
     with sharing.turn():
@@ -49,7 +49,7 @@ def built(repo, port):
 
 @pytest.fixture(scope="module")
 def unix(repo):
-    """Output of the page's commands, after the unix port was built."""
+    """Output of the page's commands after the build of the unix port."""
     return "".join(run(repo, block) for block in built(repo, "unix"))
 
 
@@ -60,7 +60,7 @@ def qemu(repo):
 
 
 def python(repo, code):
-    """What a program prints in the unix port."""
+    """Output of a program in the unix port."""
     command = [repo / "build/ports/unix/micropython", "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -72,7 +72,7 @@ def test_self_test_passes_in_the_unix_port(unix):
 
 
 def test_an_inference_in_the_unix_port_is_exact(repo, unix, compiled, small_models, example):  # noqa: F811
-    """Blocking, in place, and in a task while another one works."""
+    """Blocking, in place, and in a task while another task runs."""
     _, x, golden = example
     path = compiled(small_models["small_cnn"])
     printed = python(
@@ -91,7 +91,7 @@ def test_an_inference_in_the_unix_port_is_exact(repo, unix, compiled, small_mode
 
 
 def test_the_unix_port_refuses_what_its_npu_does_not_see(repo, unix):
-    """Memory outside of Python's heap."""
+    """Memory outside Python's heap."""
     printed = python(
         repo,
         "import ethosu, uctypes\nn = ethosu.reserve()\n"
@@ -108,7 +108,7 @@ def test_the_qemu_port_says_that_there_is_no_npu(qemu):
 
 
 def test_a_soft_reset_of_the_qemu_port_stops_npus(repo, qemu):
-    """The function with which MicroPython ends calls the module's."""
+    """MicroPython's exit function calls the module's."""
     elf = repo / "build/ports/qemu/firmware.elf"
     command = ["arm-none-eabi-objdump", "-d", "--disassemble=mp_deinit", elf]
     code = subprocess.run(command, check=True, capture_output=True, text=True).stdout
@@ -116,7 +116,7 @@ def test_a_soft_reset_of_the_qemu_port_stops_npus(repo, qemu):
 
 
 def test_what_the_examples_leave_out_is_what_the_source_lacks(repo):
-    """With a source that has it, the examples and the page should not leave it out."""
+    """If the source includes it, the examples and the page should not leave it out."""
     fetch = ["python3", repo / "firmware/fetch_micropython.py"]
     tree = subprocess.run(fetch, check=True, capture_output=True, text=True).stdout.strip()
     there = [name for name in LEFT_OUT if list((repo / tree / name).glob("*"))]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A firmware with ulab: of the source that ULAB_DIR names, else of the pinned one."""
+"""A firmware with ulab, from the source that ULAB_DIR names, else from the pinned one."""
 
 import os
 from pathlib import Path

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""`ml.apps.MicroSpeech` hears the recordings of TensorFlow Lite Micro's example, on the board.
+"""`ml.apps.MicroSpeech` recognises the recordings of TensorFlow Lite Micro's example on the board.
 
-Model and sounds are the example's (TFLM_DIR); words have to be those that features of TensorFlow
-Lite Micro itself give, at each step. Its operators of signal processing differ from the library of
-ethosu_audio in a few values, so scores are compared with TensorFlow Lite's reference kernels on the
+Model and sounds are the example's (TFLM_DIR). Words must match those found with TensorFlow Lite
+Micro's own features at each step. Its signal processing operators differ from the ethosu_audio
+library in a few values, so scores are compared with TensorFlow Lite's reference kernels on the
 board's own features.
 """
 
@@ -20,7 +20,7 @@ from host_tests.modules.ethosu.binding.conftest import raised
 from host_tests.modules.ethosu.binding.test_values import quantized
 
 LABELS = ["Silence", "Unknown", "Yes", "No"]
-# What the example's own test expects of all of a recording.
+# Results that the example's own test expects for whole recordings.
 HEARD = {"yes": "Yes", "no": "No", "silence": "Silence", "noise": "Silence"}
 WORDS = "Yes", "No"
 AROUND = 8000
@@ -34,7 +34,7 @@ def example():
 
 @pytest.fixture(scope="module")
 def sounds(example):
-    """The recordings; words with half a second of zeros around them."""
+    """The recordings; words are surrounded by half a second of zeros."""
     found = {}
     for name in HEARD:
         with wave.open(str(example / f"testdata/{name}_1000ms.wav")) as file:
@@ -47,7 +47,7 @@ def sounds(example):
 
 @pytest.fixture(scope="module")
 def features(example, sounds):
-    """A slice for each 320 samples, the first one with 160 samples of silence before."""
+    """One slice per 320 samples; the first one is preceded by 160 samples of silence."""
     padded = {name: np.pad(samples, (160, 0)) for name, samples in sounds.items()}
     return references.of_libraries(padded, example / "models/audio_preprocessor_float.tflite")
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""OpenMV's own unit tests and examples of `ml`, unmodified, on the board.
+"""OpenMV's own `ml` unit tests and examples, unmodified, on the board.
 
-OPENMV_DIR names a checkout of OpenMV's tree: scripts, models and pictures are theirs, and are not
-part of this one. `--board OPENMV_AE3-M55_HP` runs them on its own board.
+OPENMV_DIR names a checkout of OpenMV's tree. Scripts, models and pictures are from there and not
+part of this tree. `--board OPENMV_AE3-M55_HP` runs them on its own board.
 """
 
 import ast
@@ -26,7 +26,7 @@ from host_tests.modules.openmv.test_modules import bmp
 
 pytestmark = pytest.mark.slow
 EXAMPLES = "scripts/examples/03-Machine-Learning/00-TensorFlow"
-# Unit tests that are true as they are.
+# Unit tests that pass unmodified.
 TRUE = (
     "ml_blazeface",
     "ml_face_landmarks",
@@ -38,7 +38,7 @@ TRUE = (
     "ml_yolo_lc",
     "ml_yolov8",
 )
-# Scripts with a camera that draw what they find, and a picture that has it.
+# Camera scripts that draw the objects they find, and a picture that contains such an object.
 DRAW = {
     "blazeface_detector": "faces",
     "blazepalm_detection": "hand",
@@ -50,14 +50,14 @@ DRAW = {
     "tf_object_detection": "faces",
     "yolo_v8_detector": "person",
 }
-# Its model does not find the person in OpenMV's picture: their own unit test says so, too.
+# Its model does not find the person in OpenMV's picture, as their own unit test confirms.
 FINDS_NOTHING = {"yolo_lc_person_detector": "person"}
-# Scripts whose model the user has to name.
+# Scripts for which the user must specify a model.
 NO_MODEL = ("yolo_v2_detector", "yolo_v5_detector")
 NEEDS_ULAB = ("micro_speech", "tf_image_classification", "tf_regression")
 FRAMES = 3
 
-# `csi` ends the script after some frames: it would run for ever.
+# `csi` ends the script after a number of frames, otherwise it would never end.
 CAMERA = """
 import csi
 class Enough(Exception): pass
@@ -88,7 +88,7 @@ def openmv():
 
 @pytest.fixture(scope="module")
 def files(openmv, board_npu, compiled):
-    """OpenMV's models, compiled for the board's NPU, and pictures, as a user has them in /rom."""
+    """OpenMV's models, compiled for the board's NPU, and pictures, as a user puts them in /rom."""
     files = {}
     for path in sorted((openmv / "lib/models").glob("*.tflite")):
         if path.stem != "audio_preprocessor":
@@ -104,7 +104,7 @@ def files(openmv, board_npu, compiled):
 
 
 def square(picture):
-    """The middle of a picture, as OpenMV's unit tests cut it out."""
+    """The centre of a picture, cropped as in OpenMV's unit tests."""
     first, width, height = struct.unpack_from("<I4xii", picture, 10)
     step = (2 * width + 3) // 4 * 4
     lines = np.frombuffer(picture, np.uint8, step * abs(height), first).reshape(-1, step)
@@ -127,13 +127,13 @@ def rom(files, ulab_firmware, board_npu):
 
 @pytest.fixture(scope="module")
 def shipped(files, board_npu):
-    """The firmware as it is shipped: without ulab."""
+    """The released firmware, without ulab."""
     with start(files, board_npu) as board:
         yield board
 
 
 def run(board, openmv, name, picture=None):
-    """What a script of OpenMV prints in a fresh interpreter."""
+    """Output of an OpenMV script in a fresh interpreter."""
     board.soft_reset()
     if picture:
         board.exec(CAMERA.format(folder=f"/rom/{picture}", frames=FRAMES))
@@ -141,7 +141,7 @@ def run(board, openmv, name, picture=None):
 
 
 def until_enough(board, script):
-    """What a script prints before it is ended."""
+    """Output of a script before it is stopped."""
     try:
         return board.exec(script, timeout=120, overall=600)
     except RemoteError as error:
@@ -157,7 +157,7 @@ def test_every_example_is_listed(openmv):
 
 def check_drawn(board, openmv, name):
     out = run(board, openmv, name, DRAW[name])
-    assert out.count("fps") >= FRAMES - 2  # a frame that finds what to follow prints none
+    assert out.count("fps") >= FRAMES - 2  # frames with a detection print none
     assert board.eval("bytes(csi0.frame.bytearray()) != csi0.untouched()")
 
 
@@ -197,14 +197,14 @@ def test_image_classification_example(openmv, rom):
 
 
 def test_regression_example(openmv, rom):
-    """It says itself what it should print."""
+    """The script contains its expected output."""
     out = run(rom, openmv, "tf_regression")
     assert "# Should print 53.78332" in (openmv / EXAMPLES / "tf_regression.py").read_text()
     assert float(out.split("[")[-1].split("]")[0]) == pytest.approx(53.78332, abs=1e-4)
 
 
 def test_micro_speech_example(openmv, files, ulab_firmware, board_npu, tmp_path):
-    """Hears what is said in the recordings of TensorFlow Lite Micro, one after the other."""
+    """Recognises the words in TensorFlow Lite Micro's recordings, one after the other."""
     sounds = references.micro_speech_example() / "testdata"
     samples = b""
     for name in ("silence", "yes", "silence", "no", "silence"):
@@ -225,7 +225,7 @@ def test_micro_speech_example(openmv, files, ulab_firmware, board_npu, tmp_path)
             "time.sleep_ms = until_the_end"
         )
         out = until_enough(board, (openmv / EXAMPLES / "micro_speech.py").read_text())
-    heard = re.findall(r'Heard: "(\w+)"', out)  # a word may be heard twice before it is over
+    heard = re.findall(r'Heard: "(\w+)"', out)  # a word may be recognised twice before it ends
     assert list(dict.fromkeys(heard)) == ["Yes", "No"] and heard == sorted(heard, reverse=True)
 
 
@@ -238,7 +238,7 @@ def test_unit_test(openmv, rom, name):
 
 
 def test_fomo_has_the_numbers_of_its_script(openmv, rom):
-    """It compares a score with 7 digits, which is equal only where a float has 32 bits."""
+    """It compares a score of 7 digits for equality, which requires 32-bit floats."""
     script = (openmv / "scripts/unittest/tests/ml_fomo.py").read_text()
     (expected,) = re.findall(r"return output\[1\] == (\[.*?\n    \])", script, re.DOTALL)
     assert "return output[1] ==" in script

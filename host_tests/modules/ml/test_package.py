@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The package's lists of files are whole, and mip installs them."""
+"""The package's file lists are complete, and mip can install them."""
 
 import json
 import subprocess
@@ -20,7 +20,7 @@ def test_mip_gets_every_file(repo):
 
 
 def test_mip_installs_it_from_a_file_server(board_npu, repo):
-    """The board then runs the installed files, not those that are frozen in."""
+    """The board then runs the installed files instead of the frozen ones."""
     with serve(repo / "modules/ml") as server, Machine(board_npu) as machine:
         address = f"http://127.0.0.1:{server.server_port}/package.json"
         command = [sys.executable, "-m", "mpremote", "connect", machine.port, "mip", "install"]

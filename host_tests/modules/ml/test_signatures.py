@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Names and arguments of `ml` are OpenMV's, with the same defaults.
 
-EXPECTED has the facts, of OpenMV's scripts/libraries/ml at cbbb877e. With OPENMV_DIR they are
-compared with its sources, too.
+EXPECTED lists them, from OpenMV's scripts/libraries/ml at cbbb877e. With OPENMV_DIR set they are
+also compared with its sources.
 """
 
 import ast
@@ -59,7 +59,7 @@ EXPECTED = {
     },
     POSTPROCESSING + "ultralytics": {"YoloV5": DETECTOR, "YoloV8": DETECTOR},
 }
-# Defaults that a class computes, as OpenMV's does where None is given.
+# Defaults computed by a class; in OpenMV's they are computed if the argument is None.
 ANCHORS = {
     "YoloV2": [
         (0.9883, 3.3606), (2.1194, 5.3759), (3.052, 9.1336), (5.5517, 9.3066), (9.726, 11.1422),
@@ -72,7 +72,7 @@ ANCHORS = {
 
 
 class Plain(ast.NodeTransformer):
-    """Lists become tuples, and types go: OpenMV's default is a list, this project's is not."""
+    """Convert lists to tuples and drop types: OpenMV's default is a list, this project's is not."""
 
     def visit_List(self, node):
         return ast.Tuple(node.elts, ast.Load())
@@ -89,7 +89,7 @@ def arguments(function):
 
 
 def signatures(path):
-    """Of each function and method; a class has those of its constructor, or of its parent's."""
+    """Signature of each function and method; for a class, of its own or inherited constructor."""
     found, classes = {}, {}
     for node in ast.parse(path.read_text()).body:
         if isinstance(node, ast.FunctionDef):
@@ -106,7 +106,7 @@ def signatures(path):
 
 
 def expected_of(path):
-    """The facts of a module; their defaults as ast writes them."""
+    """The facts about a module, with defaults as formatted by ast."""
     for name, text in EXPECTED[path].items():
         yield name, arguments(ast.parse(f"def f({text}): pass").body[0])
 

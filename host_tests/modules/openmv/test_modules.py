@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""csi, image, audio and time.clock on a board that has files in the place of a camera."""
+"""csi, image, audio and time.clock on a board with files instead of a camera."""
 
 import io
 import struct
@@ -41,7 +41,7 @@ def wav(rate=16000):
 
 @pytest.fixture(scope="module")
 def camera(board_npu, compiled, small_models):
-    """A board whose /rom is as `ethosu qemu --openmv` makes it."""
+    """A board whose /rom was created by `ethosu qemu --openmv`."""
     tree = {
         "frames": {
             "1.bmp": bmp(COLOR, upwards=True),
@@ -116,7 +116,7 @@ def test_wrong_frames_are_named(camera):
 
 
 def drawn(board, code):
-    """Pixels that a call draws on a black grey picture, in white."""
+    """Pixels that a call draws in white on a black greyscale picture."""
     board.exec(f"i = image.Image(40, 30, image.GRAYSCALE)\n{code}")
     return frame(board, "i")[..., 0] == 255
 
@@ -200,7 +200,7 @@ def test_clock(camera):
     assert camera.eval("(c.reset(), c.frames, time.ticks_diff(5, 3))") == (None, 0, 2)
 
 
-# As OpenMV's examples are written.
+# In the style of OpenMV's examples.
 SCRIPT = """
 import csi, ml, time
 csi0 = csi.CSI()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What only the boards of Alif's Ensemble show, on both cores: MRAM, aliases of TCM."""
+"""Properties specific to Alif Ensemble boards, on both cores: MRAM, aliases of TCM."""
 
 import struct
 from collections.abc import Iterator
@@ -15,10 +15,10 @@ from host_tests.firmware.conftest import START_TIMEOUT_S
 from host_tests.modules.ethosu.runtime.board_models import load, raised
 
 BOARDS = [name for name in boards.names() if name.startswith("ALIF_ENSEMBLE_E7-")]
-# A free part of the DTCM, and where bus masters see the DTCM.
+# An unused part of the DTCM, and the DTCM's address for bus masters.
 FREE = 0x20030000
 ON_BUS = {"M55_HP": 0x50800000, "M55_HE": 0x58800000}
-# Without the memory protection unit, which keeps stray stores away from MRAM.
+# With the memory protection unit off, which otherwise blocks stray stores to MRAM.
 UNPROTECTED = "import machine\nmachine.mem32[0xE000ED94] = 0\n"
 
 
@@ -30,7 +30,7 @@ def alif(request: pytest.FixtureRequest) -> Iterator[QemuBoard]:
 
 
 def disk(board: QemuBoard) -> int:
-    """An address in the board's disk, behind the end of what a fresh file system uses."""
+    """An address in the board's disk, past the area used by a fresh file system."""
     core = board.machine.board.name.partition("-")[2]
     return {"M55_HP": 0x804F0000, "M55_HE": 0x80570000}[core]
 
@@ -80,12 +80,12 @@ def model(alif, compiled, small_models) -> Path:
 
 
 def test_scratch_in_dtcm(alif, model):
-    """At the CPU's address the NPU sees nothing; the board's table has the alias."""
+    """The CPU's address is not mapped for the NPU; the board's table has the alias."""
     assert scratch_in_dtcm(alif, model) == "nothing"
 
 
 def without_alias(board: str, copy: Path) -> Path:
-    """The board's image with a table in which the DTCM's npu_address is left out."""
+    """The board's image with a table that lacks the DTCM's npu_address."""
     image = bytearray(paths.firmware(board).read_bytes())
     alias = struct.pack("<Q", ON_BUS[board.partition("-")[2]])
     start = image.find(struct.pack("<I", 0x20000000))

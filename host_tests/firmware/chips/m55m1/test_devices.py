@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The emulated chip's own devices do what the chip's do: locks, clocks, flash, UART, DMA."""
+"""The emulated chip's devices behave like the real ones: locks, clocks, flash, UART, DMA."""
 
 from collections.abc import Iterator
 
@@ -56,7 +56,7 @@ def transfer(size, source=at, target=at + 64, control=0x200200, attributes=0xF0A
 
 @pytest.fixture(scope="module")
 def chip(each_qemu: None) -> Iterator[QemuBoard]:
-    """The board on each QEMU, whose time follows its instructions."""
+    """The board on each QEMU, with instruction-based time."""
     with QemuBoard(Machine(board=BOARD, repeatable=True, coherence="off")) as board:
         board.exec(HELPERS)
         yield board
@@ -81,7 +81,7 @@ def test_protected_registers_are_locked_until_the_key_is_written(chip):
 
 
 def test_the_core_runs_at_the_speed_that_was_set(chip):
-    """220 MHz by the firmware's PLL; from its oscillator alone 12 MHz, and so does SysTick."""
+    """220 MHz from the firmware's PLL, 12 MHz directly from the oscillator; SysTick follows."""
     chip.exec(
         "fast = tick_cost()\nunlock()\nmem32[CLK + 0x400] = 0\nslow = tick_cost()\n"
         "mem32[CLK + 0x400] = 4\nkeys(0)"
@@ -94,8 +94,8 @@ def test_a_running_pll_takes_no_other_setting(chip):
     assert chip.eval("mem32[CLK + 0x18] == before") is True
 
 
-# A register with the clock of a device, what leaves it out, and an address of the device. Without
-# the UART's the report of the fault is a fault, too.
+# A register with a device's clock enable, the value without it, and an address of the device.
+# Without the UART's clock the fault report causes a fault, too.
 CLOCKED = {
     "NPU": (0x4000128C, 0, 0x40003000),
     "DMA": (0x40001240, 0, 0x40004FC8),
@@ -169,7 +169,7 @@ def test_the_board_s_number_is_the_chip_s(chip):
 
 
 def test_the_prompt_is_at_the_uart():
-    """More bytes than its FIFO has, in both directions."""
+    """More bytes than its FIFO can hold, in both directions."""
     data = bytes(range(256)) * 16
     with QemuBoard(Machine(board=BOARD, console="uart")) as board:
         board.write_file("/bytes", data)
@@ -194,7 +194,7 @@ def test_a_uart_that_is_set_up_wrongly_loses_bytes(chip, register, value, reason
 
 
 def test_uart_interrupts_follow_what_is_enabled(chip):
-    """Nothing came in, all has gone out."""
+    """Nothing was received, everything has been sent."""
     chip.exec(
         "before = mem32[UART + 4]\nirq = machine.disable_irq()\nnone = mem32[UART + 0x1C]\n"
         "mem32[UART + 4] = 3\nboth = mem32[UART + 0x1C]\nmem32[UART + 4] = before\n"

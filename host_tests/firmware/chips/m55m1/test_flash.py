@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The ROM file system and / lie in the chip's flash: erased, programmed, read again."""
+"""The ROM file system and / in the chip's flash: erased, programmed, read back."""
 
 import os
 import struct
@@ -15,14 +15,14 @@ from ethosu_tools.qemu import Machine
 from host_tests.firmware.chips.m55m1.test_devices import HELPERS
 
 BOARD = "NUMAKER_M55M1"
-# More than a page of flash, and no multiple of what is programmed at once.
+# More than a page of flash, and not a multiple of the programming unit.
 OLD = {"a.bin": bytes(range(251)) * 80, "b.txt": b"stays"}
 NEW = {"a.bin": bytes(range(250, 0, -1)) * 90}
 
 
 @pytest.fixture(params=["off", "strict"])
 def machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
-    """With and without a data cache, which does not see what the flash controller does."""
+    """With and without a data cache, which is not coherent with the flash controller."""
     with Machine(board=BOARD, coherence=request.param) as machine:
         yield machine
 
@@ -49,7 +49,7 @@ def test_the_disk_is_as_large_as_its_memory(machine):
     assert block == 8192 and block * count == 0x00300000 - 0x00280000
 
 
-# A new image that waits, and the record of it in the last page: firmware/romfs.c.
+# A new image waiting to be moved, and its record in the last page: firmware/romfs.c.
 WAITS = """
 def program(address, data):
     isp(0x22, address)
@@ -62,7 +62,7 @@ OR = ~(0x45564F4D ^ 0x8000 ^ 64 << 1) & 0xFFFFFFFF
 
 @pytest.mark.parametrize("check", [zlib.crc32(RECORD), OR], ids=["CRC", "exclusive or"])
 def test_a_record_counts_when_its_crc_is_right(machine, check):
-    """An exclusive or of its words stays right when two bits are wrong."""
+    """An XOR of its words would miss two wrong bits."""
     new = romfs.build({"b.txt": b"moved"}).ljust(64)
     start, size = machine.board.romfs.start, machine.board.romfs.size
     deploy(machine.port, OLD)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What Himax's boot loader and image tool ask of the image, and no emulator does."""
+"""Requirements of Himax's boot loader and image tool on the image, which emulators do not check."""
 
 import struct
 from pathlib import Path
@@ -9,7 +9,7 @@ import pytest
 from host_tests.firmware.conftest import build
 
 NAME = "GROVE_VISION_AI_V2"
-# sec_mem_layout_one_sonly_bin.json of the tool, but for the part of the SRAM in which the boot
+# sec_mem_layout_one_sonly_bin.json of the tool, except the part of the SRAM where the boot
 # loader's second stage runs: start, size.
 LOADED = ((0x10000000, 0x40000), (0x30000000, 0x40000), (0x3404D000, 0x1B3000))
 LOAD = 1
@@ -21,7 +21,7 @@ def image() -> Path:
 
 
 def _segments(image: Path) -> list[tuple[int, int, int]]:
-    """Of what is loaded: where it runs, where from, its size in the file."""
+    """Loaded segments: run address, load address, size in the file."""
     elf = image.read_bytes()
     (start,) = struct.unpack_from("<I", elf, 28)
     size, count = struct.unpack_from("<HH", elf, 42)
@@ -30,7 +30,7 @@ def _segments(image: Path) -> list[tuple[int, int, int]]:
 
 
 def test_each_section_is_loaded_to_where_it_runs(image):
-    """The tool knows one address of a section, and the boot loader copies it there."""
+    """The tool handles one address per section, and the boot loader copies it there."""
     segments = _segments(image)
     assert len(segments) >= 3
     for runs_at, loaded_at, size in segments:

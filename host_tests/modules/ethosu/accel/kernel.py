@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The kernel's side of /dev/accel in this process, from Python: tools/sim_accel/sim_accel.h."""
+"""The kernel side of /dev/accel, in this process, for Python: tools/sim_accel/sim_accel.h."""
 
 import ctypes as c
 from pathlib import Path
@@ -8,7 +8,7 @@ SRAM = 384 << 10
 
 
 class Kernel:
-    """The library with the simulated device; it counts what is open."""
+    """The library with the simulated device; it counts open objects."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -18,27 +18,27 @@ class Kernel:
         self.library.sim_accel_hold.argtypes = (c.c_bool,)
 
     def set_up(self, npu: str, sram: int = SRAM) -> None:
-        """Which NPU is there."""
+        """Select the NPU."""
         assert self.library.sim_accel_set_up(npu.encode(), sram)
 
     def lose(self, jobs: int) -> None:
-        """The next jobs are killed, and nothing says so."""
+        """Kill the next jobs without reporting it."""
         self.library.sim_accel_lose(jobs)
 
     def hold(self, on: bool) -> None:
-        """Jobs wait."""
+        """Hold jobs back."""
         self.library.sim_accel_hold(on)
 
     def fail(self, number: int, error: int) -> None:
-        """The next call of an ioctl fails."""
+        """Make the next call of an ioctl fail."""
         self.library.sim_accel_fail(number, error)
 
     @property
     def open_files(self) -> int:
-        """Files that are open."""
+        """Number of open files."""
         return int(self.library.sim_accel_open_files())
 
     @property
     def buffers(self) -> int:
-        """Buffers of all open files."""
+        """Number of buffers of all open files."""
         return int(self.library.sim_accel_buffers())

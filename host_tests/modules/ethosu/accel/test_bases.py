@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The driver's calls without the runtime: base pointers anywhere, the check before the kernel's."""
+"""Driver calls without the runtime: base pointers in any memory, checks before the kernel's."""
 
 import ctypes as c
 import struct
@@ -35,7 +35,7 @@ class Npu:
         self.library.ethosu_accel_close(self.handle)
 
     def prepare(self, payload, bases, flags=CONSTANTS):
-        """Give it (address, size) of each base."""
+        """Set (address, size) of each base."""
         addresses = (c.c_uint64 * len(bases))(*(base[0] for base in bases))
         sizes = (c.c_size_t * len(bases))(*(base[1] for base in bases))
         return self.library.ethosu_ext_prepare(
@@ -61,7 +61,7 @@ class Npu:
 
 
 class Call:
-    """The one NPU operator of a model, in memory that the NPU does not see."""
+    """The only NPU operator of a model, in memory that the NPU cannot access."""
 
     def __init__(self, compiled, source):
         (graph, *_) = tflite.parse(compiled(source, NPU).read_bytes())
@@ -73,7 +73,7 @@ class Call:
         self.fast = c.create_string_buffer(max(fast.size, 1))
         (self.input,) = (graph.tensors[i] for i in graph.inputs)
         (self.output,) = (graph.tensors[i] for i in graph.outputs)
-        self.start = scratch.offset - 8  # so that nothing is aligned
+        self.start = scratch.offset - 8  # misaligned
         self.sizes = len(weights.content), scratch.size, fast.size
 
     @property
@@ -92,7 +92,7 @@ class Call:
 
 @pytest.fixture
 def case(small_models):
-    """A model, inputs, and what TFLite makes of them."""
+    """A model, its inputs, and TFLite's results."""
     return make_case(small_models["small_cnn"], 2, extremes=False)
 
 
@@ -164,7 +164,7 @@ def test_nothing_is_written_outside_of_what_the_stream_writes(npu, call):
 def test_the_driver_checks_before_the_kernel_does(kernel, npu, call, short):
     bases = call.bases
     bases[short] = bases[short][0], 16
-    kernel.fail(0x44, 5)  # had the kernel seen the stream, it would be this
+    kernel.fail(0x44, 5)  # the error if the kernel had received the stream
     assert npu.prepare(call.payload, bases) != 0
     assert f"of region {short}, which has 16 bytes" in npu.reason or "fast memory" in npu.reason
     kernel.fail(0, 0)
@@ -211,7 +211,7 @@ def test_a_base_at_the_start_of_a_buffer_is_that_buffer(kernel, npu, case, call)
     bases[0] = place, bases[0][1]
     before = kernel.buffers
     assert npu.prepare(call.payload, bases) == 0, npu.reason
-    assert (npu.copied, kernel.buffers - before) == (0, 1)  # the scratch's copy; SRAM is none
+    assert (npu.copied, kernel.buffers - before) == (0, 1)  # a copy of the scratch; SRAM needs none
     call.write(case.inputs[0][0])
     assert npu.run() == 0, npu.reason
     np.testing.assert_array_equal(call.read(), case.outputs[0][0].reshape(-1))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What the kernel refuses, keeps silent about or is late with: one sentence, and the next is right.
+"""Kernel errors, lost and late jobs: each gives one error message, and the next run is right.
 
-The ioctls by their numbers: 0x40 query, 0x41 buffer, 0x42 wait, 0x43 place of a buffer, 0x44
+ioctls by number: 0x40 query, 0x41 buffer, 0x42 wait, 0x43 offset of a buffer, 0x44
 stream, 0x45 submit.
 """
 
@@ -23,7 +23,7 @@ LATE_MS = 30
 
 @pytest.fixture
 def case(small_models):
-    """A model with two inputs and what TFLite makes of them."""
+    """A model with two inputs, and TFLite's result for them."""
     return make_case(small_models["small_cnn"], 2, extremes=False)
 
 
@@ -35,7 +35,7 @@ def model(kernel, case, compiled):
 
 
 def check(model, case):
-    """The model answers as TFLite does."""
+    """The model's result equals TFLite's."""
     assert_exact(case, map(model.predict, case.inputs))
 
 

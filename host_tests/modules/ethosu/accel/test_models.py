@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Models of all kinds behind the kernel's interface: exact, and copied no more than needed."""
+"""Models of all kinds through the kernel interface: exact, with no unnecessary copies."""
 
 import pytest
 from ethosu_tools import tflite
@@ -21,7 +21,7 @@ def run(case, compiled):
 
 
 def weights(compiled):
-    """Bytes of the read-only data of all NPU operators, each once."""
+    """Bytes of the read-only data of all NPU operators, each counted once."""
     used = {
         (number, index, graph.tensors[index].size)
         for number, graph in enumerate(tflite.parse(compiled.read_bytes()))

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Features as other people's programs compute them, with the libraries that they call.
+"""Features as third-party programs compute them, with the libraries they use.
 
-For a Python that has tensorflow-cpu, librosa and tflite-micro: `library_features.py IN.npz OUT.npz
-[PREPROCESSOR]`. IN has samples by name; OUT has NAME/mfcc and NAME/log_mel of MLPerf Tiny, or, with
-TensorFlow Lite Micro's audio_preprocessor_float.tflite, NAME/micro of its example Micro Speech.
+Needs a Python with tensorflow-cpu, librosa and tflite-micro: `library_features.py IN.npz OUT.npz
+[PREPROCESSOR]`. IN has samples by name; OUT has NAME/mfcc and NAME/log_mel of MLPerf Tiny, or,
+given TensorFlow Lite Micro's audio_preprocessor_float.tflite, NAME/micro of its Micro Speech
+example.
 """
 
 import sys
@@ -25,7 +26,7 @@ def mfcc(samples: np.ndarray) -> np.ndarray:
 
 
 def log_mel(samples: np.ndarray) -> np.ndarray:
-    """As benchmark/training/anomaly_detection/common.py; without the padded first and last rows."""
+    """As benchmark/training/anomaly_detection/common.py, without the padded first and last rows."""
     import librosa
 
     energies = librosa.feature.melspectrogram(
@@ -36,7 +37,7 @@ def log_mel(samples: np.ndarray) -> np.ndarray:
 
 
 def micro(samples: np.ndarray, preprocessor: str) -> np.ndarray:
-    """Of windows of 30 ms, 20 ms apart, through TensorFlow Lite Micro itself."""
+    """Features of 30 ms windows, 20 ms apart, computed by TensorFlow Lite Micro itself."""
     from tflite_micro.python.tflite_micro import runtime
 
     interpreter = runtime.Interpreter.from_file(preprocessor)

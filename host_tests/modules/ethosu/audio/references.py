@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What the front ends have to give: pymicro-features, and numpy from the definitions.
+"""Expected results of the front ends: pymicro-features, and the definitions in numpy.
 
 The scripts of MLPerf Tiny (get_dataset.py of the keyword benchmark, common.py of the anomaly
-benchmark) call tf.signal and librosa; `mfcc` and `log_mel` are what these are documented to
-compute, in double precision.
+benchmark) call tf.signal and librosa. `mfcc` and `log_mel` implement the documentation of these
+functions in double precision.
 """
 
 import ctypes
@@ -19,19 +19,19 @@ from pymicro_features import MicroFrontend
 from host_tests.kit import needs
 
 RATE = 16000
-# The most by which the front ends, in single precision, may differ from the definitions here and
-# from TensorFlow's and librosa's own numbers. The libraries' most in sounds(): 0.023 of an MFCC
+# Tolerances of the single-precision front ends, against the definitions here and against results of
+# TensorFlow and librosa. The libraries' maximum error in sounds() is 0.023 of an MFCC
 # (a step of the keyword model's input is 0.58), 0.0021 and 0.059 dB.
 MFCC_ERROR = 0.05
-# Of bands within RANGE of the loudest one of their row, and of the others; a band below FAINTEST is
-# nothing but the rounding of silence.
+# For bands within RANGE of the loudest one of their row, and for the others. Bands below FAINTEST
+# contain only rounding errors of silence.
 DECIBEL_ERROR, FAINT_DECIBEL_ERROR, RANGE, FAINTEST = 0.01, 0.1, 80, -80
-# Bands with a weight that is next to a half, see AT_A_HALF of make_tables.py.
+# Bands with a weight close to a half, see AT_A_HALF of make_tables.py.
 AT_A_HALF = (32, 33, 38, 39)
 
 
 def micro(samples):
-    """Rows of integers of pymicro-features, one for 10 ms."""
+    """Rows of integers from pymicro-features, one per 10 ms."""
     frontend, data, rows, at = MicroFrontend(), samples.tobytes(), [], 0
     while at + 320 <= len(data):
         result = frontend.process_samples(data[at : at + 320])
@@ -42,10 +42,10 @@ def micro(samples):
 
 
 def bands():
-    """Bands of the micro frontend that this PC's C library computes as newlib does.
+    """Bands of the micro frontend for which this PC's C library gives the same result as newlib.
 
-    From glibc 2.41 on log1pf() is correctly rounded; before, and in newlib, it is not, which shows
-    in two weights of 236.
+    Since glibc 2.41 log1pf() is correctly rounded. Older versions and newlib are not, which affects
+    two of 236 weights.
     """
     library = ctypes.CDLL(None)
     library.log1pf.restype, library.log1pf.argtypes = ctypes.c_float, [ctypes.c_float]
@@ -64,7 +64,7 @@ def spectra(samples, window, fft, hop):
 
 
 def triangles(corners, places):
-    """Weights of each place in each triangle: up from corner i to i + 1, down to i + 2."""
+    """Weight of each position in each triangle: up from corner i to i + 1, down to i + 2."""
     low, top, high = (corners[i : len(corners) - 2 + i, None] for i in range(3))
     return np.maximum(0, np.minimum((places - low) / (top - low), (high - places) / (high - top)))
 
@@ -78,7 +78,7 @@ def mfcc(samples, hop=320, gain=1 / 32768):
     amplitudes = spectra(samples * gain, 480, 512, hop)
     corners = np.linspace(mel(20.0), mel(4000.0), 42)
     weights = triangles(corners, mel(np.arange(257) * RATE / 512))
-    weights[:, 0] = 0  # the constant part is left out
+    weights[:, 0] = 0  # without the DC component
     logs = np.log(amplitudes @ weights.T + 1e-6)
     k, n = np.arange(10)[:, None], np.arange(40)
     cosines = 2 * np.cos(np.pi * k * (2 * n + 1) / 80) / np.sqrt(80)
@@ -100,7 +100,7 @@ def log_mel(samples, hop=512, gain=1 / 32768):
 
 
 def decibel_errors(rows, expected):
-    """The largest error of bands within RANGE of the loudest, and of all above FAINTEST."""
+    """The largest error of bands within RANGE of the loudest, and of all bands above FAINTEST."""
     errors = np.abs(rows - expected)
     heard = expected > FAINTEST
     audible = heard & (expected > expected.max(axis=1, keepdims=True) - RANGE)
@@ -109,7 +109,7 @@ def decibel_errors(rows, expected):
 
 
 def sounds():
-    """Samples of many kinds, from silence to what no window can hold, by name."""
+    """Samples of many kinds, from silence to overflowing windows, by name."""
     random = np.random.default_rng(19)
     time = np.arange(48000)
     loudness = np.repeat(10 ** random.uniform(0, 4.3, 300), 160)
@@ -139,7 +139,7 @@ def python():
 
 
 def of_libraries(samples, *preprocessor):
-    """Features by library_features.py, in the Python that FEATURES_PYTHON names."""
+    """Features from library_features.py, run by the Python that FEATURES_PYTHON names."""
     with tempfile.TemporaryDirectory() as folder:
         given, made = f"{folder}/in.npz", f"{folder}/out.npz"
         np.savez(given, **samples)
@@ -151,7 +151,7 @@ def of_libraries(samples, *preprocessor):
 
 
 def tflm():
-    """The checkout of TensorFlow Lite Micro that TFLM_DIR names."""
+    """The TensorFlow Lite Micro checkout that TFLM_DIR names."""
     tree = os.environ.get("TFLM_DIR")
     if tree is None:
         needs.missing("EXAMPLES OF TFLM NOT RUN: set TFLM_DIR to a checkout of tflite-micro")
@@ -159,5 +159,5 @@ def tflm():
 
 
 def micro_speech_example():
-    """The folder of its example."""
+    """The folder of its Micro Speech example."""
     return tflm() / "tensorflow/lite/micro/examples/micro_speech"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The front ends in C, compiled for this machine with ASan and UBSan, against their references."""
+"""The C front ends, compiled for this machine with ASan and UBSan, against their references."""
 
 import math
 import subprocess
@@ -94,7 +94,7 @@ def test_the_log_mel_spectrum_is_that_of_the_anomaly_benchmark(run, name):
 
 @pytest.fixture(scope="module")
 def libraries():
-    """What TensorFlow and librosa make of the sounds."""
+    """TensorFlow's and librosa's results for the sounds."""
     return references.of_libraries(SOUNDS)
 
 

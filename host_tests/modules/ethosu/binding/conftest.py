@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A board with a model of the project's own, for the tests of the Python face."""
+"""A board with one of the project's own models, for tests of the Python API."""
 
 import pytest
 from ethosu_tools import boards
@@ -13,7 +13,7 @@ MODEL = "/model.tflite"
 
 
 def places() -> str:
-    """Code that names the NPU's registers, what it does not see, and memory that nobody uses."""
+    """Code that defines the NPU's registers, memory it cannot access, and unused memory."""
     image, window = firmware_image.of(), boards.chosen().qemu.window
     return (
         "import machine\n"
@@ -25,7 +25,7 @@ def places() -> str:
 
 @pytest.fixture(scope="session")
 def example(small_models):
-    """The small model's reference, an input for it and what comes out, as bytes."""
+    """The small model's reference, an input and the expected output, as bytes."""
     import numpy as np
 
     oracle = Oracle(small_models["small_cnn"])
@@ -48,7 +48,7 @@ def face(board, board_npu, compiled, small_models, example):
 
 @pytest.fixture
 def emulated(request, face):
-    """The same, with facts that only the emulated board offers."""
+    """The same, with properties that only the emulated board has."""
     if request.config.getoption("--ethosu-port"):
         pytest.skip("uses registers and counters of the emulated board")
     face.exec("import emulator\n" + places())
@@ -56,7 +56,7 @@ def emulated(request, face):
 
 
 def raised(board, code: str) -> str:
-    """What code raises on the board: "OSError 110 message"."""
+    """The exception that code raises on the board: "OSError 110 message"."""
     return board.exec(
         "try:\n" + "".join(f"    {line}\n" for line in code.splitlines()) + "    print('nothing')\n"
         "except Exception as error:\n"

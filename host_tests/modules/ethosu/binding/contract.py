@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""ethosu.pyi as the one contract of the module, and its check against a module on a board."""
+"""ethosu.pyi as the module's single contract, and its check against a module on a board."""
 
 import ast
 from pathlib import Path
@@ -9,7 +9,7 @@ STUB = Path(__file__).resolve().parents[4] / "modules/ethosu/ethosu.pyi"
 # Names that MicroPython's dir() lists of every module and class.
 INTERNAL = {"__name__", "__bases__", "__init__", "__class__", "__del__", "__doc__", "__qualname__",
             "__dict__", "__module__", "__file__", "__getattr__"}  # fmt: skip
-# Methods that dir() of a class in C does not list: the class has slots for them.
+# Methods that dir() of a class in C omits because the class has slots for them.
 SLOTS = {"__getitem__", "__len__", "__init__"}
 
 # Each class's object on the board.
@@ -58,21 +58,21 @@ def documented(body: list[ast.stmt]) -> tuple[set[str], set[str]]:
 
 
 def named_parameters(function: _FUNCTION) -> list[str]:
-    """Parameters that a caller may give by name."""
+    """Parameters that can be passed by name."""
     arguments = function.args
     return [each.arg for each in (*arguments.args, *arguments.kwonlyargs) if each.arg != "self"]
 
 
 def entries(tree: ast.Module) -> dict[str, str]:
-    """Everything that the stub promises: its name here, and an expression that tells of it.
+    """Everything the stub promises, by name, each with an expression that checks it.
 
-    "npus": a name of the module; "Model.run": one of an object; "Model.run(inputs)": a parameter
-    that is taken by name. The expression is True on a board whose module keeps the promise.
+    "npus" is a name of the module, "Model.run" a method, "Model.run(inputs)" a parameter that
+    can be passed by name. The expression is True on a board whose module keeps the promise.
     """
     found = {name: f"hasattr(ethosu, {name!r})" for name in documented(tree.body)[0]}
     for function in functions(tree.body):
         for name in named_parameters(function):
-            # The only NPU is reserved: a call that waits for it would not return.
+            # The only NPU is reserved, so a call that waits for it would not return.
             call = f"ethosu.{function.name}(**dict({WITHOUT_WAITING.get(function.name, {})}, **k))"
             found[f"{function.name}({name})"] = f"takes(lambda **k: {call}, {name!r})"
     for kind, node in classes(tree).items():
@@ -94,7 +94,7 @@ def entries(tree: ast.Module) -> dict[str, str]:
     return found
 
 
-# takes(f, name): is this parameter known? Its value is wrong, so that nothing else happens.
+# takes(f, name): whether f has this parameter. Its value is invalid, so nothing else happens.
 ON_BOARD = """
 class Wrong: pass
 def takes(function, name):
@@ -104,8 +104,8 @@ def takes(function, name):
 """
 
 
-# What both modules answer alike: the value, or the type of the exception and its errno. On the
-# board are a model `m`, its input `x`, and `k`, which a `with` or deinit() has closed, with its
+# Results that both modules share: the value, or the exception type and its errno. The board has
+# a model `m`, its input `x`, and `k`, which a `with` or deinit() has closed, with its
 # tensor `t`.
 CLOSED = """
 with ethosu.Model(path) as k: t = k.inputs[0]
@@ -131,13 +131,13 @@ ALIKE = (
 
 
 def answers(board, path: str) -> dict[str, object]:
-    """What a board's module `ethosu` answers to ALIKE; the model is also in the file `path`."""
+    """Results of ALIKE from a board's module `ethosu`; the model is also in the file `path`."""
     board.exec(f"import asyncio\npath = {path!r}\ny = bytearray(len(golden))\n{CLOSED}")
     return {code: board.eval(f"answer({code!r})") for code in ALIKE}
 
 
 def broken(board, tree: ast.Module) -> set[str]:
-    """Entries of the stub that the board's module `ethosu` does not keep.
+    """Entries of the stub that the board's module `ethosu` does not satisfy.
 
     The board has a model `m` and a reserved NPU `n`.
     """

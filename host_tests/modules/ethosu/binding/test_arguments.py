@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Whatever a caller hands in: one clear error, nothing half done, and the NPU works on."""
+"""Any invalid argument gives one clear error, leaves no partial effects and a working NPU."""
 
 import re
 
@@ -14,11 +14,11 @@ from host_tests.modules.ethosu.runtime.executorch import made, program_writer
 from .conftest import raised
 
 BUSY, CANCELLED, NO_NPU, RELEASED = "OSError 16 ", "OSError 125 ", "OSError 19 ", "OSError 1 "
-TOO_LARGE = "OverflowError "  # as all of MicroPython says of an int beyond the machine's
+TOO_LARGE = "OverflowError "  # MicroPython's error for an int larger than the machine's
 
 _FILE = "f = bytearray(open('/model.tflite', 'rb').read())\n"
 
-# What is run, and how what it raises begins; "nothing": it is right.
+# What to run, and the start of the exception it raises; "nothing": it succeeds.
 TABLES = {
     "Model": [
         ("ethosu.Model()", "TypeError 'source' argument required"),
@@ -160,7 +160,7 @@ ON_AN_NPU = [
     ("n.invoke(5, [])", "TypeError payload is of type int, a buffer expected"),
     ("n.invoke(b'', [])", "ValueError payload is 0 bytes long"),
     ("n.invoke(payload[:-1], [])", "ValueError payload is 19 bytes long, a multiple of 4"),
-    ("n.invoke(memoryview(b'?' + payload)[1:], [])", "nothing"),  # its copy is aligned
+    ("n.invoke(memoryview(b'?' + payload)[1:], [])", "nothing"),  # the copy is aligned
     ("n.invoke(bytes(16), [])", "ValueError payload begins with "),
     ("n.invoke(payload, None)", "TypeError "),
     ("n.invoke(payload, 5)", "TypeError "),
@@ -194,7 +194,7 @@ ON_AN_NPU = [
     ("ethosu.NPU.release(m)", "TypeError argument should be a 'NPU'"),
 ]
 
-# On a released NPU `n`, and a model `k` on it; on a model `c` that was closed, with its tensor `t`.
+# On a released NPU `n` and its model `k`; on a closed model `c` with its tensor `t`.
 ON_WHAT_IS_GONE = [
     *((f"n.{call}", RELEASED + "this NPU was released") for call in (
         "invoke(payload, [])", "invoke_async(payload, [])", "wait()", "done()", "cancel()",
@@ -217,7 +217,7 @@ ON_WHAT_IS_GONE = [
     ("c.deinit()\nwith c: pass", "nothing"),
 ]  # fmt: skip
 
-# Code of the caller's that is called, and does what it should not.
+# Callbacks into user code that misbehaves.
 CALLED = {
     "numbers that run Python": (
         "class Number:\n    def __float__(self):\n        row.clear()\n        return 1.0\n"
@@ -281,7 +281,7 @@ _SETUP = (
 
 
 def check(board, rows):
-    """Run each row; after it the NPU must be right."""
+    """Run each row; afterwards the NPU must still be right."""
     wrong = []
     for code, expected in rows:
         found = raised(board, code)
@@ -323,7 +323,7 @@ def test_arena_where_the_npu_sees_nothing(emulated, address):
 
 
 def test_full_heap(face):
-    """What needs memory says so; run_into() needs none. The heap has not one block left."""
+    """Calls that need memory report MemoryError; run_into() needs none. The heap is full."""
     face.exec(
         _SETUP + "rest = None\ndef fill():\n"
         "    global rest\n"
@@ -355,7 +355,7 @@ def test_full_heap(face):
     check(face, [("ethosu.reserve().release()", "nothing")])
 
 
-# deep(f, up): call f where only `up` more calls would reach the recursion limit.
+# deep(f, up): call f at a depth that leaves only `up` more calls before the recursion limit.
 _DEEP = """
 out = set()
 def deep(f, up):
@@ -383,14 +383,14 @@ def deep(f, up):
     ],
 )
 def test_at_the_limit_of_the_stack_there_is_an_exception(emulated, call):
-    """Or it works: the board is not lost."""
+    """Or it works: the board survives."""
     emulated.exec(_SETUP + _FILE + _DEEP + f"for up in range(5): deep(lambda: {call}, up)")
     assert emulated.eval("out <= {'maximum recursion depth exceeded', 'ValueError', 'OSError'}")
     check(emulated, [])
 
 
 def test_any_number_of_arguments(face):
-    """They are counted, whatever their number: 80,000 bytes of them do not fill the C stack."""
+    """Any number of them is counted: 80,000 bytes of them do not overflow the C stack."""
     face.exec(_SETUP + "many = [0] * 20000\nnamed = {'k%d' % i: 0 for i in range(10000)}")
     rows = [
         (f"{call}({given})", "TypeError ")
@@ -406,9 +406,9 @@ def test_any_number_of_arguments(face):
 def test_a_model_asks_for_the_stack_that_loading_takes(
     request, repo, npu, compiled, small_models, raw
 ):
-    """Painted: the deepest word that loading changes lies within what it asks for.
+    """By stack painting: the deepest word that loading changes is within the amount it checks for.
 
-    The core puts 104 bytes of its own there when an interrupt comes; that may be at that word.
+    An interrupt makes the core push 104 bytes more, possibly at that word.
     """
     if request.config.getoption("--ethosu-port"):
         pytest.skip("paints the stack of the emulated board")
@@ -444,4 +444,4 @@ def test_a_model_asks_for_the_stack_that_loading_takes(
         )
         needs = board.eval("needs")
     assert max(needs) + 104 <= int(asked), needs
-    assert max(needs) > 2000  # it was seen
+    assert max(needs) > 2000  # the painting worked

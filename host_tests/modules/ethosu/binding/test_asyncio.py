@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""asyncio: completion wakes the loop, models queue for their NPU, cancelling stops it."""
+"""asyncio: completion wakes the loop, models queue for their NPU, cancellation stops it."""
 
 import random
 import time
@@ -168,15 +168,15 @@ def test_model_that_is_forgotten_at_work_gives_its_npu_back(emulated):
         "    poll = select.poll()\n"
         "    poll.register(n, select.POLLIN)\n"
         "    poll.poll(5000)\n"
-        # What the collector scans later ends above the frames of this call: it is conservative,
-        # and a pointer that stays in unused memory of a live frame would keep the model.
+        # Later collections scan the stack above this call's frames. The collector is conservative:
+        # a stale pointer in unused memory of a live frame would keep the model alive.
         "def deep(depth): deep(depth - 1) if depth else lose()\n"
         "deep(30)"
     )
     assert emulated.eval("bytes(m.predict([x])[0]) == golden")
 
 
-# An event loop that is left with a job under way, as Ctrl-C leaves it.
+# An event loop abandoned with a job in progress, as after Ctrl-C.
 _LEFT = """
 import asyncio
 n, other = ethosu.Model('/model.tflite'), ethosu.Model('/model.tflite')
@@ -254,7 +254,7 @@ def test_a_job_that_was_stopped_for_another_call_is_cancelled(emulated):
 
 @pytest.mark.parametrize("caller", ["task", "callback"])
 def test_no_call_stops_a_job_whose_event_loop_runs(emulated, caller):
-    """Neither one of another task, nor one of a callback while the loop sleeps."""
+    """Neither one raised in another task, nor one in a callback while the loop sleeps."""
     emulated.exec(
         _LEFT + "import micropython\nseen = []\n"
         "def block(_):\n"
@@ -279,7 +279,7 @@ def test_no_call_stops_a_job_whose_event_loop_runs(emulated, caller):
 def test_ctrl_c_at_any_moment_of_a_loop(emulated):
     """The next call works, blocking or not, in the same event loop or in a new one.
 
-    No asyncio.gather(): Ctrl-C before its end lets the next loop raise a NameError in it.
+    Without asyncio.gather(): if Ctrl-C interrupts it, the next loop raises a NameError in it.
     """
     moments = random.Random(4)
     emulated.exec(
@@ -304,7 +304,7 @@ def test_ctrl_c_at_any_moment_of_a_loop(emulated):
 
 
 def test_ctrl_c_at_each_moment_of_a_cancelled_inference(emulated):
-    """Also in the handler that stops the NPU for the task that was cancelled."""
+    """Also in the handler that stops the NPU for the cancelled task."""
     emulated.exec(
         "import asyncio, time\nlost = []\n"
         "async def main():\n"
@@ -318,7 +318,7 @@ def test_ctrl_c_at_each_moment_of_a_cancelled_inference(emulated):
         "        emulator.fault('console.interrupt', 1, moment)\n"
         "        asyncio.run(main())\n"
         "        time.sleep_ms(2)\n"
-        "        emulator.fault('console.interrupt', 0)\n"  # a busy host is late
+        "        emulator.fault('console.interrupt', 0)\n"  # margin for a busy host
         "        for _ in range(9): pass\n"
         "        return True\n"
         "    except KeyboardInterrupt: return False\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Module `ethosu_audio` on a board: features, streams, overruns, refusals, no allocation."""
+"""Module `ethosu_audio` on a board: features, streams, overruns, errors, no allocation."""
 
 import ast
 
@@ -41,7 +41,7 @@ def test_features_on_the_board_equal_pymicro_features(audio):
 
 
 def test_pieces_of_any_size_give_the_same_rows(audio):
-    """As arrays, views and bytes, through process() and through a ring that a stream fills."""
+    """As arrays, views and bytes, through process() and through a ring filled by a stream."""
     audio.exec(
         "f = ethosu_audio.MicroFrontend()\nr = room(f)\nwhole = memoryview(r)\nn = at = 0\n"
         "view = memoryview(sound)\n"
@@ -65,7 +65,7 @@ def test_pieces_of_any_size_give_the_same_rows(audio):
 
 @pytest.mark.parametrize("hop", [320, 480, 100])
 def test_another_hop_takes_other_windows(audio, hop):
-    """Without the past, rows depend on one window only: the first ones of shifted sounds."""
+    """Without history, rows depend on one window only: they equal first rows of shifted sounds."""
     audio.exec(
         f"f = ethosu_audio.MicroFrontend(hop={hop})\nr = room(f, 'H')\nn = f.process(sound, r)"
     )
@@ -73,7 +73,7 @@ def test_another_hop_takes_other_windows(audio, hop):
     assert audio.eval("n") == len(rows) == (len(SAMPLES) - 480) // hop + 1
     assert np.array_equal(rows[0], references.micro(SAMPLES[:480])[0])
     if hop % 160 == 0:
-        # The energies of the windows are those of every so many-th; the noise is learnt slower.
+        # Window energies are those of every n-th window; the noise estimate adapts more slowly.
         assert np.corrcoef(rows[:, 5], references.micro(SAMPLES)[:: hop // 160, 5])[0, 1] > 0.8
 
 
@@ -132,7 +132,7 @@ def test_a_timer_writes_while_the_program_reads_and_overruns_are_told(audio):
 
 @pytest.mark.parametrize(("pause_ms", "late"), [(2, False), (40, True)])
 def test_what_an_interrupt_writes_is_read_or_counted_as_lost(audio, pause_ms, late):
-    """The interrupt of each millisecond writes 16 samples, which count on; the reader has work."""
+    """A 1 ms interrupt writes 16 consecutive samples while the reader is busy."""
     each, ticks = 16, 1000
     audio.exec(
         "import emulator, time\nfrom ethosu_audio import Mfcc\n"
@@ -248,7 +248,7 @@ def test_the_stub_tells_the_truth(audio, repo):
 
 
 def test_every_feature_is_quantised_as_pymicro_wakeword_does_it(board, board_npu, compiled):
-    """All values that a logarithm of 32 bits can give, by Tensor.quantize()."""
+    """All values that a 32-bit logarithm can take, through Tensor.quantize()."""
     model = words.load("okay_nabu").model
     board.write_file("/word.tflite", compiled(model, board_npu).read_bytes())
     board.exec(
@@ -290,6 +290,6 @@ def test_instructions_of_the_front_ends_are_few(counting):
     counts = {name: counting.eval(f"count(ethosu_audio.{name})", timeout=60) for name in names}
     for name, count in counts.items():
         print(f"\n{name:<14}{count:>8,}, of a CPU at 160 MHz {count / 1.6e6:.3f}", end="")
-    # Far less than real time on the slowest board, and less than without MVE: docs/audio.md.
+    # Far faster than real time on the slowest board, and faster than without MVE: docs/audio.md.
     assert 10_000 < counts["MicroFrontend"] < 30_000
     assert all(count < 50_000 for count in counts.values())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Callbacks at moments when a model or an NPU is between two states: they wait, or do no harm."""
+"""Callbacks while a model or NPU is between two states are deferred, or do no harm."""
 
 import pytest
 from ethosu_tools import romfs
@@ -10,13 +10,13 @@ from ethosu_tools.tflite.writer import Graph, write
 
 from .conftest import MODEL, raised
 
-# A first reservation that fails has the module look for what the program has lost.
+# If the first attempt to reserve fails, the module looks for handles that the program has dropped.
 _LOST_HANDLE = "import _ethosu, micropython\nh = ethosu.reserve()\nh = None\nseen = []\n"
 
 
 @pytest.fixture(scope="module")
 def large_state(tmp_path_factory):
-    """A model with 96 KB of state, which a load and reset() copy in two pieces."""
+    """A model with 96 KB of state, which load and reset() copy in two pieces."""
     net, init = Net("large_state", 2), Graph("init")
     net.graph.operator("CALL_ONCE", [], [], "CallOnceOptions", initSubgraphIndex=1)
     x = net.input((1, 1, 64, 64))
@@ -66,7 +66,7 @@ def test_a_callback_during_the_search_for_lost_handles_waits(face, action):
 
 @pytest.fixture(scope="module")
 def many_layers(tmp_path_factory):
-    """A model that takes so long to load that callbacks run meanwhile."""
+    """A model that takes long enough to load for callbacks to run in the meantime."""
     net = Net("many_layers", 5)
     x = net.input((1, 8, 8, 8))
     for _ in range(600):
@@ -112,7 +112,7 @@ def test_a_callback_during_a_load_may_resize_what_is_loaded(
 def test_a_callback_during_a_load_cannot_take_the_arena(
     board, board_npu, compiled, large_state, many_layers, loaded, other, keeps
 ):
-    """Of two models in one arena neither may keep data there, also while one is being loaded."""
+    """Two models in one arena cannot both keep data in it, even while one is being loaded."""
     for name, path in (("state", large_state), ("layers", many_layers)):
         board.write_file(f"/{name}.tflite", compiled(path, board_npu).read_bytes())
     board.exec(
@@ -138,11 +138,11 @@ def test_a_callback_during_a_load_cannot_take_the_arena(
         "at = bad.find(b'COP1') + 32\nbad[at:at + 4] = bytes((255, 255, 255, 255))"
     )
     assert raised(board, "ethosu.Model(bad, arena=arena)").startswith("ValueError")
-    board.exec("bad = m = None\ngc.collect()")  # a load that has failed keeps nothing
+    board.exec("bad = m = None\ngc.collect()")  # a failed load retains nothing
     board.exec(f"m = load('{other}')")
 
 
-# What a callback does while a model in ROM is being loaded on `n`, and what the model does then.
+# What a callback does while a ROM model is being loaded on `n`, and what the model does next.
 _DURING_A_LOAD = {
     "gc.collect()": "right",
     "machine.lightsleep(1)": "right",
@@ -157,7 +157,7 @@ _DURING_A_LOAD = {
 
 @pytest.fixture(scope="module")
 def long_load(request, board_npu, compiled, many_layers):
-    """A board that loads a model from ROM, while a callback does something: `go(action)`."""
+    """A board that loads a model from ROM while a callback runs an action: `go(action)`."""
     if request.config.getoption("--ethosu-port"):
         pytest.skip("would write the ROM file system of a real board")
     image = romfs.build({"model.tflite": compiled(many_layers, board_npu).read_bytes()})
@@ -193,7 +193,7 @@ def test_what_a_callback_does_during_a_load_is_harmless(request, long_load, acti
 
 
 def test_a_callback_can_use_no_arena_that_is_being_loaded(long_load):
-    """It is scheduled again and again: at first the arena of the load is not known yet."""
+    """It is scheduled repeatedly, because at first the arena of the load is not known yet."""
     long_load.exec(
         "arena, file = ethosu.buffer(need), open('/rom/model.tflite', 'rb')\n"
         "other = ethosu.Model(file, arena=arena)\nsaid = []\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Time-out, Ctrl-C and cancel() reach the operators of the CPU; the next inference is exact."""
+"""Time-out, Ctrl-C and cancel() stop CPU operators; the next inference is exact."""
 
 import pytest
 from ethosu_tools import romfs
@@ -15,7 +15,7 @@ INPUT = "x = bytearray((7 * i) & 255 for i in range(64 * 64))\n"
 
 @pytest.fixture
 def pools(board):
-    """A pool that takes minutes, and one that takes some 100 ms: `slow` and `m`."""
+    """A pool that takes minutes, and one that takes about 100 ms: `slow` and `m`."""
     board.write_file("/slow.tflite", long_runs.slow_pool(512, 511))
     board.write_file("/pool.tflite", long_runs.slow_pool(64, 63))
     board.exec(
@@ -53,7 +53,7 @@ def test_a_callback_cancels_an_operator_of_the_cpu(pools):
 
 
 def test_a_file_that_asks_for_much_work_is_refused(board):
-    """A file of 64 KB that took 19 minutes is refused at once."""
+    """A 64 KB file that took 19 minutes is rejected immediately."""
     model = hostile.MUCH_WORK["operators, outputs and tensors"]()
     board.write_file("/much.tflite", model)
     board.exec("import ethosu")
@@ -76,7 +76,7 @@ def test_ctrl_c_ends_a_load_that_takes_long(board_npu):
             "    try: ethosu.Model('/rom/much.tflite')\n"
             "    except ValueError: ended += 1\n",
         )
-        assert board.eval("begun - ended") == 1  # not behind the load
+        assert board.eval("begun - ended") == 1  # not after the load
         assert (
             board.eval("len(ethosu.Model('/rom/pool.tflite').predict([bytearray(256)])[0])") == 256
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A failed inference says what failed, and where: status, command, the operator's name."""
+"""A failed inference reports what failed and where: status, command and operator name."""
 
 import struct
 
@@ -14,11 +14,11 @@ from .conftest import MODEL, raised
 
 OPERATIONS = {0x002, 0x003, 0x005, 0x006, 0x007}  # CONV, DEPTHWISE, POOL, ELEMENTWISE, RESIZE
 DEPTHWISE, POOL, ELEMENTWISE, IFM_BASE0, STOP = 0x003, 0x005, 0x006, 0x4000, 0x000
-NOWHERE = 0x7FFFFFF0  # beyond every region
+NOWHERE = 0x7FFFFFF0  # outside all regions
 
 
 def stream_at(model: bytes, number: int = 0) -> int:
-    """Where the command stream of an NPU operator begins in a compiled model."""
+    """Offset of an NPU operator's command stream in a compiled model."""
     from ethosu.vela.tflite.Model import Model
 
     root = Model.GetRootAs(model, 0)
@@ -33,7 +33,7 @@ def stream_at(model: bytes, number: int = 0) -> int:
 
 
 def commands(model: bytes, start: int):
-    """Byte in the stream and code of each command."""
+    """Byte offset in the stream and code of each command."""
     at = start
     while True:
         (word,) = struct.unpack_from("<I", model, at)
@@ -45,7 +45,7 @@ def commands(model: bytes, start: int):
 
 
 def aimed_at_nothing(model: bytes, code: int, number: int = 0) -> tuple[bytes, int]:
-    """The model with the first operation of this kind reading where no memory is; its place."""
+    """The model with its first operation of this kind reading unmapped memory, and its offset."""
     start = stream_at(model, number)
     address = 0
     for place, found in commands(model, start):
@@ -97,7 +97,7 @@ def test_failed_inference_names_the_operator(board, model, code, operator, how):
 
 
 def test_second_npu_operator_has_names_of_its_own(board, board_npu, small_models, tmp_path):
-    """With ADD on the CPU there are two command streams; the second begins after it."""
+    """With ADD on the CPU there are two command streams; the second one starts after it."""
     model = compile_to(
         tmp_path / "two.tflite", small_models["small_cnn"], board_npu, "--vela=--ignore-ops ADD"
     )
@@ -156,7 +156,7 @@ def test_names_drive_no_terminal(board, model):
 @pytest.mark.parametrize("npu", ["ethos-u55-32", "ethos-u65-512", "ethos-u85-256"])
 @pytest.mark.parametrize("name", ["small_cnn", "small_streaming"])
 def test_table_covers_every_operation(small_models, compiled, name, npu):
-    """Entries follow one another, each ends at an operation, the last at the last one."""
+    """Entries are consecutive, each ends at an operation, the last one at the last operation."""
     model = compiled(small_models[name], npu).read_bytes()
     entries = debug_table.parse(get(model, debug_table.NAME))
     places = [at for at, code in commands(model, stream_at(model)) if code in OPERATIONS]
@@ -199,8 +199,8 @@ def test_index_outside_of_its_tensor_is_a_value_error(board, board_npu, tmp_path
     assert board.eval("len(m.predict([bytearray(len(bytes(words)))]))") > 0
 
 
-# starve(action, step): call it with ever more free memory, `step` bytes more each time, until it
-# succeeds twice; how often it raised MemoryError. After each call the next inference must be right.
+# starve(action, step): call it with increasing free memory, `step` bytes more each time, until it
+# succeeds twice. Counts its MemoryErrors. After each call the next inference must be right.
 STARVE = """
 y, floats = bytearray(len(golden)), [0.5] * len(x)
 with ethosu.Model('/model.tflite') as k: file = bytes(open('/model.tflite', 'rb').read())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Module ethosu_image: pictures as inputs of a model, wrong arguments, its stub."""
+"""Module ethosu_image: pictures as model inputs, invalid arguments, its stub."""
 
 import ast
 
@@ -16,7 +16,7 @@ from .test_values import quantized
 
 @pytest.fixture
 def seeing(face):
-    """A picture of 20 x 12 pixels as `frame`, and `see`, which gives it to the model."""
+    """A picture of 20 x 12 pixels as `frame`, and `see`, which passes it to the model."""
     pixels = np.random.default_rng(7).integers(0, 256, (12, 20, 2), np.uint8)
     face.exec(
         "import ethosu_image as image\n"
@@ -76,7 +76,7 @@ def test_mean_and_std_of_a_float_tensor(seeing):
 
 @pytest.mark.parametrize("quarters, mirror", [(0, True), (1, False), (2, True), (3, True)])
 def test_source_leads_back_to_the_picture(board, quarters, mirror):
-    """A white pixel in a black picture: where the tensor is brightest is where it was."""
+    """A white pixel in a black picture: the brightest element of the tensor is at its position."""
     x, y, width, height = 13, 5, 20, 12
     board.exec(
         "import ethosu_image as image\n"
@@ -132,7 +132,7 @@ def test_wrong_arguments(seeing, code):
 
 
 def test_pixels_that_shrink_are_seen(seeing):
-    """The buffer is asked for at each call: a bytearray may have been given another size."""
+    """The buffer is requested on every call, because a bytearray may have been resized."""
     board, _ = seeing
     board.exec("short = bytearray(frame)\nlate = image.Input(short, (20, 12), 1)\nshort[:] = b'xy'")
     assert raised(board, "m.predict([late])").startswith("ValueError pixels has 2 bytes")
@@ -177,7 +177,7 @@ def count(pixel, format, filter, channels):
 
 
 def test_instructions_for_a_pixel_are_few(counting):
-    """From a picture of 320 x 240 to a tensor of 96 x 96; `pytest -s` prints them."""
+    """From a 320 x 240 picture to a 96 x 96 tensor; `pytest -s` prints them."""
     counting.exec(COUNT)
     filters, counts = ("NEAREST", "BILINEAR", "AREA"), {}
     print("\npicture  channels" + "".join(f"{each.lower():>10}" for each in filters))
@@ -189,5 +189,5 @@ def test_instructions_for_a_pixel_are_few(counting):
             ]
             counts[kind, channels] = row
             print(f"{kind:<9}{channels:>8}" + "".join(f"{each:>10.1f}" for each in row))
-    # With MVE; without it no bilinear pixel of 3 channels takes less: docs/pictures.md.
+    # With MVE; without it, no bilinear pixel of 3 channels is below the bound: docs/pictures.md.
     assert all(1 < bilinear < 60 for _, bilinear, _ in counts.values())

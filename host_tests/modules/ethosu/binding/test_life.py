@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Life and death: whatever ends a program, the NPU is stopped first and the next one is right."""
+"""However a program ends, the NPU is stopped before the next one, which works correctly."""
 
 import random
 import time
@@ -55,7 +55,7 @@ def recover():
 
 @pytest.fixture
 def program(board, board_npu, compiled, small_models, example):
-    """Starts the program anew after a soft reset."""
+    """Restarts the program after a soft reset."""
     _, x, y = example
     board.write_file(MODEL, compiled(small_models["small_cnn"], board_npu).read_bytes())
     text = _SETUP.format(model=MODEL, x=x.tobytes(), golden=y.tobytes())
@@ -98,7 +98,7 @@ def soak(program, inferences, seed):
             board.soft_reset()
             program()
     board.exec("recover()\nwork(20)\nrecover()")
-    assert free - board.eval("gc.mem_free()") < 8192  # nothing is lost; garbage of the start may be
+    assert free - board.eval("gc.mem_free()") < 8192  # no leak; the start may leave garbage
 
 
 def test_anything_at_any_moment(program):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The NPU works in memory that was given to it and in no other, whatever the program does."""
+"""The NPU accesses only the memory assigned to it, whatever the program does."""
 
 import pytest
 from ethosu_tools import romfs
@@ -10,7 +10,7 @@ from host_tests.modules.ethosu.runtime import hostile
 
 from .conftest import places, raised
 
-# others(): new objects that came to be in these bytes.
+# others(): new objects allocated in these bytes.
 _SETUP = """
 import struct, uctypes
 need = m.info()['arena_size'] + 64
@@ -27,7 +27,7 @@ def unspoilt(k, start, size):
     return len(hit), right, all(each == b'\\xA5' * 512 for each in new)
 """
 
-# How a buffer `given` of `size` bytes is made, and what happens to its owner later.
+# How to create a buffer `given` of `size` bytes, and what happens to its owner later.
 _OWNERS = {
     "a slice": ("given = memoryview(bytearray(1024 + size))[1024:]", "pass"),
     "a slice of a slice": ("given = memoryview(bytearray(2080 + size))[1024:][1056:]", "pass"),
@@ -63,7 +63,7 @@ def memory(emulated):
 
 @pytest.mark.parametrize("owner", _OWNERS)
 def test_an_arena_stays_with_its_model(memory, owner):
-    """Models at several places in the heap: nothing else comes to be in their arenas."""
+    """Models at several heap addresses: no other object is allocated in their arenas."""
     given, later = _OWNERS[owner]
     memory.exec(
         _function(
@@ -113,7 +113,7 @@ def test_two_models_share_an_arena_only_when_neither_keeps_data_there(
     assert memory.eval("bytes(k.predict([x])[0]) == golden")
 
 
-# What another model must not do in an arena while a model runs there.
+# What another model must not do in an arena while a model is running in it.
 _IN_A_BUSY_ARENA = (
     "ethosu.Model('/model.tflite', arena=given)",
     "ethosu.Model('/model.tflite', arena=given[need - 96:])",
@@ -149,7 +149,7 @@ def test_an_arena_that_a_payload_uses_is_refused(memory):
     )
     load = "ethosu.Model('/model.tflite', arena=given, npu=n)"
     assert raised(memory, load).startswith("OSError 16 arena at 0x")
-    # wait() makes the CPU's cache forget what the NPU has written: nothing may be written before.
+    # wait() invalidates the CPU's cache for the NPU's output, so nothing may write there before.
     memory.exec("unmask()\nwhile not n.done(): pass")
     assert raised(memory, load).startswith("OSError 16 arena at 0x")
     memory.exec("n.wait()\nk = " + load)
@@ -202,7 +202,7 @@ def test_a_view_of_a_tensor_keeps_an_arena_that_was_given(memory):
 
 @pytest.mark.parametrize("owner", _OWNERS)
 def test_a_job_keeps_the_blocks_that_it_works_in(memory, owner):
-    """One DMA to a buffer that is dropped or resized while the NPU works."""
+    """One DMA to a buffer that is dropped or resized while the NPU is running."""
     given, later = _OWNERS[owner]
     memory.exec(
         "words = (0x130, 0x10131, 0x4030, 0, 0x4031, 0, 0x4032, 4096, 0x10, 0xFFFF0000)\n"
@@ -213,7 +213,7 @@ def test_a_job_keeps_the_blocks_that_it_works_in(memory, owner):
             *(f"    {line}" for line in given.splitlines()),
             "    at = uctypes.addressof(given)",
             "    if at % 32 == 0: break",
-            "    keep.append((given, bytearray(512 + 16 * (len(keep) % 2))))",  # an odd way further
+            "    keep.append((given, bytearray(512 + 16 * (len(keep) % 2))))",  # vary the address
             "n.invoke_async(job, [ethosu.buffer(4096), given])",
             later,
             "return at",
@@ -227,7 +227,7 @@ def test_a_job_keeps_the_blocks_that_it_works_in(memory, owner):
 
 
 def test_blocks_are_free_again_after_a_job_and_with_a_model(memory):
-    """Nothing is lost: 200 models and 200 jobs, each on a block of its own that is resized."""
+    """No memory leaks: 200 models and 200 jobs, each on its own block, which is then resized."""
     memory.exec(
         "def once():\n"
         "    big = bytearray(20000)\n"
@@ -257,7 +257,7 @@ def test_blocks_are_free_again_after_a_job_and_with_a_model(memory):
     ],
 )
 def test_memory_that_the_heap_has_taken_back_is_refused(memory, code):
-    """A view of a bytearray that has moved since."""
+    """A view of a bytearray that has since moved."""
     memory.exec(
         "big = bytearray(100000)\nbig[:len(file)] = file\nview = memoryview(big)\n"
         "big.extend(bytes(200000))\n"
@@ -265,7 +265,7 @@ def test_memory_that_the_heap_has_taken_back_is_refused(memory, code):
     assert "is no block of the heap" in raised(memory, code)
 
 
-# Commands that have the NPU write 32 bytes, by DMA, at `outside`: no memory of the model.
+# Commands that make the NPU write 32 bytes by DMA to `outside`, which is not the model's memory.
 _EVIL = """
 import asyncio, vfs
 outside = bytearray(b'\\xEE' * 96)
@@ -295,7 +295,7 @@ def in_a_job(k):
 @pytest.mark.parametrize("run", ["k.predict([x])[0]", "asyncio.run(k.run([x]))[0]", "in_a_job(k)"])
 @pytest.mark.parametrize("source", ["bytearray(file)", "outside_the_heap(file)"])
 def test_a_stream_in_ram_runs_as_it_was_checked(memory, source, run):
-    """Python may change a model's file: what runs are the commands that were checked."""
+    """Python may modify a model's file, but the NPU runs the commands that were verified."""
     memory.exec(
         f"{_EVIL}\nsource = {source}\nview = memoryview(source)\nk = ethosu.Model(source)\n"
         f"spoil(source, k)\ny = {run}"
@@ -304,7 +304,7 @@ def test_a_stream_in_ram_runs_as_it_was_checked(memory, source, run):
 
 
 def test_no_arena_that_was_given_holds_commands(memory):
-    """The weights of a misaligned file are copied to the arena, its commands are not."""
+    """The weights of a misaligned file are copied to the arena; its commands are not."""
     memory.exec(
         "big = bytearray(len(file) + need)\ndata = b'0' + file\n"
         "k = ethosu.Model(memoryview(data)[1:], arena=big)\nstart = file.find(b'COP1') + 32\n"
@@ -315,7 +315,7 @@ def test_no_arena_that_was_given_holds_commands(memory):
 
 
 def test_only_the_commands_of_a_file_in_ram_are_copied(memory):
-    """bytes are used in place: nobody can change them."""
+    """bytes are used in place because they are immutable."""
     memory.exec("a, b = ethosu.Model(file).info(), ethosu.Model(bytearray(file)).info()")
     assert 500 < memory.eval("b['object_size'] - a['object_size']") < 4000
     assert memory.eval("a['copied_bytes'] == b['copied_bytes'] == 0")
@@ -323,7 +323,7 @@ def test_only_the_commands_of_a_file_in_ram_are_copied(memory):
 
 @pytest.mark.parametrize("kind", ["bytearray", "memoryview(bytearray", "bytes"])
 def test_a_payload_in_ram_runs_as_it_was_checked(memory, kind):
-    """While the NPU works, it reads its commands where Python cannot write."""
+    """A running NPU reads its commands from memory that Python cannot write."""
     close = ")" * kind.count("(")
     memory.exec(
         f"job = {kind}(payload){close}\nn = ethosu.reserve()\nmask()\nn.invoke_async(job, [])\n"
@@ -361,7 +361,7 @@ def rom_board(request, board_npu, compiled, small_models):
 
 @pytest.fixture
 def rom(rom_board, example):
-    """The board with `m` in ROM; `write()` stores the same image once more."""
+    """The board with `m` in ROM; `write()` stores the same image again."""
     board, image = rom_board
     _, x, y = example
     board.soft_reset()
@@ -410,7 +410,7 @@ def test_no_rom_is_written_while_an_npu_works(rom):
 
 @pytest.mark.parametrize("at", [0, 250_000, 500_000])
 def test_a_large_block_costs_few_instructions(memory, at):
-    """The block that holds a base is found in less than one instruction for each of its words."""
+    """Finding the heap block of a base takes less than one instruction per word of the block."""
     memory.exec(
         "import emulator\nbig, small = memoryview(bytearray(1 << 19)), bytearray(64)\n"
         "def cost(base):\n"
@@ -425,7 +425,7 @@ def test_a_large_block_costs_few_instructions(memory, at):
 
 
 def test_a_list_of_scales_overwrites_nothing(board):
-    """A scale for each of 65,537 channels, in a shape with one channel: 32 bits wrap around."""
+    """One scale for each of 65,537 channels, in a shape with one channel: overflows 32 bits."""
     model = hostile.with_scales(65537, 0, (1, 65537))
     board.write_file("/scales.tflite", model)
     board.exec(

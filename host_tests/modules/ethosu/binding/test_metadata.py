@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""TFLite metadata: written here by the numbers of its schema, read by Model.metadata(), .labels."""
+"""TFLite metadata written here by its schema's field numbers, read by Model.metadata(), .labels."""
 
 import io
 import struct
@@ -32,9 +32,9 @@ def zipped(files):
 
 
 def rich(model: bytes, *, prefixed: bool = False, calibration_rows=CALIBRATION) -> bytes:
-    """A model with all that is read, and an archive behind it.
+    """A model with everything that is read, followed by an archive.
 
-    `prefixed`: the archive counts its positions from the model's first byte.
+    `prefixed`: archive offsets count from the first byte of the model.
     """
     calibration = {0: u8(2), 1: {0: i8(1), 1: f32(0.125)}}
     threshold = {0: u8(3), 1: {0: f32(0.375)}}
@@ -74,7 +74,7 @@ def test_all_of_it_is_read(face, prefixed):
 
 
 def test_a_score_is_calibrated_by_the_formula(face):
-    """At 0.1, the second row's least score, and below it, and without a row: the default."""
+    """At 0.1, the second row's lowest score, and below it; without a row: the default."""
     face.write_file("/rich.tflite", rich(face.read_file(MODEL)))
     face.exec(
         "from _ethosu_metadata import calibrate\n"
@@ -94,7 +94,7 @@ def test_a_model_without_metadata(face):
 
 
 def test_damaged_metadata_is_one_error(face):
-    """Every cut, and every byte changed: a result or a ValueError, and the model runs."""
+    """Every truncation and every changed byte: a result or a ValueError, and the model runs."""
     entry = encode({0: "x", 3: [{2: [{0: "image", 4: [NORMALIZATION]}]}]})
     face.write_file("/bad.tflite", put(face.read_file(MODEL), {ENTRY: entry}))
     face.exec(
@@ -118,7 +118,7 @@ def test_damaged_metadata_is_one_error(face):
 
 
 def refused(face, entry, archive=b""):
-    """Why the metadata of a model with this entry, and this archive behind it, is refused."""
+    """Why a model with this metadata entry, followed by this archive, is rejected."""
     face.write_file("/bad.tflite", put(face.read_file(MODEL), {ENTRY: entry}) + archive)
     said, _, why = raised(face, "ethosu.Model('/bad.tflite').metadata()").partition(" is damaged: ")
     assert said == "ValueError the model's TFLite metadata"
@@ -126,7 +126,7 @@ def refused(face, entry, archive=b""):
 
 
 def test_reading_metadata_costs_no_more_than_its_size_allows(face):
-    """400 units that are one, of 400 numbers; then 100 that have one large file."""
+    """400 units that are the same one, with 400 numbers; then 100 that share one large file."""
     often = "it names its parts so often that reading it would take too long"
     normalization = {0: u8(1), 1: {0: f32s([1.0] * 400)}}
     assert refused(face, encode({3: [{2: [{4: [normalization] * 400}]}]})) == often
@@ -180,7 +180,7 @@ def test_the_tool_writes_what_the_board_reads(face, board_npu, tmp_path, small_m
     assert face.eval("told['inputs'][0]['mean']") == (127.5,)
     assert face.eval("told['inputs'][0]['std']") == (60.0, 61.0, 62.5)
     assert face.eval("bytes(t.predict([x])[0]) == golden")
-    # What another program of the PC sees: the archive is a ZIP file.
+    # Tools on the PC see a ZIP archive.
     with zipfile.ZipFile(out) as content:
         assert content.read("labels.txt").decode().split() == ["null", "eins", "zwölf"]
 

@@ -69,7 +69,7 @@ def test_a_loop_until_it_is_done_ends_with_its_time(handle):
 
 
 def test_lost_model_gives_the_npu_back_when_its_time_is_up(emulated):
-    """Nobody waits for the NPU, which hangs: whoever needs it next stops it."""
+    """The NPU hangs with no waiter; whoever needs it next stops it."""
     emulated.exec(
         "import time\nemulator.fault('hang')\n"
         "def lose(): ethosu.Model('/model.tflite', timeout_ms=20)._start([x])\n"
@@ -82,7 +82,7 @@ def test_lost_model_gives_the_npu_back_when_its_time_is_up(emulated):
 
 @pytest.mark.parametrize("hang", [0, 1])
 def test_lost_handle_gives_the_npu_back(handle, hang):
-    """When its inference has ended, or its time is up."""
+    """When its inference has ended, or timed out."""
     handle.exec(
         f"emulator.fault('hang', {hang})\n"
         f"n.invoke_async(payload, bases, timeout_ms=20)\nn = None\n"
@@ -103,7 +103,7 @@ def test_late_inference_of_a_handle_is_stopped_for_a_model(handle):
 
 
 def test_no_time_out_waits_until_interrupted(handle):
-    """-1 stands for no time-out at all: Ctrl-C ends the wait, and stops the NPU."""
+    """-1 means no time-out; Ctrl-C ends the wait and stops the NPU."""
     handle.exec("endless = ethosu.Model('/model.tflite', npu=n, timeout_ms=-1)")
     for code in ("endless.run_into([x])", "asyncio.run(endless.run([x]))"):
         handle.exec("import asyncio\nemulator.fault('hang')")
@@ -125,7 +125,7 @@ def test_time_out_of_nothing_is_the_shortest(emulated, how):
 
 
 def after(board, data):
-    """Interrupt a while after the first line."""
+    """Interrupt shortly after the first line."""
     if data.endswith(b"\n"):
         time.sleep(0.4)
         board.inject(b"\x03")
@@ -165,10 +165,10 @@ def test_callback_starts_the_next_inference(handle):
 
 
 def test_callback_comes_for_its_own_inference(handle):
-    """The scheduler's call for an inference that has ended is not taken for the next one's."""
+    """The scheduled callback of a finished inference is not mistaken for the next one's."""
     handle.exec(
         "import micropython\nseen = []\n"
-        "def both(_):\n"  # the scheduler calls nothing else meanwhile
+        "def both(_):\n"  # the scheduler runs nothing else in the meantime
         "    n.invoke_async(payload, bases, callback=lambda npu: seen.append('first'))\n"
         "    while not n.done(): pass\n"
         "    n.wait(); mask()\n"
@@ -226,7 +226,7 @@ def test_models_run_on_a_reservation(handle):
     assert handle.eval("bytes(m.predict([x])[0]) == golden")
 
 
-# Register CMD: the bits that let the NPU ask for clock and power to go.
+# Register CMD: the bits that allow the NPU to request clock and power down.
 POWER_BITS = "machine.mem32[NPU + 8] & 0xC"
 
 
@@ -324,7 +324,7 @@ def test_errors_have_names(face, name):
 
 
 def test_errors_are_those_of_module_errno(handle):
-    """What is raised can be compared with the names of `errno`, and prints with its name."""
+    """The exception's errno equals a name of `errno`, and is printed with that name."""
     handle.exec(
         "import errno\nk = ethosu.Model('/model.tflite', npu=n, timeout_ms=20)\n"
         "emulator.fault('hang')"

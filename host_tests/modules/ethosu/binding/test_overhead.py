@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What the module adds to the NPU's work stays small: counted, not timed.
+"""The module's overhead per inference stays small, measured in instructions rather than time.
 
-`pytest -s` prints the figures, those of well-known models too where ../shared/models has them.
+`pytest -s` prints the figures, including those of well-known models found in ../shared/models.
 """
 
 import pytest
@@ -15,7 +15,7 @@ SHARED = ("hello_world_int8", "kws_ref_model", "vww_96_int8")
 
 
 def well_known():
-    """Those of the models in FIGURES.md that are there."""
+    """Available models of FIGURES.md."""
     folder = paths.root().parent / "shared/models"
     return [path for name in SHARED if (path := folder / f"{name}.tflite").is_file()]
 
@@ -39,9 +39,9 @@ def figures(measured):
 def test_overhead_stays_within_its_goal(figures, measured, name):
     for model, row in figures["models"].items():
         if name != "bytes_copied_at_load" and model == "small_streaming":
-            continue  # its copies of variables are work of the model, not overhead
+            continue  # copying variables is part of the model, not overhead
         count, tries = row[name], 1
-        # On a busy host the clock's ticks fall into each of the inferences of a long model.
+        # On a busy host, clock ticks interrupt every inference of a long model.
         while count > AIMS[name] and tries < 4:
             count, tries = overhead.measure([measured[model]])["models"][model][name], tries + 1
         assert count <= AIMS[name], f"{model}: {count:,}"
@@ -54,9 +54,9 @@ def test_fast_scratch_costs_what_vela_planned(request, small_models, npu):
     row = overhead.measure([small_models["small_cnn"], *well_known()], npu)["models"]["small_cnn"]
     for name in ("heap_bytes_beyond_vela_arena", "instructions_to_load_in_c_unverified"):
         assert row[name] <= AIMS[name], f"{name}: {row[name]:,}"
-    # A short stream costs more for each word than a long one.
+    # A short stream costs more per word than a long one.
     assert row["verifier_instructions_per_word"] <= AIMS["verifier_instructions_per_word"] + 2
-    # These have more base pointers, and an interrupt at another moment costs up to 17 more.
+    # These have more base pointers, and interrupt timing adds up to 17 instructions.
     assert row["instructions_per_invoke_in_c"] <= AIMS["instructions_per_invoke_in_c"] + 20
 
 
@@ -67,7 +67,7 @@ def test_every_figure_is_a_count(figures):
 
 
 def test_a_model_of_300_kb_is_loaded_as_fast_as_a_small_one(figures):
-    """Its weights are neither copied nor looked at."""
+    """Its weights are neither copied nor read."""
     large, small = (figures["models"][name] for name in ("weights_300k", "small_cnn"))
     assert large["file_bytes"] > 300 << 10 > 10 * small["file_bytes"]
     key = "instructions_to_load_in_c_unverified"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu.Model` of an ExecuTorch program: the same methods, the same answers as of a .tflite."""
+"""`ethosu.Model` of an ExecuTorch program has the same methods and results as of a .tflite."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from .test_values import quantized
 
 @pytest.fixture(scope="module")
 def cases(raw, board_npu, small_models):
-    """Programs of small_cnn, by name: integer ends, the same without scales, float ends."""
+    """Programs of small_cnn, by name: with integer I/O, the same without scales, float I/O."""
     model = small_models["small_cnn"]
     integer = made.quantised_ends(model, raw(board_npu))
     second = Method("second")
@@ -38,7 +38,7 @@ KEY = "86dd" * 16
 
 
 def delay():
-    """A method that gives its input back, and one that gives the input of the run before."""
+    """A method that returns its input, and one that returns the input of the previous run."""
     program = program_writer.Program()
     later = Method("delay")
     program.methods.append(later)
@@ -52,7 +52,7 @@ def delay():
 
 
 def scales():
-    """Two methods of integers, whose scales have the method's name, or none."""
+    """Two integer methods, whose scales are stored under the method's name or without one."""
     program = program_writer.Program()
     program.methods.append(Method("other"))
     for method in program.methods:
@@ -67,7 +67,7 @@ def scales():
 
 @pytest.fixture(scope="module")
 def files(cases, raw, board_npu, compiled, small_models):
-    """What lies on the board."""
+    """Files on the board."""
     model, blob = small_models["small_cnn"], raw(board_npu)
     files = {f"{name}.pte": case.program for name, case in cases.items()}
     files["small_cnn.tflite"] = compiled(model, board_npu).read_bytes()
@@ -196,7 +196,7 @@ def test_data_of_another_file(board, arguments):
 
 
 def test_scales_of_several_methods(board):
-    """Each method has its own, by its name; those without a name are of all others."""
+    """Each method has its own, stored under its name; unnamed ones apply to all others."""
     board.exec("m = ethosu.Model('/rom/scales.pte')\nother = m.method('other')")
     facts = "[(each.input_scale, each.input_zero_point) for each in (m, other)]"
     assert board.eval(facts) == [((0.5,), (7,)), ((0.25,), (-3,))]
@@ -299,7 +299,7 @@ def test_a_bundle_with_another_answer_says_where(board, name):
 
 
 def test_a_damaged_bundle_raises_one_error(board, files):
-    """Each place of its tables is checked: ValueError, or the cases are as they were."""
+    """Each part of its tables is checked: either ValueError, or the cases are unchanged."""
     inner = files["good.bpte"].index(b"ET12") - 4
     code = (
         "def spoilt(at):\n"
@@ -321,7 +321,7 @@ def test_a_damaged_bundle_raises_one_error(board, files):
 def test_info(board, board_npu):
     board.exec("i = integer.info()")
     assert board.eval("(i['config'], i['npu_calls'], i['cpu_steps'])") == (board_npu, 1, 0)
-    assert board.eval("real.info()['cpu_steps']") == 2  # both ends, no copies
+    assert board.eval("real.info()['cpu_steps']") == 2  # input and output, no copies
     assert board.eval("integer.metadata('vela_version')") is None
 
 
@@ -357,7 +357,7 @@ def test_refusals(board, call, expected):
 
 @pytest.fixture(scope="module")
 def figures(request, cases, tmp_path_factory):
-    """What overhead.py counts of the programs, by name."""
+    """Instruction counts of the programs from overhead.py, by name."""
     if request.config.getoption("--ethosu-port"):
         pytest.skip("counts instructions of the emulated board")
     folder = tmp_path_factory.mktemp("programs")
@@ -367,22 +367,22 @@ def figures(request, cases, tmp_path_factory):
 
 
 def test_a_delegate_alone_costs_no_more_than_a_model_of_one_operator(figures):
-    """ExecuTorch's runtime takes 1,587 instructions for execute() alone of such a program."""
+    """ExecuTorch's runtime takes 1,587 instructions for execute() alone on such a program."""
     assert figures["integer"]["instructions_per_invoke_in_c"] <= 600
     assert figures["integer"]["instructions_per_run_into"] <= 1100
     assert figures["integer"]["heap_bytes_of_1000_run_into"] == 0
 
 
 def test_a_program_is_loaded_in_one_pass(figures):
-    """The driver takes 1,540 of these. ExecuTorch's runtime takes 5,039, and checks far less.
+    """The driver takes 1,540 of these. ExecuTorch's runtime takes 5,039 with far fewer checks.
 
-    A board with more memories than MPS3_AN547 takes up to 300 more: each buffer is looked up.
+    A board with more memories than MPS3_AN547 takes up to 300 more, to look up each buffer.
     """
     key = "instructions_to_load_in_c_unverified"
     assert figures["integer"][key] <= 7900 and figures["real"][key] <= 15900
 
 
 def test_ends_cost_3_instructions_a_value_and_2(figures):
-    """768 values are quantised, 10 dequantised; a step of each takes some 50 besides."""
+    """768 values are quantised, 10 dequantised; each step adds about 50 instructions."""
     key = "instructions_per_invoke_in_c"
     assert figures["real"][key] - figures["integer"][key] <= 3 * 768 + 2 * 10 + 2 * 50

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Heads of detectors, against their definition in NumPy; classes, softmax, overlapping boxes."""
+"""Detector heads against their definition in NumPy; classes, softmax, overlapping boxes."""
 
 import numpy as np
 import pytest
@@ -27,13 +27,13 @@ def heads(board):
 
 
 def raw(rng, shape, scale, zero):
-    """Random int8 values, and the real ones."""
+    """Random int8 values, and the corresponding real values."""
     values = rng.integers(-128, 128, shape).astype(np.int8)
     return values, (values.astype(np.float64) - zero) * scale
 
 
 def decoded(board, head, *outputs):
-    """What a head yields for int8 outputs (values, scale, zero point)."""
+    """Result of a head for int8 outputs (values, scale, zero point)."""
     shapes = ", ".join(f"({o.shape}, {scale!r}, {zero})" for o, scale, zero in outputs)
     arrays = ", ".join(f"array('b', {o.tobytes()!r})" for o, _, _ in outputs)
     return board.eval(f"decode(results.{head}, Model({shapes}), {arrays})")
@@ -65,7 +65,7 @@ def test_fomo(heads):
 
 
 def test_fomo_joins_cells_that_touch(heads):
-    """A staircase of cells is one object, a cell away from it another, another label a third."""
+    """Cells in a staircase form one object; a separate cell is another, as is another label."""
     cells = np.full((1, 5, 5, 3), -128, np.int8)
     for y, x, label, score in ((0, 0, 1, 50), (1, 1, 1, 90), (2, 2, 1, 20), (4, 0, 1, 70),
                                (0, 1, 2, 60)):  # fmt: skip
@@ -166,7 +166,7 @@ def test_softmax_and_top(heads):
 
 
 def greedy(boxes, limit):
-    """Non-maximum suppression by its definition."""
+    """Non-maximum suppression, following its definition."""
     kept = []
     for each in sorted(boxes, key=lambda each: -each[1]):
         if all(each[0] != k[0] or overlap(each[2], k[2]) <= limit for k in kept):
@@ -194,7 +194,7 @@ def test_nms(heads):
 
 
 def test_soft_nms(heads):
-    """Scores by the formula of the paper, two boxes of one label and one of another."""
+    """Scores by the paper's formula: two boxes of one label and one of another."""
     found = [(0, 0.9, (0.0, 0.0, 1.0, 1.0)), (0, 0.8, (0.0, 0.0, 1.0, 0.5)),
              (1, 0.7, (0.0, 0.0, 1.0, 1.0))]  # fmt: skip
     kept = heads.eval(f"results.nms({found!r}, 0.01, sigma=0.1)")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A model carries its own proof: `ethosu compile --selftest`, then Model.selftest()."""
+"""Models with built-in test data: `ethosu compile --selftest`, then Model.selftest()."""
 
 import pytest
 from ethosu_tools import selftest

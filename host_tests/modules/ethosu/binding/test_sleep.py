@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""While a task awaits the NPU the CPU sleeps, and the NPU's interrupt alone wakes the loop."""
+"""While a task awaits the NPU the CPU sleeps, and only the NPU's interrupt wakes the loop."""
 
 import pytest
 from ethosu_tools.board import QemuBoard
@@ -11,9 +11,9 @@ SYSTICK = 0xE000E010
 
 @pytest.fixture(scope="module")
 def slow(request, board_npu, compiled, small_models, example):
-    """A board whose time follows its instructions; `run()` answers what an inference cost.
+    """A board with instruction-based time; `run()` returns the cost of an inference.
 
-    The NPU runs at 32 MHz on each board: a faster one is ready before the CPU can sleep.
+    The NPU runs at 32 MHz on each board, because a faster one finishes before the CPU can sleep.
     """
     if request.config.getoption("--ethosu-port"):
         pytest.skip("counts instructions of the emulated board")
@@ -37,10 +37,10 @@ def slow(request, board_npu, compiled, small_models, example):
 
 
 def test_interrupt_alone_wakes_the_loop(slow):
-    """Without the millisecond tick nothing but the NPU can end the sleep; it is one sleep.
+    """Without the millisecond tick only the NPU can end the sleep, which is not interrupted.
 
-    Of the half millisecond, which would be 60,000 instructions of a loop that looks again and
-    again, what is spent is the way from the NPU's start to the sleep.
+    A polling loop would execute 60,000 instructions in that half millisecond. Only those from the
+    NPU's start to the sleep are executed.
     """
     slow.exec(
         "async def main():\n"
@@ -54,7 +54,7 @@ def test_interrupt_alone_wakes_the_loop(slow):
 
 
 def test_other_tasks_get_the_time(slow):
-    """A task that wants to run each millisecond does; the CPU sleeps in between, if not always."""
+    """A task due each millisecond runs; the CPU sleeps in between most of the time."""
     slow.exec(
         "turns = 0\n"
         "async def tick():\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""ethosu.pyi tells the truth about the running module, and all of it."""
+"""ethosu.pyi matches the running module, and is complete."""
 
 import ast
 import re
@@ -37,7 +37,7 @@ def test_names_of_the_classes(stub, face):
 
 
 def test_the_module_keeps_the_contract(stub, face):
-    """Each attribute is there, each parameter is known by its name."""
+    """Every attribute exists, and every parameter can be passed by name."""
     face.exec("n = ethosu.reserve()")
     assert broken(face, stub) == set()
     face.exec("n.release()")
@@ -58,13 +58,13 @@ def test_the_check_of_the_contract_sees_what_is_missing(stub, face):
 
 
 def test_version(face, repo):
-    """One header has it."""
+    """Defined in one header only."""
     text = (repo / "modules/ethosu/ethosu_version.h").read_text()
     assert face.eval("ethosu.__version__") in text.split('"')
 
 
 def test_help_lists_every_method(stub, face):
-    """MicroPython makes the list: no text has to be changed for a new method."""
+    """MicroPython generates the list, so a new method needs no change elsewhere."""
     text = face.exec("help(ethosu)")
     for word in ("Model", "predict", "reserve", "PMU_NPU_ACTIVE"):
         assert word in text
@@ -76,7 +76,7 @@ def test_help_lists_every_method(stub, face):
 
 
 def test_help_of_a_method_says_its_arguments(stub, face):
-    """The names of the stub, in its order; `self` and the types are left out."""
+    """The names of the stub, in its order, without `self` and types."""
     found = 0
     for name, node in classes(stub).items():
         shown = face.exec(f"help(ethosu.{name})")
@@ -93,7 +93,7 @@ def test_help_of_a_method_says_its_arguments(stub, face):
 
 
 def test_every_name_is_used_by_a_test_or_an_example(stub, repo):
-    """By a dot in front: in what the tests run on the board, in the examples, on the pages."""
+    """Found after a dot: in test code run on the board, in the examples, in the docs."""
     module = repo / "modules/ethosu"
     places = [
         *(path for path in (repo / "host_tests").rglob("*.py") if path.name != "contract.py"),
@@ -105,12 +105,12 @@ def test_every_name_is_used_by_a_test_or_an_example(stub, repo):
         *(documented(node.body)[0] for node in classes(stub).values())
     )
     shown = {name for name in names if f".{name}" in text or name.startswith("PMU_")}
-    # What is used without its name: the classes that only calls give, `with`, p[0], len(p).
+    # Used without naming it: classes that only calls return, `with`, p[0], len(p).
     assert names - shown <= {"NPU", "PMU", "Tensor"} | SLOTS | {"__enter__", "__exit__"}
 
 
 def test_every_event_can_be_counted(stub, face):
-    """Each PMU_ name of the stub is an event of this NPU, another one than the rest."""
+    """Each PMU_ name of the stub is a distinct event of this NPU."""
     events = sorted(name for name in documented(stub.body)[0] if name.startswith("PMU_"))
     face.exec(
         "counts = {}\n"
@@ -137,7 +137,7 @@ def test_the_stub_of_the_emulator(board, repo, request):
     assert set(board.eval("dir(emulator)")) - INTERNAL == names
 
 
-# Modules in Python are their own stubs; they need no board.
+# Modules in Python are their own stubs, so they need no board.
 IN_PYTHON = [
     *REPO.glob("modules/ethosu/binding/python/[!_]*.py"),
     *REPO.glob("modules/ml/ml/**/*.py"),
@@ -145,7 +145,7 @@ IN_PYTHON = [
 
 
 def untyped(body):
-    """Public functions of a body, and methods of its classes, without docstring or any type."""
+    """Public functions and methods without a docstring or any type."""
     for node in body:
         name = getattr(node, "name", "_")
         called = name in ("__init__", "__call__")
@@ -163,6 +163,6 @@ def untyped(body):
 
 @pytest.mark.parametrize("path", IN_PYTHON, ids=lambda path: str(path.relative_to(REPO)))
 def test_modules_in_python_have_types_and_docstrings(path):
-    """A function without any type is an error for mypy --strict, of the program that calls it."""
+    """Calling an untyped function is an error in the caller under mypy --strict."""
     offered = sharing.script(REPO / "tools/setup/book.py").offered
     assert list(untyped(offered(ast.parse(path.read_text())))) == []

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""One NPU, several that want it: a handle, its models, callbacks. Nobody gets another's result."""
+"""One NPU shared by a handle, its models and callbacks: each gets its own result."""
 
 import pytest
 
 from .conftest import raised
 
-# `later(f)` has the scheduler call f while the code below waits for an NPU whose interrupt is
-# masked; what it raises is kept in `seen`.
+# `later(f)` schedules a call of f while the code below waits for an NPU whose interrupt is
+# masked; exceptions are kept in `seen`.
 _SETUP = """
 import asyncio, struct, time
 payload = struct.pack('<4sIIII', b'COP1', 5, 5, 2 | 1 << 16, 0xFFFF << 16)
@@ -35,7 +35,7 @@ def shared(emulated):
 
 
 def all_is_well(board):
-    """Handle, its models and, after it was released, others work."""
+    """Handle and its models work; after its release, other handles do."""
     board.exec("time.sleep_ms(2)\nn.cancel()\nn.invoke(payload, [])")
     assert board.eval("[bytes(one.predict([x])[0]) == golden for one in (k, l)]") == [True] * 2
     board.exec("n.release()")
@@ -62,7 +62,7 @@ def test_a_callback_may_cancel_what_is_waited_for(shared, wait, stop):
 
 @pytest.mark.parametrize("wait", WAITS)
 def test_a_callback_may_release_what_is_waited_for(shared, wait):
-    """Others may reserve the NPU when the one that waited has left; until then it is busy."""
+    """The NPU can be reserved again once the waiter has left; until then it is busy."""
     shared.exec("def take():\n    global o\n    o = ethosu.reserve()\n    o.invoke(payload, [])")
     assert raised(shared, f"later(n.release, take)\n{WAITS[wait]}") == CANCELLED
     assert shared.eval("seen") == [BUSY]
@@ -88,7 +88,7 @@ def test_a_callback_can_start_nothing_on_an_npu_that_is_waited_for(shared, wait)
 
 
 def test_a_callback_after_a_cancel_starts_nothing_either(shared):
-    """Else the one that waits would take the new inference for its own."""
+    """Otherwise the waiter would mistake the new inference for its own."""
     again = "later(n.cancel, lambda: n.invoke_async(payload, []))"
     assert raised(shared, f"{again}\nn.invoke(payload, [])") == CANCELLED
     assert shared.eval("seen") == [BUSY]
@@ -120,7 +120,7 @@ def test_others_on_the_handle_are_refused_while_a_task_awaits(shared):
 
 
 def test_cancel_of_the_handle_ends_the_task_on_it(shared):
-    """And what is started then is not disturbed by the task's end."""
+    """And an inference started after that is not affected when the task ends."""
     shared.exec(TASK.format(functions="(n.cancel, lambda: n.invoke_async(payload, []))"))
     assert shared.eval("(result, seen)") == (125, [])
     assert shared.eval("n.wait()") is True
@@ -143,7 +143,7 @@ def test_forgotten_model_leaves_the_handle_to_others(shared):
 
 
 def test_callbacks_that_start_the_next_inference_leave_time_for_others(shared):
-    """Even when each of them waits until its own has ended."""
+    """Even when each of them waits for the end of its own."""
     shared.exec(
         "count = 0\n"
         "def again(npu):\n"
@@ -159,7 +159,7 @@ def test_callbacks_that_start_the_next_inference_leave_time_for_others(shared):
 
 
 def test_a_callback_during_the_last_wait_of_a_task_starts_nothing(shared):
-    """A late step of run() waits for the NPU, too: its end must not be another job's."""
+    """Later steps of run() also wait for the NPU, and must not react to another job's end."""
     shared.exec(
         "import micropython\nlate = ethosu.Model('/model.tflite', npu=n, timeout_ms=1)\n"
         "def call(_):\n"
@@ -168,7 +168,7 @@ def test_a_callback_during_the_last_wait_of_a_task_starts_nothing(shared):
         "    except OSError as error: seen.append(('OSError', error.errno))\n"
         "mask()\nlate._start([x])\ntime.sleep_ms(2)"
     )
-    # No jump between the two: the scheduler calls inside the wait.
+    # No jump between the two: the scheduler runs inside the wait.
     assert raised(shared, "micropython.schedule(call, None); late._step()") == CANCELLED
     assert shared.eval("seen") == [BUSY]
     shared.exec("unmask()")

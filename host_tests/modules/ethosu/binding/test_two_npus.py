@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Two NPUs: models on both work at the same time, and are chosen by index or name."""
+"""Two NPUs: models run on both at the same time, and select theirs by index or name."""
 
 import pytest
 from ethosu_tools import boards
@@ -35,7 +35,7 @@ def test_both_are_there(pair):
 
 
 def test_one_does_not_wait_for_the_other(pair):
-    """NPU 0 never answers; meanwhile NPU 1 works on."""
+    """NPU 0 hangs while NPU 1 keeps working."""
     pair.exec(
         "async def main():\n"
         "    machine.mem32[0xE000E184] = 1 << 24\n"

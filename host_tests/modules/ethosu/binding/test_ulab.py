@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""ulab's arrays go in and out: ULAB_DIR names a checkout of its source, built into a firmware."""
+"""ulab arrays as inputs and outputs, built into a firmware from the sources in ULAB_DIR."""
 
 import os
 
@@ -55,7 +55,7 @@ def test_real_values(ulab):
 
 
 def test_callable_input_and_post_processor(ulab):
-    """A script in OpenMV's way: arrays of ulab in, scores as an array."""
+    """A script in OpenMV style: ulab arrays in, scores as an array."""
     ulab.exec(
         "def fill(memory, shape, dtype): memory[:] = x.tobytes()\n"
         "def best(model, inputs, outputs):\n"
@@ -68,7 +68,7 @@ def test_callable_input_and_post_processor(ulab):
 
 
 def test_openmv_script(ulab):
-    """As OpenMV's scripts have it: labels with scores, the best of them, a post-processor."""
+    """As in OpenMV's scripts: labels with scores, the best of them, a post-processor."""
     ulab.exec(
         "import ml\n"
         f"net = ml.Model({MODEL!r}, load_to_fb=True)\nprint(net)\n"
@@ -97,7 +97,7 @@ def test_wrong_arrays(ulab):
 
 
 def test_views(ulab):
-    """A slice is taken where it lies; one with steps is no buffer, its copy is."""
+    """A contiguous slice is used in place. One with steps is not a buffer, but its copy is."""
     ulab.exec(
         "wide, thin = (np.zeros(1536, dtype=np.int8) for _ in range(2))\n"
         "wide[768:] = x\nthin[::2] = x"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Real and raw values: what goes in, what comes out, and how one stands for the other."""
+"""Real and raw values of inputs and outputs, and the conversion between them."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from .conftest import raised
 
 
 def quantized(values, tensor, dtype=np.int8):
-    """As TFLite quantises: single precision, halves away from zero, saturated."""
+    """As TFLite quantises: single precision, halves rounded away from zero, saturated."""
     steps = np.asarray(values, np.float32) / np.float32(tensor.scale)
     steps = np.copysign(np.floor(np.abs(steps) + np.float32(0.5)), steps)
     limits = np.iinfo(dtype)
@@ -21,7 +21,7 @@ def quantized(values, tensor, dtype=np.int8):
 
 @pytest.fixture
 def real(face, example):
-    """Real inputs, far out of range too, as `v` on the board."""
+    """Real inputs, some far out of range, as `v` on the board."""
     oracle, x, _ = example
     values = np.random.default_rng(5).normal(0, 3, x.size).astype(np.float32)
     values[:3] = 1e9, -1e9, 0
@@ -43,7 +43,7 @@ def test_quantize_takes_any_row_of_numbers(real, kind):
 
 
 def test_any_object_with_the_buffer_protocol_will_do(real):
-    """As a ulab array is: it gives bytes, and the typecode of its numbers."""
+    """Like a ulab array: it provides bytes and a typecode."""
     board, _, expected = real
     board.exec(
         "import framebuf, uctypes\nstore = bytearray(x)\n"
@@ -144,7 +144,7 @@ def test_all_tensors(face):
 
 
 def test_attributes_tell_of_the_ends(face, example):
-    """The ten of OpenMV's, as the reference has them."""
+    """OpenMV's ten attributes, with the values of the reference."""
     oracle = example[0]
     for name, (tensor,) in (("input", oracle.inputs), ("output", oracle.outputs)):
         facts = f"m.{name}_shape, m.{name}_dtype, m.{name}_scale, m.{name}_zero_point"
@@ -177,7 +177,7 @@ def test_openmv_script_runs(face, example):
 
 
 def test_openmv_labels_and_callbacks(face):
-    """Labels come from the file next to the model; callbacks get the model with its outputs."""
+    """Labels come from the file next to the model; callbacks get the model and its outputs."""
     face.write_file("/two.dots.tflite", face.read_file("/model.tflite"))
     face.write_file("/two.dots.txt", b"silence\nyes\r\nno")
     face.exec(
@@ -198,7 +198,7 @@ def test_openmv_labels_and_callbacks(face):
 
 
 def test_scales_per_channel(board, board_npu, tmp_path, small_models):
-    """Weights of an operator that stays on the CPU keep a scale for each channel: all are told."""
+    """Weights of a CPU operator keep one scale per channel; all are reported."""
     from ethosu.vela.tflite.Model import Model
     from ethosu_tools.cli import main
 
@@ -233,7 +233,7 @@ def test_scales_per_channel(board, board_npu, tmp_path, small_models):
 
 @pytest.mark.parametrize("tensor", values_table.TENSORS)
 def test_what_each_type_of_object_means_for_each_type_of_tensor(board, tensor):
-    """predict(), run_into() and run() agree; the model gives out what it was given."""
+    """predict(), run_into() and run() agree for a model that returns its input."""
     scale, zero_point = {"int8": (0.5, 3), "uint8": (0.5, 3), "int16": (0.5, 0)}.get(
         tensor, (None, 0)
     )
@@ -249,7 +249,7 @@ def test_what_each_type_of_object_means_for_each_type_of_tensor(board, tensor):
 
 
 def test_a_camera_s_bytes_are_no_raw_values_of_int8(face):
-    """200 of 255 would become -56: the error says what to do."""
+    """200 of 255 would become -56; the error message explains how to fix it."""
     for given in ("array('B', bytes(768))", "bytes(768)", "memoryview(bytes(768))"):
         error = raised(face, f"m.predict([{given}])")
         assert error == (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A large model in the ROM file system is used where it lies: not a byte is copied."""
+"""A large model in the ROM file system is used in place, without copying."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ SIZE = 300 << 10
 
 @pytest.fixture(scope="module")
 def large(board_npu, tmp_path_factory):
-    """A model of more than 300 KB, nearly all of it weights: before and after Vela."""
+    """A model of more than 300 KB, mostly weights, before and after Vela."""
     folder = tmp_path_factory.mktemp("large")
     net = Net("large", 5)
     x = net.conv(net.input((1, 4, 4, 64)), 600, kernel=(3, 3))
@@ -35,7 +35,7 @@ def large(board_npu, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def board_with_rom(request, large, board_npu):
-    """A board with the model in its ROM, behind a file that ends at an odd place."""
+    """A board with the model in its ROM, at an odd address after another file."""
     if request.config.getoption("--ethosu-port"):
         pytest.skip("would replace the ROM file system of a real board")
     image = romfs.build({"a_note.txt": b"odd", "large.tflite": large[1].read_bytes()})
@@ -46,7 +46,7 @@ def board_with_rom(request, large, board_npu):
 
 @pytest.fixture
 def deployed(board_with_rom):
-    """That board after a soft reset, so that no test needs what another one left there."""
+    """That board after a soft reset, so that tests do not depend on each other."""
     board_with_rom.soft_reset()
     board_with_rom.exec("import ethosu")
     return board_with_rom
@@ -80,7 +80,7 @@ def test_its_results_are_exact(deployed, large):
 
 
 def test_the_same_model_in_ram_is_read_once(deployed):
-    """A file of another file system is read into RAM, which the model then uses in place."""
+    """A file of another file system is read into RAM, and the model uses it there in place."""
     deployed.exec(
         "data = open('/rom/large.tflite', 'rb').read()\n"
         "with open('/large.tflite', 'wb') as file: file.write(data)\n"
@@ -103,7 +103,7 @@ def test_a_misaligned_model_is_copied_once_and_says_so(deployed):
 
 
 def test_a_constant_beyond_16_mb_is_shown_as_it_is(request, board_npu, compiled, small_models):
-    """The offset of a memoryview has 24 bits on a 32-bit port."""
+    """A memoryview's offset has only 24 bits on 32-bit ports."""
     if request.config.getoption("--ethosu-port") or boards.chosen().name != "MPS3_AN547":
         pytest.skip("uses the DDR of the emulated MPS3_AN547")
     start = 0x68000000
@@ -125,7 +125,7 @@ def test_a_constant_beyond_16_mb_is_shown_as_it_is(request, board_npu, compiled,
 
 
 def test_a_file_that_claims_4_gb_is_a_memory_error(face):
-    """Its size + 1 is 0 in 32 bits."""
+    """Its size + 1 wraps to 0 in 32 bits."""
     face.exec(
         "import errno, io, machine, os\n"
         "class File(io.IOBase):\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What each type of Python object means as values of a tensor: one list for all modules.
+"""How each type of Python object is interpreted as tensor values: one list for all modules.
 
 The page is modules/ethosu/docs/models.md, "Raw values and real values".
 """
@@ -12,8 +12,8 @@ RAW, REAL, REFUSED = "raw", "real", "TypeError"
 TENSORS = {"int8": "b", "uint8": "B", "int16": "h", "int32": "i", "float32": "f", "bool": "B"}
 TYPECODES = "bBhHiIlLqQfd"
 
-# Objects without a typecode of their own; `n` elements with the value 1, `one`: as raw bytes.
-# The typecode that they count as; "" fits any tensor.
+# Objects without a typecode; `n` elements of value 1, given by `one` as raw bytes.
+# The typecode they are treated as; "" matches any tensor.
 _BYTES = {
     "bytes(one)": "B",
     "memoryview(one)": "B",
@@ -32,7 +32,7 @@ def _of_code(code: str, tensor: str) -> str:
 
 
 def inputs(tensor: str) -> dict[str, str]:
-    """Expressions for an input of a tensor of this type, and what each means."""
+    """Expressions for an input tensor of this type, and the values they represent."""
     found = {}
     for code in TYPECODES:
         real = code in "fd" and TENSORS[tensor] != code
@@ -44,7 +44,7 @@ def inputs(tensor: str) -> dict[str, str]:
 
 
 def outputs(tensor: str) -> dict[str, str]:
-    """The same for an output, which is always raw and has to be writable."""
+    """The same for an output, which is always raw and must be writable."""
     found = {}
     for kind, meaning in inputs(tensor).items():
         writable = not kind.startswith(("bytes(", "memoryview(one", "[", "(1"))
@@ -52,7 +52,7 @@ def outputs(tensor: str) -> dict[str, str]:
     return found
 
 
-# found(call, given): the output's bytes, or the type of the exception.
+# found(call, given): the output bytes, or the exception type.
 _TABLE = """
 import asyncio, framebuf, uctypes
 def found(call, given):
@@ -70,9 +70,9 @@ calls = [lambda given: m.predict([given]), copied, lambda given: asyncio.run(m.r
 
 
 def differences(board, tensor: str, zero_point: int) -> list[tuple]:
-    """What the board's model `m`, six elements in and the same out, does otherwise than the table.
+    """Where the board's model `m`, with six input and six output elements, deviates from the table.
 
-    The scale is 0.5 where there is one, for all types of 8 and 16 bits but bool.
+    The scale is 0.5 for all 8-bit and 16-bit types except bool; the others have none.
     """
     code, dtype = TENSORS[tensor], np.dtype(tensor)
     board.exec(

@@ -36,20 +36,20 @@ SANITIZE = {
 
 
 def run(command: list[str | Path]) -> str:
-    """Run a command, give its standard output; fail with all its output."""
+    """Run a command and return its standard output; on failure, report all output."""
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
     assert done.returncode == 0, f"{command[0]}: {done.stdout}{done.stderr}"
     return done.stdout
 
 
 def refuse(command: list[str | Path]) -> str:
-    """Run a command that must fail; give its standard error."""
+    """Run a command that must fail; return its standard error."""
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
     assert done.returncode != 0
     return done.stderr
 
 
-# The driver, the board that it is linked with, the simulator; and those together.
+# The driver, the board it is linked with, and the simulator; and their combination.
 DRIVER = "sim_host/{}/libethosu_driver.a"
 BOARD = "sim_host/{}/libsim_host.a"
 SIM = "npu_sim/{}/libnpu_sim.a"
@@ -58,13 +58,13 @@ ALL = (DRIVER, *HOST)
 
 
 def archives(sanitizer: str, *kinds: str) -> list[Path]:
-    """Build the archives of sim_host; give those of `kinds`: DRIVER, BOARD, SIM."""
+    """Build the archives of sim_host; return those of `kinds`: DRIVER, BOARD, SIM."""
     sharing.make("tools/sim_host", "archives", f"SANITIZE={sanitizer}")
     return [REPO / "build" / kind.format(sanitizer) for kind in kinds]
 
 
 def group(*libraries: Path) -> list[str | Path]:
-    """Archives for the linker's command line that refer to each other."""
+    """Linker arguments for archives that refer to each other."""
     return ["-Wl,--start-group", *libraries, "-Wl,--end-group"]
 
 
@@ -75,11 +75,11 @@ def shared_library() -> Path:
 
 
 def link(output: Path, sanitizer: str, sources: list[str], *kinds: str) -> Path:
-    """Compile C tests and link them with these archives, as an application does."""
+    """Compile C tests and link them with these archives, like an application."""
     files = [C / source for source in sources]
     flags = [*STRICT, *SANITIZE[sanitizer], *INCLUDES]
     command = ["gcc", *flags, *files, *group(*archives(sanitizer, *kinds)), "-lm", "-o"]
-    if sanitizer == "coverage":  # its counters lie where the program was made
+    if sanitizer == "coverage":  # the counters are stored in the build directory
         run([*command, output])
         return output
     return sharing.program(output.name, command)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Runs of compiled models behind the simulated data cache, one process for each library.
+"""Runs compiled models behind the simulated data cache, in one process per library.
 
     python -m host_tests.modules.ethosu.driver.coherent_runs MODEL FEEDS MODE [MODE ...]
 
 FEEDS: an .npz with the inputs of each step as "STEP.INPUT", and the expected outputs as
-"STEP=OUTPUT". Prints for each MODE how the runs went: "exact", "wrong" or the driver's
-error. A MODE is "off", "strict" or "evict:SEED"; with "+8" behind it the file is misaligned for the
-NPU, so the runtime copies what the NPU reads. ETHOSU_SIM_LIBRARY names the library, as ever.
+"STEP=OUTPUT". Prints the result for each MODE: "exact", "wrong" or the driver's error.
+A MODE is "off", "strict" or "evict:SEED"; the suffix "+8" misaligns the file for the
+NPU, so the runtime copies what the NPU reads. ETHOSU_SIM_LIBRARY names the library, as usual.
 """
 
 import sys
@@ -29,7 +29,7 @@ def steps(feeds) -> list[tuple[list[np.ndarray], list[np.ndarray]]]:
 
 
 class Misaligned(Simulation):
-    """A model whose file begins 8 bytes behind a multiple of 16."""
+    """A model whose file starts 8 bytes after a multiple of 16."""
 
     def _alloc(self, size: int) -> int:
         first = not self._memory
@@ -37,7 +37,7 @@ class Misaligned(Simulation):
 
 
 def run(model: bytes, feeds, mode: str) -> str:
-    """Load the model, which lies in RAM, and run all steps."""
+    """Load the model from RAM, and run all steps."""
     kind = Misaligned if mode.endswith("+8") else Simulation
     try:
         with kind(model, coherence=mode.removesuffix("+8")) as simulation:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The table of command streams, verify.txt: read, assembled, and compared with the verifier."""
+"""The table of command streams, verify.txt: parsed, assembled, compared with the verifier."""
 
 import re
 import subprocess
@@ -27,7 +27,7 @@ OPERATIONS = frozenset(
 
 @dataclass
 class Test:
-    """A test of the table: its configs, and its lines with their numbers."""
+    """A test of the table: its configs and numbered lines."""
 
     configs: list[str] = field(default_factory=list)
     lines: list[tuple[int, str]] = field(default_factory=list)
@@ -53,7 +53,7 @@ def read_table() -> tuple[dict[str, Test], dict[str, list[tuple[int, str]]]]:
 
 
 def alternatives(line: str) -> Iterator[str]:
-    """The line with each alternative of {a/b/c} in turn; {} is the first group's."""
+    """The line with each alternative of {a/b/c} in turn; {} repeats the first group's choice."""
     groups = re.findall(r"\{([^}]+)\}", line)
     for turn in range(len(groups[0].split("/")) if groups else 1):
         choice = line.replace("{}", groups[0].split("/")[turn] if groups else "")
@@ -67,7 +67,7 @@ def value_of(text: str, **names: int) -> int:
 
 @dataclass
 class Verdict:
-    """What the verifier says of a stream."""
+    """The verifier's verdict on a stream."""
 
     name: str
     fields: dict[str, int]
@@ -87,7 +87,7 @@ class Verifier:
         self._errors = {0: "ok"} | {-int(number): name for number, name in found}
 
     def close(self) -> None:
-        """End the program, which must have found nothing wrong itself."""
+        """End the program, which must not have found an error itself."""
         self._process.communicate()
         assert self._process.returncode == 0
 
@@ -123,7 +123,7 @@ class Run:
         self.verdicts = 0
 
     def lines(self, lines: list[tuple[int, str]]) -> None:
-        """Obey the lines of a test or a block."""
+        """Execute the lines of a test or a block."""
         for number, line in lines:
             only, colon, rest = line.partition(": ")
             if colon and self._config not in only.split():
@@ -168,7 +168,7 @@ class Run:
             self._stream.raw(*values)
         elif name == "branch":
             self._stream.op("BRANCH", *values)
-        elif name == "branches":  # from behind: each goes before the others
+        elif name == "branches":  # backwards: each is inserted before the others
             for target in reversed(range(values[0])):
                 self._stream.op("BRANCH", 1, 8 * target)
         elif name in OPERATIONS:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""NPU calls of a compiled model, as the driver gets them: payload, regions and their sizes."""
+"""NPU calls of a compiled model as passed to the driver: payload, regions and their sizes."""
 
 from dataclasses import dataclass
 from pathlib import Path

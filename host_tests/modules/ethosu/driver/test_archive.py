@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The driver as applications take it: from a static archive, linked the ordinary way.
+"""The driver in a static archive, linked by applications without special options.
 
-A linker takes from an archive only what something refers to. So this shows that products and
-the verifier are referred to, and that a build without one of them says so.
+A linker takes only referenced objects from an archive. These tests check that products and the
+verifier are referenced, and that a build without one of them reports it.
 """
 
 from pathlib import Path
@@ -29,7 +29,7 @@ UNVERIFIED = FINE | dict.fromkeys(("stream", "nonsense", "invoke"), NO_VERIFIER)
 
 @pytest.fixture(scope="module", params=OPTIONS, ids=lambda option: option or "everything")
 def built(request: pytest.FixtureRequest, tmp_path_factory) -> tuple[str, Path]:
-    """An option of the build, and the application linked with an archive that was built so."""
+    """A build option, and the application linked with an archive built that way."""
     folder = tmp_path_factory.mktemp("archive")
     flags = [*cbuild.STRICT, "-O1", *cbuild.INCLUDES]
     flags += [f"-D{request.param}"] if request.param else []
@@ -43,7 +43,7 @@ def built(request: pytest.FixtureRequest, tmp_path_factory) -> tuple[str, Path]:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_what_is_built_in_works_and_what_is_not_says_so(built, family) -> None:
-    """NPU found and nonsense refused, or one sentence that names the option."""
+    """NPU found and invalid input rejected, or one message that names the option."""
     option, program = built
     name = FAMILIES[family]
     expected = UNVERIFIED if option == "ETHOSU_VERIFY=0" else FINE
@@ -55,20 +55,20 @@ def test_what_is_built_in_works_and_what_is_not_says_so(built, family) -> None:
 
 
 def test_what_is_left_out_is_not_linked(built) -> None:
-    """No table of a family or of the verifier that the option leaves out."""
+    """No table of a family or of the verifier excluded by the option."""
     option, program = built
     symbols = cbuild.run(["nm", program])
     for family in FAMILIES:
         supported = option != f"ETHOSU_{family}=0"
         verified = supported and option != "ETHOSU_VERIFY=0"
-        # U55 and U65 share a file, which an archive gives as a whole.
+        # U55 and U65 share an object file, which is linked as a whole.
         if family == "U85" or supported:
             assert (f"ethosu_ext_part_{family}" in symbols) == supported
             assert (f"ethosu_ext_commands_{family}" in symbols) == verified
 
 
 def test_a_build_without_any_npu_is_refused(tmp_path) -> None:
-    """The compiler says what to set."""
+    """The compiler names the option to set."""
     flags = [*cbuild.INCLUDES, "-DETHOSU_U55=0", "-DETHOSU_U65=0", "-DETHOSU_U85=0"]
     source = cbuild.REPO / "modules/ethosu/driver/ethosu_products.c"
     error = cbuild.refuse(["gcc", *flags, "-c", source, "-o", tmp_path / "none.o"])

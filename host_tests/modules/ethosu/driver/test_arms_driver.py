@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Arm's driver 1.0, measured as ours is: FIGURES.md compares the two.
+"""Arm's driver 1.0, measured like ours; FIGURES.md compares the two.
 
-Runs when ETHOSU_ARM_DRIVER_DIR names a tree of it (hal_ethos_u, or ethos-u-core-driver).
+Runs if ETHOSU_ARM_DRIVER_DIR names its source tree (hal_ethos_u, or ethos-u-core-driver).
 """
 
 from pathlib import Path
@@ -14,13 +14,13 @@ from host_tests.modules.ethosu.driver.streams import npu_calls
 from host_tests.modules.ethosu.driver.test_cost import CLIENT_MOST, client_costs, count
 from host_tests.modules.ethosu.driver.test_library import build, text_of_least
 
-# What checks of addresses, ports, cache lines and of other threads may cost in addition.
+# Additional cost allowed for checks of addresses, ports, cache lines and of other threads.
 MOST = 1.15
 
 
 @pytest.fixture
 def arms() -> Path:
-    """The tree of Arm's driver."""
+    """The source tree of Arm's driver."""
     return needs.tree("ETHOSU_ARM_DRIVER_DIR", "Arm's driver")
 
 
@@ -28,7 +28,7 @@ def arms() -> Path:
 def test_a_client_pays_little_more_than_with_arms_driver(
     arms, compiled, small_models, tmp_path, capsys, npu
 ) -> None:
-    """Instructions of reserve, invoke, release, and bytes of text for them."""
+    """Instructions of reserve, invoke, release, and their text size in bytes."""
     (call,) = npu_calls(compiled(small_models["small_cnn"], npu))
     cmsis = next((cbuild.REPO / "build/micropython").glob("1.*")) / "lib/cmsis/inc"
     family = npu.split("-")[1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How the driver compiles and links: for the target, with Arm's names, with overrides."""
+"""Compiling and linking the driver: for the target, with Arm's names, with overrides."""
 
 import re
 from pathlib import Path
@@ -23,7 +23,7 @@ PUBLIC = [
     ),
 ]
 
-# Bytes of the driver on a Cortex-M55 with -Os, counters, verifier and sentences included.
+# Bytes of the driver on a Cortex-M55 with -Os, including counters, verifier and error messages.
 TEXT_LIMIT = 20_660
 U85_TEXT_LIMIT = 3_600
 
@@ -47,7 +47,7 @@ def text_sizes(objects: dict[str, Path]) -> dict[str, int]:
 
 
 def test_it_compiles_for_the_target_without_a_warning_and_small(objects, capsys) -> None:
-    """Strict warnings are errors; the size is printed by file."""
+    """Strict warnings are errors; sizes are printed by file."""
     sizes = text_sizes(objects)
     u85 = sum(size for name, size in sizes.items() if name.endswith("_u85"))
     rest = sum(sizes.values()) - u85
@@ -58,7 +58,7 @@ def test_it_compiles_for_the_target_without_a_warning_and_small(objects, capsys)
 
 
 def test_it_allocates_prints_and_asserts_nothing(objects) -> None:
-    """Undefined symbols of the driver: the board's, and a few of the C library."""
+    """Undefined symbols of the driver: the board's, and a few from the C library."""
     board = {"ethosu_board", "ethosu_ext_board_idle", "ethosu_ext_board_ticks_ms"}
     library = {"memcpy", "memmove", "memset", "strcmp", "strlen"}
     runtime = re.compile(r"__aeabi_\w+|__\w+di\d|__sync_\w+")
@@ -70,7 +70,7 @@ def test_it_allocates_prints_and_asserts_nothing(objects) -> None:
 
 
 def test_the_copy_hook_is_weak_and_alone_in_its_file(objects) -> None:
-    """So that no compiler can inline the default past a board's override."""
+    """Otherwise a compiler could inline the default despite a board's override."""
     lines = cbuild.run(["arm-none-eabi-nm", objects["arm_ethos_io_memcpy"]]).splitlines()
     defined = [line.split()[-2:] for line in lines if " U " not in line and " $" not in line]
     assert [entry for entry in defined if entry[0] != "t"] == [["W", "arm_ethos_io_memcpy"]]
@@ -83,7 +83,7 @@ def test_the_copy_hook_is_weak_and_alone_in_its_file(objects) -> None:
 
 
 def test_a_boards_copy_hook_wins(tmp_path) -> None:
-    """The strong definition is called, the weak one not."""
+    """The strong definition is called, not the weak one."""
     sources = ["copy_override.c", "standalone_board.c"]
     program = cbuild.link(tmp_path / "override", "address", sources, cbuild.DRIVER)
     assert cbuild.run([program]) == "0 1 xyz\n"
@@ -101,7 +101,7 @@ def test_a_program_for_arms_driver_compiles_links_and_runs(tmp_path) -> None:
 
 @pytest.mark.parametrize("header", HEADERS)
 def test_each_header_stands_alone_in_c_and_cpp(header, tmp_path) -> None:
-    """A header needs no other before it."""
+    """Each header can be included on its own."""
     source = tmp_path / "one.c"
     source.write_text(f"#include <{header}>\n#include <{header}>\nint main(void) {{ return 0; }}\n")
     flags = [*WARNINGS[:3], *PATHS, "-fsyntax-only"]
@@ -111,7 +111,7 @@ def test_each_header_stands_alone_in_c_and_cpp(header, tmp_path) -> None:
 
 @pytest.mark.parametrize("header", sorted(PUBLIC), ids=lambda path: path.name)
 def test_cpp_links_what_a_public_header_declares(header, tmp_path) -> None:
-    """A C++ program that takes the address of each function asks for the names that C has."""
+    """A C++ program that takes the address of each function refers to the C names."""
     text = re.sub(
         r"/\*.*?\*/|//[^\n]*|^#define(?:[^\n]*\\\n)*[^\n]*",
         "",
@@ -133,7 +133,7 @@ def test_cpp_links_what_a_public_header_declares(header, tmp_path) -> None:
 
 
 def test_a_cache_hook_of_old_signature_is_rejected() -> None:
-    """It would link in C and flush garbage; the header makes it a compile error."""
+    """It would link in C and flush garbage, so the header makes it a compile error."""
     command = ["gcc", "-std=c11", *PATHS, "-fsyntax-only", cbuild.C / "old_hook.c"]
     assert "conflicting types" in cbuild.refuse(command)
 
@@ -147,7 +147,7 @@ def test_the_interrupt_handler_is_short() -> None:
 
 
 def operations(*sources: str) -> dict[str, int]:
-    """Opcodes of the operations in the tables of these sources, by name."""
+    """Opcodes of operations in the tables of these sources, by name."""
     rows = re.findall(r"^OPERATION\((0x\w+), (\w+)\)", read("ethosu_operations.def"), re.MULTILINE)
     text = "".join(map(read, sources))
     return {name: int(number, 16) for number, name in rows if re.search(rf"\b{name}\b", text)}
@@ -159,7 +159,7 @@ def read(name: str) -> str:
 
 
 def test_opcodes_equal_velas() -> None:
-    """Every opcode of the verifier's tables has the number that Vela gives it."""
+    """Opcodes in the verifier's tables have the same numbers as in Vela."""
     from ethosu.vela.ethos_u55_regs import ethos_u55_regs as vela
 
     table = read("ethosu_commands.def")
@@ -178,7 +178,7 @@ def test_opcodes_equal_velas() -> None:
 
 
 def test_u85_commands_equal_the_models() -> None:
-    """Code and meaningful parameter bits of each; the model's were written from Arm's headers."""
+    """Code and significant parameter bits of each; the model's were written from Arm's headers."""
     from host_tests.tools.npu_sim.hardware import commands
 
     row = r"^(REGISTER|PAYLOAD)\((0x\w+), (NPU_SET_\w+), \w*U8, \w+, (\w+)\)"
@@ -192,5 +192,5 @@ def test_u85_commands_equal_the_models() -> None:
     ours = operations("ethosu_verify_u85.c", "ethosu_verify_branch_u85.c")
     assert others == {code: name for name, code in ours.items()}
     for code, (name, bits) in found.items():
-        signed = code >= 0x4000 and bits == 0xFFFF  # 40 bits, of which the verifier wants the sign
+        signed = code >= 0x4000 and bits == 0xFFFF  # 40 bits; the verifier uses the sign
         assert model[code] == (name, 0xFF if signed else bits)

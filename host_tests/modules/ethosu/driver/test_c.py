@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The driver on the simulator, with scripted faults and moments, under ASan and UBSan.
+"""The driver on the simulator, with scripted faults and timing, under ASan and UBSan.
 
 Each test is a TEST() of a C source; run one alone with `pytest -k its_name`.
 """

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Behind a write-back data cache results are exact, and each clean, discard and barrier is needed.
+"""Results are exact with a write-back data cache; each clean, invalidate and barrier is needed.
 
-The models lie in RAM, as loaded from a file: command stream, constants and arena are dirty in the
-CPU's cache when the driver gets them. MUTATIONS takes what keeps the cache right out of the driver,
-one at a time; the run named with it must then go wrong.
+The models are in RAM, as if loaded from a file: command stream, constants and arena are dirty in
+the CPU's cache when passed to the driver. Each of MUTATIONS removes one piece of the driver's cache
+maintenance; the run named with it must then fail.
 """
 
 import os
@@ -20,14 +20,14 @@ from host_tests.kit import sharing
 from host_tests.modules.ethosu.driver import cbuild
 
 DRIVER = Path("modules/ethosu/driver")
-# U65's and U85's fast scratch is memory of its own (Dedicated_Sram), which the CPU has zeroed.
+# The fast scratch of U65 and U85 is separate memory (Dedicated_Sram), zeroed by the CPU.
 NPUS = ("ethos-u55-128", "ethos-u65-512", "ethos-u85-256")
 STEPS = 3
 SEEDS = range(1, 9)
 MANY_SEEDS = range(1, 1001)
 EVICTIONS = [f"evict:{seed}" for seed in SEEDS]
 
-# What is taken out: file, text, what stands in its place; and the modes of which one must fail.
+# Mutations: file, text, its replacement; and the modes, one of which must fail.
 MUTATIONS = {
     "clean before each run": (
         "ethosu_driver.c",
@@ -129,7 +129,7 @@ def runs(request, small_models, compiled, tmp_path_factory):
 
 
 def outcomes(runs, modes, library: Path | None = None) -> dict[str, str]:
-    """How the runs of a library went, by mode."""
+    """Results of a library's runs, by mode."""
     environment = dict(os.environ) | ({"ETHOSU_SIM_LIBRARY": str(library)} if library else {})
     command = [
         sys.executable,
@@ -151,7 +151,7 @@ def outcomes(runs, modes, library: Path | None = None) -> dict[str, str]:
 
 
 def objects_of(*folders: str) -> list[Path]:
-    """Objects of the host library, but not those of sources that are gone."""
+    """Objects of the host library, except those of deleted sources."""
     build = cbuild.REPO / "build/sim_host"
     objects = [path for folder in folders for path in sorted((build / folder).rglob("*.o"))]
     sources = {path: cbuild.REPO / path.relative_to(build).with_suffix(".c") for path in objects}
@@ -159,7 +159,7 @@ def objects_of(*folders: str) -> list[Path]:
 
 
 def mutated(name: str, folder: Path) -> Path:
-    """The host library, the driver's file with one thing taken out."""
+    """The host library with one mutation of the driver's file."""
     file, text, instead, _ = MUTATIONS[name]
     build = cbuild.REPO / "build/sim_host"
     for path in sorted((cbuild.REPO / DRIVER).glob("*.[chd]*")):
@@ -200,13 +200,13 @@ def test_no_eviction_of_1000_seeds_changes_a_result(runs, capsys):
 
 @pytest.fixture(scope="module")
 def dedicated(small_models, compiled, tmp_path_factory):
-    """A model whose fast scratch is memory of its own."""
+    """A model with separate memory for fast scratch."""
     source = small_models["small_cnn"]
     folder = tmp_path_factory.mktemp("dedicated")
     return compiled(source, "ethos-u65-512"), feeds_of(source, folder)
 
 
-# For those that no model shows: the C test that fails.
+# For mutations that no model detects: the C test that fails.
 C_TESTS = {
     "discard of all that two base pointers of one scratch write": (
         "what_is_written_of_shared_scratch_is_discarded_at_once"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the driver costs, in instructions of a Cortex-M55 counted by stock QEMU."""
+"""Cost of the driver in Cortex-M55 instructions, counted by stock QEMU."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -22,20 +22,20 @@ COMPILER = [
 
 # One inference of a prepared program: start, interrupt handler, wait.
 INFERENCE_MOST = 310
-# One inference of a client that reserves, invokes and releases, as Arm's does; the stream in
-# constant memory, for each family; the same with fast memory given to ethosu_init(); and what the
-# checksum costs elsewhere, for each word.
+# One inference of a client that reserves, invokes and releases, as Arm's does, for each family with
+# the stream in constant memory; the same with fast memory passed to ethosu_init(); and the checksum
+# cost per word in other memory.
 CLIENT_MOST = {"ethos-u55-128": 600, "ethos-u65-256": 620, "ethos-u85-256": 620}
 FAST_MEMORY_MOST = 30
 CHECKSUM_PER_WORD_MOST = 0.9
 VERIFY_PER_WORD_MOST = 30
-# A hostile stream, where each word is an operation.
+# A hostile stream in which each word is an operation.
 VERIFY_PER_OPERATION_MOST = 350
 OPERATIONS = {"CONV": 2, "DEPTHWISE": 3, "POOL": 5, "ELEMENTWISE": 6, "DMA_START": 16}
 
 
 def model_header(call: Call) -> str:
-    """The header that target/cost.c includes: payload and sizes, three bases as TFLM gives."""
+    """The header included by target/cost.c: payload and sizes, three bases as passed by TFLM."""
     words = ", ".join(f"0x{word:X}u" for word in np.frombuffer(call.payload, np.uint32))
     sizes = ", ".join(str(size) for size in call.sizes[:3])
     return f"#define COST_PAYLOAD {words}\n#define COST_SIZES {sizes}\n"
@@ -43,26 +43,26 @@ def model_header(call: Call) -> str:
 
 @pytest.fixture(scope="module")
 def call(compiled, small_models) -> Call:
-    """A payload of Vela's with operations of each kind."""
+    """A payload from Vela with operations of each kind."""
     (call,) = npu_calls(compiled(small_models["small_cnn"], "ethos-u55-128"))
     return call
 
 
 @pytest.fixture(scope="module", params=CLIENT_MOST)
 def family_costs(request, compiled, small_models) -> tuple[str, dict[str, int]]:
-    """A config of each family, and the lines that target/cost.c prints for it."""
+    """A config of each family, and the lines printed by target/cost.c for it."""
     (call,) = npu_calls(compiled(small_models["small_cnn"], request.param))
     return request.param, client_costs(call)
 
 
 @pytest.fixture(scope="module")
 def costs(call) -> dict[str, int]:
-    """The lines that target/cost.c prints."""
+    """Output lines of target/cost.c."""
     return client_costs(call)
 
 
 def count(call: Call, source: str, parts: list[str | Path]) -> dict[str, int]:
-    """The lines that a program of target/ prints, linked with what it measures."""
+    """Output lines of a program in target/, linked with the code it measures."""
     folder = sharing.folder_with("cost_model.h", model_header(call))
     script = ["-nostartfiles", "-specs=nano.specs", "-Wl,--gc-sections", "-T", TARGET / "cost.ld"]
     command = [*COMPILER, f"-I{folder}", *script, TARGET / source, *parts, "-o"]
@@ -77,7 +77,7 @@ def count(call: Call, source: str, parts: list[str | Path]) -> dict[str, int]:
 
 
 def client_costs(call: Call) -> dict[str, int]:
-    """The lines that target/cost.c prints."""
+    """Output lines of target/cost.c."""
     paths = [f"-I{DRIVER}", f"-I{DRIVER / 'include'}"]
     return count(
         call, "cost.c", ["-Wall", "-Wextra", "-Werror", *paths, *sorted(DRIVER.glob("*.c"))]
@@ -85,7 +85,7 @@ def client_costs(call: Call) -> dict[str, int]:
 
 
 def test_an_inference_costs_few_instructions(costs, capsys) -> None:
-    """All that the driver adds to one inference, reset of the NPU at power-up included."""
+    """The driver's total per inference, including the NPU's reset at power-up."""
     with capsys.disabled():
         print(f"\ndriver, instructions on Cortex-M55 at -O2: {costs}")
     assert costs["failed"] == 0
@@ -93,12 +93,12 @@ def test_an_inference_costs_few_instructions(costs, capsys) -> None:
 
 
 def test_a_client_of_arms_interface_pays_for_verifying_once(family_costs, capsys) -> None:
-    """Reserve, invoke, release, with the verifier on; a model is in flash or elsewhere."""
+    """Reserve, invoke, release with the verifier on; the model is in flash or in other memory."""
     npu, costs = family_costs
     with capsys.disabled():
         print(f"\n{npu}, a client of Arm's interface: {costs}")
     assert costs["client_constant"] <= CLIENT_MOST[npu]
-    assert costs["client_promised"] <= CLIENT_MOST[npu]  # in memory that is written, but not this
+    assert costs["client_promised"] <= CLIENT_MOST[npu]  # writable memory, unchanged payload
     assert costs["client_fast_memory"] <= costs["client_constant"] + FAST_MEMORY_MOST
     checksum = costs["client_elsewhere"] - costs["client_constant"]
     assert checksum <= CHECKSUM_PER_WORD_MOST * costs["words"]
@@ -106,19 +106,19 @@ def test_a_client_of_arms_interface_pays_for_verifying_once(family_costs, capsys
 
 
 def test_a_word_that_changed_is_seen(costs) -> None:
-    """The checksum of the vector unit: a client's payload is verified anew when it has to be."""
+    """The vector unit's checksum detects changes, so the client's payload is verified again."""
     assert 10 < costs["changes_refused"] <= costs["changes"]
     assert costs["changes_unseen"] == 0
 
 
 def test_verifying_costs_few_instructions_per_word(costs) -> None:
-    """The verifier is linear and cheap; it runs once per load."""
+    """The verifier takes linear time, is cheap, and runs once per load."""
     assert costs["verify_per_word_x10"] <= 10 * VERIFY_PER_WORD_MOST
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_a_stream_of_operations_alone_is_verified_in_bounded_time(call, name) -> None:
-    """Nothing asks whether to stop meanwhile: a word costs so much at most."""
+    """It does not check for stop requests, so its cost per word is bounded."""
     stream = read_stream(call.payload)[1]
     words = np.frombuffer(stream, np.uint32)
     at = next(i for i in _commands(words) if words[i] & 0xFFFF == OPERATIONS[name])
@@ -131,7 +131,7 @@ def test_a_stream_of_operations_alone_is_verified_in_bounded_time(call, name) ->
 
 
 def _commands(words: np.ndarray) -> Iterator[int]:
-    """Where a stream's commands begin."""
+    """Start of a stream's commands."""
     at = 0
     while at < len(words):
         yield at

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How much of the driver its C tests reach."""
+"""Coverage of the driver by its C tests."""
 
 import json
 import subprocess
@@ -46,7 +46,7 @@ def gcov(objects: Path) -> list[dict]:
 
 @pytest.mark.slow
 def test_lines_and_branches_are_covered(tmp_path, capsys) -> None:
-    """At least 97 % of the lines and 90 % of the branches; what is left is listed."""
+    """At least 97 % of the lines and 90 % of the branches; uncovered ones are listed."""
     objects = cbuild.REPO / "build/sim_host/coverage"
     for old in objects.rglob("*.gcda"):
         old.unlink()

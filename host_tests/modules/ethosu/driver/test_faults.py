@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The driver with a real command stream on the simulator, and each fault of the NPU."""
+"""The driver with a real command stream on the simulator, and each NPU fault."""
 
 import ctypes as c
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from host_tests.modules.ethosu.driver.streams import Call, npu_calls
 
 NPUS = ("ethos-u55-128", "ethos-u85-256")
 
-# What is injected, how often; what the driver says of the inference that it hits.
+# The injected fault, how often, and the driver's error for the affected inference.
 FAULTS = {
     "irq-lost": ({"irq-lost": 1}, "NPU finished, but no interrupt came within 10000 ms"),
     "irq-late": ({"irq-late": 1}, "NPU finished, but no interrupt came within 10000 ms"),
@@ -23,14 +23,14 @@ FAULTS = {
     "watchdog": ({"watchdog": 1}, "watchdog"),
     "ecc-error": ({"ecc-error": 1}, "memory error (ECC)"),
     "branch-error": ({"branch-error": 1}, "branch out of range"),
-    # Its state seems lost, so that it is reset at power-up, and once more at a failure.
+    # Its state seems lost, so it is reset at power-up, and again after a failure.
     "prot-stuck": ({"prot-stuck": 2}, "NPU is in protection state"),
     "reset-stuck": ({"prot-stuck": 1, "reset-stuck": 1}, "NPU does not end its reset: in reset"),
     "power-refused": ({"power-refused": 1}, "protection state 0x0, 0x1"),
     "reset-stuck at recovery": ({"hang": 1, "reset-stuck": 1}, "NPU does not end its reset"),
 }
 
-# Faults that no caller notices.
+# Faults with no effect on callers.
 HARMLESS = ("irq-spurious", "power-lost", "reset-slow")
 
 # STATUS bits that are reserved on other products.
@@ -43,7 +43,7 @@ LINE = 32
 
 @dataclass
 class Host:
-    """The sim_host in this process, with the regions of one NPU call in its memory."""
+    """sim_host in this process, with the regions of one NPU call in its memory."""
 
     library: c.CDLL
     driver: int
@@ -51,20 +51,20 @@ class Host:
     regions: list[c.Array] = field(default_factory=list)
 
     def alloc(self, size: int) -> c.Array:
-        """Memory that the NPU sees."""
+        """Memory accessible to the NPU."""
         address = self.library.sim_host_alloc(c.c_size_t(max(size, 1)))
         return (c.c_uint8 * size).from_address(address)
 
     def load(self) -> None:
-        """Put payload and regions into memory that the NPU sees."""
+        """Copy payload and regions to memory accessible to the NPU."""
         self.payload = self.alloc(len(self.call.payload))
         self.payload[:] = self.call.payload
-        # What the NPU writes lies on cache lines of its own.
+        # NPU outputs have their own cache lines.
         self.regions = [self.alloc(-(-size // LINE) * LINE) for size in self.call.sizes[:3]]
         self.regions[0][: len(self.call.constants)] = self.call.constants
 
     def invoke(self, seed: int) -> tuple[int, bytes]:
-        """Run once on random scratch memory; the driver's answer and the scratch after it."""
+        """Run once on random scratch memory; returns the driver's result and the scratch."""
         random = np.random.default_rng(seed)
         size = len(self.regions[1])
         self.regions[1][:] = random.integers(0, 256, size, dtype=np.uint8).tobytes()
@@ -77,7 +77,7 @@ class Host:
         return result, bytes(self.regions[1])
 
     def error(self) -> str:
-        """The driver's sentence about its last failure."""
+        """The driver's message for its last failure."""
         text = c.create_string_buffer(200)
         fault = self.library.ethosu_ext_last_error(c.c_void_p(self.driver))
         self.library.ethosu_ext_describe(c.c_void_p(fault), text, c.c_size_t(len(text)))
@@ -112,7 +112,7 @@ def host(request, library, compiled, small_models) -> Iterator[Host]:
 
 
 def test_no_fault_is_left_out() -> None:
-    """No fault is left out here, but those that have tests of their own."""
+    """Covers every fault except those with separate tests."""
     text = (cbuild.REPO / "tools/npu_sim/npu_faults.c").read_text()
     rows = [line for line in text.splitlines() if line.startswith("    [NPU_FAULT_")]
     names = {row.split('"')[1] for row in rows}
@@ -122,7 +122,7 @@ def test_no_fault_is_left_out() -> None:
 
 @pytest.mark.parametrize("threaded", [False, True], ids=["in the call", "on a thread"])
 def test_inferences_repeat(host, threaded) -> None:
-    """The same input gives the same memory, whoever executes; nothing outside is written."""
+    """The same input gives the same memory on any executor, with no writes outside."""
     golden = host.invoke(1)
     assert golden[0] == 0
     host.library.sim_host_use_thread(0, threaded)
@@ -133,7 +133,7 @@ def test_inferences_repeat(host, threaded) -> None:
 
 @pytest.mark.parametrize(("host", "fault"), CASES, indirect=["host"])
 def test_each_fault_ends_in_its_error_and_the_next_inference_is_right(host, fault) -> None:
-    """Named fault, named error, then a bit-exact result."""
+    """Each fault gives its documented error, then a bit-exact result."""
     golden = host.invoke(1)
     assert golden[0] == 0
     faults, sentence = FAULTS[fault]
@@ -152,7 +152,7 @@ def test_faults_that_the_driver_copes_with_change_nothing(host, fault) -> None:
     """Before, during and after inferences, and a spurious interrupt while idle."""
     golden = host.invoke(1)
     assert host.library.sim_host_inject(0, fault.encode(), 1)
-    # A slow reset needs a reset: that of an NPU which has lost its state.
+    # A slow reset only shows when there is one: on an NPU that has lost its state.
     assert host.library.sim_host_inject(0, b"prot-stuck", fault == "reset-slow")
     host.library.sim_host_interrupt(0)
     assert host.invoke(1) == golden
@@ -161,7 +161,7 @@ def test_faults_that_the_driver_copes_with_change_nothing(host, fault) -> None:
 
 @pytest.mark.parametrize("reads", range(1, 12))
 def test_an_npu_that_reads_as_ones_for_a_while_is_survived(host, reads) -> None:
-    """Whatever the driver makes of it, the next inference is right."""
+    """Whatever the driver's result, the next inference is right."""
     golden = host.invoke(1)
     assert host.library.sim_host_inject(0, b"dead", reads)
     host.invoke(1)
@@ -170,7 +170,7 @@ def test_an_npu_that_reads_as_ones_for_a_while_is_survived(host, reads) -> None:
 
 
 def test_two_npus_work_side_by_side_and_one_may_fail(host, compiled, small_models) -> None:
-    """Different configs in one process; a hang of one does not touch the other."""
+    """Different configs in one process; a hang of one does not affect the other."""
     other = "ethos-u55-256"
     (call,) = npu_calls(compiled(small_models["small_cnn"], other))
     driver = host.library.sim_host_open(1, other.encode())
@@ -186,7 +186,7 @@ def test_two_npus_work_side_by_side_and_one_may_fail(host, compiled, small_model
 
 
 def test_the_board_refuses_what_it_has_not(library) -> None:
-    """Unknown config and fault, a third NPU: an answer and a line of log."""
+    """Unknown config, unknown fault, third NPU: an error result and a log line."""
     assert not library.sim_host_open(0, b"ethos-u56-1")
     assert b"knows no such config" in library.sim_host_log()
     assert not library.sim_host_open(2, NPUS[0].encode())
@@ -196,7 +196,7 @@ def test_the_board_refuses_what_it_has_not(library) -> None:
 
 
 def test_memory_of_the_board_has_guards(library) -> None:
-    """A byte written past a block is noticed; a block too large is refused."""
+    """A write past a block is detected; an oversized block is rejected."""
     assert library.sim_host_alloc(c.c_size_t(1 << 40)) is None
     address = library.sim_host_alloc(c.c_size_t(100))
     assert library.sim_host_damaged_guards() == 0
@@ -207,7 +207,7 @@ def test_memory_of_the_board_has_guards(library) -> None:
 
 
 def test_an_npu_that_runs_non_secure_reaches_no_secure_memory(host) -> None:
-    """The memory of sim_host takes secure accesses only: a wrong PROT is a bus error."""
+    """sim_host's memory only accepts secure accesses, so a wrong PROT is a bus error."""
     driver = c.c_void_p(host.driver)
     registers = c.byref(c.c_uint8.in_dll(host.library, "sim_host_npus"))
     for secure, message in ((False, "bus error"), (True, None)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The library as other firmware takes it: CMake, a static archive, Arm's headers, nothing else."""
+"""The library as used by other firmware: CMake, a static archive and Arm's headers only."""
 
 import functools
 import re
@@ -27,13 +27,13 @@ set(CMAKE_C_FLAGS_INIT "{" ".join(CPU)}")
 """
 NPUS = ("ethos-u55-128", "ethos-u65-256", "ethos-u85-256")
 
-# The copy hook of ExecuTorch. All other names are of Arm's headers, or begin as ours do.
+# ExecuTorch's copy hook. All other names are from Arm's headers, or have our prefixes.
 FOREIGN = {"arm_ethos_io_memcpy"}
 OWN = "ethosu_ext_"
 
 
 def build(folder: Path, *options: str, source: Path = DRIVER) -> Path:
-    """Configure and build with CMake; the archive."""
+    """Configure and build with CMake; returns the archive."""
     toolchain = folder / "toolchain.cmake"
     toolchain.write_text(TOOLCHAIN)
     command = ["cmake", "-S", source, "-B", folder / "build", "-DCMAKE_BUILD_TYPE=MinSizeRel"]
@@ -55,31 +55,31 @@ OPTIONS = {
 
 @pytest.fixture(scope="module")
 def archives(tmp_path_factory) -> Callable[[str], Path]:
-    """Builds the library once with each of OPTIONS."""
+    """Builds the library once for each of OPTIONS."""
     return functools.cache(lambda name: build(tmp_path_factory.mktemp("library"), *OPTIONS[name]))
 
 
 @pytest.fixture(scope="module")
 def archive(archives) -> Path:
-    """With all products, as it comes."""
+    """With all products, in the default configuration."""
     return archives("as it comes")
 
 
 def c_bytes(data: bytes) -> str:
-    """Initialiser of an array."""
+    """Array initialiser."""
     return ", ".join(map(str, data))
 
 
 @pytest.fixture(scope="module", params=NPUS)
 def client(request, archive, compiled, small_models, tmp_path_factory) -> Path:
-    """The client with a model, its input and the reference's output, linked the ordinary way."""
+    """The client with a model, its input and the reference's output, linked normally."""
     model = small_models["small_cnn"]
     folder = tmp_path_factory.mktemp("client")
     return link(folder, archive, request.param, model, compiled(model, request.param))
 
 
 def link(folder: Path, archive: Path, npu: str, model: Path, vela: Path, *options: str) -> Path:
-    """The client, linked with an archive the ordinary way."""
+    """The client, linked with an archive normally."""
     (call,) = npu_calls(vela)
     (graph,) = tflite.parse(vela.read_bytes())
     at = [graph.tensors[index].offset for index in (graph.inputs[0], graph.outputs[0])]
@@ -111,7 +111,7 @@ def link(folder: Path, archive: Path, npu: str, model: Path, vela: Path, *option
 
 
 def run(program: Path, seed: int = 0) -> dict[str, int]:
-    """The client on QEMU with its NPU, where time follows instructions."""
+    """The client on QEMU with its NPU and instruction-based time."""
     sharing.make("tools/qemu_plugin")
     npu = program.with_suffix(".npu").read_text()
     plugin = f"{cbuild.REPO}/build/qemu_plugin/libethosu_qemu.so,npu={npu},timing=model"
@@ -123,31 +123,31 @@ def run(program: Path, seed: int = 0) -> dict[str, int]:
 
 
 def test_a_client_of_arms_interface_gets_exact_results(client, capsys) -> None:
-    """It links without --whole-archive and a board, and finds what it reads of Arm's structs."""
+    """It links without --whole-archive and without a board, and can read Arm's structs."""
     found = run(client)
     with capsys.disabled():
         print(f"\n{client.with_suffix('.npu').read_text()}: {found}")
     assert found["init"] == found["failed"] == found["wrong"] == 0
     assert found["results_ok"] == found["seen"] == 5
     assert found["events"] == (171 if "u85" in client.with_suffix(".npu").read_text() else 74)
-    assert found["semaphores_lost"] <= 1  # however often it is initialised
+    assert found["semaphores_lost"] <= 1  # regardless of the number of initialisations
     assert found["ticks"] < found["first_ticks"]  # verified once
 
 
 def test_a_client_that_spins_in_wfe_takes_the_same_time_again(client) -> None:
-    """QEMU's WFE does not wait: the count follows the NPU's time, not the host's."""
+    """QEMU's WFE does not wait; the count follows the NPU's time, not the host's."""
     assert run(client) == run(client)
 
 
 def test_an_unchanged_client_runs_without_a_verifier(archives, compiled, small_models, tmp_path):
-    """ETHOSU_VERIFY=OFF is the decision: no call of the client has to repeat it."""
+    """ETHOSU_VERIFY=OFF is sufficient: clients do not repeat it in their calls."""
     archive, model = archives("no verifier"), small_models["small_cnn"]
     found = run(link(tmp_path, archive, NPUS[0], model, compiled(model, NPUS[0])))
     assert found["failed"] == found["wrong"] == 0
 
 
 def test_no_inference_hangs_without_clock_and_interrupt(compiled, small_models, tmp_path) -> None:
-    """The interrupt is not enabled, nothing tells the time: each inference ends in time."""
+    """Without the interrupt and without a clock each inference still ends in time."""
     archive = build(tmp_path, "-DETHOSU_INFERENCE_TIMEOUT=5")
     model = small_models["small_cnn"]
     vela = compiled(model, NPUS[0])
@@ -162,7 +162,7 @@ def test_an_application_sees_arms_names_and_one_prefix(client, archive) -> None:
     names = {line.split()[-1] for line in symbols.splitlines() if len(line.split()) == 3}
     assert {name for name in names - listed() - FOREIGN if not name.startswith(OWN)} == set()
     linked = cbuild.run(["arm-none-eabi-nm", client])
-    assert "ethosu_ext_commands_U85" in linked  # the verifier is there
+    assert "ethosu_ext_commands_U85" in linked  # the verifier is included
 
 
 def listed() -> set[str]:
@@ -175,7 +175,7 @@ def listed() -> set[str]:
     }
 
 
-# The calls of TensorFlow Lite Micro, and of the board's start.
+# The calls made by TensorFlow Lite Micro and by board start-up.
 LEAST = """#include <ethosu_driver.h>
 static struct ethosu_driver npu;
 int main(void)
@@ -191,7 +191,7 @@ int main(void)
 
 @pytest.mark.parametrize("name", OPTIONS)
 def test_arms_options_build_and_link(name, archives, tmp_path, capsys) -> None:
-    """With nothing but the C library, the log's output included; prints the driver's text."""
+    """With only the C library, including the log's output; prints the driver's text size."""
     size = text_of_least(tmp_path, archives(name), DRIVER / "include")
     with capsys.disabled():
         print(f"\n{name}: {size} bytes of text")
@@ -203,7 +203,7 @@ def test_arms_options_build_and_link(name, archives, tmp_path, capsys) -> None:
 
 
 def text_of_least(folder: Path, archive: Path, headers: Path, *options: str) -> int:
-    """Bytes of code and constants that the linker takes from the archive for LEAST."""
+    """Bytes of code and constants linked from the archive for LEAST."""
     (folder / "least.c").write_text(LEAST)
     flags = [*CPU, *options, f"-I{headers}", "-specs=nano.specs", "-specs=nosys.specs"]
     flags += ["-Wl,--gc-sections", f"-Wl,-Map={folder / 'least.map'}"]
@@ -225,7 +225,7 @@ add_subdirectory({driver} driver)
 
 
 def test_a_project_that_includes_it_as_zephyr_does_gets_what_it_set(tmp_path) -> None:
-    """One product, time-outs in ticks, C11 without what CMake knows of the compiler."""
+    """One product, time-outs in ticks, C11 without CMake's compiler features."""
     (tmp_path / "CMakeLists.txt").write_text(LIKE_ZEPHYR.format(driver=DRIVER))
     build(tmp_path, source=tmp_path)
     commands = (tmp_path / "build/compile_commands.json").read_text()
@@ -236,13 +236,13 @@ def test_a_project_that_includes_it_as_zephyr_does_gets_what_it_set(tmp_path) ->
 
 
 def test_a_wrong_option_is_a_sentence(tmp_path) -> None:
-    """The option's value, and what it should look like."""
+    """The option's value, and the expected format."""
     with pytest.raises(AssertionError, match="which is not like ethos-u55-128"):
         build(tmp_path, "-DETHOSU_TARGET_NPU_CONFIG=u99")
 
 
 def test_every_name_of_arms_headers_is_there(tmp_path) -> None:
-    """arm_names.txt: name, and its type or value; compared by the compiler, as C and C++."""
+    """arm_names.txt: names with type or value, compared by the compiler as C and as C++."""
     lines = (Path(__file__).parent / "arm_names.txt").read_text().splitlines()
     rows = [line.split(" ", 1) for line in lines if line and not line.startswith("#")]
     assert len(rows) > 300

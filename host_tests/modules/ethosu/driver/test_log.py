@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The driver's log, at each level; that it costs nothing by default is in test_builds.py."""
+"""The driver's log at each level; test_builds.py checks that it costs nothing by default."""
 
 import pytest
 
@@ -25,7 +25,7 @@ ALL = [
 
 @pytest.mark.parametrize("level", ["ERR", "WARN", "INFO", "DEBUG"])
 def test_each_level_logs_what_it_promises(level) -> None:
-    """Lines of the levels up to the one that was compiled in, in the order of events."""
+    """Lines of all levels up to the compiled-in one, in the order of events."""
     flags = [*cbuild.STRICT, "-O0", *cbuild.INCLUDES, f"-DETHOSU_LOG_SEVERITY=ETHOSU_LOG_{level}"]
     sources = [*(cbuild.C / name for name in ("log.c", "board.c", "check.c")), *SOURCES]
     host = cbuild.group(*cbuild.archives("", *cbuild.HOST))

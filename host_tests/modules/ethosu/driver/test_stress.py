@@ -10,7 +10,7 @@ from host_tests.modules.ethosu.driver import cbuild
 
 @pytest.fixture(scope="module", params=["thread", "address"])
 def stress(request, tmp_path_factory) -> Path:
-    """The program of c/stress.c, with a system's own mutexes and semaphores."""
+    """The program of c/stress.c, with the system's mutexes and semaphores."""
     program = tmp_path_factory.mktemp("stress") / f"stress_{request.param}"
     sources = ["stress.c", "pthread_hooks.c"]
     archives = (cbuild.DRIVER, cbuild.BOARD, cbuild.SIM)
@@ -18,17 +18,17 @@ def stress(request, tmp_path_factory) -> Path:
 
 
 def test_four_threads_share_two_npus(stress) -> None:
-    """Run, cancel, time out, release at random: no race, every begin ended, results right."""
+    """Run, cancel, time out, release at random: no race, every begin has an end, results right."""
     cbuild.run([stress, 150])
 
 
 def test_what_another_thread_cancels_or_releases_is_right_or_an_error(stress) -> None:
-    """Nobody takes the result of another, and nobody waits for a result that was taken."""
+    """No thread takes another's result, or waits for a result already taken."""
     cbuild.run([stress, 150, "meddle"])
 
 
 def test_deinit_ends_those_who_run_and_those_who_wait(stress) -> None:
-    """Before it returns: nobody is on the handle any more, nor waits for an NPU that is gone."""
+    """When it returns, no thread uses the handle or waits for the removed NPU."""
     cbuild.run([stress, 150, "deinit"])
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The verifier: with streams made by hand, and with Vela's own output.
+"""The verifier with handmade streams, and with Vela's own output.
 
-host_tests/campaigns changes the latter.
+host_tests/campaigns mutates the latter.
 """
 
 import ctypes
@@ -54,7 +54,7 @@ TESTS, BLOCKS = stream_table.read_table()
 
 @pytest.fixture(scope="module")
 def verifier(tmp_path_factory) -> Iterator[stream_table.Verifier]:
-    """The verifier in a program of its own, under ASan and UBSan."""
+    """The verifier as a separate program, under ASan and UBSan."""
     sharing.make("tools/npu_sim", "shared")
     program = tmp_path_factory.mktemp("verdict") / "verdict"
     sources = ["verdict.c", "standalone_board.c"]
@@ -67,7 +67,7 @@ def verifier(tmp_path_factory) -> Iterator[stream_table.Verifier]:
     ("name", "config"), [(name, config) for name in TESTS for config in TESTS[name].configs]
 )
 def test_streams_made_by_hand(verifier, name, config) -> None:
-    """Each stream of verify.txt gets the verdict on its line."""
+    """Each stream of verify.txt gets the verdict given on its line."""
     run = stream_table.Run(verifier, BLOCKS, config)
     run.lines(TESTS[name].lines)
     assert run.verdicts
@@ -80,7 +80,7 @@ def library() -> ctypes.CDLL:
 
 
 def verify(library: ctypes.CDLL, call: Call, config: int, sizes: list[int]) -> str:
-    """Empty when the call's stream is accepted, else the driver's sentence."""
+    """Empty if the call's stream is accepted, else the driver's error message."""
     payload, fault = Payload(), Fault()
     text = ctypes.create_string_buffer(200)
     memory = ctypes.create_string_buffer(call.payload, len(call.payload))
@@ -106,7 +106,7 @@ def verify(library: ctypes.CDLL, call: Call, config: int, sizes: list[int]) -> s
 
 
 def check_accepted(library: ctypes.CDLL, path: Path, npu: str) -> None:
-    """Every stream of a model is accepted, and refused without one of its regions."""
+    """Every stream of a model is accepted, and rejected if one of its regions is missing."""
     calls = npu_calls(path)
     assert calls
     for call in calls:
@@ -119,7 +119,7 @@ def check_accepted(library: ctypes.CDLL, path: Path, npu: str) -> None:
 
 @pytest.mark.parametrize("npu", ["ethos-u55-128", "ethos-u65-512", "ethos-u85-256"])
 def test_small_models_are_accepted(library, compiled, small_models, npu) -> None:
-    """What Vela makes of the project's own models passes."""
+    """Vela's output for the project's own models is accepted."""
     for path in small_models.values():
         check_accepted(library, compiled(path, npu), npu)
 
@@ -128,7 +128,7 @@ def test_small_models_are_accepted(library, compiled, small_models, npu) -> None
 @pytest.mark.parametrize("npu", CONFIGS)
 @pytest.mark.parametrize("model", [*MODELS, "vww_96_int8", "trained_lstm_int8"])
 def test_real_models_are_accepted(library, compiled, shared_models, model, npu) -> None:
-    """What Vela makes of real models passes, for every config."""
+    """Vela's output for real models is accepted, for every config."""
     check_accepted(library, compiled(shared_models / f"{model}.tflite", npu), npu)
 
 
@@ -145,7 +145,7 @@ def test_both_payload_forms_are_read(library, small_models, tmp_path, npu, form)
 
 
 def test_files_that_vendors_publish_are_accepted(library) -> None:
-    """Compiled models of Himax, Nuvoton and others, by several releases of Vela."""
+    """Compiled models from Himax, Nuvoton and others, by several releases of Vela."""
     folder = Path(os.environ.get("ETHOSU_VENDOR_MODELS") or VENDOR_MODELS)
     if not folder.is_dir():
         pytest.skip(f"NO FILES OF VENDORS: {folder} is missing; ETHOSU_VENDOR_MODELS names another")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The demo with pictures: the board finds each disc, with the reference's scores."""
+"""The picture demo: the board finds each disc, with the reference's scores."""
 
 import zlib
 
@@ -19,7 +19,7 @@ def found(repo, board_npu):
 
 @pytest.fixture(scope="module")
 def scores(tmp_path_factory):
-    """What TFLite's reference kernels say of the picture, resized by the definition."""
+    """Result of TFLite's reference kernels for the picture, resized by the definition."""
     path = tmp_path_factory.mktemp("discs") / "discs.tflite"
     path.write_bytes(discs.make_model())
     width, height = discs.SIZE

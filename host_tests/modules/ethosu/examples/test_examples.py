@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The examples and the pages' code run on the board, as they stand."""
+"""The examples and the code in the docs run on the board, unmodified."""
 
 import re
 import shlex
@@ -55,14 +55,14 @@ def blocks(page, language="python"):
 
 @pytest.fixture(scope="module")
 def spotter(small_models, board_npu, raw):  # noqa: F811
-    """What stands for the page's keyword spotter: a program with as many outputs, and labels."""
+    """Stand-in for the docs' keyword spotter: a program with as many outputs, and labels."""
     program = made.quantised_ends(small_models["small_cnn"], raw(board_npu))
     program.constant_method("get_labels", *(f"word {index}" for index in range(10)))
     return program.encode()
 
 
 def keyword_model():
-    """What stands for MLPerf Tiny's keyword model: as many features and words."""
+    """Stand-in for MLPerf Tiny's keyword model, with as many features and words."""
     net = make_model.Net("keywords", 3)
     x = net.conv(net.input((1, 49, 10, 1)), 8, kernel=(10, 4), stride=(2, 2))
     x = net.dense(net.reshape(x, (1, 25 * 5 * 8)), 12, gain=8.0)
@@ -71,7 +71,7 @@ def keyword_model():
 
 
 def person_model():
-    """What stands for TensorFlow Lite Micro's person_detect.tflite."""
+    """Stand-in for TensorFlow Lite Micro's person_detect.tflite."""
     net = make_model.Net("person", 4)
     x = net.conv(net.input((1, 96, 96, 1)), 4, kernel=(8, 8), stride=(8, 8))
     x = net.dense(net.reshape(x, (1, 12 * 12 * 4)), 2, gain=8.0)
@@ -80,7 +80,7 @@ def person_model():
 
 
 def bitmap(pixels):
-    """A .bmp file of grey pixels, the lowest row first."""
+    """A greyscale .bmp file, bottom row first."""
     height, width = pixels.shape
     head = struct.pack("<2sIIIIiiHH24x", b"BM", 54 + pixels.size, 0, 54, 40, width, height, 1, 8)
     return head + pixels[::-1].tobytes()
@@ -88,7 +88,7 @@ def bitmap(pixels):
 
 @pytest.fixture(scope="module")
 def rom(request, board_npu, compiled, spotter, tmp_path_factory):
-    """A board with the models that examples and pages load."""
+    """A board with the models loaded by examples and docs."""
     if request.config.getoption("--ethosu-port"):
         pytest.skip("would replace the ROM file system of a real board")
     keywords = tmp_path_factory.mktemp("keywords") / "kws.tflite"
@@ -107,7 +107,7 @@ def rom(request, board_npu, compiled, spotter, tmp_path_factory):
 def test_the_assistant_understands_words_after_the_wake_word(
     rom, board_npu, compiled, shared_models
 ):
-    """With the real keyword model, and words that it understands when espeak-ng says them."""
+    """With the real keyword model, and words that it recognises when spoken by espeak-ng."""
     real = compiled(shared_models / "kws_ref_model.tflite", board_npu).read_bytes()
     rom.soft_reset()
     rom.write_file("/kws.tflite", real)
@@ -127,20 +127,20 @@ print(model.get_output(0).ravel()[1])
 
 @pytest.mark.slow
 def test_persons_are_told_from_pictures_without_one(board_npu, compiled, tmp_path):
-    """TensorFlow Lite Micro's model and pictures: its own test's answers, and its own scores."""
+    """TensorFlow Lite Micro's model and pictures give its own test's results and scores."""
     tree = references.tflm() / "tensorflow/lite/micro"
     source = tree / "models/person_detect.tflite"
     files = {"person_detect.tflite": compiled(source, board_npu).read_bytes()}
     expected = []
     for name, answer in (("no_person", "nobody"), ("person", "person")):
         data = (tree / f"examples/person_detection/testdata/{name}.bmp").read_bytes()
-        # Its bytes are what the int8 tensor gets, as its test copies them there.
+        # Its bytes are copied to the int8 tensor, as in its test.
         seen = np.frombuffer(data, np.int8)[data[10] | data[11] << 8 :].reshape(96, 96)[::-1]
         files[f"{name}.bmp"] = bitmap(seen.view(np.uint8) ^ 128)
         np.save(tmp_path / "pixels.npy", seen.reshape(1, 96, 96, 1))
         command = [references.python(), "-c", IN_TFLM, str(source), tmp_path / "pixels.npy"]
         printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        score = (int(printed.splitlines()[-1]) + 128) / 256  # of a softmax
+        score = (int(printed.splitlines()[-1]) + 128) / 256  # softmax output
         expected.append(f"{name}.bmp: {answer}, score {score:.4f}")
     with QemuBoard(Machine(board_npu, romfs=romfs.build(files))) as board:
         out = board.exec((MODULE / "examples/person.py").read_text(), timeout=30)

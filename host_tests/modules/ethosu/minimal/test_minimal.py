@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A build that leaves out all it may: it works, it is small, it refuses in numbers."""
+"""A build without any optional part works, is small, and reports errors as numbers."""
 
 import os
 import re
@@ -23,16 +23,16 @@ OLD = {
     **{f"ETHOSU_U{family}": "ETHOSU_NPUS=" for family in (55, 65, 85)},
     **{name: f"CFLAGS_EXTRA=-D{name}=0" for name in ("ETHOSU_AUDIO_MVE", "ETHOSU_IMAGE_MVE")},
 }
-# Driver, runtime for the NPU's operator alone, and Python module.
+# Driver, runtime with only the NPU operator, and Python module.
 TEXT_MOST = 38_900
 C_TEXT_MOST = 20_300
-# What a program in C that loads a model and runs it on one kind of NPU is linked with, at -Os.
-# TensorFlow Lite Micro's objects have 12,364, with its own makefile's flags.
+# Linked size of a C program that loads a model and runs it on one kind of NPU, at -Os.
+# TensorFlow Lite Micro's objects take 12,364 with its own makefile's flags.
 PROGRAM_TEXT_MOST = 16_700
 
 
 def sources(*options):
-    """The module's sources in a build with these options, and what its fast ones are."""
+    """The module's sources in a build with these options, and the speed-optimised ones."""
     lines = "all:\n\t@echo $(ETHOSU_SRC)\n\t@echo $(filter $(ETHOSU_FAST),$(ETHOSU_SRC))\n"
     printed = sharing.ask_module(lines, *options)
     return (set(line.split()) for line in printed.splitlines())
@@ -90,7 +90,7 @@ def test_what_runs_at_each_inference_is_made_fast():
 
 
 def test_a_program_in_c_is_small(repo, tmp_path):
-    """Driver and runtime, as the linker keeps them; the C library not counted."""
+    """Driver and runtime after linking, without the C library."""
     module = repo / "modules/ethosu"
     options = ("ETHOSU_NPUS=u55", *OPTIONS[1:])
     made, _ = sources(*options)

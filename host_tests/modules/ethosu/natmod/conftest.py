@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Fixtures: a board with the native module, and those of the built-in one to compare it with."""
+"""Fixtures: a board with the native module, and the built-in module's for comparison."""
 
 import pytest
 from ethosu_tools.board import QemuBoard
@@ -21,17 +21,17 @@ def later(*functions):
 
 
 def address() -> int:
-    """Of the registers of the NPU under test."""
+    """Register base of the NPU under test."""
     return firmware_image.of().npu_base
 
 
 def status() -> str:
-    """Expression of the board's Python, which has imported machine: is the NPU at work?"""
+    """Expression for the board's Python, which has imported machine: is the NPU running?"""
     return f"machine.mem32[{address() + 4:#x}] & 1"
 
 
 def imports() -> str:
-    """Code that begins with the native module."""
+    """Code that starts with the native module."""
     return f"import asyncio, gc, native as ethosu\nethosu.init({address()})"
 
 
@@ -50,7 +50,7 @@ def not_on_a_port(request):
 
 @pytest.fixture(scope="module")
 def loaded(request, native, board_npu):
-    """A board on which `ethosu` is the native module, under a name that the built-in one lacks."""
+    """A board on which `ethosu` is the native module, under a name not used by the built-in one."""
     not_on_a_port(request)
     with QemuBoard(Machine(board_npu)) as board:
         board.write_file("/native.mpy", (native / "ethosu.mpy").read_bytes())

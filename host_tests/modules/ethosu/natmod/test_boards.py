@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""init(board=NAME) of the native module, in an OpenMV AE3's firmware without the module.
+"""init(board=NAME) of the native module, in OPENMV_AE3 firmware built without the module.
 
-Python's heap is in the DTCM there, as in the AE3's firmware of MicroPython's port `alif`: the NPU
-sees each model, arena and buffer elsewhere than the CPU.
+As in the AE3 firmware of MicroPython's port `alif`, Python's heap is in the DTCM there, so the NPU
+address of each model, arena and buffer differs from the CPU's.
 """
 
 import re
@@ -20,9 +20,9 @@ from host_tests.modules.ethosu.binding.conftest import raised
 
 CORE = "OPENMV_AE3-M55_HP"
 ADDRESS = 0x400E1000
-HEAP = 0x20040000, 0x200FF000  # in the DTCM, behind variables and stacks
+HEAP = 0x20040000, 0x200FF000  # in the DTCM, after variables and stacks
 SRAM0 = 0x02000000  # free, since the heap is not there
-# Native code is in the heap; the MPU of this project's firmware lets no code run in the DTCM.
+# Native code is in the heap; the MPU setup of this project's firmware makes the DTCM no-execute.
 EXECUTABLE = """
 from machine import mem32
 for region in range(16):
@@ -34,7 +34,7 @@ IRQ_ENABLE, IRQ_DISABLE, IRQ_BIT = 0xE000E104, 0xE000E184, 1 << 55 - 32
 
 
 def heap_in_dtcm(memory: str) -> str:
-    """A linker script in which Python's heap is at HEAP, and variables and stacks end before."""
+    """A linker script with Python's heap at HEAP; variables and stacks end before it."""
     for name, value in zip(("_gc_heap_start", "_gc_heap_end"), HEAP, strict=True):
         memory, count = re.subn(rf"^{name} = .*;$", f"{name} = {value:#x};", memory, flags=re.M)
         assert count == 1, name
@@ -44,14 +44,14 @@ def heap_in_dtcm(memory: str) -> str:
     return memory
 
 
-# They take a firmware of their own. The native module's tables are compared with the firmware's
-# below; what is done with them is the driver's, which test_native.py uses on another board.
+# They need a separate firmware. The native module's tables are compared with the firmware's
+# below; the driver uses them in the same way as in test_native.py on another board.
 at_night = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
 def plain(request, repo, build_dir, native, compiled, small_models):
-    """The board, with the native module imported and a model's file in `/`."""
+    """The board with the native module imported and a model file in `/`."""
     if request.config.getoption("--ethosu-port"):
         pytest.skip("the addresses are those of one emulated board")
     folder = build_dir / f"firmware/{CORE}-plain-dtcm"
@@ -73,7 +73,7 @@ def plain(request, repo, build_dir, native, compiled, small_models):
 
 @pytest.fixture
 def fresh(plain, small_models):
-    """The same after a soft reset, with the model's file as `content`, and in SRAM0 as `file`."""
+    """The same after a soft reset, with the model file as `content`, and in SRAM0 as `file`."""
     oracle = Oracle(small_models["small_cnn"])
     x = np.random.default_rng(4).integers(-128, 128, oracle.inputs[0].shape).astype(np.int8)
     plain.soft_reset()
@@ -90,7 +90,7 @@ def fresh(plain, small_models):
 @at_night
 @pytest.mark.parametrize("name", [CORE, "ALIF_ENSEMBLE_E7-M55_HP", "OPENMV_AE3"])
 def test_the_npu_reaches_the_heap_in_the_core_s_own_memory(fresh, name):
-    """File, arena and buffers are in the DTCM, which the NPU sees elsewhere."""
+    """File, arena and buffers are in the DTCM, which has a different address for the NPU."""
     assert fresh.eval(f"ethosu.init(board={name!r})") == fresh.machine.npu
     fresh.exec("from uctypes import addressof\nm = ethosu.Model('/m.tflite')")
     for buffer in ("content", "x", "ethosu.buffer(64)"):
@@ -103,7 +103,7 @@ def test_the_npu_reaches_the_heap_in_the_core_s_own_memory(fresh, name):
 @at_night
 @pytest.mark.parametrize("buffers", ["content", "content, arena=arena", "file"])
 def test_with_the_address_alone_it_is_a_bus_error(fresh, buffers):
-    """The NPU finds nothing at the CPU's address of DTCM."""
+    """The CPU's DTCM address is not mapped for the NPU."""
     fresh.exec(f"ethosu.init({ADDRESS})\nm = ethosu.Model({buffers})")
     said = raised(fresh, "m.predict([x])")
     assert said.startswith("OSError 5 ") and "bus error" in said
@@ -126,10 +126,10 @@ def test_a_board_stays_when_the_next_call_names_none(fresh, again):
 
 @at_night
 def test_a_job_ends_before_another_board_is_used(fresh):
-    """The firmware's interrupt is enabled again then: the NPU must not raise it any more."""
+    """The firmware's interrupt is enabled again then, so the NPU must not raise it any more."""
     fresh.exec(f"machine.mem32[{IRQ_ENABLE}] = {IRQ_BIT}\nethosu.init(board={CORE!r})")
     fresh.exec("m = ethosu.Model(content)")
-    fresh.exec("m._start([x])\nwhile machine.mem32[0x400E1004] & 1: pass")  # not asked for: raised
+    fresh.exec("m._start([x])\nwhile machine.mem32[0x400E1004] & 1: pass")  # raised but not polled
     fresh.exec(f"ethosu.init(board='MPS3_AN547', address={ADDRESS})")
     assert fresh.eval(f"machine.mem32[{IRQ_ENABLE}] & {IRQ_BIT}") == IRQ_BIT
     fresh.exec(f"machine.mem32[{IRQ_DISABLE}] = {IRQ_BIT}\nethosu.init(board={CORE!r})")
@@ -163,7 +163,7 @@ def test_a_memory_that_the_npu_does_not_reach_is_refused(loaded, compiled, small
 
 @at_night
 def test_a_name_that_it_does_not_know(fresh):
-    """It knows the names of the tools."""
+    """It accepts the names used by the tools."""
     assert fresh.eval("sorted(name for name, _ in ethosu._boards)") == sorted(boards.names())
     names = ", ".join(fresh.eval("[name for name, _ in ethosu._boards]"))
     expected = f"ValueError there is no board 'NOWHERE', but {names}"
@@ -182,12 +182,12 @@ def test_the_other_core_of_the_chip_has_another_npu(fresh):
 
 @at_night
 def test_an_interrupt_of_the_firmware_is_disabled_until_the_soft_reset(fresh):
-    """OpenMV's firmware enables it for its own driver, which would take what the module polls."""
+    """OpenMV's firmware enables it for its own driver, which would consume what we poll."""
     fresh.exec(f"machine.mem32[{IRQ_ENABLE}] = {IRQ_BIT}\nethosu.init(board={CORE!r})")
     assert fresh.eval(f"machine.mem32[{IRQ_ENABLE}] & {IRQ_BIT}") == 0
     fresh.exec("m = ethosu.Model(content)")
     assert fresh.eval("bytes(m.predict([x])[0]) == golden")
-    fresh.exec("m._start([x])\nwhile machine.mem32[0x400E1004] & 1: pass")  # not asked for: raised
+    fresh.exec("m._start([x])\nwhile machine.mem32[0x400E1004] & 1: pass")  # raised but not polled
     fresh.soft_reset()
     fresh.exec("import machine")
     assert fresh.eval(f"machine.mem32[{IRQ_ENABLE}] & {IRQ_BIT}") == IRQ_BIT
@@ -196,7 +196,7 @@ def test_an_interrupt_of_the_firmware_is_disabled_until_the_soft_reset(fresh):
 
 @at_night
 def test_without_asyncio_the_rest_works(fresh):
-    """A firmware may have none: run() says so when it is called."""
+    """If the firmware has none, run() reports it when called."""
     fresh.exec(
         "import sys\nfor name in list(sys.modules):\n    del sys.modules[name]\n"
         "with open('/asyncio.py', 'w') as f: f.write('raise ImportError')\n"
@@ -214,7 +214,7 @@ KNOWN_BOARD = 28  # bytes of struct known_board (boards.h)
 
 @pytest.fixture(scope="module")
 def known_boards(tmp_path_factory, repo) -> dict[str, firmware_image.Image]:
-    """What boards.c says of each board."""
+    """The entries of boards.c for each board."""
     folder, module = tmp_path_factory.mktemp("boards"), repo / "modules/ethosu"
     image, source = folder / "boards.elf", folder / "boards.c"
     subprocess.run(["python3", repo / "firmware/board.py", "native", source], check=True)
@@ -231,7 +231,7 @@ def known_boards(tmp_path_factory, repo) -> dict[str, firmware_image.Image]:
 
 @pytest.mark.parametrize("name", boards.names())
 def test_it_says_of_memories_and_npu_what_the_firmware_s_own_table_says(known_boards, name):
-    """The firmware uses a part of them, and lets the NPU only read some of that."""
+    """The firmware uses some of them, and makes some of those read-only for the NPU."""
     theirs, ours = firmware_image.of(name), known_boards[name]
     assert (theirs.npu_base, theirs.npu_irq) == (ours.npu_base, ours.npu_irq)
     assert theirs.npu_security == ours.npu_security

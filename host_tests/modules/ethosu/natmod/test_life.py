@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Ctrl-C, soft reset, collection at any moment: the native module loses neither NPU nor memory."""
+"""Ctrl-C, soft reset, collection at any time: the native module leaks neither NPU nor memory."""
 
 import random
 import time
@@ -10,7 +10,7 @@ from ethosu_tools.errors import RemoteError
 from host_tests.modules.ethosu.binding.conftest import raised
 from host_tests.modules.ethosu.natmod.conftest import address, imports, status
 
-# Ctrl-C at the call number `left` of all calls and returns of the module's functions and methods.
+# Ctrl-C at number `left` of all calls of and returns from the module's functions and methods.
 _HOOKS = """
 import struct
 OFF = 1 << 29
@@ -75,7 +75,7 @@ def payload_task():
 
 @pytest.fixture
 def begin(fresh, example):
-    """Begins anew: a soft reset, then what `fresh` has."""
+    """Restarts: a soft reset, then the setup of `fresh`."""
     _, x, y = example
 
     def reset():
@@ -95,7 +95,7 @@ def begin(fresh, example):
              "steps, drop", "task, nothing", "payload_task, drop"]
 )  # fmt: skip
 def test_ctrl_c_at_each_call_leaves_the_npu_free(begin, work):
-    """No call of the module and no return from one is a moment at which Ctrl-C loses the NPU."""
+    """Ctrl-C during any call into the module, or any return from it, does not leak the NPU."""
     board = begin()
     board.exec(_HOOKS + _WORK)
     board.exec(f"at = 0\nsweep({work})", timeout=60)
@@ -108,7 +108,7 @@ def test_ctrl_c_at_each_call_leaves_the_npu_free(begin, work):
 def test_storm_of_ctrl_c(begin, work):
     """The next call works, blocking or not, in the same event loop or in a new one.
 
-    No asyncio.gather(): Ctrl-C before its end lets the next loop raise a NameError in it.
+    Without asyncio.gather(): if Ctrl-C interrupts it, the next loop raises a NameError in it.
     """
     board, moments = begin(), random.Random(5)
     board.exec(
@@ -144,7 +144,7 @@ def test_lost_handle_releases_its_npu(fresh):
     assert fresh.eval("bytes(m.predict([x])[0]) == golden")
 
 
-# A payload that copies 32 KB, many times.
+# A payload that copies 32 KB many times.
 _LONG = """
 import machine, struct
 def words(*words): return struct.pack('<%dI' % len(words), *words)
@@ -165,14 +165,14 @@ n.invoke_async(payload, [source, target], timeout_ms=60000)
 
 
 def test_soft_reset_stops_the_npu(begin):
-    """A payload at work writes nothing into the heap of the next program."""
+    """A running payload does not write into the next program's heap."""
     moments = random.Random(6)
     at_work = 0
     while at_work < 4:
         board = begin()
         board.exec(_LONG, timeout=30)
         time.sleep(moments.uniform(0, 0.05))
-        at_work += not board.eval("n.done()")  # a busy host may ask when it has ended
+        at_work += not board.eval("n.done()")  # on a busy host it may already have ended
         board.soft_reset()
         board.exec(
             "import gc, machine, time\n"
@@ -196,7 +196,7 @@ def test_soft_reset_stops_the_model(begin):
 
 
 def test_without_a_finaliser_there_is_no_npu(fresh):
-    """Where nothing would stop the NPU at a soft reset, init() refuses it."""
+    """If nothing would stop the NPU at a soft reset, init() fails."""
     fresh.exec(
         "import os\nguard, ilistdir = ethosu._guards.pop(), ethosu.os\n"
         "class Rom: ilistdir = staticmethod(lambda folder: iter(()))\nethosu.os = Rom"
@@ -211,7 +211,7 @@ def test_without_a_finaliser_there_is_no_npu(fresh):
 
 
 def test_steps_alone_end_an_inference(fresh):
-    """Nothing else looks at the NPU meanwhile, and there is no interrupt."""
+    """Nothing else checks the NPU in the meantime, and there is no interrupt."""
     fresh.exec(
         "import time\nbegun = time.ticks_ms()\nm._start([x])\nwhile not m._step(): pass\n"
         "y, = m._fetch()\ntook = time.ticks_diff(time.ticks_ms(), begun)",

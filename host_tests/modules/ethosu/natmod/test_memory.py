@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Memory that the native module uses: the stack, buffers that move, buffers that are read-only."""
+"""Memory used by the native module: the stack, moving buffers, read-only buffers."""
 
 import pytest
 
@@ -14,9 +14,9 @@ from host_tests.modules.ethosu.natmod.conftest import CALLBACK
      "ethosu.reserve(timeout_ms=500).invoke(payload, [])"],
 )  # fmt: skip
 def test_at_the_limit_of_the_stack_there_is_an_exception(fresh, call):
-    """Or it works: the board is not lost.
+    """Or it works: the board survives.
 
-    What a call left on the stack may look like the handle that is lost: it is still reserved then.
+    Stack contents left by a call may look like a dropped handle, which then remains reserved.
     """
     fresh.exec(
         CALLBACK + "file, out = open('/m.tflite', 'rb').read(), set()\n"
@@ -37,7 +37,7 @@ def test_at_the_limit_of_the_stack_there_is_an_exception(fresh, call):
 
 
 def test_loading_asks_for_the_stack_that_it_needs(fresh):
-    """So near the limit of recursion that predict() just runs, a model is refused, not loaded."""
+    """So close to the recursion limit that predict() just works, loading a model is rejected."""
     fresh.exec(
         "def deep(frames, work): return deep(frames - 1, work) if frames else work()\n"
         "def works(frames, work):\n"
@@ -54,7 +54,7 @@ def test_loading_asks_for_the_stack_that_it_needs(fresh):
 
 
 def test_base_that_the_payload_writes_must_be_writable(fresh):
-    """A DMA of 64 bytes from base 0 to base 1: bytes are never written, and may be read."""
+    """A DMA of 64 bytes from base 0 to base 1: bytes objects are never written, but may be read."""
     fresh.exec(
         "import struct, uctypes\n"
         "stream = 0x130, 0x10131, 0x4030, 0, 0x4031, 0, 0x4032, 64, 0x10, 0xFFFF0000\n"
@@ -71,7 +71,7 @@ def test_base_that_the_payload_writes_must_be_writable(fresh):
 
 
 def test_memory_that_was_resized_is_not_used(fresh):
-    """Its block of the heap may be another object's: no native module can keep it."""
+    """Its heap block may be reused, because native modules cannot keep objects alive."""
     fresh.exec(
         "from array import array\nfile = bytearray(open('/m.tflite', 'rb').read())\n"
         "arena = bytearray(m.ram)\nk = ethosu.Model(file, arena=arena)\n"
@@ -98,7 +98,7 @@ def test_buffer_that_was_resized_in_a_job_is_told(fresh):
 
 
 def test_arena_that_is_a_view_is_kept(fresh):
-    """By the model, and by a view of a tensor when the model is gone."""
+    """By the model, and by a view of a tensor after the model is gone."""
     fresh.exec(
         "import uctypes\n"
         "def load():\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The module as a native .mpy: loaded by a firmware at run time, as exact as the built-in one."""
+"""The native .mpy module: loaded by a firmware at run time, as exact as the built-in one."""
 
 import subprocess
 import sys
@@ -22,7 +22,7 @@ from host_tests.modules.ethosu.runtime.kernels import maker, plan_writer
 
 STEPS = 5
 
-# What ethosu.pyi promises and the native module does not offer, and why. All else it must offer.
+# Parts of ethosu.pyi missing from the native module, and why. It must offer everything else.
 SIZE = "its code and data are taken from the heap"
 NO_SCHEDULER = "native code can neither connect an interrupt nor schedule a call"
 NO_PROGRAMS = "it loads no ExecuTorch programs"
@@ -42,7 +42,7 @@ NOT_OFFERED = {
 
 @pytest.mark.parametrize("part", ["_ethosu.py.mpy", "boards.o", "native.o"])
 def test_each_part_can_be_the_first_that_is_built(tmp_path, part):
-    """As it happens with `make -j`."""
+    """As can happen with `make -j`."""
     sharing.make("modules/ethosu/natmod", f"BUILD={tmp_path}/new", f"{tmp_path}/new/{part}")
 
 
@@ -93,7 +93,7 @@ def test_it_behaves_as_the_built_in_module(fresh, face):
 
 
 def test_deinit_frees_file_and_arena(fresh):
-    """Of five models one may still be found on the stack."""
+    """One of five models may still be found on the stack."""
     fresh.exec(
         "five = [ethosu.Model('/m.tflite') for _ in range(5)]\ngc.collect()\n"
         "before = gc.mem_free()\nfor k in five: k.deinit()"
@@ -103,7 +103,7 @@ def test_deinit_frees_file_and_arena(fresh):
 
 
 def test_no_arena_holds_commands(fresh):
-    """Of a model that the NPU cannot read where it is: other models may share the arena."""
+    """For a model that the NPU cannot read in place: other models may share the arena."""
     fresh.exec(
         "file = open('/m.tflite', 'rb').read()\ncopy = bytearray(len(file) + 1)\n"
         "copy[1:] = file\narena = ethosu.buffer(20000)\n"
@@ -134,7 +134,7 @@ def test_an_arena_in_which_a_model_runs_is_refused(fresh):
 
 
 def test_an_arena_that_a_payload_uses_is_refused_until_wait_has_ended_it(fresh):
-    """Or until it was lost: then its program may be another object's memory."""
+    """Or until it was dropped, since its program may then be another object's memory."""
     fresh.exec(
         CALLBACK + "given, n = ethosu.buffer(m.ram), ethosu.reserve(timeout_ms=0)\n"
         "n.invoke_async(payload, [given])\nwhile not n.done(): pass"
@@ -181,7 +181,7 @@ def test_in_place_and_into_buffers(fresh):
 
 
 def test_real_values_are_those_of_the_built_in_module(fresh, face):
-    """One implementation, values.c: the same raw values and floats."""
+    """Shared implementation, values.c: the same raw values and floats."""
     for board in (fresh, face):
         board.exec(
             "import random\nfrom array import array\nrandom.seed(7)\n"
@@ -215,7 +215,7 @@ def test_predict_takes_what_the_built_in_module_takes(fresh):
 
 
 def test_wrong_arguments_have_the_same_messages(fresh, face):
-    """Those of tensors: both modules are of the same sources there."""
+    """Tensor errors: both modules share those sources."""
     for board in (fresh, face):
         board.exec("from array import array\nt = m.inputs[0]")
     inputs = ("array('h', range(384))", "bytes(768)", "bytearray(767)", "[0.0] * 767",
@@ -233,7 +233,7 @@ def test_wrong_arguments_have_the_same_messages(fresh, face):
 
 @pytest.mark.parametrize("tensor", values_table.TENSORS)
 def test_what_each_type_of_object_means_for_each_type_of_tensor(loaded, tensor):
-    """The table of the built-in module. The model has no operators: its output is its input."""
+    """The table of the built-in module, on a model without operators whose output is its input."""
     scale, zero_point = {"int8": (0.5, 3), "uint8": (0.5, 3), "int16": (0.5, 0)}.get(
         tensor, (None, 0)
     )
@@ -282,7 +282,7 @@ def test_memory_and_handles(fresh):
 
 
 def test_reserving_again_reads_no_folder(fresh):
-    """The guard of a released handle serves the next; the old handle stays released."""
+    """The guard of a released handle is reused; the old handle stays released."""
     fresh.exec(
         "import os\nreal, folders = ethosu.os, []\n"
         "class Counted:\n"
@@ -328,7 +328,7 @@ def test_asyncio(fresh):
 
 
 def test_done_is_true_when_the_time_is_over(fresh):
-    """As in the built-in module: the NPU hangs, wait() would raise and not block."""
+    """As in the built-in module: the NPU hangs, and wait() would raise instead of blocking."""
     fresh.exec(CALLBACK + "n = ethosu.reserve()\nemulator.fault('hang')")
     fresh.exec("n.invoke_async(payload, [], timeout_ms=1000)\nfirst = n.done()")
     fresh.exec("begun = time.ticks_ms()")
@@ -356,7 +356,7 @@ def test_faults_end_in_their_errors(fresh):
 
 @pytest.mark.parametrize("others", ["", ", m._start", ", lambda: late._start([x])"])
 def test_callback_cancels_the_inference_that_is_waited_for(fresh, others):
-    """wait() tells it, though another inference has begun meanwhile: that one goes on."""
+    """wait() reports it even if another inference has started, which continues."""
     fresh.exec(CALLBACK)
     code = f"later(late.cancel{others})\nlate.run_into([x])"
     assert raised(fresh, code) == "OSError 125 the inference was cancelled"
@@ -387,7 +387,7 @@ def test_busy_model_goes_on_when_it_is_asked_again(fresh):
 
 
 def test_forgotten_job_keeps_its_memory(fresh):
-    """Nobody holds the handle; what the NPU may still write to is not given to others."""
+    """The handle is unreferenced; memory that the NPU may still write is not reused."""
     fresh.exec(
         "import emulator, struct\nemulator.fault('hang')\n"
         "payload = struct.pack('<4sIIII', b'COP1', 5, 5, 2 | 1 << 16, 0xFFFF << 16)\n"
@@ -402,7 +402,7 @@ def test_forgotten_job_keeps_its_memory(fresh):
 
 
 def test_handle_that_got_no_npu_stops_nobody(fresh):
-    """reserve() failed: when the collector finds its handle, the job of another one goes on."""
+    """reserve() failed: collecting its handle does not affect another handle's job."""
     fresh.exec(CALLBACK + "n = ethosu.reserve()\nemulator.fault('hang')")
     fresh.exec("n.invoke_async(payload, [])")
     assert raised(fresh, "ethosu.reserve(timeout_ms=0)").startswith("OSError 16 the NPU is reser")
@@ -433,7 +433,7 @@ def test_bad_models_are_refused(fresh, small_models):
 
 
 def test_cpu_operators_are_refused(loaded):
-    """So no inference is long outside of the NPU, where time-out and Ctrl-C would not end it."""
+    """So no inference spends long outside the NPU, where time-out and Ctrl-C have no effect."""
     graph = maker.Maker(np.random.default_rng(1))
     end, like = graph.input((1, 6), "int8", 0.5, 3), graph.output((1, 6), "int8", 0.5, 3)
     graph.operator("RELU", [end], [like])
@@ -472,7 +472,7 @@ def test_selftest(loaded, compiled, small_models, tmp_path):
 def test_firmware_without_the_module_installs_it(
     request, build_dir, native, board_npu, compiled, small_models
 ):
-    """Built without module and driver, the firmware gets both by `mpremote mip install`."""
+    """A firmware without module and driver gets both by `mpremote mip install`."""
     not_on_a_port(request)
     name = boards.chosen().name
     sharing.make("firmware", f"BOARD={name}", "ETHOSU=no")
@@ -489,7 +489,7 @@ def test_firmware_without_the_module_installs_it(
         for source in small_models.values():
             is_exact(board, source, compiled(source, board_npu))
         assert board.eval("(k.labels, k.metadata())") == (None, {})
-        # Nothing of the firmware knows the NPU: only the module can stop it.
+        # The firmware does not know the NPU, so only the module can stop it.
         board.exec("import emulator, machine\nemulator.fault('hang')\nk._start()")
         assert board.eval(status()) == 1
         board.soft_reset()

@@ -15,7 +15,7 @@ from .reference_cases import Case, assert_exact
 
 MODEL = "/model.tflite"
 
-# Bytes of inputs, or of one step's, that the board's root holds at once.
+# Maximum bytes of inputs, or of one step's inputs, that the board's root holds at a time.
 BLOCK_BYTES = 64 << 10
 
 _RUN = """
@@ -30,9 +30,9 @@ with open("/in.bin", "rb") as inputs, open("/out.bin", "wb") as outputs:
 
 
 def check(board: Board, case: Case, compiled: Path, *, rom: bool = False) -> None:
-    """A compiled model computes on the board what the reference does, in each step.
+    """A compiled model on the board matches the reference in each step.
 
-    It is sent to the board, or is in its ROM already, under its own name.
+    It is sent to the board, unless its ROM already contains a file of that name.
     """
     if not rom:
         board.write_file(MODEL, compiled.read_bytes())
@@ -61,13 +61,13 @@ def _run(board: Board, case: Case, block: slice) -> list[list[Array]]:
 
 
 def load(board: Board, compiled: Path, name: str = "m") -> None:
-    """Put a compiled model on the board and load it there under a name."""
+    """Put a compiled model on the board and load it there under this name."""
     board.write_file(MODEL, compiled.read_bytes())
     board.exec(f"import ethosu\n{name} = ethosu.Model({MODEL!r})")
 
 
 def raised(board: Board, code: str) -> str:
-    """What an expression or statement raises on the board: "OSError 110 message"."""
+    """The exception that code raises on the board: "OSError 110 message"."""
     return board.exec(
         "try:\n" + "".join(f"    {line}\n" for line in code.splitlines()) + "    print('nothing')\n"
         "except Exception as error:\n"
@@ -83,7 +83,7 @@ def interrupt(board: Board, code: str) -> None:
     def on_output(data: bytes) -> None:
         heard.append(data)
         if len(heard) == 1:
-            time.sleep(0.2)  # the rest of the line is on its way, then the wait begins
+            time.sleep(0.2)  # until the rest of the line has arrived and the wait has begun
             board.inject(b"\x03")
 
     with pytest.raises(RemoteError, match="KeyboardInterrupt"):

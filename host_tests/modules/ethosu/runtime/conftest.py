@@ -48,7 +48,7 @@ def damage(repo):
 
 @pytest.fixture(scope="session")
 def vela(tmp_path_factory):
-    """Runs Vela with options of one's own: `vela(model, "--cop-format", "COP2")`."""
+    """Runs Vela with custom options: `vela(model, "--cop-format", "COP2")`."""
 
     def run(model: Path, *options: str) -> Path:
         folder = tmp_path_factory.mktemp("vela")

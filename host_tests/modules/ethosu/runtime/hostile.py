@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Hostile files: small ones that ask for much work, and ones whose numbers contradict.
+"""Hostile files: small ones that cause a lot of work, and inconsistent ones.
 
-A FlatBuffer may name one table any number of times. Here an object that a list holds twice becomes
-one table, so each entry of such a list costs four bytes of the file.
+A FlatBuffer can refer to the same table any number of times. Here an object that appears twice in
+a list becomes one table, so each entry of such a list takes four bytes of the file.
 """
 
 import itertools
@@ -54,7 +54,7 @@ def _tables_once() -> Iterator[None]:
 
 
 def write(graphs: Sequence[Graph], contents: Mapping[str, bytes], more_metadata: int = 0) -> bytes:
-    """The file of these graphs with these contents of metadata; no table is written twice."""
+    """A file with these graphs and this metadata; no table is written twice."""
     kinds = sorted({kind for graph in graphs for kind, _ in graph.operators})
     model = schema.ModelT()
     model.version, model.description = 3, "hostile"
@@ -96,7 +96,7 @@ def _subgraph(graph: Graph, kinds: list[str], buffers: list[Any]) -> Any:
 def placed(
     offsets: Sequence[int | None], arena: int, entries: Sequence[Any] = ()
 ) -> dict[str, bytes]:
-    """Metadata with these offsets of tensors and this plan."""
+    """Metadata with these tensor offsets and this plan."""
     return {
         OFFSETS_NAME: record.encode_offsets([-1 if o is None else o for o in offsets]),
         record.RECORD_NAME: record.encode(arena, list(entries)),
@@ -106,7 +106,7 @@ def placed(
 def with_scales(
     scales: int, zero_points: int, shape: tuple[int, ...], axis: int = 0, *, output: bool = False
 ) -> bytes:
-    """A model whose input (or output) has so many scales and zero points."""
+    """A model whose input (or output) has this many scales and zero points."""
     graph = Graph("main")
     count = int(np.prod(shape))
     x = graph.tensor("x", shape, "int8", np.full(scales, 0.5, np.float32), axis=axis)
@@ -140,7 +140,7 @@ def many_outputs(operators: int, outputs: int, tensors: int) -> bytes:
 
 
 def many_operands(count: int, *, scattered: bool = False) -> bytes:
-    """One CPU operator that names half of all tensors as inputs, the others as outputs."""
+    """One CPU operator that uses half of all tensors as inputs, the others as outputs."""
     graph = Graph("main")
     first = graph.tensor("x", (16,), "int8", 0.5)
     graph.tensors += [graph.tensors[first]] * (2 * count - 1)
@@ -153,7 +153,7 @@ def many_operands(count: int, *, scattered: bool = False) -> bytes:
 
 
 def one_operator(kind: str, count: int, shape: Sequence[int] = (16,), **options: Any) -> bytes:
-    """One operator of one tensor, named again and again."""
+    """One operator of one tensor, repeated."""
     graph = Graph("main")
     x, y = (graph.tensor(name, shape, "int8", 0.5) for name in "xy")
     table = options.pop("options", None)
@@ -179,7 +179,7 @@ def many_metadata(count: int) -> bytes:
 
 
 def many_calls(calls: int, graphs: int, operators: int) -> bytes:
-    """CALL_ONCE again and again; the graphs that it names share one list of operators."""
+    """CALL_ONCE, repeated; the called graphs share one list of operators."""
     main, _, _ = _relu()
     init = Graph("init")
     constant = init.constant("c", np.zeros(16, np.int8), 0.5)
@@ -194,7 +194,7 @@ def many_calls(calls: int, graphs: int, operators: int) -> bytes:
 
 
 def many_weights(channels: int, operators: int) -> bytes:
-    """FULLY_CONNECTED with one scale for each of many channels, again and again."""
+    """FULLY_CONNECTED with one scale for each of many channels, repeated."""
     graph = Graph("main")
     x = graph.tensor("x", (1, 1), "int8", 0.5)
     scales = np.full(channels, 0.5, np.float32)
@@ -208,7 +208,7 @@ def many_weights(channels: int, operators: int) -> bytes:
 
 
 def many_states(count: int, size: int) -> bytes:
-    """Many state tensors that share one large block of memory, which a reset fills for each."""
+    """Many state tensors sharing one large block of memory, which a reset fills for each."""
     graph, _, _ = _relu()
     state = graph.tensor("state", (size,), "int8", 0.5, variable=True)
     graph.tensors += [graph.tensors[state]] * (count - 1)
@@ -216,7 +216,7 @@ def many_states(count: int, size: int) -> bytes:
 
 
 def _payloads(name: str, words: int, operators: int) -> Graph:
-    """A graph of NPU calls; its tensors are x, y, payload, weights, scratch."""
+    """A graph of NPU calls with the tensors x, y, payload, weights, scratch."""
     graph = Graph(name)
     x, y = (graph.tensor(name, (16,), "int8", 0.5) for name in "xy")
     stream = np.frombuffer(b"COP1" + b"\x05\0\0\0" * words + b"\x02\0\1\0\0\0\xff\xff", np.uint8)
@@ -230,14 +230,14 @@ def _payloads(name: str, words: int, operators: int) -> Graph:
 
 
 def many_payloads(words: int, operators: int, unused: int = 0) -> bytes:
-    """One command stream of NOPs, run again and again; and so many bytes that nothing uses."""
+    """One command stream of NOPs, run repeatedly, and this many unused bytes."""
     graph = _payloads("main", words, operators)
     offsets = record.encode_offsets([0, 16, -1, -1, 0])
     return write([graph], {OFFSETS_NAME: offsets, "unused": bytes(unused)})
 
 
 def npu_initialises() -> bytes:
-    """A model whose only NPU call is in the graph that initialises it."""
+    """A model whose only NPU call is in its initialisation graph."""
     main = Graph("main")
     x = main.tensor("x", (16,), "int8", 0.5)
     main.operator("CALL_ONCE", [], [], "CallOnceOptions", initSubgraphIndex=1)
@@ -256,7 +256,7 @@ def many_options(keys: int, operators: int) -> bytes:
         graph.tensor(n, s, "float32")
         for n, s in zip("bcsn", ((1, 1, 4), (1, 1), (1, 1), (1,)), strict=True)
     ]
-    # A map of byte-wide values: keys' offset, their width, number of entries, entries, types.
+    # A map of byte-wide values: offset of the keys, their width, number of entries, entries, types.
     names = b"".join(b"%c\0" % (97 + i % 26) for i in range(keys))
     width = 4
     keys_at = (len(names) + width - 1) // width * width
@@ -301,7 +301,7 @@ def many_delegate_calls(calls: int, names: int = 0, arguments: int = 0, words: i
     return program.encode()
 
 
-# Files of about 64 KB: by a name that says what there is much of.
+# Files of about 64 KB, by the name of what they contain in excess.
 MUCH_WORK = {
     "operators, outputs and tensors": lambda: many_outputs(4000, 4000, 4000),
     "operands of one operator": lambda: many_operands(2700),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Small .tflite files whose operators run long on the CPU; each can be stopped."""
+"""Small .tflite files with long-running CPU operators, all of which can be stopped."""
 
 import itertools
 
@@ -12,7 +12,7 @@ from .hostile import one_operator, placed, write
 
 
 def slow_pool(size: int, window: int) -> bytes:
-    """A pool of int8 over nearly the whole image, for each pixel."""
+    """An int8 pool whose window covers nearly the whole image, for each pixel."""
     fields = {"filterWidth": window, "filterHeight": window, "strideW": 1, "strideH": 1}
     return one_operator(
         "AVERAGE_POOL_2D", 1, (1, size, size, 1), options="Pool2DOptions", padding=0, **fields
@@ -94,7 +94,7 @@ def weighted(
     dtype: str = "int8",
     **options: int,
 ) -> bytes:
-    """One operator with weights, with scratch enough for CMSIS-NN."""
+    """One weighted operator, with enough scratch for CMSIS-NN."""
     graph = Graph("main")
     x, y = graph.tensor("x", image, dtype, 0.5), graph.tensor("y", out, dtype, 0.5)
     w = graph.constant("w", np.ones(weights, np.int8), 0.001)
@@ -165,7 +165,7 @@ LONG_RUNS = {
     "filters of long memory": lambda: filters(32, 16, 4, 4096),
 }
 
-# Operators that CMSIS-NN computes where a build has it.
+# Operators computed by CMSIS-NN in builds that include it.
 WEIGHTED_RUNS = {
     "1x1": lambda: weighted("CONV_2D", (1, 64, 64, 64), (64, 1, 1, 64), (1, 64, 64, 64)),
     "3x3": lambda: weighted("CONV_2D", (1, 64, 64, 32), (32, 3, 3, 32), (1, 64, 64, 32)),

@@ -23,7 +23,7 @@ SHARED = (
 
 @dataclass(frozen=True)
 class Case:
-    """A model before compilation, with the inputs and the expected outputs of each step."""
+    """A model before compilation, with inputs and expected outputs for each step."""
 
     model: Path
     inputs: Sequence[Sequence[Array]]
@@ -31,7 +31,7 @@ class Case:
 
 
 def make_case(model: Path, steps: int, *, extremes: bool = True, seed: int = 7) -> Case:
-    """Random inputs, then the two extremes; state is kept from step to step."""
+    """Random inputs, then the two extremes; state persists from step to step."""
     oracle = Oracle(model)
     random = np.random.default_rng(seed)
     rows = [[_values(random, tensor) for tensor in oracle.inputs] for _ in range(steps)]
@@ -45,7 +45,7 @@ def make_case(model: Path, steps: int, *, extremes: bool = True, seed: int = 7) 
 def _values(random: np.random.Generator, tensor: Any) -> Array:
     if tensor.dtype == "float32":
         return random.normal(0, 1, tensor.shape).astype(np.float32)
-    if tensor.dtype == "int32":  # numbers of words in a table of make_mixed's models
+    if tensor.dtype == "int32":  # word indices into a table of make_mixed's models
         return random.integers(0, 50, tensor.shape, np.int32)
     limit = np.iinfo(tensor.dtype)
     return random.integers(limit.min, limit.max, tensor.shape, tensor.dtype, endpoint=True)
@@ -59,6 +59,6 @@ def assert_exact(case: Case, found: Iterable[Sequence[Array]]) -> None:
 
 
 def check_on_sim(case: Case, compiled: Path) -> None:
-    """Runtime, driver and simulator compute what the reference does, with state."""
+    """Runtime, driver and simulator match the reference, including state."""
     with Simulation(compiled) as simulation:
         assert_exact(case, map(simulation.step, case.inputs))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""No file, however damaged, makes the runtime read or write outside its memory (ASan, UBSan)."""
+"""Damaged files never make the runtime access memory outside its own (ASan, UBSan)."""
 
 import struct
 
@@ -16,7 +16,7 @@ from ethosu_tools.tflite.writer import Graph, write
 from host_tests.modules.ethosu.runtime import hostile, long_runs
 from host_tests.modules.ethosu.runtime.kernels import cases, cases_weighted, maker, plan_writer  # noqa: F401
 
-# From the mark of a COP1 payload to its stream: mark, config and id, padding, head of the stream.
+# From the magic of a COP1 payload to its stream: magic, config and id, padding, stream header.
 COP1_HEADER = 32
 
 
@@ -29,7 +29,7 @@ def test_sound_file_is_accepted(damage, compiled, small_models):
 def test_cut_at_every_byte(damage, compiled, small_models, name):
     path = compiled(small_models[name])
     words = damage("cut", path).split()
-    # Vela pads a file to 16 bytes: only that padding may be missing.
+    # Vela pads a file to 16 bytes; only that padding may be missing.
     assert int(words[0]) == path.stat().st_size
     assert int(words[2]) < 16
 
@@ -56,7 +56,7 @@ def test_zero_points_outside_of_their_type_reach_no_kernel(damage, tmp_path, zer
         path.write_bytes(plan_writer.add_plan(bytes(builder.Output())))
         if "zero point is outside of its type's range" in damage("load", path):
             refused.append(name)
-    assert "NOT_EQUAL" in refused or zero_point == 2**40  # whose low 32 bits are 0
+    assert "NOT_EQUAL" in refused or zero_point == 2**40  # its low 32 bits are 0
 
 
 def test_inputs_in_regions_of_their_own_are_refused(damage, vela, small_models):
@@ -66,7 +66,7 @@ def test_inputs_in_regions_of_their_own_are_refused(damage, vela, small_models):
 
 
 def _initialised_at(offset: int) -> bytes:
-    """A model whose second graph copies 16 bytes to this place when the model is loaded."""
+    """A model whose second graph copies 16 bytes to this offset when the model is loaded."""
     main, init = Graph("main"), Graph("init")
     x = main.tensor("x", (16,), "int8", 0.5)
     y = main.tensor("y", (4, 4), "int8", 0.5)
@@ -87,7 +87,7 @@ def _initialised_at(offset: int) -> bytes:
     ("offset", "expected"),
     [
         (16, "0 "),
-        (1 << 20, "0 "),  # and the arena is that large
+        (1 << 20, "0 "),  # and the arena is this large
         ((1 << 31) - 16, "arena of more than 2 GB planned"),
     ],
 )
@@ -115,7 +115,7 @@ def test_without_an_npu_no_npu_call_begins(damage, tmp_path, make):
 
 
 def test_a_stream_that_writes_its_constants_is_refused(compiled, small_models, tmp_path):
-    """They may lie over the stream itself: what it writes there would run unverified."""
+    """They may overlap the stream, which could then overwrite itself with unverified commands."""
     path = tmp_path / "model.tflite"
     data = bytearray(compiled(small_models["small_cnn"]).read_bytes())
     start = data.index(b"COP1") + COP1_HEADER
@@ -128,7 +128,7 @@ def test_a_stream_that_writes_its_constants_is_refused(compiled, small_models, t
 
 @pytest.mark.parametrize("elements", [1, 1000])
 def test_an_output_of_another_size_reaches_no_kernel(damage, tmp_path, elements):
-    """GATHER would write so many elements as its indices say, whatever room it has."""
+    """GATHER would write one element per index, regardless of the available space."""
     model = schema.ModelT.InitFromPackedBuf(bytearray(maker.make("GATHER", 0).model))
     graph = model.subgraphs[0]
     graph.tensors[graph.outputs[0]].shape = np.array([elements], np.int32)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runtime, driver and NPU simulator in one sanitized C program: exact, and calm when misused."""
+"""Runtime, driver and NPU simulator in one sanitized C program: exact, and safe when misused."""
 
 import subprocess
 
@@ -16,7 +16,7 @@ from . import reference_cases
 NPU = "ethos-u55-128"
 
 
-# What the compiler is told, by the name that tools/sim_host has for it.
+# Compiler options, by their names in tools/sim_host.
 SANITIZERS = {"address": "address,undefined", "thread": "thread"}
 
 
@@ -48,7 +48,7 @@ def build_run_model(repo, tmp_path_factory):
 
 
 def _run(folder, compiled, case, *, npu=NPU, fast=None) -> bytes:
-    """The outputs of all steps."""
+    """Outputs of all steps."""
     rows = (array.tobytes() for row in case.inputs for array in row)
     (folder / "in").write_bytes(b"".join(rows))
     steps = str(len(case.inputs))
@@ -66,7 +66,7 @@ def _run(folder, compiled, case, *, npu=NPU, fast=None) -> bytes:
 
 @pytest.fixture(scope="session")
 def run_model(build_run_model):
-    """Runs run_model.c under ASan and UBSan: `run_model(compiled, case)` gives the outputs."""
+    """Runs run_model.c under ASan and UBSan: `run_model(compiled, case)` returns the outputs."""
     return build_run_model("address")
 
 
@@ -91,7 +91,7 @@ def pool_alone():
 def test_fast_scratch_on_ethos_u55(
     run_model, case_of, compiled, small_models, tmp_path, name, fast
 ):
-    """Apart from scratch, as on Ethos-U65, if Vela is asked for Dedicated_Sram."""
+    """Separate from scratch, as on Ethos-U65, if Vela compiles for Dedicated_Sram."""
     models = {**small_models, "pool_alone": tmp_path / "pool_alone.tflite"}
     models["pool_alone"].write_bytes(pool_alone())
     options = "--system-config", "Ethos_U65_High_End", "--memory-mode", "Dedicated_Sram"
@@ -102,7 +102,7 @@ def test_fast_scratch_on_ethos_u55(
 
 @pytest.mark.parametrize("npu", ["ethos-u65-256", "ethos-u85-256"])
 def test_fast_scratch_in_memory_of_the_driver(run_model, case_of, compiled, small_models, npu):
-    """The arena has none then. Dedicated_Sram is what Vela compiles for by default."""
+    """The arena has no fast scratch then. Dedicated_Sram is Vela's default."""
     model, case = small_models["small_cnn"], case_of(small_models["small_cnn"], 4)
     product = compiled(model, npu)
     (operator,) = describe(product).npu_operators
@@ -126,7 +126,7 @@ def test_payload_of_the_newer_format(run_model, case_of, vela, small_models):
 
 @pytest.mark.parametrize("sanitizer", SANITIZERS)
 def test_operators_while_the_npu_works(build_run_model, case_of, tmp_path, sanitizer):
-    """The CPU works while the NPU does, on a thread of its own: TSan sees no race."""
+    """The CPU runs in parallel with the NPU, which has its own thread; TSan reports no race."""
     mixed = MODELS["two_branches"]
     source, compiled = tmp_path / "source.tflite", tmp_path / "compiled.tflite"
     source.write_bytes(mixed.make())

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""The Python module's results on a board equal TFLite's reference kernels, bit by bit."""
+"""Results of the Python module on a board equal TFLite's reference kernels, bit by bit."""
 
 import pytest
 
 from . import reference_cases
 from .board_models import check
 
-# Another board than the session's: another configuration, emulated.
+# Not the session's board: an emulated one with a different configuration.
 OTHER_NPU = "ethos-u55-256"
 
 

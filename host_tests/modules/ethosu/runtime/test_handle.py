@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Class `ethosu.NPU` on a board: payloads without a model file, and the life of a handle."""
+"""Class `ethosu.NPU` on a board: payloads without a model file, life cycle of a handle."""
 
 import numpy as np
 import pytest
@@ -12,14 +12,14 @@ from . import board_models
 
 @pytest.fixture(scope="module")
 def raw(vela, small_models, board_npu):
-    """Vela's raw output for small_cnn: command stream, weights, where inputs and outputs lie."""
+    """Vela's raw output for small_cnn: command stream, weights, input and output offsets."""
     options = ["--output-format", "raw", "--accelerator-config", board_npu]
     return np.load(vela(small_models["small_cnn"], *options))
 
 
 @pytest.fixture
 def parts(board, raw, small_models):
-    """A board with `payload`, `weights`, `scratch`; what `fill` puts there becomes `golden`."""
+    """A board with `payload`, `weights`, `scratch`; the input from `fill` gives `golden`."""
     oracle = Oracle(small_models["small_cnn"])
     tensor = oracle.inputs[0]
     x = np.arange(np.prod(tensor.shape)).astype(tensor.dtype).reshape(tensor.shape)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Python module `ethosu` on a board: what it offers, and that it keeps its promises."""
+"""Features and guarantees of the Python module `ethosu` on a board."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from . import board_models
 
 @pytest.fixture
 def emulated(request, board):
-    """The board, with facts that only the emulated one offers."""
+    """The board, with properties that only the emulated one has."""
     if request.config.getoption("--ethosu-port"):
         pytest.skip("uses addresses and counters of the emulated board")
     board.exec(
@@ -66,7 +66,7 @@ def test_run_in_place(cnn):
 def test_inference_allocates_nothing(cnn):
     cnn.exec(
         "import gc, micropython\ny = bytearray(len(golden))\nins, outs = [x], [y]\n"
-        "def run():\n"  # in which no name is new: that would allocate, too
+        "def run():\n"  # function without new names, which would allocate
         "    micropython.heap_lock()\n"
         "    try:\n"
         "        for _ in range(1000): m.run_into(ins, outs)\n"
@@ -119,7 +119,7 @@ def test_reset_of_variables(board, board_npu, compiled, small_models):
 
 
 def test_cpu_sleeps_while_the_npu_works(emulated, cnn):
-    # On a busy host the NPU's thread may be done before the CPU gets as far as its WFI.
+    # On a busy host the NPU's thread may finish before the CPU reaches its WFI.
     cnn.exec(
         "slept = 0\nfor _ in range(30):\n    m.predict([x])\n    slept += emulator.npu_slept()"
     )
@@ -155,7 +155,7 @@ def test_callbacks_run_during_an_inference(emulated, cnn):
 
 
 def test_reentry_from_a_callback_is_refused(emulated, cnn):
-    """The callback may come before `n` has begun, too: then its own inference is timed out."""
+    """If the callback runs before `n` has started, its own inference times out."""
     cnn.exec(
         "seen = []\n"
         "inside = False\n"

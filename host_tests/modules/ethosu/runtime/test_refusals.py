@@ -10,7 +10,7 @@ from . import board_models
 
 @pytest.fixture
 def cnn(board, board_npu, compiled, small_models, case_of):
-    """A board with small_cnn loaded as `m`; whatever was refused, `m` goes on predicting."""
+    """A board with small_cnn loaded as `m`, which keeps working after each rejected input."""
     model = small_models["small_cnn"]
     case = case_of(model, 20)
     board_models.load(board, compiled(model, board_npu))

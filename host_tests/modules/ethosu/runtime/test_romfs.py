@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A model in ROMFS is used where it lies: neither file nor weights are copied."""
+"""A model in ROMFS is used in place: neither file nor weights are copied."""
 
 import pytest
 from ethosu_tools import romfs

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Scales and zero points that do not match their tensor are refused: their loops would run on."""
+"""Scales and zero points that do not match their tensor are rejected: loops would overrun."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How much work a file may cause: counted in instructions of a Cortex-M55, which repeat exactly."""
+"""How much work a file can cause, in Cortex-M55 instructions, which are reproducible."""
 
 import struct
 import subprocess
@@ -13,10 +13,10 @@ from . import hostile, long_runs
 
 TARGET = "host_tests/modules/ethosu/{}/target"
 
-# Measuring and loading a file: so many thousand instructions, and so many for each byte.
+# Measuring and loading a file: this many thousand instructions, plus this many per byte.
 LOAD_MOST = 10_000
 LOAD_MOST_PER_BYTE = 1.5
-# Thousands of instructions between two questions whether to stop.
+# Thousands of instructions between two checks for a stop request.
 LONGEST = 1_500
 STOPPED = 11
 
@@ -51,13 +51,13 @@ def _counter(repo, tmp_path_factory, more=(), name="count"):
 
 @pytest.fixture(scope="session")
 def counted(repo, tmp_path_factory):
-    """Instructions, in thousands, of loading a file and of running it: `counted(file)`."""
+    """Thousands of instructions for loading and for running a file: `counted(file)`."""
     return _counter(repo, tmp_path_factory)
 
 
 @pytest.fixture(scope="session")
 def counted_with_cmsis_nn(repo, tmp_path_factory):
-    """The same with CMSIS-NN, of the tree that CMSIS_NN_DIR names."""
+    """The same with the CMSIS-NN tree that CMSIS_NN_DIR names."""
     folder = needs.tree("CMSIS_NN_DIR", "CMSIS-NN")
     words = "$(CMSIS_NN_USE) $(CMSIS_NN_CFLAGS) $(CMSIS_NN_SRC)"
     tell = f"include modules/ethosu/cmsis_nn.mk\nall:; @echo {words}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The runtime as C programs take it: CMake, the kernels that a model needs, the example on QEMU."""
+"""The runtime in C programs: CMake, only the kernels a model needs, the example on QEMU."""
 
 import re
 import subprocess
@@ -22,7 +22,7 @@ def configure(folder: Path, *options: object) -> subprocess.CompletedProcess[str
 
 
 def build(folder: Path, *options: object) -> Path:
-    """Configure and build the example; the program."""
+    """Configure and build the example; returns the program."""
     done = configure(folder, *options)
     assert done.returncode == 0, done.stderr
     command = ["cmake", "--build", str(folder), "-j2"]
@@ -32,7 +32,7 @@ def build(folder: Path, *options: object) -> Path:
 
 
 def run(program: Path, npu: str = NPU) -> tuple[int, list[str]]:
-    """The program on QEMU: its exit code and its lines."""
+    """The program on QEMU: its exit code and output lines."""
     sharing.make("tools/qemu_plugin")
     plugin = f"{sharing.BUILD}/qemu_plugin/libethosu_qemu.so,npu={npu}"
     machine = ["-M", "mps3-an547", "-display", "none", "-serial", "none", "-monitor", "none"]
@@ -52,7 +52,7 @@ def run(program: Path, npu: str = NPU) -> tuple[int, list[str]]:
 
 @pytest.fixture(scope="module")
 def example(compiled, small_models, tmp_path_factory) -> Path:
-    """The example with a model of NPU operators alone, and no CPU kernels."""
+    """The example with a model of NPU operators only, without CPU kernels."""
     model = compiled(small_models["small_cnn"], NPU)
     folder = tmp_path_factory.mktemp("example")
     options = ("-DETHOSU_KERNELS=none", "-DETHOSU_PTE=OFF", "-DETHOSU_TARGET_NPU_CONFIG=" + NPU)
@@ -60,7 +60,7 @@ def example(compiled, small_models, tmp_path_factory) -> Path:
 
 
 def test_the_example_is_exact(example, small_models) -> None:
-    """The outputs that it prints are the reference's."""
+    """Its printed outputs equal the reference's."""
     oracle = Oracle(small_models["small_cnn"])
     shape = oracle.inputs[0].shape
     given = np.arange(np.prod(shape), dtype=np.uint32).astype(np.uint8).view(np.int8).reshape(shape)
@@ -69,7 +69,7 @@ def test_the_example_is_exact(example, small_models) -> None:
 
 
 def test_the_example_says_why_it_fails(example) -> None:
-    """A model for another NPU: one sentence."""
+    """A model for another NPU gives one error message."""
     code, lines = run(example, "ethos-u55-256")
     assert code == 1
     assert lines[0].startswith(f"model was compiled for {NPU}, the NPU is ethos-u55-256")
@@ -83,7 +83,7 @@ def test_no_kernel_is_linked_that_was_not_asked_for(example) -> None:
 
 
 def test_a_kernel_that_is_not_there_is_a_sentence(tmp_path, compiled, small_models) -> None:
-    """With the names that there are."""
+    """The message lists the available names."""
     model = compiled(small_models["small_cnn"], NPU)
     done = configure(tmp_path, f"-DMODEL={model}", "-DETHOSU_KERNELS=CONV_2D NONSENSE")
     assert done.returncode != 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the runtime says of a file is what another reader says: the schema classes of LiteRT."""
+"""The runtime's description of a file matches another reader's, the LiteRT schema classes."""
 
 import numpy as np
 import pytest

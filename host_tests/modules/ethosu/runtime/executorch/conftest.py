@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Fixtures: programs of our own, and those next to the tree."""
+"""Fixtures: our own programs, and those next to the tree."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ OPTIONS = {
 
 @pytest.fixture(scope="session")
 def raw(vela, small_models):
-    """What Vela's raw output of small_cnn holds: `raw("u55")` for options by name or an NPU."""
+    """Vela's raw output of small_cnn: `raw("u55")` for options by name or an NPU."""
     made_of = {}
 
     def get(name: str):

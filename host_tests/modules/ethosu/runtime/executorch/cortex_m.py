@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Programs of one cortex_m operator, and what ExecuTorch computes of it, in NumPy.
+"""Programs with one cortex_m operator, and ExecuTorch's result computed in NumPy.
 
 Arithmetic: backends/cortex_m of pytorch/executorch 1.5. A sum is rescaled in two steps: its product
 with the multiplier is rounded to 31 bits, then divided by a power of two, ties away from zero.
@@ -15,7 +15,7 @@ from .made import LAST, Case
 from .program_writer import TENSOR, Method, Program
 
 INPUT_OFFSET, OUTPUT_OFFSET, LOW, HIGH = 5, -7, -120, 119
-# More than our kernels need, as exporters for a Cortex-M55 plan it.
+# More than our kernels need; exporters for Cortex-M55 plan this much.
 SCRATCH = 2048
 
 
@@ -48,7 +48,7 @@ def windows(x: np.ndarray, size, stride, pad, dilation) -> np.ndarray:
 
 
 class Operator:
-    """A program that is built: tensors, numbers, and the call."""
+    """A program under construction: tensors, numbers and the call."""
 
     explicit = False
     """Images have the sizes N, H, W, C: operators whose name ends with _nhwc."""
@@ -66,7 +66,7 @@ class Operator:
         return self.method.tensor(str(array.dtype), array.shape, constant=True, data=index)
 
     def image(self, array: np.ndarray) -> int:
-        """A planned tensor whose bytes lie as this array's, [N, H, W, C]."""
+        """A planned tensor in this array's memory order, [N, H, W, C]."""
         if self.explicit:
             return self.method.tensor("int8", array.shape)
         count, height, width, channels = array.shape
@@ -93,7 +93,7 @@ class Operator:
     def finished(
         self, name: str, given: Sequence[np.ndarray], arguments: list[int], out: int, y: np.ndarray
     ) -> Case:
-        """The program: its inputs are the first of the planned tensors among the arguments."""
+        """The program; its inputs are the first planned tensors among the arguments."""
         tensors = [index for index in arguments if self.is_planned(index)]
         self.method.inputs, self.method.outputs = tensors[: len(given)], [out]
         self.method.kernel(f"cortex_m::{name}", [*arguments, out, out])
@@ -178,7 +178,7 @@ def transpose_conv2d(seed: int = 0) -> Case:
 
 
 def linear(seed: int = 0) -> Case:
-    """With a bias, or with sums that hold bias and input offset, as exports for MVE have them."""
+    """With a bias, or with sums that include bias and input offset, as in exports for MVE."""
     op = Operator(seed)
     x, weights = op.numbers(3, 20), op.numbers(5, 20)
     bias = op.rng.integers(-2000, 2000, 5).astype(np.int32)
@@ -201,7 +201,7 @@ def linear(seed: int = 0) -> Case:
 
 
 def avg_pool2d(seed: int = 0) -> Case:
-    """The mean of the pixels inside of the image, ties away from zero."""
+    """The mean of the pixels inside the image, ties away from zero."""
     op = Operator(seed)
     size, stride, pad = [(2, 2), (3, 2), (3, 3)][seed % 3], [(2, 2), (1, 2)][seed % 2], (1, 1)
     x = op.numbers(2, 6, 7, 3)
@@ -222,7 +222,7 @@ def avg_pool2d(seed: int = 0) -> Case:
 
 
 def max_pool2d(seed: int = 0) -> Case:
-    """The largest pixel inside of the image, limited."""
+    """The largest pixel inside the image, clamped."""
     op = Operator(seed)
     size, stride, pad = [(2, 2), (3, 2), (3, 3)][seed % 3], [(2, 2), (1, 2)][seed % 2], (1, 1)
     x = op.numbers(2, 6, 7, 3)
@@ -241,7 +241,7 @@ def max_pool2d(seed: int = 0) -> Case:
 
 
 def pair(op: Operator, seed: int) -> tuple[list[np.ndarray], list[int], np.ndarray]:
-    """Two tensors and their numbers: alike, a channel for each pixel, or a constant number."""
+    """Two tensors and their parameters: same shape, one channel per pixel, or a constant."""
     x = op.numbers(2, 3, 4, 5)
     other = [x.shape, (1, 1, 1, 5), ()][seed % 3]
     y = op.numbers(*other)
@@ -309,7 +309,7 @@ def activation(seed: int = 0) -> Case:
 
 
 def softmax(seed: int = 0) -> Case:
-    """The reference is TFLite's SOFTMAX: ExecuTorch's own definition computes in float."""
+    """The reference is TFLite's SOFTMAX, because ExecuTorch's own definition uses floats."""
     op = Operator(seed)
     x = op.numbers(6, 11)
     scale, zero = [0.05, 0.2, 0.9][seed % 3], 7
@@ -317,7 +317,7 @@ def softmax(seed: int = 0) -> Case:
 
 
 def softmax_of_many(scale: float) -> Case:
-    """1,000 classes that differ by little; TFLite's reference aborts when the sum is above 512."""
+    """1,000 classes with small differences; TFLite's reference aborts if the sum exceeds 512."""
     op = Operator(0)
     x = op.numbers(5, 1000)
     x[0] = -3
@@ -336,7 +336,7 @@ def _softmax(op: Operator, x: np.ndarray, y: np.ndarray, scale: float, zero: int
 
 
 def tflite_softmax(x: np.ndarray, scale: float, zero: int) -> np.ndarray:
-    """SOFTMAX of TFLite's reference kernels."""
+    """TFLite's reference SOFTMAX."""
     maker = Maker(np.random.default_rng(0))
     given, found = (
         maker.input(x.shape, "int8", scale, zero),

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Programs that must be refused when they are loaded: what is wrong, and what is said about it.
+"""Programs that must be rejected at load: the defect, and the error message.
 
-The first group are files for which ExecuTorch's own runtime reports success, and computes zeros or
-wrong values, or writes outside of its memory.
+ExecuTorch's own runtime reports success for the files of the first group, and computes zeros or
+wrong values, or writes outside its memory.
 """
 
 import struct
@@ -18,7 +18,7 @@ from . import made
 from .program_writer import FREE, JUMP, MOVE, NULL, Method, Program, union
 
 Make = Callable[[VelaBinary], bytes]
-# Ends of small_cnn, the model that all are made from.
+# Inputs and outputs of small_cnn, on which all programs are based.
 INPUT = made.End((1, 3, 16, 16), 0.0235, -3)
 OUTPUT = made.End((1, 10), 1 / 256, -128)
 
@@ -46,7 +46,7 @@ def _last(blob: VelaBinary, **changes: object) -> VelaBinary:
 
 
 def _with_size(blob: VelaBinary, name: str, size: int) -> bytes:
-    """The same bytes, but the header of a block says another size."""
+    """The same bytes, but with a different size in a block's header."""
     data = bytearray(blob.encode())
     at = data.index(name.encode() + b"\0")
     struct.pack_into("<I", data, at + 16, size)
@@ -75,7 +75,7 @@ def _twice(blob: VelaBinary) -> bytes:
     return data[: -len(end)] + block("scratch_size", bytes(4)) + end
 
 
-# Region 1 holds both ends; output and input of small_cnn leave room for nothing less.
+# Region 1 holds input and output of small_cnn, and cannot be any smaller.
 DELEGATES: dict[str, tuple[Make, str]] = {
     "output offset outside of scratch": (
         lambda blob: _file(_last(blob, offset=0x200000).encode()),
@@ -221,7 +221,7 @@ def _constant_output(blob: VelaBinary) -> bytes:
 
 
 def _only(build: Callable[[Program, Method], None]) -> Make:
-    """A program without a delegate, of one tensor more than its ends."""
+    """A program without a delegate, with one tensor besides its inputs and outputs."""
 
     def make(_: VelaBinary) -> bytes:
         program = Program()
@@ -267,7 +267,7 @@ def _tensor(*arguments: object, **options: object) -> Callable[[Program, Method]
 
 
 def _many_filters(linear: bool) -> Callable[[Program, Method], None]:
-    """2^30 filters with tables of 0 bytes: 32 bits count 4 bytes for each filter as 0."""
+    """2^30 filters with tables of 0 bytes: at 4 bytes per filter the size wraps to 0."""
     filters = 1 << 30
 
     def build(program: Program, method: Method) -> None:
@@ -295,7 +295,7 @@ def _many_filters(linear: bool) -> Callable[[Program, Method], None]:
 
 
 def _clone_of_none(_: Program, method: Method) -> None:
-    """A tensor of no elements, whose other sizes have a product beyond 32 bits."""
+    """An empty tensor whose other dimensions have a product that exceeds 32 bits."""
     most = (1 << 31) - 1
     x, y = method.tensor("int8", (0, most, most), at=0), method.tensor("int8", (1, 1, 1), at=0)
     method.inputs, method.outputs = [y], [y]
@@ -303,7 +303,7 @@ def _clone_of_none(_: Program, method: Method) -> None:
 
 
 def _shifted(name: str) -> Callable[[Program, Method], None]:
-    """An operator whose result begins in the middle of its input."""
+    """An operator whose result begins inside its input."""
 
     def build(_: Program, method: Method) -> None:
         x, y = method.tensor("int8", (64,), at=0), method.tensor("int8", (64,), at=16)
@@ -316,7 +316,7 @@ def _shifted(name: str) -> Callable[[Program, Method], None]:
 
 
 def _far_input(_: Program, method: Method) -> None:
-    """The number of an input's value is above 65535."""
+    """The index of an input's value is above 65535."""
     first = 1 << 16
     method.inputs, method.outputs = [first], [first + 1]
     method.values = [union(NULL, {})] * first + method.values
@@ -327,7 +327,7 @@ def _dynamic(_: Program, method: Method) -> None:
 
 
 def _patched(at: int, text: str, value: int) -> Make:
-    """A sound program with other numbers in its extended header."""
+    """A valid program with different numbers in its extended header."""
 
     def make(blob: VelaBinary) -> bytes:
         data = bytearray(_file(blob.encode()))

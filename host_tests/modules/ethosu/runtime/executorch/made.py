@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""ExecuTorch programs of our own: a small .tflite through Vela's raw output, between ends.
+"""Our own ExecuTorch programs: Vela's raw output of a small .tflite, with inputs and outputs.
 
 The reference is TFLite's reference kernels on the .tflite, and the arithmetic of ExecuTorch's
 portable quantize_per_tensor and dequantize_per_tensor (kernels/quantized/cpu of
@@ -19,12 +19,12 @@ from .program_writer import Method, Program
 
 QUANTIZE = "quantized_decomposed::quantize_per_tensor"
 DEQUANTIZE = "quantized_decomposed::dequantize_per_tensor"
-# Channels last: sizes are N, C, H, W, bytes lie as N, H, W, C.
+# Channels last: sizes are N, C, H, W; bytes are in the order N, H, W, C.
 LAST = (0, 2, 3, 1)
 
 
 def binary(npz: Path) -> VelaBinary:
-    """What Vela's raw output says of its one command stream."""
+    """Description of the one command stream in Vela's raw output."""
     with np.load(npz, allow_pickle=True) as file:  # Vela made it in this run
 
         def ios(end: str) -> tuple[Io, ...]:
@@ -48,7 +48,7 @@ def binary(npz: Path) -> VelaBinary:
 
 @dataclass(frozen=True)
 class End:
-    """An input or output: what the exporter calls its sizes, and its quantisation."""
+    """An input or output: its sizes in the exporter's order, and its quantisation."""
 
     sizes: tuple[int, ...]
     scale: float
@@ -60,7 +60,7 @@ class End:
 
 
 def ends(model: Path) -> tuple[list[End], list[End]]:
-    """The ends of a .tflite, as PyTorch names their sizes."""
+    """Inputs and outputs of a .tflite, with sizes in PyTorch's order."""
     oracle = Oracle(model)
 
     def end(tensor) -> End:
@@ -74,7 +74,7 @@ def ends(model: Path) -> tuple[list[End], list[End]]:
 def quantised_ends(
     model: Path, blob: VelaBinary | bytes, *, inline: bool = False, methods: bool = True
 ) -> Program:
-    """A program that is one delegate, with integer inputs and outputs."""
+    """A program consisting of one delegate, with integer inputs and outputs."""
     inputs, outputs = ends(model)
     program = Program()
     method = program.forward
@@ -103,7 +103,7 @@ def add_dequantize(
 
 
 def real_ends(model: Path, blob: VelaBinary) -> Program:
-    """A program with float inputs and outputs, which share planned memory as exporters do it."""
+    """A program with float inputs and outputs that share planned memory, as exporters do it."""
     (first,), (last,) = ends(model)
     program = Program()
     method = program.forward
@@ -119,7 +119,7 @@ def real_ends(model: Path, blob: VelaBinary) -> Program:
 
 
 def bare_ends(model: Path, blob: VelaBinary) -> Program:
-    """Integer ends whose quantisation is in the first and the last call alone."""
+    """Integer inputs and outputs whose quantisation is only in the first and the last call."""
     (first,), (last,) = ends(model)
     program = Program()
     method = program.forward
@@ -137,14 +137,14 @@ def bare_ends(model: Path, blob: VelaBinary) -> Program:
 
 
 def external(blob: VelaBinary, key: str) -> bytes:
-    """The same delegate; its weights are elsewhere, under a key of 64 characters."""
+    """The same delegate with its weights in a data file, under a key of 64 characters."""
     data = moved(blob, weights=key.encode()).encode()
     at = data.index(b"weight_data\0") + 20
     return data[:at] + b"\1" + data[at + 1 :]
 
 
 def first_sizes(array: np.ndarray) -> np.ndarray:
-    """An image as exporters say its sizes: N, C, H, W of N, H, W, C."""
+    """An N, H, W, C image with sizes as exporters write them: N, C, H, W."""
     return array.transpose(0, 3, 1, 2) if array.ndim == 4 else array
 
 
@@ -160,7 +160,7 @@ def dequantize(q: np.ndarray, end: End) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Case:
-    """A program, inputs in its memory order, and the outputs that it must give."""
+    """A program, inputs in its memory order, and the expected outputs."""
 
     program: bytes
     inputs: Sequence[np.ndarray]
@@ -168,7 +168,7 @@ class Case:
 
 
 def quantised_case(model: Path, program: bytes, seed: int = 0) -> Case:
-    """A program with integer ends, and TFLite's answer."""
+    """A program with integer inputs and outputs, and TFLite's results."""
     oracle = Oracle(model)
     rng = np.random.default_rng(seed)
     inputs = [rng.integers(-128, 128, t.shape).astype(np.int8) for t in oracle.inputs]
@@ -176,7 +176,7 @@ def quantised_case(model: Path, program: bytes, seed: int = 0) -> Case:
 
 
 def real_case(model: Path, program: bytes, seed: int = 0) -> Case:
-    """A program with float ends, TFLite's answer between the ends' arithmetic."""
+    """A program with float inputs and outputs, and TFLite's results, quantised and dequantised."""
     (first,), (last,) = ends(model)
     oracle = Oracle(model)
     rng = np.random.default_rng(seed)
@@ -188,5 +188,5 @@ def real_case(model: Path, program: bytes, seed: int = 0) -> Case:
 
 
 def moved(blob: VelaBinary, **changes: object) -> VelaBinary:
-    """The same data with other fields."""
+    """The same data with some fields changed."""
     return replace(blob, **changes)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Programs of operators that move elements, of control flow, and of state."""
+"""Programs with operators that move elements, with control flow, and with state."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -21,7 +21,7 @@ def moving(
     out_sizes: Sequence[int],
     out_order: Sequence[int],
 ) -> bytes:
-    """A program of one operator with these arguments between its input and its output."""
+    """A program of one operator with these arguments between input and output."""
     program = Program()
     method = program.forward
     method.inputs = [method.tensor(dtype, sizes, order)]
@@ -43,7 +43,7 @@ def joined(axis: int, shapes: Sequence[Sequence[int]], result: Sequence[int]) ->
 
 
 def branches(size: int) -> bytes:
-    """y = condition ? x : x in whole steps; as torch.cond is exported, with a move at its end."""
+    """y = condition ? x : x rounded to steps; as torch.cond is exported, with a move at its end."""
     program = Program()
     method = program.forward
     condition = method.tensor("bool", (size,))
@@ -60,7 +60,7 @@ def branches(size: int) -> bytes:
 
 
 def delay(initial: np.ndarray | None = None) -> bytes:
-    """A program whose output is the input of the run before, quantised."""
+    """A program whose output is the input of the previous run, quantised."""
     program = Program()
     method = program.forward
     data = 0 if initial is None else program.initial_value(initial)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Writes ExecuTorch programs (.pte) and data files (.ptd) from nothing, for tests.
+"""Writes ExecuTorch programs (.pte) and data files (.ptd) from scratch, for tests.
 
-Field numbers: schema/program.fbs and extension/flat_tensor of pytorch/executorch 1.5, written down
-here a second time, independently of the reader in tools and of the runtime.
+Field numbers: schema/program.fbs and extension/flat_tensor of pytorch/executorch 1.5, repeated
+here, independently of the tools' reader and the runtime.
 """
 
 import struct
@@ -49,7 +49,7 @@ def union(kind: int, content: Mapping[int, Any]) -> dict[int, Any]:
 
 @dataclass
 class Method:
-    """A function of a program, to which values and instructions are added."""
+    """A function of a program, which collects values and instructions."""
 
     name: str = "forward"
     values: Any = field(default_factory=list)
@@ -77,11 +77,11 @@ class Method:
         return self.value(DOUBLE, {0: f64(value)})
 
     def numbers(self, values: Sequence[int]) -> int:
-        """An IntList: of numbers of values."""
+        """An IntList, given as value indices."""
         return self.value(INTS, {0: i64s([self.number(value) for value in values])})
 
     def tensors(self, values: Sequence[int]) -> int:
-        """A list of tensors: of numbers of values."""
+        """A list of tensors, given as value indices."""
         return self.value(TENSORS, {0: i32s(values)})
 
     def tensor(
@@ -94,7 +94,7 @@ class Method:
         data: int = 0,
         constant: bool = False,
     ) -> int:
-        """A tensor; planned behind the others, or at a given offset; data: its content's index."""
+        """A tensor, planned after the others or at an offset; data: index of its contents."""
         fields: dict[int, Any] = {
             0: i8(SCALARS[dtype]),
             2: i32s(sizes),
@@ -116,7 +116,7 @@ class Method:
         self.instructions.append(union(KERNEL, {0: i32(index), 1: i32s(arguments)}))
 
     def delegate(self, reference: tuple[int, int], arguments: Sequence[int], backend: str) -> None:
-        """Call a delegate, whose data is (0, number of inline data) or (1, number of segment)."""
+        """Call a delegate; data: (0, index of inline data) or (1, index of segment)."""
         place, index = reference
         specs = [{0: "target", 1: b"ethos-u55-128"}]
         data = {0: i8(place), 1: u32(index)}
@@ -125,11 +125,11 @@ class Method:
         self.instructions.append(union(DELEGATE, {0: i32(number), 1: i32s(arguments)}))
 
     def move(self, source: int, target: int) -> None:
-        """Make the value `target` what `source` is."""
+        """Move the value `source` to `target`."""
         self.instructions.append(union(MOVE, {0: i32(source), 1: i32(target)}))
 
     def jump_unless(self, condition: int, destination: int) -> None:
-        """Go on at another instruction if the condition is false."""
+        """Jump to another instruction if the condition is false."""
         self.instructions.append(union(JUMP, {0: i32(condition), 1: i32(destination)}))
 
     def tree(self) -> dict[int, Any]:
@@ -147,7 +147,7 @@ class Method:
 
 @dataclass
 class Program:
-    """A program, to which methods and data are added."""
+    """A program, which collects methods and data."""
 
     methods: list[Method] = field(default_factory=lambda: [Method()])
     inline: list[bytes] = field(default_factory=list)
@@ -188,7 +188,7 @@ class Program:
         backend: str = "EthosUBackend",
         method: Method | None = None,
     ) -> None:
-        """Call a delegate with this data, in forward() unless told otherwise."""
+        """Call a delegate with this data, in forward() by default."""
         if inline:
             self.inline.append(data)
             reference = (0, len(self.inline) - 1)
@@ -270,9 +270,9 @@ def bundle(
     suites: Mapping[str, Sequence[tuple[Sequence[Any], Sequence[Any]]]],
     order: Sequence[int] | None = None,
 ) -> bytes:
-    """A .bpte file: for each method pairs of inputs and outputs, arrays or ints.
+    """A .bpte file with pairs of inputs and outputs, arrays or ints, for each method.
 
-    `order` is the one in which arrays of rank 4 are stored.
+    `order` is the memory order of rank 4 arrays.
     """
 
     def value(content: Any) -> dict[int, Any]:

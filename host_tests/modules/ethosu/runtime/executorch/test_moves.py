@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Operators of programs that move elements, and state that a program keeps."""
+"""Operators of programs that move elements, and persistent state of programs."""
 
 import numpy as np
 import pytest
@@ -70,7 +70,7 @@ def test_another_type_is_refused():
 
 
 def tensor_of(x, order=FIRST):
-    """The same elements, as their bytes lie."""
+    """The same elements in the same memory order."""
     return np.ascontiguousarray(x.transpose(order))
 
 
@@ -192,7 +192,7 @@ def test_a_view_of_channels_last_is_refused():
 
 
 def average(x, size, stride, pad, counts, divisor):
-    """Sums in float32, line by line, as kernels/portable of pytorch/executorch computes them."""
+    """Sums in float32, line by line, like kernels/portable of pytorch/executorch."""
     shape = [(x.shape[i + 2] + 2 * pad[i] - size[i]) // stride[i] + 1 for i in range(2)]
     y = np.zeros((*x.shape[:2], *shape), np.float32)
     for at in np.ndindex(*y.shape):
@@ -243,7 +243,7 @@ def test_a_window_with_more_positions_than_32_bits_count_is_refused():
 
 
 def test_a_tensor_of_a_list_is_read(raw, small_models):
-    """The first delegate's result has to outlive the second one: nothing but a list reads it."""
+    """The first delegate's result must outlive the second; only a list reads it."""
     model = small_models["small_cnn"]
     (first,), (last,) = made.ends(model)
     program = Program()
@@ -323,7 +323,7 @@ def test_a_copy_between_ranges_that_overlap_is_refused(moves, at, fits):
             run(program.encode(), values)
 
 
-# More than int16 holds, ties, infinities and no number: those become limits and the zero point.
+# Values beyond int16, ties, infinities and NaN: these become limits and the zero point.
 REALS = np.array(
     [
         0.0,
@@ -352,7 +352,7 @@ REALS = np.array(
 @pytest.mark.parametrize("prefix", ["quantized_decomposed", "cortex_m"])
 @pytest.mark.parametrize("where", ["sim", "qemu"])
 def test_ends_of_both_widths(tmp_path, where, prefix, dtype, number):
-    """On the board with vectors, the last ones of which are not full."""
+    """On a board with vector instructions, where the last vectors are not full."""
     limits = np.iinfo(dtype)
     low, high, zero = int(limits.min), int(limits.max), 3
     program = Program()

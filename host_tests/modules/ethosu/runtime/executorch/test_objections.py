@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What reviewers of pytorch/executorch's pull request 17367 asked of the delegate's runtime.
+"""Review comments on the delegate's runtime in pytorch/executorch's pull request 17367.
 
-The tests have the numbers of the objections.
+The tests have the numbers of the comments.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ from .test_programs import check
 
 
 def test_1_an_output_with_more_bytes_than_the_npu_writes_is_refused(raw):
-    """A chunk of the destination that is larger than the source's is no copy, but an over-read."""
+    """Copying a chunk of the destination that is larger than the source would over-read."""
     blob = raw("u55")
     short = made.moved(blob.outputs[0], shape=(1, 1, 1, 1, 1, 3))
     data = damaged._file(made.moved(blob, outputs=(short,)).encode())
@@ -28,7 +28,7 @@ def test_1_an_output_with_more_bytes_than_the_npu_writes_is_refused(raw):
 
 
 def test_2_rows_that_the_npu_pads_are_packed(raw, small_models):
-    """An output of other bytes than its tensor is never written straight into it."""
+    """An output whose size differs from its tensor's is never written directly to it."""
     model, blob = small_models["small_cnn"], raw("u55")
     (last,) = blob.outputs
     padded = made.moved(blob, outputs=(made.moved(last, shape=(1, 1, 1, 1, 1, 16)),))
@@ -38,7 +38,7 @@ def test_2_rows_that_the_npu_pads_are_packed(raw, small_models):
 
 
 def test_2_pairs_of_int4_are_unpacked(raw, small_models):
-    """Of an output with half of its tensor's bytes each one is two values, the lower one first."""
+    """If an output has half its tensor's bytes, each byte holds two values, the lower one first."""
     model, blob = small_models["small_cnn"], raw("u55")
     program = damaged.Program()
     method = program.forward
@@ -54,7 +54,7 @@ def test_2_pairs_of_int4_are_unpacked(raw, small_models):
 
 
 def test_3_a_buffer_of_no_bytes_is_none(raw, small_models):
-    """Scratch of 0 bytes is a base without memory, not one of no size."""
+    """Scratch of 0 bytes is a base without memory, not an empty block."""
     assert raw("u85 separate").scratch_size == 0
     model = small_models["small_cnn"]
     program = made.quantised_ends(model, raw("u85 separate")).encode()
@@ -63,7 +63,7 @@ def test_3_a_buffer_of_no_bytes_is_none(raw, small_models):
 
 
 def test_4_inputs_are_const(raw, small_models):
-    """A delegate's input may be a constant of the file: it is copied, and stays as it is."""
+    """A delegate's input may be a constant of the file: it is copied and stays unchanged."""
     model = small_models["small_cnn"]
     case = made.quantised_case(model, b"")
     program = damaged.Program()
@@ -103,7 +103,7 @@ def kept(path):
 
 
 def test_5_memory_is_given_back_on_every_path(raw, small_models):
-    """After a model that ends, after one refused when it is measured, and one refused later."""
+    """After a model that ends, one rejected during measurement, and one rejected later."""
     blob = raw("u55")
     good = made.quantised_ends(small_models["small_cnn"], blob).encode()
     commands = bytearray(blob.commands)
@@ -123,7 +123,7 @@ def test_5_memory_is_given_back_on_every_path(raw, small_models):
 
 
 def flags(*options):
-    """The flags that the module adds to the whole port's."""
+    """The flags that the module adds to those of the port."""
     lines = "$(info $(CFLAGS_USERMOD) $(LDFLAGS_USERMOD))\nall:\n\t@true\n"
     return set(sharing.ask_module(lines, *options).split())
 

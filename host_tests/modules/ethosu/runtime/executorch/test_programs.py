@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""ExecuTorch programs are exact: our own against TFLite, exported ones against PyTorch's answer."""
+"""ExecuTorch programs are exact: our own match TFLite, exported ones match PyTorch."""
 
 import json
 
@@ -29,7 +29,7 @@ EXPORTED = {
 
 
 def check(runner, case, steps=2):
-    """A second run must not see what the first one left."""
+    """A second run must not see data of the first one."""
     found = list(runner.run(Feed(tuple(np.stack([x] * steps) for x in case.inputs), steps, True)))
     assert len(found) == steps
     for outputs in found:
@@ -39,7 +39,7 @@ def check(runner, case, steps=2):
 
 
 def exported(folder, name):
-    """An exported program; its arrays in the order in which the program has them in memory."""
+    """An exported program, with arrays in the program's memory order."""
     folder = folder / name
     program = (folder / f"{name}.pte").read_bytes()
     method = ModelFile(program).methods["forward"]
@@ -109,7 +109,7 @@ def test_an_own_program_on_a_board(raw, small_models, tmp_path, name, ends):
 
 
 def test_a_tensor_that_a_delegate_reads_twice_is_in_both_places(vela, tmp_path):
-    """One of them is the tensor's place, the other one gets a copy."""
+    """One of them is the tensor's memory, the other one gets a copy."""
     maker = Maker(np.random.default_rng(5))
     inputs = [maker.input((1, 8, 8, 4), "int8", 0.5, zero) for zero in (3, -9)]
     maker.operator("ADD", inputs, [maker.output((1, 8, 8, 4), "int8", 1.0, 0)], "AddOptions")
@@ -138,7 +138,7 @@ def test_an_operator_of_the_cpu(name, seed):
 
 @pytest.mark.parametrize("scale", [0.0005, 0.002])
 def test_softmax_of_many_alike_classes(scale):
-    """Each share is below the half of a step: zero."""
+    """Each contribution is less than half a step, so it rounds to zero."""
     case = cortex_m.softmax_of_many(scale)
     with Simulation(case.program, "ethos-u55-128", coherence="strict") as simulation:
         check(simulation, case)

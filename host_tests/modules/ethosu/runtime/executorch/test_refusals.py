@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Damaged programs are refused when they are loaded, with a sentence; nothing is touched (ASan)."""
+"""Damaged programs are rejected at load with an error message; ASan finds no bad access."""
 
 import re
 import struct
@@ -34,7 +34,7 @@ def test_a_sound_program_of_the_same_kind_is_not(damage, raw, tmp_path, name, wi
 
 
 def test_scratch_that_the_stream_leaves_is_refused(raw):
-    """Both ends lie in it, but not all that the NPU writes."""
+    """It contains input and output, but not everything that the NPU writes."""
     blob = raw("u55")
     data = damaged.replace(blob, scratch_size=blob.inputs[0].offset + blob.inputs[0].size)
     with pytest.raises(InputError, match=r"instruction 0 \(delegate\): "):
@@ -43,7 +43,7 @@ def test_scratch_that_the_stream_leaves_is_refused(raw):
 
 @pytest.mark.parametrize("width", [64, 32])
 def test_fast_scratch_of_2_gb_and_more_is_refused(damage, raw, tmp_path, width):
-    """The first transfer of the stream gets a destination there above 2 GB."""
+    """The first transfer of the stream gets a destination above 2 GB."""
     blob = raw("u65 dedicated")
     words = list(struct.unpack(f"<{len(blob.commands) // 4}I", blob.commands))
     set_destination = 0x4031  # NPU_SET_DMA0_DST_BASE
@@ -72,7 +72,7 @@ def test_cut_at_every_byte(damage, raw, tmp_path, width):
 @pytest.mark.parametrize("width", [64, 32])
 @pytest.mark.parametrize("name", damaged.SOUND)
 def test_a_file_that_changes_after_it_was_loaded(damage, raw, tmp_path, name, width):
-    """What is said of an input or output has the bytes of its buffer, or nothing is said."""
+    """The description of an input or output matches its buffer's size, or is not given."""
     path = tmp_path / "program.pte"
     path.write_bytes(damaged.SOUND[name](raw("u55")))
     assert damage("later", path, width).endswith(", 0 wrong\n")
@@ -92,7 +92,7 @@ def test_too_much_work_is_refused_where_it_is(damage, tmp_path):
 
 
 def misunderstood(blob) -> bytes:
-    """A program whose commands the verifier refuses: it never sets the region of its scales."""
+    """A program whose commands the verifier rejects: it never sets the region of its scales."""
     words = np.frombuffer(blob.commands, np.uint32)
     scale_region, weight_region = 0x129, 0x128
     words = np.where(words & 0xFFFF == scale_region, np.uint32(weight_region), words)
@@ -101,7 +101,7 @@ def misunderstood(blob) -> bytes:
 
 @pytest.mark.parametrize("name", ["u55", "u65 dedicated COP2"])
 def test_a_program_that_is_not_verified_loads(raw, name):
-    """It uses no fast scratch, or states how much."""
+    """It uses no fast scratch, or specifies its size."""
     data = misunderstood(raw(name))
     with pytest.raises(InputError, match=r"0x129, which was never set; .* --no-verify"):
         Simulation(data)
@@ -113,6 +113,6 @@ def test_a_program_that_is_not_verified_loads(raw, name):
 
 
 def test_fast_scratch_that_the_verifier_cannot_measure_is_refused(raw):
-    """The commands behind the refused one would write over the arena behind it."""
+    """The commands after the rejected one would write past the end of the arena."""
     with pytest.raises(InputError, match=r"\(delegate\): its fast scratch has no known size: "):
         Simulation(misunderstood(raw("u65 dedicated")), verify=False)

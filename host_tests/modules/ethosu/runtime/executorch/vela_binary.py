@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Writes the data of an Ethos-U delegate, which ExecuTorch calls vela_bin_stream.
+"""Writes the data of an Ethos-U delegate, in ExecuTorch's format vela_bin_stream.
 
-Blocks of a name, a size and content, each padded to 16 bytes. Source: backends/arm/arm_vela.py of
+Blocks of name, size and content, each padded to 16 bytes. Source: backends/arm/arm_vela.py of
 pytorch/executorch 1.5.
 """
 
@@ -19,7 +19,7 @@ _ALIGNMENT = 16
 
 @dataclass(frozen=True)
 class Io:
-    """An input or output in memory of the NPU; a dimension of 0 counts as 1."""
+    """An input or output in NPU memory; a dimension of 0 counts as 1."""
 
     shape: tuple[int, ...]
     element_size: int
@@ -34,7 +34,7 @@ class Io:
 
 @dataclass(frozen=True)
 class VelaBinary:
-    """What the driver needs to run one delegate."""
+    """The driver's arguments for one delegate."""
 
     commands: bytes
     weights: bytes

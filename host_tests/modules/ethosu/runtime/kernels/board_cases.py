@@ -34,12 +34,12 @@ def run(steps):
 
 
 def check_graph(board: Board, source: Path, planned: Path) -> None:
-    """A planned model computes the same as its source on the reference."""
+    """A planned model gives the same results as its source on the reference."""
     board_models.check(board, make_case(source, STEPS, extremes=False), planned)
 
 
 def check_cases(board: Board, name: str, count: int, *, cmsis_nn: bool = False) -> None:
-    """Generated cases of an operator equal the reference; the heap is locked meanwhile."""
+    """Generated cases of an operator match the reference with the heap locked."""
     board.exec(_RUN_LOCKED)
     for item in runner.generate(name, count):
         board.write_file("/model.tflite", plan_writer.add_plan(item.case.model, cmsis_nn=cmsis_nn))

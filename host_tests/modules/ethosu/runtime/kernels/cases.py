@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Generators of one-operator graphs: element by element, layout, reductions."""
+"""Generators of one-operator graphs: element-wise, layout, reductions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _arithmetic(kind: str, options: str):
             scales = [2.0**-10, 2.0 ** (-10 + low), 2.0**-10]
             if m.chance(50):
                 scales[:2] = scales[1::-1]
-            # With these scales the reference does not broadcast: it aborts.
+            # With these scales the reference aborts instead of broadcasting.
             a = b = out
         inputs = [m.input(a, dtype, scales[0]), m.input(b, dtype, scales[1])]
         m.operator(kind, inputs, [m.output(out, dtype, scales[2])], options, **fields)

@@ -35,7 +35,7 @@ def _bias(m: Maker, x: Tensor, scales: np.ndarray, count: int, bias_type: int) -
 
 
 def _output(m: Maker, x: Tensor, scales: np.ndarray, terms: int, shape: tuple[int, ...]) -> Tensor:
-    """An output that most sums fit in."""
+    """An output whose range covers most sums."""
     spread = 75 * (75 if x.dtype == "int8" else 19000)
     half = 128 if x.dtype == "int8" else 32768
     scale = x.scale * float(scales.max()) * spread * terms**0.5 * 3 / half
@@ -55,7 +55,7 @@ def _dilations(m: Maker) -> dict[str, int]:
 
 
 def _image(m: Maker, kernel: tuple[int, int], fields: dict[str, int]) -> tuple[int, int]:
-    """An image that the kernel fits in."""
+    """An image large enough for the kernel."""
     return tuple(
         (size - 1) * fields.get(f"dilation{side}Factor", 1) + m.integer(1, 7)
         for size, side in zip(kernel, "HW", strict=True)
@@ -123,7 +123,7 @@ def _transpose_conv(m: Maker) -> None:
         out = [
             (n - 1) * fields[f"stride{s}"] + k for n, k, s in zip(image, kernel, "HW", strict=True)
         ]
-    if m.chance(30):  # other sizes that give the same number of windows
+    if m.chance(30):  # other sizes with the same number of windows
         other = [max(1, size + m.integer(-2, 2)) for size in out]
         out = other if _windows(other, kernel, fields) == image else out
     dtype = m.pick("int8", "int8", "int16")
@@ -169,7 +169,7 @@ def _batch_matmul(m: Maker) -> None:
     rows, columns, depth = m.integer(1, 6), m.integer(1, 6), m.integer(1, 20)
     batches = m.shape(0, 2, 3)
     other = tuple(1 if m.chance(30) else size for size in batches)
-    # With both, the reference reads beyond its transposed copy of the first matrix.
+    # With both, the reference reads past the end of its transposed copy of the first matrix.
     adj_x, adj_y = m.chance(50) and other == batches, m.chance(50)
     dtype = m.pick("int8", "int8", "int16")
     x = m.input((*batches, *((depth, rows) if adj_x else (rows, depth))), dtype)

@@ -9,8 +9,8 @@ from host_tests.kit import sharing
 
 HERE = Path(__file__).parent
 
-# The files of the runtime that differ between builds with and without assertions, some kernels, or
-# the scratch of CMSIS-NN.
+# Runtime files that differ between builds with and without assertions, with some kernels only, or
+# with CMSIS-NN's scratch.
 CHANGING = ("plan_record.c", "kernels/kernel.c", "kernels/registry.c")
 CMSIS_NN = ("conv.c", "depthwise_conv.c", "fully_connected.c", "transpose_conv.c")
 CHANGING += tuple(f"kernels/{name}" for name in (*CMSIS_NN, "cmsis_nn_scratch.c"))
@@ -18,7 +18,7 @@ CHANGING += tuple(f"kernels/{name}" for name in (*CMSIS_NN, "cmsis_nn_scratch.c"
 
 @pytest.fixture(scope="session")
 def build_cases(repo, build_dir):
-    """Builds run_cases.c on the runtime with sanitizers: `build_cases("-DSOMETHING")`."""
+    """Builds run_cases.c and the runtime with sanitizers: `build_cases("-DSOMETHING")`."""
     sharing.make("tools/sim_host", "SANITIZE=address")
     module = repo / "modules/ethosu"
 
@@ -55,7 +55,7 @@ def run_cases(build_cases) -> Path:
 
 @pytest.fixture(scope="session")
 def compile_mixed(tmp_path_factory):
-    """Compiles with operators kept back; gives source, Vela's output and the planned model."""
+    """Compiles with some operators left on the CPU; gives source, Vela's output, planned model."""
     from ethosu_tools import vela
     from ethosu_tools.plan import plan_file
 

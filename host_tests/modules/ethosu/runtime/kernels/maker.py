@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Random graphs of one operator: what the generators in cases*.py are written with."""
+"""Random one-operator graphs: building blocks for the generators in cases*.py."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Tensor:
 
 @dataclass
 class Maker:
-    """A graph of one operator, and the random numbers that it is made of."""
+    """A one-operator graph and its random number generator."""
 
     rng: np.random.Generator
     graph: Graph = field(default_factory=lambda: Graph("main"))
@@ -81,7 +81,7 @@ class Maker:
         return tensor
 
     def like(self, tensor: Tensor, shape: Sequence[int] | None = None) -> Tensor:
-        """An output quantised as a tensor is."""
+        """An output with the quantisation of a tensor."""
         shape = tensor.shape if shape is None else shape
         return self.output(shape, tensor.dtype, tensor.scale, tensor.zero_point)
 
@@ -153,7 +153,7 @@ class Maker:
 
 @dataclass
 class Case:
-    """A model and what it is fed with, step by step."""
+    """A model and its inputs for each step."""
 
     model: bytes
     inputs: list[list[Array]]

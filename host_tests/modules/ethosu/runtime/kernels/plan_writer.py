@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""A memory plan for test models: all tensors and scratch one after the other, without overlap.
+"""A memory plan for test models: all tensors and scratch consecutively, without overlap.
 
-It writes what the runtime reads (modules/ethosu/runtime/plan.h). It computes the sizes of scratch
-independently of the runtime (modules/ethosu/runtime/kernels/README.md has the formulas): a runtime
+It writes the format of modules/ethosu/runtime/plan.h and computes scratch sizes
+independently of the runtime (formulas: modules/ethosu/runtime/kernels/README.md). A runtime
 with assertions compares them with its own.
 """
 
@@ -22,7 +22,7 @@ PLANNER_VERSION = 0
 KERNEL_VERSION = 1
 ALIGNMENT = 16
 
-# Operators that the runtime itself runs: no kernel, no entry in the plan.
+# Operators executed by the runtime itself: they have no kernel and no entry in the plan.
 OWN = {"RESHAPE", "SQUEEZE", "EXPAND_DIMS", "CALL_ONCE", "VAR_HANDLE"}
 OWN |= {"READ_VARIABLE", "ASSIGN_VARIABLE"}
 
@@ -40,7 +40,7 @@ SIZES = {
 }
 
 
-CMSIS_NN = 256  # more in a kernel's version when CMSIS-NN computes it
+CMSIS_NN = 256  # added to a kernel's version if CMSIS-NN computes it
 CMSIS_NN_KERNELS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
 CANDIDATE_BYTES = 24  # of DETECTION_POSTPROCESS: a box, its score, a place in the order
 
@@ -59,7 +59,7 @@ def scratch_size(name: str, tensors: list[Any], operator: Any) -> int:
 
 
 def cmsis_nn_scratch_size(name: str, tensors: list[Any], operator: Any) -> int:
-    """Bytes of scratch when CMSIS-NN computes: formulas of cmsis_nn_scratch.c."""
+    """Bytes of scratch with CMSIS-NN: formulas of cmsis_nn_scratch.c."""
     shapes = [() if index < 0 else tuple(tensors[index].shape) for index in operator.inputs]
     wide = tensors[operator.outputs[0]].type == schema.TensorType.INT16
     if name == "FULLY_CONNECTED":

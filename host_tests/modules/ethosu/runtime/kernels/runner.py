@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs batches of cases with TFLite's reference kernels and with ours."""
+"""Runs batches of cases with TFLite's reference kernels and ours."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .maker import Array, Case, make
 
 @dataclass
 class Checked:
-    """A case with the outputs of the reference."""
+    """A case with the reference's outputs."""
 
     seed: int
     case: Case
@@ -38,8 +38,8 @@ class Result:
         return self.data.decode(errors="replace")
 
 
-# LiteRT's reference reads int8 tensors of these as uint8 (QuantizedMeanOrSum in its reduce.cc):
-# the tests give it the same numbers in uint8.
+# LiteRT's reference reads int8 tensors of these as uint8 (QuantizedMeanOrSum in its reduce.cc), so
+# the tests pass it the same numbers as uint8.
 READ_AS_UINT8 = {"SUM"}
 
 
@@ -54,7 +54,7 @@ def _reference(name: str, seed: int, case: Case) -> list[list[Array]]:
 
 
 def _clear_rest(row: list[Array], group: int) -> list[Array]:
-    """The reference leaves the entries behind the last detection unchanged; ours are zeros."""
+    """The reference leaves entries after the last detection unchanged; ours are zero."""
     *lists, (count,) = row
     for array in lists:
         array[:, int(count) * group :] = 0
@@ -62,7 +62,7 @@ def _clear_rest(row: list[Array], group: int) -> list[Array]:
 
 
 def _shift(array: Array, source: str, target: str) -> Array:
-    """From int8 to uint8 or back, with the order of the numbers unchanged."""
+    """Convert int8 to uint8 or back, preserving the order of the numbers."""
     return (array.view(np.uint8) ^ 0x80).view(target) if array.dtype == source else array
 
 
@@ -85,7 +85,7 @@ def generate(name: str, count: int) -> Iterator[Checked]:
 def run(
     program: Path, folder: Path, batch: Sequence[tuple[bytes, list[list[Array]]]]
 ) -> list[Result]:
-    """Run models with a plan, each on its inputs, in one process of run_cases.c."""
+    """Run planned models, each on its inputs, in one process of run_cases.c."""
     with (folder / "cases").open("wb") as file:
         for model, inputs in batch:
             data = b"".join(array.tobytes() for row in inputs for array in row)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Operators with weights computed by CMSIS-NN: the same bits, in the scratch that was planned.
+"""Weighted operators computed by CMSIS-NN are bit-exact within the planned scratch.
 
-All but the sizes of the scratch is tested when CMSIS_NN_DIR names a tree of CMSIS-NN.
+Apart from scratch sizes, this needs CMSIS_NN_DIR to name a CMSIS-NN tree.
 """
 
 import os
@@ -25,15 +25,15 @@ CASES = 100
 MANY = 1000
 BAD_PLAN = -9
 
-# CMSIS-NN has no int16 for TRANSPOSE_CONV, CONV_2D in groups and FULLY_CONNECTED with many scales.
+# CMSIS-NN lacks int16 TRANSPOSE_CONV, grouped CONV_2D and FULLY_CONNECTED with many scales.
 LEAST_SHARE = {"CONV_2D": 0.7, "TRANSPOSE_CONV": 0.5, "FULLY_CONNECTED": 0.6}
-# Calls for each graph when it is computed in parts.
+# Minimum number of calls per graph when it is computed in parts.
 LEAST_CALLS = {"CONV_2D": 2, "DEPTHWISE_CONV_2D": 2, "TRANSPOSE_CONV": 0.7, "FULLY_CONNECTED": 2}
 
 
 @pytest.fixture(scope="session")
 def with_its_scratch(build_cases) -> Path:
-    """Our own loops in the scratch of CMSIS-NN; assertions compare it with the planned one."""
+    """Our own loops in CMSIS-NN's scratch; assertions compare its size with the plan."""
     return build_cases("-DETHOSU_ENABLE_ASSERTS", "-DETHOSU_CMSIS_NN_SIZES")
 
 
@@ -44,7 +44,7 @@ def test_scratch_is_planned(with_its_scratch, tmp_path, name):
 
 @pytest.fixture(scope="session")
 def cmsis_nn() -> Path:
-    """The tree of CMSIS-NN."""
+    """The CMSIS-NN tree."""
     return needs.tree("CMSIS_NN_DIR", "CMSIS-NN")
 
 
@@ -98,13 +98,13 @@ def test_equals_the_reference(with_cmsis_nn, tmp_path, monkeypatch, name):
 
 @pytest.fixture(scope="session")
 def in_parts(build_with) -> Path:
-    """The program that computes each line, row, image or output by itself."""
+    """The program that computes each line, row, image or output separately."""
     return build_with("-DETHOSU_ENABLE_ASSERTS", "-DCMSIS_NN_MOST=1")
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_parts_equal_the_reference(in_parts, tmp_path, monkeypatch, name):
-    """CMSIS-NN computes a long operator in parts, between which it asks whether to stop."""
+    """CMSIS-NN computes a long operator in parts and checks for a stop request in between."""
     _check(in_parts, tmp_path, monkeypatch, name, CASES, LEAST_CALLS[name])
 
 
@@ -139,7 +139,7 @@ def test_equals_the_reference_on_many(with_cmsis_nn, tmp_path, monkeypatch, name
 
 @pytest.fixture(scope="module")
 def cmsis_nn_board(repo, cmsis_nn, tmp_path_factory):
-    """A board whose firmware has CMSIS-NN, for vectors of a Cortex-M55, and assertions."""
+    """A board whose firmware has CMSIS-NN with Cortex-M55 vector code, and assertions."""
     folder = tmp_path_factory.mktemp("firmware")
     environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
     command = ["make", "-C", repo / "firmware", "-j2", f"BUILD={folder}"]
@@ -153,13 +153,13 @@ def cmsis_nn_board(repo, cmsis_nn, tmp_path_factory):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_equals_the_reference_on_a_board(cmsis_nn_board, name):
-    """And allocates nothing."""
+    """Without allocating memory."""
     board_cases.check_cases(cmsis_nn_board, name, CASES, cmsis_nn=True)
 
 
 @pytest.fixture(scope="session")
 def planner_library(repo, cmsis_nn):
-    """The runtime with CMSIS-NN that `ethosu plan --cmsis-nn` asks."""
+    """The runtime with CMSIS-NN used by `ethosu plan --cmsis-nn`."""
     make_it = ["make", "-s", "-j2", "sim-host", f"CMSIS_NN_DIR={cmsis_nn}"]
     subprocess.run(make_it, cwd=repo, check=True, timeout=600)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every kernel computes what TFLite's reference kernels do, bit by bit, under ASan and UBSan."""
+"""Every kernel matches TFLite's reference kernels bit by bit, under ASan and UBSan."""
 
 import re
 
@@ -27,7 +27,7 @@ def test_equals_the_reference_on_many(run_cases, tmp_path, name):
 
 @pytest.mark.parametrize("size", [(1, 1), (2, 3)])
 def test_no_pixel_behind_the_last_is_read(run_cases, tmp_path, size):
-    """TFLite's rounded step leads there, so it is no reference; every pixel is the same here."""
+    """TFLite's rounded step leads there, so it cannot serve as reference; all pixels are equal."""
     maker = Maker(np.random.default_rng(1))
     x = maker.input((1, *size, 7), "int8")
     into = (55 * size[0], 65 * size[1])

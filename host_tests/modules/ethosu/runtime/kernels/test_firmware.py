@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A firmware has the kernels that its builder asks for, and no others."""
+"""A firmware contains exactly the kernels that its builder selects."""
 
 import os
 import re
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def build(repo, tmp_path_factory):
-    """Builds a firmware in one folder, again and again: `build("SOFTMAX")`."""
+    """Builds a firmware repeatedly in one folder: `build("SOFTMAX")`."""
     folder = tmp_path_factory.mktemp("firmware")
 
     def run(kernels):
@@ -33,7 +33,7 @@ def build(repo, tmp_path_factory):
 
 
 def kernel_files(firmware):
-    """Object files of kernels that the linker kept anything of, by its map."""
+    """Object files of kernels with any section left in the linker's map."""
     text = firmware.with_suffix(".map").read_text(errors="replace")
     _, _, kept = text.partition("Linker script and memory map")
     return set(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""No flag of the compiler changes what a kernel computes.
+"""Compiler flags do not change the results of kernels.
 
-MicroPython's ports use -fsingle-precision-constant: a constant like 0.1 is a float then. Where it
-changes no instruction, the results are those of test_exact.py.
+MicroPython's ports use -fsingle-precision-constant, which makes a constant like 0.1 a float. If
+no instruction changes, the results are those of test_exact.py.
 """
 
 import re
@@ -10,7 +10,7 @@ import subprocess
 
 SINGLE = "-fsingle-precision-constant"
 GCC = ["arm-none-eabi-gcc", "-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard", "-std=gnu11"]
-# A floating constant without a suffix, decimal or hexadecimal: the flag changes no other.
+# A floating constant without a suffix, decimal or hexadecimal; the flag affects only these.
 CONSTANT = re.compile(
     r"(?<![\w.])(?:(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|0[xX][\w.]+[pP][+-]?\d+)(?!\w)"
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Mixed graphs, part on the NPU and part on the CPU, equal the reference from end to end."""
+"""Mixed graphs, split between NPU and CPU, match the reference from end to end."""
 
 import pytest
 from ethosu_tools.errors import InputError
@@ -11,7 +11,7 @@ from host_tests.modules.ethosu.runtime.reference_cases import check_on_sim, make
 
 STEPS = 10
 
-# Layers of small_cnn that Vela is told to leave, one choice after the other.
+# Layers of small_cnn that Vela leaves to the CPU, one selection after the other.
 KEPT = (
     "CONV_2D",
     "DEPTHWISE_CONV_2D",

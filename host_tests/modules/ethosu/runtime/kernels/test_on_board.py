@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Mixed graphs on a board: exact, and without a byte of heap."""
+"""Mixed graphs on a board are exact and do not use the heap."""
 
 import pytest
 from ethosu_tools.make_mixed import MODELS
@@ -33,7 +33,7 @@ def test_exact_with_operators_while_the_npu_works(board, board_npu, compile_mixe
 
 @pytest.mark.parametrize("name", GENERATORS)
 def test_every_kernel_is_exact_and_allocates_nothing(board, name):
-    """With the instructions of a Cortex-M55, vectors too; a byte of heap would be a MemoryError."""
+    """On a Cortex-M55 with vector instructions; any heap allocation would raise MemoryError."""
     board_cases.check_cases(board, name, CASES)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Invalid memory plans are refused at load, with the reason."""
+"""Invalid memory plans are rejected at load, with the reason."""
 
 import numpy as np
 import pytest
@@ -147,7 +147,7 @@ def test_tensor_beyond_the_planned_arena(load, plan):
 
 
 def test_plan_for_cmsis_nn(build_cases, run_cases, tmp_path):
-    """Its scratch is enough for our own kernels, but assertions tell them apart."""
+    """Its scratch suffices for our own kernels, but assertions detect the difference."""
     case = make("FULLY_CONNECTED", 0)
     batch = [(plan_writer.add_plan(case.model, cmsis_nn=True), case.inputs)]
     (result,) = runner.run(build_cases(), tmp_path, batch)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Arithmetic in doubles that replaces the C library's, against Python's."""
+"""Double arithmetic that replaces the C library's, compared with Python's."""
 
 import ctypes
 import math
