@@ -145,7 +145,9 @@ static struct range clip_range(const struct npu_output *output, unsigned clip)
     }
 }
 
-/** U55 and U65: 32-bit elements are not clamped by the registers, which have only 16 bits. */
+/**
+ * U55 and U65: the 16-bit registers do not limit 32-bit elements, which are clamped to their type.
+ */
 static bool clamp_to_type(struct npu *npu, struct npu_output *output, const struct activation *from,
                           struct range registers, struct range result)
 {

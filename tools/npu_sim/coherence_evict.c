@@ -50,7 +50,8 @@ static void fetch_if_clean(const struct coherence_range *range, uint64_t line)
 static void disturb_line(const struct coherence_range *range, uint64_t line, bool evict, bool fetch)
 {
     if (range->attribute != COHERENCE_WRITE_BACK) {
-        // Its stores arrive without an eviction; loads from uncached memory depend on the CPU.
+        // Stores arrive without an eviction. Draining uncached memory also loads, so it needs
+        // `fetch`.
         if (evict && (fetch || range->attribute == COHERENCE_WRITE_THROUGH)) {
             coherence_line_drain(range, line);
         }

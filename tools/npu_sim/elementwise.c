@@ -94,7 +94,7 @@ static bool decode_sum(struct npu *npu, struct npu_op *op, struct elementwise_de
     return true;
 }
 
-/** U55 and U65: OFM_SCALE scales the operands of ADD and SUB, and negative values in LRELU. */
+/** U55 and U65: ADD and SUB scale their operands; LRELU scales negative values with OFM_SCALE. */
 static bool decode_shared_scales(struct npu *npu, struct npu_op *op,
                                  struct elementwise_decoded *own)
 {
