@@ -29,7 +29,7 @@ void cache_enable(bool on);
 
 bool cache_enabled(void);
 
-/** The MPU configuration has changed; both copies keep their data. Big lock. */
+/** The MPU configuration has changed. Makes the copies equal, like cache_enable(). Big lock. */
 void cache_attributes_changed(void);
 
 /** The program starts a bus master. QEMU does not show DSBs, so one is assumed here. */

@@ -123,7 +123,9 @@ static void note_reset(uint32_t value)
     }
 }
 
-/** Returns true if it was a cache operation. QEMU also sees all other writes. */
+/**
+ * Handle a write to a cache register. Returns false for other registers; QEMU gets those writes.
+ */
 static bool write_own(uint32_t address, uint32_t value)
 {
     switch (address) {
@@ -195,7 +197,7 @@ static uint32_t window_read(void *opaque, uint64_t offset, uint64_t *value, unsi
     return result;
 }
 
-/** The MPU or cache attributes have changed, or take effect now. */
+/** Read the MPU configuration, which has changed or takes effect now. */
 static void note_attributes(MemTxAttrs attributes)
 {
     const struct window *mpu = &windows[MPU_WINDOW];

@@ -15,7 +15,7 @@
 /** Check code that is about to be executed; ends QEMU with an error message if it is stale. */
 void code_check(const struct qemu_plugin_tb *tb);
 
-/** The instruction cache is switched on, empty, or off. */
+/** Switch the instruction cache on (empty) or off. */
 void code_check_enable(bool on);
 
 /** Empty the instruction cache, or discard the line at this address. */

@@ -3,9 +3,9 @@
  * The fast console: two FIFOs between the guest and one client on the host.
  *
  * While a client has it open, nothing is lost in either direction: a full FIFO makes the writer
- * wait. Without a client, the guest's output is dropped as on a serial line; but output before the
- * first client is kept, so that it sees the start-up messages. Everything here belongs to QEMU's
- * big lock.
+ * wait. Without a client, the guest's output is dropped as on a serial line. Output before the
+ * first client connects is kept, so that the client sees the start-up messages. Everything here
+ * belongs to QEMU's big lock.
  */
 #ifndef CONSOLE_H
 #define CONSOLE_H

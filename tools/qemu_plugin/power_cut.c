@@ -11,7 +11,7 @@
 
 static struct {
     unsigned left;  /**< steps until the power fails; 0 for never */
-    unsigned again; /**< the same for the step after that cut */
+    unsigned again; /**< the same for cut-again, counted from the end of that cut */
     unsigned fail;  /**< steps until one is rejected; 0 for never */
     unsigned seed;
     bool second; /**< waiting for the step of cut-again */
