@@ -30,8 +30,7 @@ struct npu_weight_streams {
 
 /** Location of the scale records. */
 struct npu_scale_streams {
-    uint32_t
-        count; /**< streams that share the channels; 0: all channels use OFM_SCALE without bias */
+    uint32_t count; /**< that share the channels; 0: all channels use OFM_SCALE without bias */
     const struct npu_scale_layout *layout;
     struct npu_stream streams[NPU_SCALE_CORES];
 };

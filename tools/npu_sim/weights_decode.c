@@ -115,8 +115,7 @@ bool npu_decode_weights(struct npu *npu, struct npu_op *op, bool depthwise)
         return false;
     }
     for (uint32_t core = 0; core < weights->order.cores; core++) {
-        /* A core without channels has no stream; a fast stream for all cores is stored as the
-         * first. */
+        /* A core without channels has no stream; a fast stream for all cores is the first. */
         bool exists = weights->fast ? core == 0 : npu_order_has_channels(&weights->order, core);
         if (exists && !decode_stream(npu, &weight_registers[core], &weights->streams[core])) {
             return false;

@@ -25,7 +25,8 @@
 #define ALIGNMENT 64u
 #define GUARD 64u
 #define GUARD_BYTE 0xA5
-#define FRESH_BYTE 0x5A /**< memory content seen by the NPUs until a CPU write reaches it */
+#define FRESH_BYTE \
+    0x5A /**< content of memory, as seen by the NPUs, until a CPU write has reached it */
 #define BLOCK_COUNT 512
 
 /** Size of each part at the end of the window with a different cache attribute. */

@@ -22,8 +22,7 @@ static struct {
     struct coherence_mode mode; /**< for new memory */
     bool mode_known;
     bool environment_is_wrong;
-    uint8_t
-        *cpu; /**< the bus window; the next two are the same size, `state` has one byte per line */
+    uint8_t *cpu; /**< the bus window; the next two have its size, `state` one byte per line */
     uint8_t *memory;
     uint8_t *snapshot;
     uint8_t *state;

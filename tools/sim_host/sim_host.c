@@ -74,8 +74,7 @@ bool ethosu_ext_board_npu_present(size_t index)
     return index < SIM_HOST_NPU_COUNT && sim_host_npus[index].sim != NULL;
 }
 
-/* ---- the driver's hooks; defined here because a linker would pick the weak defaults from an
- * archive ---- */
+/* ---- the driver's hooks, defined here since archives would supply the weak defaults ---- */
 
 void ethosu_flush_dcache(const uint64_t *base, const size_t *size, int count)
 {

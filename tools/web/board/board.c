@@ -84,8 +84,7 @@ _Noreturn void fault_panic(const char *reason)
     startup_reset(RESET_FAULT);
 }
 
-/* ---- NPUs: tools/sim_host, with these functions replacing its bus.c, cache.c, irq.c and log.c
- * ---- */
+/* ---- NPUs of tools/sim_host; these functions replace its bus.c, cache.c, irq.c and log.c ---- */
 
 /** The first KiB is unused, so that a null pointer with an offset is a bus error. */
 #define BUS_START 1024u
