@@ -104,7 +104,7 @@ static struct lines lines_of(const struct coherence_range *range, uint64_t addre
     return (struct lines){first, (start + length - 1) / COHERENCE_LINE - first + 1};
 }
 
-/** The next lines from *offset on that may be nonzero; moves *offset past them. */
+/** The next lines in use from *offset on; moves *offset past them. */
 static bool next_lines(const struct coherence_range *range, uint64_t *offset, struct lines *lines)
 {
     uint64_t size = range->size - *offset;

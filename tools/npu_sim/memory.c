@@ -66,7 +66,7 @@ static const char *channel_name(enum npu_channel channel)
     return names[channel];
 }
 
-/** Ask the host for a mapping; NULL if any byte is inaccessible. */
+/** Request a mapping from the host; NULL if any byte is inaccessible. */
 static uint8_t *ask(struct npu *npu, enum npu_channel channel, unsigned region, int64_t offset,
                     uint64_t length)
 {

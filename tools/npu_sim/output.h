@@ -34,8 +34,7 @@ typedef int32_t npu_curve_t(const uint8_t *table, int64_t scaled);
 
 /** How an OFM is written, decoded. */
 struct npu_output {
-    struct npu_feature_map
-        map; /**< written by the operation: the OFM, or the buffer of an arranged one */
+    struct npu_feature_map map; /**< written by the operation: the OFM or the buffer for it */
     enum npu_rounding rounding;
     bool global_scale;             /**< OFM_SCALE, else per channel from the scale stream */
     uint32_t reverse;              /**< enum npu_reverse: the axis that is written backwards */

@@ -147,8 +147,7 @@ static void on_event(void *opaque, int number, int level)
 {
     (void)opaque;
     if (level && (bus.dry || bus.silent || bus.fault)) {
-        bus.events |=
-            bus.silent ? 0 : 1u << number; // a lost interrupt is still visible in the registers
+        bus.events |= bus.silent ? 0 : 1u << number; // a lost interrupt shows in the registers
         return;
     }
     qemu_set_irq(machine_irq(dma.slot->irq + (unsigned)number), level);

@@ -45,10 +45,10 @@ void machine_map_hole(MemoryRegion *hole, const char *name, uint32_t base, uint3
 /** Is this thread in a CPU access to one of these windows? If so, the CPU is stopped. */
 bool machine_in_access(void);
 
-/** Memory region seen by the subsystem's bus masters; ends QEMU if there is none. */
+/** Memory region seen by the subsystem's bus masters; ends QEMU if not found. */
 Object *machine_buses(void);
 
-/** The CPU's address space, including its own registers; ends QEMU if there is none. */
+/** The CPU's address space, including its own registers; ends QEMU if not found. */
 MemoryRegion *machine_cpu_view(void);
 
 /** Interrupt controller input: an NVIC number (Corstone-300: from 32 on), or a GIC SPI. */

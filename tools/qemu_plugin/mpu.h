@@ -13,7 +13,7 @@
 #define MPU_SIZE 0x38u
 
 /**
- * Read the current MPU configuration. While the MPU is off, this has no effect. Big lock.
+ * Read the current MPU configuration; no effect while the MPU is off. Big lock.
  *
  * @param registers   QEMU's region, and the offset of MPU_BASE in it
  * @param attributes  of an access by the guest; they select the secure or non-secure MPU

@@ -49,7 +49,7 @@ static void mram_write(void *opaque, uint64_t offset, uint64_t value, unsigned s
     if (mram->have == WHOLE) {
         uint8_t *memory = memory_region_get_ram_ptr(mram->region);
         (void)power_cut_write(memory + line, mram->bytes,
-                              LINE); // no status reports that it was lost
+                              LINE); // a loss is not reported
         memory_region_flush_rom_device(mram->region, line, LINE);
         mram->have = 0;
     }

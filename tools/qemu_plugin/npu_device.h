@@ -25,8 +25,7 @@ struct npu_timing {
      * time. 0: as soon as the host has executed them.
      */
     unsigned megahertz;
-    struct npu_memory
-        memories[NPU_MEMORIES]; /**< memories assumed by the estimate; see npu_sim.h */
+    struct npu_memory memories[NPU_MEMORIES]; /**< for the estimate; see npu_sim.h */
     unsigned memory_count;
 };
 

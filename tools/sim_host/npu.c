@@ -77,7 +77,7 @@ void sim_host_interrupt(unsigned index)
 
 /* ---- execution ---- */
 
-/** Execute at most `count` operations (0: no limit), or up to an interrupt. */
+/** Execute at most `operations` operations (0: no limit), or up to an interrupt. */
 static enum npu_outcome execute_part(struct NPU_REG *npu, unsigned operations)
 {
     enum npu_outcome outcome = npu_execute(npu->sim, operations);
