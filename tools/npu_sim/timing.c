@@ -35,7 +35,7 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 
 /* --- Memories ---------------------------------------------------------------- */
 
-/** Used if the host sets no memory: always ready. */
+/** Used if the host sets no memory; always ready. */
 static const struct npu_memory ideal = {.millibytes = 0, .burst = 1};
 
 bool npu_set_memories(npu_t *npu, const struct npu_memory *memories, unsigned count)
@@ -76,7 +76,7 @@ static const struct npu_memory *memory_at(const struct npu *npu, unsigned index)
     return npu->memory_count == 0 ? &ideal : &npu->memories[index];
 }
 
-/** Cycles to transfer bytes of one memory, through a port of `port` bytes per cycle. */
+/** Cycles to transfer bytes of one memory, through a port of `port_bytes` per cycle. */
 static uint64_t transfer(const struct npu_memory *memory, uint64_t port_bytes, uint64_t bytes)
 {
     uint64_t port = divide_up(bytes, port_bytes);
@@ -89,7 +89,7 @@ static uint64_t port_bytes(const struct npu *npu, enum npu_port port)
     return (uint64_t)npu->product->family->axi_bytes * npu->product->axis[port];
 }
 
-/** Bytes transferred by whole bursts, which matters for runs shorter than a burst. */
+/** Bytes transferred if runs shorter than a burst are rounded up to whole bursts. */
 static uint64_t whole_bursts(const struct npu_memory *memory, uint64_t bytes, uint64_t run)
 {
     return run < memory->burst && run != 0 ? divide_up(bytes * memory->burst, run) : bytes;
@@ -230,7 +230,7 @@ static uint64_t slowest(const struct npu_costs *costs, uint64_t blocks)
 
 /* --- Queues -------------------------------------------------------------------- */
 
-/** Time at which at most `left` operations are still running; 0 if that is from the start. */
+/** End of the operation followed by `left` others; 0 if there are not that many. */
 static uint64_t end_before(const struct npu_queue *queue, unsigned left)
 {
     return queue->count > left ? queue->end[(queue->count - 1 - left) % NPU_QUEUE] : 0;

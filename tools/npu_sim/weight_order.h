@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /**
- * The order of weights in their streams, which is the order in which the hardware uses them. Blocks
+ * The order of weights in their streams, which is the order in which the hardware uses them: blocks
  * of output channels, blocks of input channels, sub-kernels, units of input channels, micro blocks
- * of output channels, taps, input channels; padded with zeros wherever one of these exceeds the
- * tensor.
+ * of output channels, taps, input channels. Wherever one of these exceeds the tensor, it is padded
+ * with zeros.
  */
 #ifndef NPU_WEIGHT_ORDER_H
 #define NPU_WEIGHT_ORDER_H

@@ -48,8 +48,7 @@ static void mram_write(void *opaque, uint64_t offset, uint64_t value, unsigned s
     mram->have |= ((1u << size) - 1u) << (offset - line);
     if (mram->have == WHOLE) {
         uint8_t *memory = memory_region_get_ram_ptr(mram->region);
-        (void)power_cut_write(memory + line, mram->bytes,
-                              LINE); // a loss is not reported
+        (void)power_cut_write(memory + line, mram->bytes, LINE); // a loss has no status
         memory_region_flush_rom_device(mram->region, line, LINE);
         mram->have = 0;
     }
