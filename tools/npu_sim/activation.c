@@ -52,7 +52,7 @@ struct activation {
     bool is_signed; /**< signedness of the clamped values */
 };
 
-/** Range of a signed or unsigned type of `bits` bits. */
+/** Range of a signed or unsigned integer type. */
 struct range {
     int64_t low, high;
 };

@@ -138,7 +138,7 @@ static bool is_dense(const struct npu_feature_map *map, const struct npu_span *s
     return !map->nhcwb16 && span->pixel_step == (int64_t)map->depth * (map->bits / 8);
 }
 
-/* Convert pixels of `count` elements; the compiler vectorises these. */
+/* Convert pixels of a fixed number of elements; the compiler vectorises these. */
 
 #define CONVERT(count, out, in, source, target, wide, zero)              \
     for (size_t i_ = 0; i_ < (count); i_++) {                            \
@@ -185,7 +185,7 @@ CONVERTER(load_64_64, int64_t, int64_t, uint64_t)
 CONVERTER(store_8, int32_t, uint8_t, uint32_t)
 CONVERTER(store_16, int32_t, uint16_t, uint32_t)
 
-/** Loader of elements into values of `wide` bytes; NULL if that would narrow them. */
+/** Loader of elements into values of `target_size` bytes; NULL if that would narrow them. */
 static converter_t find_loader(const struct npu_feature_map *map, size_t target_size)
 {
     static const struct {
@@ -260,7 +260,7 @@ void npu_store_brick(const struct npu_feature_map *map, const struct npu_span *s
                     brick_channels(map, brick * BRICK), 0);
 }
 
-/** Store values of `wide` bytes. */
+/** Store values of `size` bytes. */
 static void store_span(const struct npu_feature_map *map, const struct npu_span *span,
                        converter_t store, const uint8_t *values, size_t size)
 {
