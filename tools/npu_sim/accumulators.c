@@ -27,7 +27,7 @@ static bool decode_ifm2(struct npu *npu, struct npu_op *op)
     return true;
 }
 
-/** What the operation before this one left has the shape of this one. */
+/** The accumulators left by the previous operation must have this operation's shape. */
 static bool check_kept(struct npu *npu, const struct npu_feature_map *ofm)
 {
     const struct npu_kept *kept = &npu->run.kept;
@@ -101,7 +101,7 @@ static int64_t *kept_at(const struct npu_accumulator_rows *rows, uint32_t y, uin
     return rows->kept + ((size_t)y * rows->width + x) * rows->depth;
 }
 
-/** Copy pixels as accumulators of their width hold them. */
+/** Copy pixels, wrapped to the accumulator width. */
 static void wrap(const struct npu_accumulator_rows *rows, const int64_t *from, uint32_t count,
                  int64_t *to)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** What the ACTIVATION registers ask of the output stage: function, table, clamp. */
+/** The ACTIVATION registers: function, table and clamp of the output stage. */
 #include <inttypes.h>
 
 #include "npu_internal.h"
@@ -15,11 +15,11 @@ enum {
 enum { CLIP_OFM = 0, CLIP_UINT8 = 2, CLIP_INT8 = 3, CLIP_INT16 = 5 };
 enum { U85_CLIP_NONE = 1 };
 
-/** A function for an OFM of so many bits. */
+/** A function for an OFM of a given width. */
 struct function {
     uint8_t first, last; /**< codes: U55 and U65 have one for each table slot */
     uint8_t ofm_bits;
-    const struct npu_table_form *form; /**< NULL: no table */
+    const struct npu_table_form *form; /**< NULL if it has no table */
     npu_curve_t *curve;                /**< NULL: the clamped value indexes the table */
 };
 
@@ -46,24 +46,23 @@ static const struct function u85_functions[] = {
 
 enum { U85_FUNCTION_UNSIGNED = 1 };
 
-/** The registers, as they are. */
+/** Raw register values. */
 struct activation {
     uint32_t function, table, clip;
-    bool is_signed; /**< the values that are clamped */
+    bool is_signed; /**< signedness of the clamped values */
 };
 
-/** Values of a signed or unsigned type of so many bits. */
+/** Range of a signed or unsigned integer type. */
 struct range {
     int64_t low, high;
 };
 
-/** What the families have each for itself. */
+/** Rules that differ between families. */
 struct rules {
     const struct function *functions;
-    bool numbered_tables; /**< ACTIVATION.table is the number; else each function code has its slot
-                           */
+    bool numbered_tables; /**< ACTIVATION.table is the slot; else each function code has its own */
     bool (*signed_values)(const struct npu_output *output, const struct activation *from);
-    /** Set minimum, maximum and `wraps`, given the range of the registers and of the result. */
+    /** Set minimum, maximum and `wraps` from the range of the registers and of the result. */
     bool (*decode_clamp)(struct npu *npu, struct npu_output *output, const struct activation *from,
                          struct range registers, struct range result);
 };
@@ -119,7 +118,7 @@ static struct range type_range(unsigned bits, bool is_signed)
     return is_signed ? (struct range){-count, count - 1} : (struct range){0, 2 * count - 1};
 }
 
-/** What can be stored, or can index the table. */
+/** Values that can be stored or can index the table. */
 static struct range result_range(const struct npu_output *output, bool is_signed)
 {
     if (output->map.bits == 64) {
@@ -129,7 +128,7 @@ static struct range result_range(const struct npu_output *output, bool is_signed
     return type_range(table ? output->form->index_bits : output->map.bits, is_signed);
 }
 
-/** The type that the clip range field of U55 and U65 names; low > high: there is none. */
+/** Type selected by the clip range field of U55 and U65; low > high if invalid. */
 static struct range clip_range(const struct npu_output *output, unsigned clip)
 {
     switch (clip) {
@@ -146,7 +145,9 @@ static struct range clip_range(const struct npu_output *output, unsigned clip)
     }
 }
 
-/** U55 and U65: 32-bit elements have no bounds in the registers, which have 16 bits. */
+/**
+ * U55 and U65: the 16-bit registers do not limit 32-bit elements, which are clamped to their type.
+ */
 static bool clamp_to_type(struct npu *npu, struct npu_output *output, const struct activation *from,
                           struct range registers, struct range result)
 {
@@ -164,7 +165,7 @@ static bool clamp_to_type(struct npu *npu, struct npu_output *output, const stru
     return true;
 }
 
-/** U85: the registers, or no clamp at all. */
+/** U85: clamp by the registers, or not at all. */
 static bool clamp_or_wrap(struct npu *npu, struct npu_output *output, const struct activation *from,
                           struct range registers, struct range result)
 {
@@ -198,7 +199,7 @@ static const struct rules *rules_of(const struct npu *npu)
     return rules[npu->product->family->index];
 }
 
-/** A table has an entry for each value that the clamp lets through. */
+/** The table must have an entry for each value within the clamp. */
 static bool check_table_covers(struct npu *npu, const struct npu_output *output,
                                const struct activation *from, struct range entries)
 {

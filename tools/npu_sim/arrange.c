@@ -73,7 +73,7 @@ static struct walk walk_of(const struct npu *npu, const struct npu_output *outpu
     return walk;
 }
 
-/** One row of memory, as values of `wide` bytes. */
+/** Copy one row of memory, as elements of `wide` bytes. */
 static void gather_row(const struct npu_feature_map *target, const struct walk *walk, uint32_t y,
                        size_t wide, uint8_t *out)
 {

@@ -7,7 +7,7 @@
 
 enum { BRANCH_ALWAYS = 0 };
 
-/** The result flag: the last element of the last OFM is not 0. */
+/** The result flag: set if the last element of the last OFM is not 0. */
 static bool read_result(struct npu *npu)
 {
     struct npu_feature_map map = npu->run.last_ofm;
@@ -37,7 +37,7 @@ static bool decode(struct npu *npu, struct npu_op *op)
                     run->payload, run->qsize);
 }
 
-/** Operations complete at once, so the result is final. */
+/** Operations complete immediately, so the result is final. */
 static bool execute(struct npu *npu, const struct npu_op *op)
 {
     if (op->param != BRANCH_ALWAYS && !read_result(npu)) {

@@ -2,15 +2,15 @@
 /**
  * NPU_CLONES: compile a function for several instruction sets and choose at load time.
  *
- * Sanitizers cannot be there when the choice is made, so their builds have one version. With
- * NPU_PLAIN there is nothing but portable C and the exact way of every operation; with
- * NPU_NO_AVX512=1 there is what a machine with AVX2 has.
+ * Sanitizer runtimes are not yet available when that choice is made, so sanitizer builds have one
+ * version. NPU_PLAIN selects portable C and the exact path of every operation; NPU_NO_AVX512=1
+ * limits the build to AVX2.
  */
 #ifndef NPU_CLONES_H
 #define NPU_CLONES_H
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(NPU_PLAIN)
-#define NPU_X86_KERNELS 1 /**< intrinsics are at hand */
+#define NPU_X86_KERNELS 1 /**< intrinsics are available */
 #endif
 
 #ifndef NPU_NO_AVX512
@@ -29,7 +29,7 @@
 #ifdef NPU_PLAIN
 #define NPU_FAST_WAYS 0
 #else
-#define NPU_FAST_WAYS 1 /**< of operations, in addition to the exact one */
+#define NPU_FAST_WAYS 1 /**< fast paths in addition to the exact one */
 #endif
 
 #endif

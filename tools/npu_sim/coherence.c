@@ -104,7 +104,7 @@ static struct lines lines_of(const struct coherence_range *range, uint64_t addre
     return (struct lines){first, (start + length - 1) / COHERENCE_LINE - first + 1};
 }
 
-/** The next lines from *offset on that may hold anything; moves *offset behind them. */
+/** The next lines in use from *offset on; moves *offset past them. */
 static bool next_lines(const struct coherence_range *range, uint64_t *offset, struct lines *lines)
 {
     uint64_t size = range->size - *offset;
@@ -161,7 +161,7 @@ static void commit_all(struct coherence *c)
     }
 }
 
-/** Does a discard of any of these lines wait in the queue? */
+/** Is a discard of any of these lines queued? */
 static bool discard_waits(const struct coherence *c, const struct coherence_range *range,
                           struct lines lines)
 {
@@ -175,7 +175,7 @@ static bool discard_waits(const struct coherence *c, const struct coherence_rang
     return false;
 }
 
-/** Queue it; what continues the last entry becomes part of that. */
+/** Queue an operation; merge it with the last entry if it continues that. */
 static void enqueue(struct coherence *c, const struct coherence_pending *entry)
 {
     struct coherence_pending *last = c->queued > 0 ? &c->queue[c->queued - 1] : NULL;

@@ -153,7 +153,7 @@ void coherence_adopt(struct coherence *c);
  */
 uint8_t *coherence_map(struct coherence *c, uint64_t address, uint64_t length, bool cpu_stands);
 
-/** The same memory for a part of an access that coherence_map() has answered: nothing happens. */
+/** Memory for part of an access already mapped by coherence_map(); no side effects. */
 uint8_t *coherence_memory(const struct coherence *c, uint64_t address, uint64_t length);
 
 /** A point at which evictions may happen; no effect without coherence_evict(). */

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /**
- * Evictions and speculative fetches at random moments. The lines are chosen
- * near those that bus masters used last: a far line would seldom show a fault.
+ * Evictions and speculative fetches at random moments. Lines are chosen near those that bus masters
+ * used last, since lines farther away would rarely expose a fault.
  */
 #include "coherence_line.h"
 
-/** Lines on both sides of what a bus master used, which may share data with it. */
+/** Lines on either side of a bus master's data that may share a cache line with it. */
 #define MARGIN 2u
 
-/** Most lines of one eviction; most of these are far shorter. */
+/** Maximum lines in one eviction; most evictions are far shorter. */
 #define BURST 16u
 #define LONG_BURST 2048u
 
@@ -50,7 +50,8 @@ static void fetch_if_clean(const struct coherence_range *range, uint64_t line)
 static void disturb_line(const struct coherence_range *range, uint64_t line, bool evict, bool fetch)
 {
     if (range->attribute != COHERENCE_WRITE_BACK) {
-        // Its stores arrive by themselves; loads from uncached memory are the CPU's.
+        // Stores arrive without an eviction. Draining uncached memory also loads, so it needs
+        // `fetch`.
         if (evict && (fetch || range->attribute == COHERENCE_WRITE_THROUGH)) {
             coherence_line_drain(range, line);
         }
@@ -70,7 +71,7 @@ static void disturb(struct coherence *c, bool cpu_stands)
     uint64_t action = 1 + pick(c, 3), whole = pick(c, 8), burst = 1 + pick(c, BURST);
     uint64_t where = pick(c, UINT64_C(1) << 32);
     if (range == NULL) {
-        return; // gone meanwhile
+        return; // removed in the meantime
     }
     uint64_t start = (span->address - range->base) / COHERENCE_LINE;
     uint64_t end = (span->address - range->base + span->length) / COHERENCE_LINE + 1 + MARGIN;

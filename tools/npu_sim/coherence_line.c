@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/** Where a line's bytes are, in each array. */
+/** Position of a line's bytes in each array. */
 struct place {
     uint8_t *cpu, *memory, *snapshot, *state;
     size_t size;
@@ -65,7 +65,7 @@ void coherence_line_write_back(const struct coherence_range *range, uint64_t lin
 {
     struct place place = place_of(range, line);
     if (dirty(&place)) {
-        // The CPU may be storing: what the snapshot missed stays dirty.
+        // The CPU may be storing concurrently; bytes not in the snapshot stay dirty.
         memcpy(place.snapshot, place.cpu, place.size);
         memcpy(place.memory, place.snapshot, place.size);
         *place.state = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** One cache line: what coherence.c and coherence_evict.c do to it. */
+/** Operations on one cache line, used by coherence.c and coherence_evict.c. */
 #ifndef COHERENCE_LINE_H
 #define COHERENCE_LINE_H
 
@@ -7,33 +7,33 @@
 
 /** Bits of a line's state. */
 enum {
-    COHERENCE_LINE_UNKNOWN = 1, /**< dirty, whatever the bytes say */
+    COHERENCE_LINE_UNKNOWN = 1, /**< dirty, regardless of the bytes */
     COHERENCE_LINE_QUEUED = 2,  /**< cleaned: the snapshot goes to memory at a barrier */
 };
 
 /** Would a write-back cache write this line back? */
 bool coherence_line_dirty(const struct coherence_range *range, uint64_t line);
 
-/** Clean: what the CPU has written is on its way to memory. */
+/** Clean: the CPU's stores are in transit to memory. */
 void coherence_line_clean(const struct coherence_range *range, uint64_t line);
 
-/** What is on its way arrives. */
+/** Data in transit reaches memory. */
 void coherence_line_arrive(const struct coherence_range *range, uint64_t line);
 
-/** The CPU's copy becomes memory's. */
+/** Replace the CPU's copy by memory's. */
 void coherence_line_fetch(const struct coherence_range *range, uint64_t line);
 
-/** An eviction: if dirty, memory gets all bytes of the line at once. */
+/** Eviction: if dirty, write all bytes of the line to memory at once. */
 void coherence_line_write_back(const struct coherence_range *range, uint64_t line);
 
-/** Stores to memory that keeps none of them back arrive, byte by byte; uncached: loads, too. */
+/** Let stores to write-through and uncached memory arrive byte by byte; uncached: loads, too. */
 void coherence_line_drain(const struct coherence_range *range, uint64_t line);
 
-/** The range that holds [address, address + length) wholly, or NULL. */
+/** The range that contains all of [address, address + length), or NULL. */
 const struct coherence_range *coherence_find(const struct coherence *c, uint64_t address,
                                              uint64_t length);
 
-/** The oldest entry of the queue takes effect. */
+/** Complete the oldest queue entry. */
 void coherence_commit_first(struct coherence *c);
 
 #endif

@@ -21,16 +21,16 @@ enum npu_command_row {
     NPU_COMMAND_COUNT
 };
 
-/** Fields of the registers, wherever the family keeps them. */
+/** Register fields, independent of their position in a family. */
 enum npu_field {
 #define FIELD(name, row, shift, bits, row85, shift85, bits85) NPU_FIELD_##name,
 #include "fields.def"
     NPU_FIELD_COUNT
 };
 
-/** Where a family keeps a field. */
+/** Position of a field in a family. */
 struct npu_field_position {
-    int16_t row; /**< enum npu_command_row, or negative: the family has no such field */
+    int16_t row; /**< enum npu_command_row, or negative if the family lacks the field */
     uint8_t shift, bits;
 };
 
@@ -40,10 +40,10 @@ const struct npu_field_position *npu_field_positions(enum npu_family_index famil
 struct npu_command {
     const char *name;
     uint16_t code; /**< command word bits [15:0] */
-    /** Meaningful bits of command word bits [31:16], negative where there is no such command. */
+    /** Meaningful bits of command word bits [31:16]; negative if the family lacks the command. */
     int32_t param_mask[NPU_FAMILIES];
-    const struct npu_operator *operator; /**< of an operation, else NULL */
-    /** Of a command that only controls the stream, else NULL. False when the stream has to stop. */
+    const struct npu_operator *operator; /**< for operations, else NULL */
+    /** For commands that only control the stream, else NULL. Returns false to stop the stream. */
     bool (*control)(struct npu *npu, uint32_t param);
 };
 
@@ -57,9 +57,7 @@ enum {
     NPU_CODE_CLASS_PAYLOAD = 0x4000,
 };
 
-/**
- * Row of the family's command with this code; of another family's, if it has none; or -1.
- */
+/** Row of the command with this code: this family's if it has one, else another's, else -1. */
 int npu_command_find(enum npu_family_index family, uint32_t code);
 
 #define OPERATION(code, name, u55, u65, u85, operator) extern const struct npu_operator operator;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * NPU_OP_CONV. One exact path for every IFM (64-bit sums of 32-bit inputs), and
- * the one that matters: 16-bit inputs, whose products are summed in 32 bits by
- * npu_dot() over as many inputs as can't overflow.
+ * NPU_OP_CONV. An exact path for every IFM (64-bit sums of 32-bit inputs), and the fast path for
+ * 16-bit inputs, whose products npu_dot() sums in 32 bits over as many inputs as cannot overflow.
  */
 #include <string.h>
 
@@ -18,7 +17,7 @@ enum {
     WEIGHTS_FROM_IFM2 = 1, /**< parameter of NPU_OP_CONV */
     WEIGHT_LIMIT = 255,
     RUN_MAX = 256,      /**< inputs of a run: safe for any 16-bit input */
-    BLOCK_PIXELS = 256, /**< computed together: their sums stay in the first cache */
+    BLOCK_PIXELS = 256, /**< computed together so that their sums stay in the L1 cache */
 };
 
 struct conv {
@@ -28,7 +27,7 @@ struct conv {
     struct npu_weights *constant; /**< NULL: the weights come from IFM2 */
     const int16_t *weights;       /**< [channel][tap][input] */
     struct npu_accumulator_rows accumulators;
-    size_t bricks; /**< of OFM channels */
+    size_t bricks; /**< number of bricks of OFM channels */
     bool quick;    /**< all sums fit 32 bits and requant is exact */
     struct npu_requant requant;
 };
@@ -41,7 +40,7 @@ struct run {
     uint32_t weight; /**< of its first input, within a channel */
 };
 
-/** How npu_dot() sees the convolution. */
+/** Layout of the convolution for npu_dot(). */
 struct plan {
     struct run *runs;
     struct npu_dot_run *dots;
@@ -87,7 +86,7 @@ static void add_runs(struct plan *plan, uint32_t ky, uint32_t offset, uint32_t i
     }
 }
 
-/** Taps side by side make one run, unless dilation puts a gap between them. */
+/** Adjacent taps form one run, unless dilation puts a gap between them. */
 static bool plan_runs(struct npu *npu, const struct npu_op *op, struct plan *plan)
 {
     const struct npu_kernel *kernel = &op->kernel;
@@ -112,7 +111,7 @@ static bool plan_runs(struct npu *npu, const struct npu_op *op, struct plan *pla
     return true;
 }
 
-/** Zeroed room for packed weights, which outlives the operation if they are constant. */
+/** Zeroed buffer for packed weights; outlives the operation if they are constant. */
 static int16_t *get_packed(struct npu *npu, const struct conv *conv, size_t count)
 {
     int16_t *packed;
@@ -130,7 +129,7 @@ static int16_t *get_packed(struct npu *npu, const struct conv *conv, size_t coun
     return packed;
 }
 
-/** Interleave the weights as npu_dot() wants them; what sticks out is 0. */
+/** Interleave the weights for npu_dot(), padded with 0. */
 static bool pack_weights(struct npu *npu, const struct conv *conv, struct plan *plan)
 {
     size_t channels = conv->op->output.map.depth;
@@ -173,7 +172,7 @@ static void set_inputs(const struct conv *conv, struct plan *plan, uint32_t oy, 
     }
 }
 
-/** Runs from first on that one 32-bit sum may cover; *pairs: how many pairs they have. */
+/** Number of runs from first on that fit one 32-bit sum; sets *pairs to their pairs. */
 static uint32_t runs_per_sum(const struct plan *plan, uint32_t first, size_t *pairs)
 {
     int64_t inputs = 0;
@@ -198,7 +197,7 @@ static void sum_runs(const struct conv *conv, const struct plan *plan, uint32_t 
     npu_dot(plan->dots + run, runs, pixel_step, weights, count, sums);
 }
 
-/** Accumulate count pixels from that of set_inputs() on, one brick of channels, into acc. */
+/** Accumulate count pixels, starting at that of set_inputs(), into acc: one brick of channels. */
 static void accumulate_brick(const struct conv *conv, const struct plan *plan, size_t brick,
                              uint32_t count, int64_t *acc, int32_t *sums)
 {
@@ -254,7 +253,7 @@ static void accumulate_wide(const struct conv *conv, uint32_t oy, uint32_t ox, u
     }
 }
 
-/** Write pixels of row oy from ox on, at most count; returns how many, 0 after a fault. */
+/** Write at most count pixels of row oy from ox on; returns how many, or 0 after a fault. */
 static uint32_t write_quickly(struct npu *npu, const struct conv *conv, struct plan *plan,
                               uint32_t oy, uint32_t ox, uint32_t count, int32_t *sums)
 {
@@ -318,7 +317,7 @@ static bool run_rows(struct npu *npu, struct conv *conv, struct plan *plan)
     return true;
 }
 
-/** Weights and scales. narrow: set whether npu_dot() can have the weights. */
+/** Load weights and scales. narrow: set to whether npu_dot() can use the weights. */
 static bool load_weights(struct npu *npu, struct conv *conv, bool *narrow)
 {
     const struct npu_op *op = conv->op;
@@ -338,7 +337,7 @@ static bool load_weights(struct npu *npu, struct conv *conv, bool *narrow)
     return conv->weights != NULL;
 }
 
-/** Decide how npu_dot() is to be used, if it is. */
+/** Decide whether and how to use npu_dot(). */
 static bool make_plan(struct npu *npu, struct conv *conv, struct plan *plan)
 {
     const struct npu_op *op = conv->op;

@@ -15,8 +15,8 @@ enum {
     TAPS_PER_STEP = 4, /**< depthwise and part-kernel, 8-bit */
     SUB_KERNEL = 8,
     OUTPUT_UNIT = 32,
-    SMALL_ARRAY = 128,   /**< MACs: wide sums take longer there */
-    SMALLEST_ARRAY = 32, /**< MACs: all sums do */
+    SMALL_ARRAY = 128,   /**< MACs; up to this size wide sums take longer */
+    SMALLEST_ARRAY = 32, /**< MACs; at this size all sums do */
     PART_KERNEL_INPUTS = 16,
 };
 
@@ -40,7 +40,7 @@ static bool is_depth_first(const struct npu_op *op)
     return op->spans_depth && !op->kernel.part_kernel;
 }
 
-/** Input channels that the hardware holds at a time. */
+/** Input channels that the hardware processes at a time. */
 static uint32_t input_depth(const struct npu *npu, const struct npu_op *op)
 {
     uint32_t words = op->ifm.bits / 8u;
@@ -51,12 +51,12 @@ static uint32_t input_depth(const struct npu *npu, const struct npu_op *op)
     return smaller(depth, most);
 }
 
-/** Micro blocks of a block, and what they share. */
+/** Micro blocks of a block and their common properties. */
 struct grid {
     uint64_t plane; /**< across and down */
     bool is_line;   /**< one across, or one down */
     uint64_t depth;
-    uint64_t weight_cycles; /**< to bring the weights of one step */
+    uint64_t weight_cycles; /**< to load the weights of one step */
     uint32_t inputs;        /**< channels of the IFM at a time */
     uint32_t passes;        /**< over the IFM's channels */
 };
@@ -67,7 +67,7 @@ static struct grid grid_of(const struct npu *npu, const struct npu_op *op, struc
     const struct npu_feature_map *ofm = &op->output.map;
     if (unit.height == 2 && unit.width == 2 && op->inputs != 0 && ofm->height == 1 &&
         ofm->width % 2 == 0 && op->kernel.height == 1 && !npu->product->family->all_cores) {
-        unit.height = 1; /* the rows of such an OFM are computed by twice the columns */
+        unit.height = 1; /* rows of such an OFM are computed with twice the columns */
         unit.width = 4;
     }
     uint32_t inputs = input_depth(npu, op);
@@ -83,7 +83,7 @@ static struct grid grid_of(const struct npu *npu, const struct npu_op *op, struc
     };
 }
 
-/** Cycles of the steps of one sub-kernel, for one pass; steps: one after the other. */
+/** Cycles of one sub-kernel's steps in one pass; steps: number of consecutive steps. */
 static uint64_t sub_kernel_cycles(const struct npu *npu, const struct npu_op *op,
                                   const struct grid *grid, uint32_t taps, uint32_t *steps)
 {
@@ -106,7 +106,7 @@ static uint64_t sub_kernel_cycles(const struct npu *npu, const struct npu_op *op
     return larger(grid->weight_cycles, plane) * *steps * grid->depth * groups;
 }
 
-/** Cycles until a micro block's sums can be added to; wide: they have more than 32 bits. */
+/** Cycles until a micro block's sums can be added to; wide: more than 32 bits. */
 static uint64_t step_delay(uint32_t macs, bool wide)
 {
     if (macs == SMALLEST_ARRAY) {
@@ -115,7 +115,7 @@ static uint64_t step_delay(uint32_t macs, bool wide)
     return wide && macs <= SMALL_ARRAY ? 3 : 2;
 }
 
-/** With one micro block in the plane, a step waits for the sums of the one before it. */
+/** With a single micro block in the plane, each step waits for the previous one's sums. */
 static uint64_t delay_cycles(const struct npu *npu, const struct npu_op *op,
                              const struct grid *grid, uint32_t steps)
 {

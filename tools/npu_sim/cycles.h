@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** How long the units of the NPU are busy with one block of an OFM. */
+/** Time that the NPU's units need for one block of an OFM. */
 #ifndef NPU_CYCLES_H
 #define NPU_CYCLES_H
 
@@ -8,7 +8,7 @@
 struct npu;
 struct npu_op;
 
-/** Elements of a block: all are as large as OFM_BLK says, but for the last of each axis. */
+/** Size of a block in elements: OFM_BLK, except for the last block along each axis. */
 struct npu_extent {
     uint32_t height, width, depth;
 };
@@ -19,7 +19,7 @@ uint64_t npu_mac_cycles(const struct npu *npu, const struct npu_op *op, struct n
 /** Cycles of the output unit for one block. */
 uint64_t npu_output_cycles(const struct npu *npu, const struct npu_op *op, struct npu_extent block);
 
-/** The part of the IFM that the hardware holds at a time for a block. */
+/** Part of the IFM that the hardware holds at a time for a block. */
 struct npu_extent npu_input_block(const struct npu *npu, const struct npu_op *op,
                                   struct npu_extent block);
 

@@ -23,7 +23,7 @@ struct depthwise {
     struct npu_requant requant;
 };
 
-/** From [channel][tap] to [tap][step]; what sticks out is 0. */
+/** Reorder [channel][tap] to [tap][step], padded with 0. */
 static bool transpose_weights(struct npu *npu, struct depthwise *depthwise,
                               struct npu_weights *weights)
 {
@@ -156,7 +156,7 @@ static bool run_rows(struct npu *npu, struct depthwise *depthwise)
     return true;
 }
 
-/** Decide which sums 32 bits hold, and get what computing takes. */
+/** Decide which sums fit 32 bits, and allocate buffers. */
 static bool open_operation(struct npu *npu, struct depthwise *depthwise)
 {
     const struct npu_op *op = depthwise->op;

@@ -24,13 +24,13 @@ struct end {
     bool indexed;                     /**< index i: row at i * row_stride */
 };
 
-/** What only DMA has. */
+/** State specific to DMA. */
 struct dma {
     struct end source, target;
     uint64_t length; /**< bytes of one row */
     uint64_t rows, planes;
 
-    /* Indices of rows, when an end is indexed: of one plane after the other. */
+    /* Row indices if one end is indexed, plane after plane. */
     unsigned index_region;
     int64_t index_offset, index_skip;
     uint32_t index_max;
@@ -50,7 +50,7 @@ static bool decode_end(struct npu *npu, enum npu_command_row region, enum npu_co
     return true;
 }
 
-/** U55 copies multiples of 16 bytes; the others only insist on it inside the NPU. */
+/** U55 copies multiples of 16 bytes; the others require that only for the NPU's internal memory. */
 static bool check_alignment(struct npu *npu, const struct dma *dma)
 {
     bool all = npu->product->family->aligned_dma;
@@ -70,7 +70,7 @@ static bool check_alignment(struct npu *npu, const struct dma *dma)
         dma->length, (uint64_t)dma->source.offset, (uint64_t)dma->target.offset, ALIGNMENT);
 }
 
-/** Sizes of a copy of so many dimensions. */
+/** Sizes of a copy with this number of dimensions. */
 static bool decode_sizes(struct npu *npu, struct dma *dma, unsigned dimensions)
 {
     dma->rows = 1;
@@ -98,7 +98,7 @@ static void set_skips(const struct dma *dma, struct end *end, unsigned dimension
     end->plane_stride = (int64_t)dma->rows * end->row_stride + (dimensions > 2 ? skip[1] : 0);
 }
 
-/** Ethos-U65: each end is strided or not; both skip the same distances. */
+/** Ethos-U65: each end is strided or contiguous; both skip the same distances. */
 static bool decode_skips(struct npu *npu, struct dma *dma, unsigned source, unsigned target)
 {
     unsigned dimensions = target > source ? target : source;
@@ -131,7 +131,7 @@ static bool decode_indices(struct npu *npu, struct dma *dma, unsigned dimensions
                     offset, INDEX_BYTES);
 }
 
-/** Which end copies its rows by index: one at most, and not the lookup tables. */
+/** Select the end whose rows are copied by index: at most one, and not the lookup tables. */
 static bool decode_indexed(struct npu *npu, struct dma *dma)
 {
     uint32_t source, target;
@@ -150,7 +150,7 @@ static bool decode_indexed(struct npu *npu, struct dma *dma)
     return true;
 }
 
-/** Strides of one end, as far as the dimensions and an index use them. */
+/** Strides of one end, as needed for the dimensions and index. */
 static bool decode_end_strides(struct npu *npu, struct end *end, unsigned dimensions,
                                enum npu_command_row row, enum npu_command_row plane)
 {
@@ -160,7 +160,9 @@ static bool decode_end_strides(struct npu *npu, struct end *end, unsigned dimens
     return dimensions < 3 || npu_get_distance(npu, plane, &end->plane_stride);
 }
 
-/** Ethos-U85: one stride mode for both ends, a stride for each; rows of one end by index. */
+/**
+ * Ethos-U85: one stride mode for both ends, with separate strides; the rows of one end by index.
+ */
 static bool decode_strides(struct npu *npu, struct dma *dma, unsigned dimensions, unsigned same)
 {
     (void)same;
@@ -175,7 +177,7 @@ static bool decode_strides(struct npu *npu, struct dma *dma, unsigned dimensions
     return !indexed || decode_indices(npu, dma, dimensions);
 }
 
-/** How each family says what the distances are, given the dimensions of source and target. */
+/** How each family encodes the distances, given the dimensions of source and target. */
 static bool (*const decode_shape[NPU_FAMILIES])(struct npu *npu, struct dma *dma, unsigned source,
                                                 unsigned target) = {
     [NPU_U55] = decode_row,
@@ -250,7 +252,7 @@ static bool copy(struct npu *npu, const struct dma *dma, int64_t source, int64_t
     return true;
 }
 
-/** Index of a row; where it points past the limit, the memory there is not the NPU's. */
+/** Read a row's index. Beyond the limit it would address memory that the NPU does not own. */
 static bool read_index(struct npu *npu, const struct dma *dma, uint64_t plane, uint64_t row,
                        uint32_t *index)
 {
@@ -271,7 +273,7 @@ static bool read_index(struct npu *npu, const struct dma *dma, uint64_t plane, u
                     plane * dma->rows + row, dma->index_max);
 }
 
-/** Offset of a row; it wraps, as addresses do. */
+/** Offset of a row; wraps like addresses. */
 static int64_t row_offset(const struct end *end, uint64_t plane, uint64_t row, uint32_t index)
 {
     return (int64_t)((uint64_t)end->offset + plane * (uint64_t)end->plane_stride +

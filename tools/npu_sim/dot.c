@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** The inner kernels: the portable ones, and the choice between all. */
+/** The portable inner kernels, and the selection of the best one. */
 #include "dot.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 
 enum { PIXELS = 4 };
 
-/** So many pixels, from start elements after pixel 0 of the runs on. */
+/** Compute a fixed number of pixels, from start elements after pixel 0 of the runs on. */
 static void dot_pixels(const struct npu_dot_run *runs, uint32_t run_count, size_t start,
                        size_t pixel_step, const int16_t *weights, uint32_t pixels, int32_t *sums)
 {

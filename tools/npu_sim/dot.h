@@ -39,7 +39,7 @@ typedef void npu_dot_t(const struct npu_dot_run *runs, uint32_t run_count, size_
 /** One implementation of it. */
 struct npu_dot_kernel {
     const char *name;
-    bool (*supported)(void); /**< by this machine */
+    bool (*supported)(void); /**< by this CPU */
     npu_dot_t *run;
 };
 
@@ -47,7 +47,7 @@ struct npu_dot_kernel {
 extern const struct npu_dot_kernel npu_dot_kernels[];
 extern const unsigned npu_dot_kernel_count;
 
-/** The best that this machine has. */
+/** The best implementation for this CPU. */
 npu_dot_t npu_dot;
 
 /**

@@ -14,7 +14,7 @@
 
 #include <immintrin.h>
 
-/** So many pixels, from start elements after pixel 0 of the runs on. */
+/** Computes a fixed number of pixels, from start elements after pixel 0 of the runs on. */
 typedef void block_t(const struct npu_dot_run *runs, uint32_t run_count, size_t start,
                      size_t pixel_step, const int16_t *weights, int32_t *sums);
 

@@ -7,12 +7,12 @@
 #include "operation.h"
 #include "requant.h"
 
-enum { RAW_VALUES = 256 /**< that 8-bit elements can have */ };
+enum { RAW_VALUES = 256 /**< of 8-bit elements */ };
 
 /** How ADD and SUB of U55 and U65 bring their operands to one scale. */
 enum scale_mode { SCALE_BOTH_16 = 0, SCALE_A_32 = 1, SCALE_B_32 = 2 };
 
-/** What only ELEMENTWISE has. */
+/** State specific to ELEMENTWISE. */
 struct elementwise_decoded {
     enum npu_elementwise_mode mode;
     const struct npu_elementwise_mode_row *row;
@@ -50,7 +50,7 @@ static bool is_sum(const struct elementwise_decoded *own)
 
 /* --- Decode --------------------------------------------------------------- */
 
-/** One operand is scaled after it was shifted up, the other is shifted to match. */
+/** One operand is scaled after being shifted left; the other is shifted to match. */
 static bool decode_shifted_sum(struct npu *npu, struct npu_op *op, struct npu_operand *scaled,
                                struct npu_operand *shifted)
 {
@@ -66,7 +66,7 @@ static bool decode_shifted_sum(struct npu *npu, struct npu_op *op, struct npu_op
                                &scaled->scale.rounding);
 }
 
-/** OPA_SCALE and OPB_SCALE, as far as the scale mode uses them. */
+/** OPA_SCALE and OPB_SCALE, as used by the scale mode. */
 static bool decode_sum(struct npu *npu, struct npu_op *op, struct elementwise_decoded *own)
 {
     struct npu_operand *a = own->swapped ? &own->ifm2 : &own->ifm;
@@ -94,7 +94,7 @@ static bool decode_sum(struct npu *npu, struct npu_op *op, struct elementwise_de
     return true;
 }
 
-/** U55 and U65: ADD and SUB scale their operands, LRELU what is negative, with OFM_SCALE. */
+/** U55 and U65: ADD and SUB scale their operands; LRELU scales negative values with OFM_SCALE. */
 static bool decode_shared_scales(struct npu *npu, struct npu_op *op,
                                  struct elementwise_decoded *own)
 {
@@ -112,7 +112,7 @@ static bool decode_shared_scales(struct npu *npu, struct npu_op *op,
     return !is_sum(own) || decode_sum(npu, op, own);
 }
 
-/** U85: each operand has its scale, which in LRELU are those of the two halves. */
+/** U85: one scale per operand; in LRELU these are for positive and negative values. */
 static bool decode_operand_scales(struct npu *npu, struct npu_op *op,
                                   struct elementwise_decoded *own)
 {
@@ -136,7 +136,7 @@ static bool decode_scales(struct npu *npu, struct npu_op *op, struct elementwise
     if (!(each ? decode_operand_scales : decode_shared_scales)(npu, op, own)) {
         return false;
     }
-    /* A product of 32-bit elements is only shifted: the multiplier is not used. */
+    /* Products of 32-bit elements are only shifted; the multiplier is ignored. */
     if (own->mode == NPU_EW_MUL && op->ifm.bits == 32) {
         op->scale.multiplier = 1;
     }
@@ -158,7 +158,7 @@ static bool decode_second(struct npu *npu, struct npu_op *op, struct elementwise
                     op->ifm2.bits);
 }
 
-/** With a chained operand, U85 has no use for IFM_DEPTH. */
+/** U85 ignores IFM_DEPTH with a chained operand. */
 static bool check_depth(struct npu *npu, const struct npu_op *op,
                         const struct elementwise_decoded *own)
 {
@@ -215,7 +215,7 @@ static bool decode(struct npu *npu, struct npu_op *op)
 
 /* --- Execute -------------------------------------------------------------- */
 
-/** Scale an operand's row; values of unit scale come as they are. */
+/** Scale an operand's row; values with unit scale are unchanged. */
 static void scale_row(const struct side *side, size_t count, int64_t *out)
 {
     const struct npu_input_scale *scale = &side->operand->scale;
@@ -230,7 +230,7 @@ static void scale_row(const struct side *side, size_t count, int64_t *out)
     }
 }
 
-/** The exact way. out: values before the output stage. */
+/** The exact path. out: values before the output stage. */
 static void compute_row(const struct elementwise *elementwise, int64_t *out)
 {
     const struct elementwise_decoded *own = elementwise->own;
@@ -261,7 +261,8 @@ NPU_CLONES static void add_quickly(const struct side *left, const struct side *r
     }
 }
 
-/** Fill the table of one operand of a sum; returns the largest magnitude, past 32 bits if any is.
+/**
+ * Fill the table of one operand of a sum; returns the largest magnitude, above 32 bits if any is.
  */
 static int64_t fill_table(struct side *side, int64_t sign)
 {
@@ -300,7 +301,7 @@ static void choose_way(struct npu *npu, struct elementwise *elementwise)
         npu_requant_open_all(npu, &elementwise->requant, &op->output, op->scale, largest);
 }
 
-/** Compute and store row y of operands that are loaded. */
+/** Compute and store row y from the loaded operands. */
 static bool write_row(struct npu *npu, const struct elementwise *elementwise, uint32_t y, void *out)
 {
     const struct npu_output *output = &elementwise->op->output;

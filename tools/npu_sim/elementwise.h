@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** What ELEMENTWISE computes: one table row per mode. */
+/** The ELEMENTWISE modes: one table row per mode. */
 #ifndef NPU_ELEMENTWISE_H
 #define NPU_ELEMENTWISE_H
 
@@ -20,7 +20,7 @@ enum npu_elementwise_mode {
     NPU_EW_CLZ = 7,
     NPU_EW_SHR = 8,
     NPU_EW_SHL = 9,
-    /* Only Ethos-U85 has the others. */
+    /* The following ones are Ethos-U85 only. */
     NPU_EW_LSR = 10,
     NPU_EW_DIV = 11,
     NPU_EW_CMP_EQ = 16,
@@ -35,20 +35,20 @@ enum npu_elementwise_mode {
     NPU_EW_MODES = 64
 };
 
-/** What a row of results depends on besides its operands. */
+/** Parameters of a row besides its operands. */
 struct npu_elementwise_terms {
-    enum npu_rounding rounding;                /**< of the OFM: SHR rounds by it */
-    struct npu_input_scale positive, negative; /**< LRELU: of numbers from 0 on, and below */
+    enum npu_rounding rounding;                /**< of the OFM; SHR uses it */
+    struct npu_input_scale positive, negative; /**< LRELU: for values >= 0, and for negative ones */
 };
 
-/** A row up to the scaling with OFM_SCALE. a, b: scaled operands. */
+/** Compute a row, before scaling with OFM_SCALE. a, b: scaled operands. */
 typedef void npu_elementwise_row_t(const struct npu_elementwise_terms *terms, const int64_t *a,
                                    const int64_t *b, size_t count, int64_t *out);
 
 struct npu_elementwise_mode_row {
-    npu_elementwise_row_t *compute; /**< NULL: there is no such mode */
+    npu_elementwise_row_t *compute; /**< NULL if the mode does not exist */
     bool binary;
-    bool only_32;       /**< takes 32-bit operands only */
+    bool only_32;       /**< requires 32-bit operands */
     bool old_ofm_scale; /**< U55 and U65 scale the result with OFM_SCALE; U85 always does */
 };
 

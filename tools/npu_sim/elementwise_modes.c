@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-/** The modes of ELEMENTWISE: rows of operands that are scaled already. */
+/** The modes of ELEMENTWISE, on rows of scaled operands. */
 #include "elementwise.h"
 
 #define ROW(name)                                                                 \
     static void name(const struct npu_elementwise_terms *terms, const int64_t *a, \
                      const int64_t *b, size_t count, int64_t *out)
 
-/** A row of `expression` in a[i] and b[i]. */
+/** Compute a row of `expression` in a[i] and b[i]. */
 #define SIMPLE(name, expression)             \
     ROW(name)                                \
     {                                        \
@@ -36,7 +36,7 @@ SIMPLE(compute_ne, -(int64_t)(a[i] != b[i]))
 SIMPLE(compute_ge, -(int64_t)(a[i] >= b[i]))
 SIMPLE(compute_gt, -(int64_t)(a[i] > b[i]))
 
-/** Toward zero; what hardware makes of a division by 0 is not known: 0. */
+/** Toward zero. The hardware's result of a division by 0 is unknown; 0 here. */
 SIMPLE(compute_div, b[i] == 0 ? 0 : npu_saturate64((npu_int128)a[i] / b[i]))
 
 SIMPLE(compute_shl, (int32_t)(uint32_t)((uint64_t)(uint32_t)a[i] << npu_clamp(b[i], 0, 32)))

@@ -41,8 +41,7 @@ int64_t npu_map_largest(const struct npu_feature_map *map)
     return maximum(map->zero_point - npu_map_minimum(map), npu_map_maximum(map) - map->zero_point);
 }
 
-/** Bytes around an element that an access of some rows and pixels from it on
- * touches. */
+/** Bytes touched around an element by an access to some rows and pixels from it on. */
 struct extent {
     int64_t low, high;
 };
@@ -65,7 +64,7 @@ static struct extent extent_of(const struct npu_feature_map *map, uint32_t rows,
     return extent;
 }
 
-/** Memory for a chaining buffer that is written. */
+/** Allocate a chaining buffer that is written. */
 static bool open_chain(struct npu *npu, const struct npu_feature_map *map)
 {
     size_t pixels = (size_t)map->height * map->width;
@@ -100,7 +99,7 @@ static uint8_t *map_bytes(struct npu *npu, enum npu_channel channel,
     return npu_map(npu, channel, map->region, start, (uint64_t)length);
 }
 
-/** Open the pixels of row y from x on that lie in the tile of x. */
+/** Open the pixels of row y from x on that are in the same tile as x. */
 static bool open_span(struct npu *npu, enum npu_channel channel, const struct npu_feature_map *map,
                       uint32_t y, uint32_t x, uint32_t count, struct npu_span *span)
 {
@@ -133,14 +132,13 @@ static size_t brick_channels(const struct npu_feature_map *map, size_t c)
     return map->depth - c < BRICK ? map->depth - c : BRICK;
 }
 
-/** The span is one array without gaps, in the order of the channels. */
+/** Is the span one array without gaps, in channel order? */
 static bool is_dense(const struct npu_feature_map *map, const struct npu_span *span)
 {
     return !map->nhcwb16 && span->pixel_step == (int64_t)map->depth * (map->bits / 8);
 }
 
-/* Conversion of pixels of so many elements; the compiler makes vectors of
- * these. */
+/* Convert pixels of a fixed number of elements; the compiler vectorises these. */
 
 #define CONVERT(count, out, in, source, target, wide, zero)              \
     for (size_t i_ = 0; i_ < (count); i_++) {                            \
@@ -187,7 +185,7 @@ CONVERTER(load_64_64, int64_t, int64_t, uint64_t)
 CONVERTER(store_8, int32_t, uint8_t, uint32_t)
 CONVERTER(store_16, int32_t, uint16_t, uint32_t)
 
-/** Loader of elements into values of so many bytes; none makes them narrower. */
+/** Loader of elements into values of `target_size` bytes; NULL if that would narrow them. */
 static converter_t find_loader(const struct npu_feature_map *map, size_t target_size)
 {
     static const struct {
@@ -262,7 +260,7 @@ void npu_store_brick(const struct npu_feature_map *map, const struct npu_span *s
                     brick_channels(map, brick * BRICK), 0);
 }
 
-/** Store values of so many bytes. */
+/** Store values of `size` bytes. */
 static void store_span(const struct npu_feature_map *map, const struct npu_span *span,
                        converter_t store, const uint8_t *values, size_t size)
 {

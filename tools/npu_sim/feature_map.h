@@ -21,30 +21,32 @@ struct npu_span {
     uint32_t pixels;
 };
 
-/** Decode IFM, IFM2 or OFM; a parse error on nonsense. The caller sets height
- * and width of inputs. A map without storage is not `used`. */
+/**
+ * Decode IFM, IFM2 or OFM; invalid values are a parse error. The caller sets height and width of
+ * inputs. A map without storage is not `used`.
+ */
 bool npu_decode_ifm(struct npu *npu, struct npu_feature_map *map);
-/** Without the depth, which the caller sets too. */
+/** The same without the depth, which the caller also sets. */
 bool npu_decode_ifm_operand(struct npu *npu, struct npu_feature_map *map);
 bool npu_decode_ifm2(struct npu *npu, struct npu_feature_map *map);
-/** Only the element type and zero point: all that a scalar has. */
+/** Only the element type and zero point, for scalars. */
 bool npu_decode_ifm_type(struct npu *npu, struct npu_feature_map *map);
 bool npu_decode_ifm2_type(struct npu *npu, struct npu_feature_map *map);
 bool npu_decode_ofm(struct npu *npu, struct npu_feature_map *map);
 
-/** Smallest and largest value that an element can have. */
+/** Smallest and largest value of an element. */
 int64_t npu_map_minimum(const struct npu_feature_map *map);
 int64_t npu_map_maximum(const struct npu_feature_map *map);
 
-/** Magnitude that no element with its zero point subtracted exceeds. */
+/** Upper bound of an element's magnitude after subtracting the zero point. */
 int64_t npu_map_largest(const struct npu_feature_map *map);
 
-/** Elements with their zero point subtracted fit 16 bits. */
+/** Do elements fit 16 bits after subtracting the zero point? */
 bool npu_map_fits_16(const struct npu_feature_map *map);
 
 /**
- * Make a decoded map ready for its rows to be read or written: map what lies in
- * tile 0 ahead, get memory for a chaining buffer. A map that is not used is ready.
+ * Prepare a decoded map for access to its rows: map tile 0 ahead, allocate a chaining buffer. No
+ * effect on an unused map.
  */
 bool npu_map_open(struct npu *npu, enum npu_channel channel, const struct npu_feature_map *map);
 
@@ -58,16 +60,20 @@ bool npu_read_row_16(struct npu *npu, const struct npu_feature_map *map, uint32_
 bool npu_read_row_32(struct npu *npu, const struct npu_feature_map *map, uint32_t y, int32_t *out);
 bool npu_read_row_64(struct npu *npu, const struct npu_feature_map *map, uint32_t y, int64_t *out);
 
-/** Write count pixels of row y from x on; values [count][depth] already fit the
- * elements. A map that is not used takes none. */
+/**
+ * Write count pixels of row y from x on; values [count][depth] already fit the elements. No effect
+ * on an unused map.
+ */
 bool npu_write_pixels(struct npu *npu, const struct npu_feature_map *map, uint32_t y, uint32_t x,
                       uint32_t count, const int32_t *values);
 /** The same for 64-bit elements. */
 bool npu_write_pixels_64(struct npu *npu, const struct npu_feature_map *map, uint32_t y, uint32_t x,
                          uint32_t count, const int64_t *values);
 
-/** Open pixels of row y from x on for writing: as many of count as lie in one
- * tile, at least 1. */
+/**
+ * Open at most count pixels of row y from x on for writing, as many as are in one tile and at least
+ * 1.
+ */
 bool npu_open_pixels(struct npu *npu, const struct npu_feature_map *map, uint32_t y, uint32_t x,
                      uint32_t count, struct npu_span *span);
 

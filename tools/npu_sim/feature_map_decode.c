@@ -5,14 +5,14 @@
 #include "feature_map.h"
 #include "npu_internal.h"
 
-/** Where the registers of one feature map are. */
+/** Registers of one feature map. */
 struct map_registers {
     const char *name;
     enum npu_command_row region, precision, zero_point;
     enum npu_command_row width0, height0, height1;
-    enum npu_command_row base0, stride_x, stride_y, stride_c; /**< base0..3 are neighbours */
+    enum npu_command_row base0, stride_x, stride_y, stride_c; /**< base0 to base3 are adjacent */
     enum npu_field size, storage;
-    unsigned sizes; /**< element sizes that there are */
+    unsigned sizes; /**< supported element sizes */
 };
 
 #define MAP_REGISTERS(map, sizes) \
@@ -112,7 +112,7 @@ static bool check_alignment(struct npu *npu, const struct map_registers *registe
                     map->stride_c, unit);
 }
 
-/** A map that stays inside the NPU: REGION holds the number of its buffer. */
+/** A map that stays inside the NPU; REGION is its buffer number. */
 static bool decode_chain(struct npu *npu, const struct map_registers *registers,
                          struct npu_feature_map *map)
 {

@@ -18,7 +18,7 @@ enum {
     ENTRIES = 16,
 };
 
-/** Bits of a symbol; 0 when the flags contradict each other. */
+/** Bits of a symbol; 0 if the flags are contradictory. */
 static unsigned symbol_bits(const uint8_t *stream)
 {
     static const uint8_t bits[] = {[0] = 4, [FLAG_RAW] = 8, [FLAG_SMALL] = 2, [3] = 0};

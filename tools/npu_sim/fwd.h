@@ -6,10 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Bytes that count symbols take under this stream's header, 0 for a header without meaning. */
+/** Size in bytes of count symbols with this stream's header; 0 if the header is invalid. */
 size_t npu_fwd_bytes(const uint8_t *stream, size_t bytes, uint64_t count);
 
-/** Decode count symbols of a stream that npu_fwd_bytes() found long enough. */
+/** Decode count symbols of a stream whose length npu_fwd_bytes() has checked. */
 void npu_fwd_decode(const uint8_t *stream, int16_t *out, size_t count);
 
 #endif

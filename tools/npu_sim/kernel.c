@@ -65,7 +65,7 @@ static bool decode_taps(struct npu *npu, const struct kernel_registers *from,
     return true;
 }
 
-/** Size of the IFM along one axis that an OFM size and a kernel imply. */
+/** Size of the IFM along one axis, implied by OFM size and kernel. */
 static int64_t implied_size(uint32_t ofm, uint32_t stride, uint64_t kernel_m1, uint64_t before,
                             uint64_t after)
 {

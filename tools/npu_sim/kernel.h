@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** The kernel of CONV, DEPTHWISE and POOL: its taps, and how it moves over the IFM. */
+/** The kernel of CONV, DEPTHWISE and POOL: its taps and its movement over the IFM. */
 #ifndef NPU_KERNEL_H
 #define NPU_KERNEL_H
 
@@ -16,8 +16,8 @@ struct npu_kernel {
     bool padded;      /**< any padding register is not 0 */
     bool part_kernel; /**< weight order bit of KERNEL_STRIDE */
     enum npu_upscale upscale;
-    uint32_t ifm_height, ifm_width; /**< of the IFM that the kernel sees: upscaled, unpadded */
-    uint32_t row_width;             /**< pixels of a row of it, padded */
+    uint32_t ifm_height, ifm_width; /**< size of the IFM before padding, upscaled */
+    uint32_t row_width;             /**< pixels in one of its rows, padded */
 };
 
 static inline uint32_t npu_kernel_taps(const struct npu_kernel *kernel)

@@ -11,7 +11,7 @@ enum {
     SEGMENTS = 512, /**< of a table for 16-bit values */
 };
 
-/** 65536 * sigmoid(i / 24), with the deviations of TFLite's own table of it. */
+/** 65536 * sigmoid(i / 24), including the deviations of TFLite's table. */
 // clang-format off
 static const uint16_t sigmoid_table[TABLE_STEPS] = {
     32768, 33451, 34133, 34813, 35493, 36169, 36843, 37513,
@@ -87,7 +87,7 @@ int32_t npu_sigmoid(const uint8_t *table, int64_t scaled)
     return (int32_t)(y >> 10);
 }
 
-/** One of 512 pairs, which the index without its fraction chooses. */
+/** One of 512 pairs, selected by the integer part of the index. */
 struct segment {
     int16_t base, slope;
 };
@@ -100,9 +100,9 @@ static struct segment segment_of(const uint8_t *table, uint32_t index)
 }
 
 /**
- * The value in 1/2^bits, by the segment that it falls into, by sign and magnitude: values past the
- * ends become the outermost of their side, and a negative value between two segments belongs to the
- * outer one. So Vela's table gives TFLite's results everywhere.
+ * The value in 1/2^bits. Segments are selected by sign and magnitude: values beyond the ends are
+ * clamped to the outermost segment, and a negative value between two segments belongs to the outer
+ * one. With this, Vela's table gives TFLite's results everywhere.
  */
 static int64_t interpolate(const uint8_t *table, int64_t scaled, unsigned bits)
 {
@@ -149,7 +149,7 @@ static int32_t look_up_32(const uint8_t *table, uint32_t index)
     return value;
 }
 
-/** The index has 7 fraction bits, and so has the result: TOSA's TABLE of 16-bit values. */
+/** Index and result have 7 fraction bits, as in TOSA's TABLE of 16-bit values. */
 static int32_t look_up_segment(const uint8_t *table, uint32_t index)
 {
     struct segment segment = segment_of(table, index >> 7);

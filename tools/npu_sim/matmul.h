@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Weights that are no constants: NPU_OP_CONV takes them from IFM2. */
+/** Variable weights, which NPU_OP_CONV takes from IFM2. */
 #ifndef NPU_MATMUL_H
 #define NPU_MATMUL_H
 
@@ -9,10 +9,10 @@
 struct npu;
 struct npu_op;
 
-/** IFM2 as the weights of a 1x1 kernel: its pixel c, of one row, is output channel c. */
+/** IFM2 as the weights of a 1x1 kernel: pixel c of its single row is output channel c. */
 bool npu_decode_matmul(struct npu *npu, struct npu_op *op);
 
-/** Read them: [channel][input], in working memory; NULL after recording a fault. */
+/** Read them to working memory: [channel][input]; NULL after recording a fault. */
 int16_t *npu_matmul_weights(struct npu *npu, const struct npu_op *op);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** How operations reach memory: regions, address arithmetic, bus faults. */
+/** Memory access of operations: regions, address arithmetic, bus faults. */
 #include "memory.h"
 
 #include <inttypes.h>
@@ -66,7 +66,7 @@ static const char *channel_name(enum npu_channel channel)
     return names[channel];
 }
 
-/** Ask the host; NULL when any byte is not visible. */
+/** Request a mapping from the host; NULL if any byte is inaccessible. */
 static uint8_t *ask(struct npu *npu, enum npu_channel channel, unsigned region, int64_t offset,
                     uint64_t length)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** How operations reach memory: regions, address arithmetic, bus faults. */
+/** Memory access of operations: regions, address arithmetic, bus faults. */
 #ifndef NPU_MEMORY_H
 #define NPU_MEMORY_H
 
@@ -9,7 +9,7 @@
 
 struct npu;
 
-/** AXI channels, with the numbers that STATUS.faulting_channel shows. */
+/** AXI channels, numbered as in STATUS.faulting_channel. */
 enum npu_channel {
     NPU_READ_COMMAND = 0,
     NPU_READ_IFM = 1,
@@ -31,12 +31,12 @@ enum npu_port npu_region_port(const struct npu *npu, unsigned region);
 /**
  * Ask the host for the bytes of an access.
  *
- * @return NULL when the port or the host refuses it
+ * @return NULL if the port or the host rejects it
  */
 uint8_t *npu_access(struct npu *npu, enum npu_port port, uint64_t address, uint64_t length,
                     bool write);
 
-/** Why an access was refused, for a message. */
+/** Reason for a rejected access, for messages. */
 const char *npu_refusal(const struct npu *npu, enum npu_port port, bool write);
 
 /**
@@ -48,15 +48,15 @@ uint8_t *npu_map(struct npu *npu, enum npu_channel channel, unsigned region, int
                  uint64_t length);
 
 /**
- * Map a whole feature map with one question to the host, if it lies in one piece.
+ * Map a whole feature map with one request to the host, if it is contiguous.
  *
- * Later npu_map() calls inside [offset, offset + length) are answered from it; when
- * it fails they ask for themselves. Forgotten with the operation.
+ * Later npu_map() calls within [offset, offset + length) use this mapping; if it failed, they make
+ * their own requests. Valid until the end of the operation.
  */
 void npu_map_ahead(struct npu *npu, enum npu_channel channel, unsigned region, int64_t offset,
                    uint64_t length);
 
-/** A piece of memory that npu_map_ahead() got. */
+/** Memory mapped by npu_map_ahead(). */
 struct npu_mapped {
     enum npu_channel channel;
     unsigned region;
@@ -67,7 +67,7 @@ struct npu_mapped {
 
 enum { NPU_MAPPED_MAX = 3 };
 
-/** Count bytes that move, for the trace and the PMU. */
+/** Count transferred bytes, for the trace and the PMU. */
 void npu_count_bytes(struct npu *npu, enum npu_channel channel, unsigned region, uint64_t bytes);
 
 #endif

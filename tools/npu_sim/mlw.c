@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 /**
- * Decoder of the compressed weight stream, as Vela's mlw_codec writes it.
+ * Decoder of the compressed weight stream of Vela's mlw_codec.
  *
- * The stream is a sequence of slices. A slice codes its weights as symbols:
- * a palette, or an offset from it, of Golomb-Rice codes (or plain fields), and
- * optionally the runs of zeros between them in codes of their own. Both kinds
- * come in chunks of interleaved unary parts; the remainders of a chunk follow
- * one chunk later.
+ * The stream is a sequence of slices. A slice codes its weights as symbols: indices into a palette,
+ * or offsets from it, in Golomb-Rice codes (or plain fields), and optionally the runs of zeros
+ * between them in separate codes. Both kinds come in chunks of interleaved unary parts; the
+ * remainders of a chunk follow one chunk later.
  */
 #include "mlw.h"
 
@@ -23,24 +22,24 @@ enum {
     WEIGHT_LAST = 5,
     MAX_BALANCE = 8, /**< symbols that weights may run ahead of zero runs */
     PALETTE_MAX = 32,
-    SYMBOLS = 1 << 10, /**< a symbol past this cannot be a weight */
+    SYMBOLS = 1 << 10, /**< symbols from here on cannot be weights */
     WEIGHT_LIMIT = 255,
 };
 
-/** Little-endian bits, the lowest first. */
+/** Little-endian bits, lowest first. */
 struct bits {
     const uint8_t *bytes;
     size_t size;     /**< bytes */
     size_t position; /**< bits */
 };
 
-/** Symbols whose unary part has been read, their remainder not yet. */
+/** Symbols whose unary part has been read, but not their remainder. */
 struct chunk {
     uint32_t quotient[CHUNK_BITS];
     unsigned count;
 };
 
-/** What a new palette defines; it holds for later slices too. */
+/** Contents of a palette; also valid for later slices. */
 struct palette {
     int16_t value[PALETTE_MAX];
     uint32_t size;
@@ -274,7 +273,7 @@ static bool put_zeros(struct decoder *decoder, uint32_t count)
     return true;
 }
 
-/** Put the zero runs between the weights of a slice. */
+/** Insert the zero runs between the weights of a slice. */
 static enum npu_mlw_result emit(struct decoder *decoder)
 {
     const struct slice *slice = &decoder->slice;

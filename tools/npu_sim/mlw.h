@@ -9,20 +9,20 @@
 enum npu_mlw_result {
     NPU_MLW_OK,
     NPU_MLW_TRUNCATED, /**< ends inside a slice */
-    NPU_MLW_INVALID,   /**< a header field has no meaning */
-    NPU_MLW_TOO_LONG,  /**< more weights than asked for */
+    NPU_MLW_INVALID,   /**< invalid header field */
+    NPU_MLW_TOO_LONG,  /**< more weights than requested */
 };
 
 enum { NPU_MLW_SLICE_MAX = 1 << 15 };
 
-/** Working memory of the decoder: one slice, before its parts are put together. */
+/** Working memory of the decoder: one slice before it is assembled. */
 struct npu_mlw_work {
     int16_t weights[NPU_MLW_SLICE_MAX];
     uint32_t zeros[NPU_MLW_SLICE_MAX + 1];
 };
 
 /**
- * Decode a stream, which has to end with an end-of-stream marker at its last byte.
+ * Decode a stream, which must end with an end-of-stream marker in its last byte.
  *
  * @param out    room for capacity weights, each -255..255
  * @param count  weights decoded
@@ -30,7 +30,7 @@ struct npu_mlw_work {
 enum npu_mlw_result npu_mlw_decode(const uint8_t *stream, size_t bytes, struct npu_mlw_work *work,
                                    int16_t *out, size_t capacity, size_t *count);
 
-/** What a result says, for messages. */
+/** Text of a result, for messages. */
 const char *npu_mlw_text(enum npu_mlw_result result);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/** Registers that faults touch. */
+/** Registers affected by faults. */
 enum { STATUS = 0x004, CMD = 0x008, RESET = 0x00C, QSIZE = 0x020, PROT = 0x024 };
 
 #define STATUS_RUNNING (1u << 0)
@@ -13,16 +13,16 @@ enum { STATUS = 0x004, CMD = 0x008, RESET = 0x00C, QSIZE = 0x020, PROT = 0x024 }
 #define STATUS_WATCHDOG (1u << 7)
 #define STATUS_ECC (1u << 8)
 #define STATUS_BRANCH (1u << 9) /**< Ethos-U85 */
-#define CMD_POWER_Q (1u << 3)   /**< the NPU may lose its power */
+#define CMD_POWER_Q (1u << 3)   /**< the NPU may be powered off */
 #define PROT_PRIVILEGED 1u
 
 /** More reads than a driver is likely to poll without a pause. */
 #define SLOW_RESET_READS 1050u
 
 static const char *const names[NPU_FAULT_COUNT] = {
-    [NPU_FAULT_IRQ_LOST] = "irq-lost",           // completes, but its interrupt does not come
-    [NPU_FAULT_IRQ_LATE] = "irq-late",           // the interrupt comes after the next reset
-    [NPU_FAULT_IRQ_SPURIOUS] = "irq-spurious",   // one interrupt too many before and after
+    [NPU_FAULT_IRQ_LOST] = "irq-lost",           // completes, but its interrupt is not delivered
+    [NPU_FAULT_IRQ_LATE] = "irq-late",           // the interrupt is delivered after the next reset
+    [NPU_FAULT_IRQ_SPURIOUS] = "irq-spurious",   // a spurious interrupt before and after
     [NPU_FAULT_HANG] = "hang",                   // does not complete until withdrawn
     [NPU_FAULT_BUS_ERROR] = "bus-error",         // each memory access of a run fails
     [NPU_FAULT_PARSE_ERROR] = "parse-error",     // the command stream is cut short
@@ -31,10 +31,10 @@ static const char *const names[NPU_FAULT_COUNT] = {
     [NPU_FAULT_BRANCH_ERROR] = "branch-error",   // STATUS.branch_fault
     [NPU_FAULT_POWER_REFUSED] = "power-refused", // stays off: reads 0 until power is released
     [NPU_FAULT_POWER_LOST] = "power-lost",       // registers are lost when power is released
-    [NPU_FAULT_RESET_STUCK] = "reset-stuck",     // a reset, as at power-up, does not end
-    [NPU_FAULT_RESET_SLOW] = "reset-slow",       // a reset ends after 1050 reads of STATUS
+    [NPU_FAULT_RESET_STUCK] = "reset-stuck",     // a reset, as at power-up, does not complete
+    [NPU_FAULT_RESET_SLOW] = "reset-slow",       // a reset completes after 1050 reads of STATUS
     [NPU_FAULT_PROT_STUCK] = "prot-stuck",       // protection state does not follow RESET
-    [NPU_FAULT_DEAD] = "dead",                   // a read gives all ones; no write until then
+    [NPU_FAULT_DEAD] = "dead",                   // reads return all ones; no write until then
 };
 
 bool npu_faults_inject(struct npu_faults *faults, const char *name, unsigned count)
@@ -58,7 +58,7 @@ void npu_faults_reset(struct npu_faults *faults)
     *faults = fresh;
 }
 
-/** A fault happens: say so, of "dead" only once. */
+/** Report that a fault happens; "dead" only once. */
 static void announce(struct npu_faults *faults, enum npu_fault fault)
 {
     bool told = fault == NPU_FAULT_DEAD && faults->dead_told;
@@ -68,7 +68,7 @@ static void announce(struct npu_faults *faults, enum npu_fault fault)
     }
 }
 
-/** Does this fault happen now? Counts it down. */
+/** Is this fault due? Decrements its count. */
 static bool is_due(struct npu_faults *faults, enum npu_fault fault)
 {
     if (faults->due[fault] == 0) {

@@ -2,12 +2,12 @@
 /**
  * Faults that a host can inject into an NPU, by name.
  *
- * The simulator itself never fails: these sit between it and the program that
- * drives it, where silicon would have them. A host uses npu_faults_read() and
- * npu_faults_write() in place of npu_read() and npu_write(), asks at each start
- * and end of a run, and delivers interrupts as the flags say. All of this belongs
- * to the register thread of npu_sim.h, except `run`, which changes only while no
- * run is in progress, or when a hang is withdrawn.
+ * The simulator itself never fails. The faults are applied between it and the driver, where they
+ * would occur in silicon. A host calls npu_faults_read() and npu_faults_write() instead of
+ * npu_read() and npu_write(), calls npu_faults_begin() and npu_faults_end() at the start and end of
+ * each run, and delivers interrupts as the flags specify. All of this belongs to the register
+ * thread of npu_sim.h, except `run`, which changes only while no run is in progress, or when a hang
+ * is withdrawn.
  */
 #ifndef NPU_FAULTS_H
 #define NPU_FAULTS_H
@@ -38,56 +38,55 @@ enum npu_fault {
 };
 
 struct npu_faults {
-    unsigned due[NPU_FAULT_COUNT]; /**< how many times each is still to happen */
+    unsigned due[NPU_FAULT_COUNT]; /**< remaining number of times for each fault */
     struct {
-        bool bus_error;  /**< each memory access fails */
-        bool hang;       /**< not to be executed until it is aborted or the hang is withdrawn */
-        bool spurious;   /**< interrupts that mean nothing, at its start and at its end */
-    } run;               /**< of the run under way */
-    bool asked;          /**< for power */
-    bool off;            /**< power was refused: registers read as 0 until it is released */
-    bool irq_held;       /**< an interrupt comes after the next reset */
-    unsigned resetting;  /**< reads of STATUS until a slow reset ends */
+        bool bus_error;  /**< all memory accesses fail */
+        bool hang;       /**< do not execute until aborted or the hang is withdrawn */
+        bool spurious;   /**< spurious interrupts at its start and end */
+    } run;               /**< of the current run */
+    bool asked;          /**< power is requested */
+    bool off;            /**< power was refused; registers read as 0 until it is released */
+    bool irq_held;       /**< an interrupt is held back until the next reset */
+    unsigned resetting;  /**< remaining reads of STATUS in a slow reset */
     uint32_t status_set; /**< STATUS bits forced until the next reset */
     uint32_t status_clear;
     /** Called when a fault happens, if not NULL; for "dead" at the first access only. */
     void (*happens)(void *context, const char *name);
     void *context;  /**< of `happens` */
-    bool dead_told; /**< `happens` was called for it */
+    bool dead_told; /**< `happens` was called for "dead" */
 };
 
 /**
- * Let a fault happen `count` times, from now on; 0 withdraws it. A run that hangs
- * goes on when "hang" is withdrawn: the host executes it if `run.hang` was set before
- * and is not any more.
+ * Let a fault happen `count` times from now on; 0 withdraws it. Withdrawing "hang" resumes a
+ * hanging run: the host executes it if `run.hang` changes from true to false.
  *
- * @return  false: no fault has that name
+ * @return  false if the fault is unknown
  */
 bool npu_faults_inject(struct npu_faults *faults, const char *name, unsigned count);
 
-/** Hardware reset: what has happened is over, what is still to happen stays. */
+/** Hardware reset: ends active faults; pending ones remain. */
 void npu_faults_reset(struct npu_faults *faults);
 
-/** npu_read() through the faults. */
+/** npu_read() with faults applied. */
 uint32_t npu_faults_read(struct npu_faults *faults, npu_t *npu, uint32_t offset);
 
-/** npu_write() through the faults. */
+/** npu_write() with faults applied. */
 enum npu_action npu_faults_write(struct npu_faults *faults, npu_t *npu, uint32_t offset,
                                  uint32_t value);
 
 /** A run begins: sets `run`. */
 void npu_faults_begin(struct npu_faults *faults);
 
-/** A run has ended, with or without success: sets the bits forced upon STATUS. */
+/** A run has ended, successful or not: sets the forced STATUS bits. */
 void npu_faults_end(struct npu_faults *faults);
 
 /**
- * A run has raised its interrupt. False: it is not delivered, neither now nor
- * later, or (irq_held is set) after the next reset.
+ * A run has raised its interrupt. False: do not deliver it, or if irq_held is set, deliver it after
+ * the next reset.
  */
 bool npu_faults_deliver(struct npu_faults *faults);
 
-/** Was an interrupt held back until this register write, a reset? Takes it. */
+/** Does this register write, a reset, release a held interrupt? Clears it. */
 bool npu_faults_take_held(struct npu_faults *faults, uint32_t offset);
 
 #endif

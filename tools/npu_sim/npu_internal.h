@@ -2,9 +2,9 @@
 /**
  * The simulator's state, shared by its files.
  *
- * Two owners: the register thread owns struct npu except for `run`; the thread
- * inside npu_execute() owns `run`, which npu_write() fills before and
- * npu_finish() reads after. Atomics are the only fields that both touch.
+ * Two owners: the register thread owns struct npu except for `run`; the thread inside npu_execute()
+ * owns `run`, which npu_write() fills before and npu_finish() reads after. Only the atomics are
+ * accessed by both.
  */
 #ifndef NPU_INTERNAL_H
 #define NPU_INTERNAL_H
@@ -39,10 +39,10 @@ enum npu_run_fault {
     NPU_FAULT_BUS,     /**< bus_status with interface and channel */
     NPU_FAULT_WEIGHTS, /**< wd_fault, or cmd_parse_error on products without it */
     NPU_FAULT_BRANCH,  /**< branch_fault */
-    NPU_FAULT_ABORTED, /**< npu_abort(): no STATUS bit */
+    NPU_FAULT_ABORTED, /**< npu_abort(); sets no STATUS bit */
 };
 
-/** Everything that belongs to the thread inside npu_execute(). */
+/** State owned by the thread inside npu_execute(). */
 struct npu_run {
     /* Copied from the registers when the run starts. */
     uint64_t qbase;
@@ -58,7 +58,7 @@ struct npu_run {
     uint32_t next;       /**< of the command after it */
     unsigned command;    /**< index of the current command */
     int row;             /**< its row in the command table, or -1 */
-    uint32_t payload;    /**< its payload, when it has one */
+    uint32_t payload;    /**< its payload, if any */
     unsigned operations; /**< operations executed since the run started */
     bool decoding;       /**< an operation is being decoded: command registers may be read */
     bool stopped;        /**< NPU_OP_STOP was executed */
@@ -72,12 +72,12 @@ struct npu_run {
         uint8_t bits;    /**< of an element; 0 if never written */
     } chain[NPU_CHAINS + 1];
 
-    /** Shape of the accumulators that the last operation left for the next one, or 0. */
+    /** Shape of the accumulators kept for the next operation, or 0. */
     struct npu_kept {
         uint32_t height, width, depth;
     } kept;
 
-    /* How it failed. */
+    /* Cause of the failure. */
     enum npu_run_fault fault;
     uint8_t fault_interface;
     uint8_t fault_channel;
@@ -87,7 +87,7 @@ struct npu_run {
     struct npu_timeline timeline;
     struct npu_pmu_run pmu;
     struct npu_operation trace;      /**< of the operation being executed */
-    struct npu_feature_map last_ofm; /**< of the operation before it that had one */
+    struct npu_feature_map last_ofm; /**< of the last operation before it that had one */
 };
 
 struct npu {
@@ -112,7 +112,7 @@ struct npu {
     struct npu_memory memories[NPU_MEMORIES];
     unsigned memory_count;
 
-    bool result_flag; /**< what the last conditional branch asked for */
+    bool result_flag; /**< condition evaluated by the last conditional branch */
 
     struct npu_scratch scratch;
     struct npu_weight_cache weights;
@@ -134,10 +134,10 @@ bool npu_fail(struct npu *npu, enum npu_run_fault fault, const char *format, ...
 /** True if the current run should be aborted; records NPU_FAULT_ABORTED. */
 bool npu_should_abort(struct npu *npu);
 
-/** Count the commands fetched since the last call, in whole beats; with `all` also the last. */
+/** Count the commands fetched since the last call, in whole beats; `all` includes the last beat. */
 void npu_count_commands(struct npu *npu, bool all);
 
-/** Let time pass, as npu_settle() says, and count its events. */
+/** Advance time by npu_settle() and count its events. */
 void npu_pass_time(struct npu *npu);
 
 /* Command registers (state.c): for decoding only. */
@@ -145,19 +145,19 @@ void npu_pass_time(struct npu *npu);
 /** Value of a register the current operation needs; a parse error if never set. */
 bool npu_get(struct npu *npu, enum npu_command_row row, uint64_t *value);
 
-/** Value of a field of a register the current operation needs; 0 if the family has none. */
+/** Value of a field of a register the current operation needs; 0 if the family lacks it. */
 bool npu_get_field(struct npu *npu, enum npu_field field, uint32_t *value);
 
-/** Value of a register that is 0 until it is set. */
+/** Value of a register, 0 until it is set. */
 static inline uint64_t npu_peek(const struct npu *npu, enum npu_command_row row)
 {
     return npu->command[row];
 }
 
-/** An address or offset in a register, as wide as the product's addresses. */
+/** An address or offset in a register, with the product's address width. */
 bool npu_get_offset(struct npu *npu, enum npu_command_row row, int64_t *offset);
 
-/** A distance in memory: the same, with a sign. */
+/** A distance in memory: the same, but signed. */
 bool npu_get_distance(struct npu *npu, enum npu_command_row row, int64_t *distance);
 
 void npu_state_reset(struct npu *npu);

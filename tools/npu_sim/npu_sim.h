@@ -139,7 +139,7 @@ struct npu_memory {
 };
 
 /**
- * Set the memories behind the bus. Without any, memory has no latency and the speed of the ports.
+ * Set the memories behind the bus. By default memory has no latency and the speed of the ports.
  *
  * @return false, without changes, for an invalid number or value
  */
@@ -206,7 +206,7 @@ struct npu_command_info {
  * The command set of a config, sorted by code.
  *
  * @param index  of the command, from 0
- * @return       false if the config is unknown or has no such command
+ * @return       false if the config or index is invalid
  */
 bool npu_command_info(const char *config, unsigned index, struct npu_command_info *info);
 

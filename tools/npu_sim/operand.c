@@ -7,7 +7,7 @@
 #include "npu_internal.h"
 #include "operation.h"
 
-/** Where the families say how an operand is spread. */
+/** Register fields that describe an operand's broadcast, by family. */
 struct operand_fields {
     enum npu_field broadcast, is_scalar;
     bool (*decode_map)(struct npu *npu, struct npu_feature_map *map);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** The way of every operation: decode, execute, report. */
+/** Steps common to all operations: decode, execute, report. */
 #include "operation.h"
 
 #include <string.h>
@@ -19,7 +19,7 @@ void *npu_own(struct npu *npu, struct npu_op *op, size_t bytes)
     return own;
 }
 
-/** Rows of a chaining buffer lie one after the other. */
+/** Rows of a chaining buffer are contiguous. */
 static void lay_out_chain(struct npu_feature_map *map)
 {
     if (map->chained) {
@@ -30,7 +30,7 @@ static void lay_out_chain(struct npu_feature_map *map)
     }
 }
 
-/** A chaining buffer that is read holds what an earlier operation left. */
+/** A chaining buffer must have been written by an earlier operation before it is read. */
 static bool check_chain(struct npu *npu, const struct npu_op *op, const struct npu_feature_map *map)
 {
     const struct npu_feature_map *ofm = &op->output.map;
@@ -97,7 +97,7 @@ void npu_pass_time(struct npu *npu)
     npu_pmu_count(npu, NPU_EVENT_AXI1 + NPU_AXI_ENABLED_CYCLES, cycles);
 }
 
-/** What a kernel moves, and how long it takes. */
+/** Account for the transfers and time of a kernel. */
 static void account(struct npu *npu, const struct npu_op *op)
 {
     struct npu_traffic traffic;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /**
- * An operation: decoded from the command registers into one struct and checked,
- * then executed, then reported (trace, events, cycle estimate).
+ * An operation: decoded from the command registers into one struct and checked, then executed, then
+ * reported (trace, events, cycle estimate).
  *
- * Only decoding reads the command registers: npu_get() asserts it. Each operator
- * has a file with a `struct npu_operator`, which commands.def names.
+ * Only decoding reads the command registers; npu_get() asserts this. Each operator has its own file
+ * with a `struct npu_operator`, which commands.def refers to.
  */
 #ifndef NPU_OPERATION_H
 #define NPU_OPERATION_H
@@ -20,19 +20,19 @@
 #include "product.h"
 #include "weights.h"
 
-/** Block that the hardware computes an OFM in. */
+/** Block size in which the hardware computes an OFM. */
 struct npu_block {
     uint32_t height, width, depth;
     struct npu_microblock unit;
 };
 
-/** All that executing an operation needs, but for memory. */
+/** Everything needed to execute an operation, except memory. */
 struct npu_op {
     uint32_t param; /**< of its command: the mode */
 
-    /* Feature maps; one that is not `used` is not in memory. */
+    /* Feature maps; those not `used` are not in memory. */
     struct npu_feature_map ifm, ifm2;
-    struct npu_output output; /**< the OFM, and what is done to values before they are stored */
+    struct npu_output output; /**< the OFM and the processing of values before they are stored */
     struct npu_scale scale;   /**< OFM_SCALE, where it applies; else 1 >> 0 */
     struct npu_block block;   /**< depth 0: the operation has no OFM */
 
@@ -41,37 +41,39 @@ struct npu_op {
     struct npu_weight_streams weights;
     struct npu_scale_streams scales;
 
-    const void *own; /**< of npu_own(): what only this operator has */
+    const void *own; /**< operator-specific state, see npu_own() */
 
-    /* For what it moves, and how long it takes. */
+    /* For transfers and timing. */
     uint32_t inputs;  /**< input channels that each output channel sums over, 0 for no MACs */
     bool spans_depth; /**< each output channel needs all input channels */
     enum npu_output_class output_class;
 };
 
 struct npu_operator {
-    /** Fill an op that is zero but for `param`; false after recording a fault. */
+    /** Fill an op that is zero except for `param`; false after recording a fault. */
     bool (*decode)(struct npu *npu, struct npu_op *op);
-    /** Compute. The feature maps are open; false after recording a fault. */
+    /** Compute, with the feature maps open; false after recording a fault. */
     bool (*execute)(struct npu *npu, const struct npu_op *op);
 };
 
-/** Zeroed room for what only this operator has, until the next operation; NULL after a fault. */
+/** Zeroed memory for operator-specific state, until the next operation; NULL after a fault. */
 void *npu_own(struct npu *npu, struct npu_op *op, size_t bytes);
 
-/** OFM, activation and block: all but DMA and branches begin with it. */
+/** Decode OFM, activation and block; the first step of all operators except DMA and branches. */
 bool npu_decode_output(struct npu *npu, struct npu_op *op);
 
-/** IFM, kernel, padding, upscale; the OFM is known. */
+/** Decode IFM, kernel, padding and upscale; requires the OFM. */
 bool npu_decode_kernel(struct npu *npu, struct npu_op *op);
 
-/** ACC_FORMAT; the OFM is known, and becomes unused if the accumulators are left. */
+/** Decode ACC_FORMAT; requires the OFM, which becomes unused if the accumulators are kept. */
 bool npu_decode_accumulators(struct npu *npu, struct npu_op *op);
 
-/** Weight streams; kernel and OFM are known. depthwise: one input channel per output channel. */
+/**
+ * Decode weight streams; requires kernel and OFM. depthwise: one input channel per output channel.
+ */
 bool npu_decode_weights(struct npu *npu, struct npu_op *op, bool depthwise);
 
-/** Scales of all channels: OFM_SCALE, or the scale streams. */
+/** Decode the scales of all channels: OFM_SCALE, or the scale streams. */
 bool npu_decode_scales(struct npu *npu, struct npu_op *op);
 
 /** Decode, execute and report one operation. */

@@ -4,13 +4,13 @@
 
 #include "npu_internal.h"
 
-/** Values past any 32-bit one behave like the nearest one. */
+/** Values beyond the 32-bit range behave like the nearest 32-bit value. */
 static int64_t narrow(int64_t scaled)
 {
     return npu_clamp(scaled, -((int64_t)1 << 40), (int64_t)1 << 40);
 }
 
-/** Without any clamp the low bits are what is stored, or what indexes the table. */
+/** Without a clamp, the low bits are stored or index the table. */
 static int32_t wrap(const struct npu_output *output, int64_t scaled)
 {
     uint32_t value = (uint32_t)scaled + (uint32_t)output->zero_point;
@@ -21,7 +21,7 @@ static int32_t wrap(const struct npu_output *output, int64_t scaled)
     return output->form->look_up(output->table, (value - (uint32_t)output->table_origin) & mask);
 }
 
-/** Zero point, clamp, function: one value before it is stored. */
+/** Apply zero point, clamp and function to one value before it is stored. */
 static int32_t finish(const struct npu_output *output, int64_t scaled)
 {
     if (output->wraps) {

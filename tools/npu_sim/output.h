@@ -22,23 +22,23 @@ enum npu_activation {
     NPU_ACTIVATION_CURVE, /**< tanh or sigmoid of the value; the result is clamped */
 };
 
-/** A table that the compiler supplies. */
+/** A table supplied by the compiler. */
 struct npu_table_form {
     uint16_t bytes;
     uint8_t index_bits; /**< 8 or 16 */
     int32_t (*look_up)(const uint8_t *table, uint32_t index);
 };
 
-/** Tanh or sigmoid of a value in units of 1/12288; table: NULL if the function has none. */
+/** Tanh or sigmoid of a value in units of 1/12288; table: NULL for built-in functions. */
 typedef int32_t npu_curve_t(const uint8_t *table, int64_t scaled);
 
 /** How an OFM is written, decoded. */
 struct npu_output {
-    struct npu_feature_map map; /**< that the operation writes: the OFM, or if arranged a buffer */
+    struct npu_feature_map map; /**< written by the operation: the OFM or the buffer for it */
     enum npu_rounding rounding;
     bool global_scale;             /**< OFM_SCALE, else per channel from the scale stream */
     uint32_t reverse;              /**< enum npu_reverse: the axis that is written backwards */
-    uint32_t transpose;            /**< value of OFM_PRECISION.transpose, 0: none */
+    uint32_t transpose;            /**< OFM_PRECISION.transpose; 0 for none */
     bool arranged;                 /**< reversed or transposed: `map` is copied to `target` */
     struct npu_feature_map target; /**< if arranged: the OFM */
     enum npu_activation activation;
@@ -46,7 +46,7 @@ struct npu_output {
     const uint8_t *table;
     npu_curve_t *curve;
     int64_t table_origin; /**< value of the table's first entry */
-    int64_t zero_point;   /**< that is added: 0 when the hardware adds none */
+    int64_t zero_point;   /**< to be added; 0 if the hardware adds none */
     int64_t minimum, maximum;
     bool wraps; /**< no clamp at all: the low bits are stored, or index the table */
 };
@@ -57,7 +57,7 @@ struct npu_channel_scale {
     struct npu_scale scale;
 };
 
-/** The OFM as it is in memory. */
+/** The OFM in memory. */
 static inline const struct npu_feature_map *npu_output_map(const struct npu_output *output)
 {
     return output->arranged ? &output->target : &output->map;
@@ -66,20 +66,20 @@ static inline const struct npu_feature_map *npu_output_map(const struct npu_outp
 /** Choose the buffer of an OFM that is written transposed or reversed (arrange.c). */
 bool npu_decode_arrangement(struct npu *npu, struct npu_output *output);
 
-/** Decode the ACTIVATION registers; map is known (activation.c). */
+/** Decode the ACTIVATION registers; requires `map` (activation.c). */
 bool npu_decode_activation(struct npu *npu, struct npu_output *output);
 
 /** Value of OFM_SCALE. */
 bool npu_decode_ofm_scale(struct npu *npu, struct npu_scale *scale);
 
-/** Make the OFM, and the buffer of an arranged one, ready to be written. */
+/** Prepare the OFM, and the buffer of an arranged one, for writing. */
 bool npu_output_open(struct npu *npu, const struct npu_output *output);
 
-/** When all is written: copy an arranged OFM from its buffer. */
+/** After all writes: copy an arranged OFM from its buffer. */
 bool npu_output_close(struct npu *npu, const struct npu_output *output);
 
 /**
- * Values after scaling to stored elements.
+ * Convert scaled values to elements and store them.
  *
  * @param scaled  [count][depth] for pixels x.. of row y
  */
@@ -103,14 +103,14 @@ extern const struct npu_table_form npu_table_8_to_8, npu_table_8_to_16, npu_tabl
 npu_curve_t npu_tanh, npu_sigmoid;                   /**< built in */
 npu_curve_t npu_tanh_of_table, npu_sigmoid_of_table; /**< of 512 pairs of base and slope */
 
-/** Round mode field of an input or of the OFM, by the modes that the family has for it. */
+/** Decode the round mode field of an input or of the OFM, using the family's encoding. */
 bool npu_decode_rounding(struct npu *npu, enum npu_field field,
                          const int8_t modes[NPU_ROUNDING_MODES], enum npu_rounding *rounding);
 
-/** How an input is scaled on Ethos-U85: round(value * 2^before * scale), scale.shift += before. */
+/** Input scaling on Ethos-U85: round(value * 2^before * scale), scale.shift += before. */
 struct npu_input_scale {
-    struct npu_scale scale; /**< its shift has `before` in it */
-    unsigned before;        /**< the field dbl_rnd: bits that the value is shifted up first */
+    struct npu_scale scale; /**< its shift includes `before` */
+    unsigned before;        /**< field dbl_rnd: initial left shift of the value, in bits */
     enum npu_rounding rounding;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** The output stage as the command registers describe it, and scales of inputs. */
+/** Decoding of the output stage and input scales from the command registers. */
 #include <inttypes.h>
 
 #include "npu_internal.h"

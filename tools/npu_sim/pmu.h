@@ -11,7 +11,7 @@
 
 enum { NPU_PMU_COUNTERS = 8 /**< of Ethos-U85 */, NPU_PMU_EVENT_LIMIT = 0x190 };
 
-/** Event numbers of PMEVTYPER that the simulator counts; every other one stays 0. */
+/** Event numbers of PMEVTYPER that the simulator counts; all others stay 0. */
 enum npu_pmu_event {
     NPU_EVENT_CYCLE = 0x11,
     NPU_EVENT_ACTIVE = 0x23,
@@ -25,7 +25,7 @@ enum npu_pmu_event {
     NPU_EVENT_AO_ACTIVE_16BIT = 0x42,
     NPU_EVENT_WD_ACTIVE = 0x50,
     NPU_EVENT_WD_PARSE_ACTIVE = 0x54,
-    NPU_EVENT_WD_PARSE_ACTIVE_SC0 = 0x64, /**< of Ethos-U85, and SC1 to SC3 after it */
+    NPU_EVENT_WD_PARSE_ACTIVE_SC0 = 0x64, /**< of Ethos-U85; followed by SC1 to SC3 */
     NPU_EVENT_AXI0 = 0x80,
     NPU_EVENT_AXI1 = 0x180,
 };
@@ -45,7 +45,7 @@ enum npu_pmu_axi_event {
 /** Owned by the thread inside npu_execute(). */
 struct npu_pmu_run {
     bool enabled;      /**< PMCR.cnt_en when the run started */
-    bool gated;        /**< PMCR.mask_en: NPU_OP_PMU_MASK decides */
+    bool gated;        /**< PMCR.mask_en: counting depends on NPU_OP_PMU_MASK */
     bool open;         /**< the gate */
     uint32_t axi_chan; /**< PMCAXI_CHAN */
     uint64_t count[NPU_PMU_EVENT_LIMIT];
@@ -61,16 +61,16 @@ struct npu_pmu {
 
 void npu_pmu_reset(struct npu *npu);
 
-/** Start of a run: take over the register values. */
+/** Start of a run: latch the register values. */
 void npu_pmu_start(struct npu *npu);
 
-/** Count an event amount times, if counting is on. */
+/** Add `amount` to an event count, if counting is enabled. */
 void npu_pmu_count(struct npu *npu, unsigned event, uint64_t amount);
 
-/** Count a transfer over an AXI port, see npu_region_port(). */
+/** Count a transfer over an AXI port; see npu_region_port(). */
 void npu_pmu_count_axi(struct npu *npu, unsigned port, enum npu_channel channel, uint64_t bytes);
 
-/** Add what the run counted to the counters. True when a PMU interrupt is due. */
+/** Add the run's counts to the counters. True if a PMU interrupt is due. */
 bool npu_pmu_publish(struct npu *npu);
 
 /* Register handlers. */

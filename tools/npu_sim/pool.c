@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** NPU_OP_POOL: what a window holds, channel by channel, and the sum over all channels. */
+/** NPU_OP_POOL: pooling of windows channel by channel, and the sum over all channels. */
 #include <string.h>
 
 #include "clones.h"
@@ -13,7 +13,7 @@ enum pool_mode {
     POOL_MAX = 0,
     POOL_AVERAGE = 1,
     POOL_REDUCE_SUM = 2,
-    /* Only Ethos-U85 has the others. */
+    /* The following ones are Ethos-U85 only. */
     POOL_SUM = 3,
     POOL_NONE = 4,
     POOL_MIN = 5,
@@ -21,10 +21,10 @@ enum pool_mode {
     POOL_ARGMAX_Y = 7,
 };
 
-/** What only POOL has. */
+/** State specific to POOL. */
 struct pool_decoded {
     enum pool_mode mode;
-    bool divide; /**< average by the number of elements that are not padding */
+    bool divide; /**< divide by the number of elements that are not padding */
 };
 
 struct pool {
@@ -32,7 +32,7 @@ struct pool {
     struct pool_decoded own;
     struct npu_kernel_window window;
     struct npu_accumulator_rows accumulators;
-    const struct npu_channel_scale *channel_scales; /**< NULL: one scale for all */
+    const struct npu_channel_scale *channel_scales; /**< NULL if all channels share one scale */
     uint32_t taps;
     bool quick; /**< all taps count, all sums fit 32 bits and requant is exact */
     struct npu_requant requant;
@@ -44,7 +44,7 @@ struct pixel {
     struct npu_taps down, across;
 };
 
-/** Add a window's elements up, on top of what acc holds. */
+/** Add a window's elements to acc. */
 static void sum_window(const struct npu_kernel_window *window, const struct pixel *at, int64_t *acc)
 {
     size_t depth = window->ifm->depth;
@@ -59,7 +59,7 @@ static void sum_window(const struct npu_kernel_window *window, const struct pixe
     }
 }
 
-/** Add all elements of a window up, of all channels. */
+/** Sum all elements of a window over all channels. */
 static void sum_channels(const struct npu_kernel_window *window, const struct pixel *at,
                          int64_t *acc)
 {
@@ -75,7 +75,7 @@ static void sum_channels(const struct npu_kernel_window *window, const struct pi
     }
 }
 
-/** The greatest element (sign 1) or the least (sign -1). */
+/** The maximum (sign 1) or minimum (sign -1) element. */
 static void extreme_of_window(const struct npu_kernel_window *window, const struct pixel *at,
                               int64_t sign, int64_t *acc)
 {
@@ -95,7 +95,7 @@ static void extreme_of_window(const struct npu_kernel_window *window, const stru
     }
 }
 
-/** Position of the first of the greatest elements along one axis. */
+/** Position of the first maximum along one axis. */
 static void position_of_maximum(const struct npu_kernel_window *window, const struct pixel *at,
                                 bool down, int64_t *acc)
 {
@@ -116,7 +116,7 @@ static void position_of_maximum(const struct npu_kernel_window *window, const st
     }
 }
 
-/** 1 / count as a scale, the way the hardware computes it. */
+/** 1 / count as a scale, computed like the hardware does. */
 static struct npu_scale reciprocal(uint32_t count)
 {
     unsigned bits = 0;
@@ -127,7 +127,7 @@ static struct npu_scale reciprocal(uint32_t count)
     return (struct npu_scale){(uint32_t)(numerator / count), (uint8_t)(31 + bits)};
 }
 
-/** One pixel's accumulators, [OFM depth]; those that sum have their start values. */
+/** Accumulators of one pixel, [OFM depth]; preset with their start values in summing modes. */
 static void gather_pixel(const struct pool *pool, const struct pixel *at, int64_t *acc)
 {
     switch (pool->own.mode) {
@@ -152,7 +152,7 @@ static void gather_pixel(const struct pool *pool, const struct pixel *at, int64_
     }
 }
 
-/** One pixel, divided where the mode asks for it. */
+/** Pool one pixel, and divide it if the mode requires it. */
 static void pool_pixel(const struct pool *pool, uint32_t oy, uint32_t ox, int64_t *acc)
 {
     struct pixel at = {oy, ox, npu_kernel_window_taps_y(&pool->window, oy),
@@ -165,7 +165,7 @@ static void pool_pixel(const struct pool *pool, uint32_t oy, uint32_t ox, int64_
     }
 }
 
-/** Largest of all taps; as npu_dot_depthwise(). */
+/** Maximum over all taps; parameters as for npu_dot_depthwise(). */
 NPU_CLONES static void maximum_of_taps(const int16_t *const *inputs, uint32_t taps, size_t first,
                                        size_t pixel_step, uint32_t pixels, int32_t *sums)
 {
@@ -231,7 +231,7 @@ static bool run_rows_quickly(struct npu *npu, struct pool *pool)
     return true;
 }
 
-/** One row by the exact way, which every pool can take. */
+/** One row by the exact path, which supports every pool. */
 static bool run_row(struct npu *npu, const struct pool *pool, uint32_t oy, int64_t *acc)
 {
     const struct npu_feature_map *ofm = &pool->op->output.map;
@@ -275,7 +275,7 @@ static bool run_rows(struct npu *npu, struct pool *pool)
     return true;
 }
 
-/** Where every tap counts and all sums fit 32 bits, bricks of channels are computed together. */
+/** Compute whole bricks of channels if every tap counts and all sums fit 32 bits. */
 static void choose_way(struct npu *npu, struct pool *pool)
 {
     const struct npu_op *op = pool->op;
@@ -311,9 +311,9 @@ static bool execute(struct npu *npu, const struct npu_op *op)
 }
 
 /**
- * What of OFM_SCALE each mode obeys; README.md says where this is from. U55 and U65 do not scale
- * a maximum. An average that is divided by the number of elements that are not padding is not
- * scaled: on U85 each one, on U55 and U65 that of a padded IFM.
+ * Use of OFM_SCALE by mode; see README.md for the source. U55 and U65 do not scale a maximum.
+ * Averages divided by the number of non-padding elements are not scaled: all of them on U85, those
+ * of a padded IFM on U55 and U65.
  */
 static bool decode_scale(struct npu *npu, struct npu_op *op, struct pool_decoded *own)
 {
@@ -331,8 +331,8 @@ static bool decode_scale(struct npu *npu, struct npu_op *op, struct pool_decoded
 }
 
 /**
- * The accumulator of ARGMAX has the position from bit 16 on, and below what is not
- * known; OFM_SCALE has to leave the position alone. acc holds the position only.
+ * The accumulator of ARGMAX has the position from bit 16 on; the bits below are unknown, so
+ * OFM_SCALE must extract exactly the position. acc holds only the position.
  */
 static bool decode_position(struct npu *npu, struct npu_op *op)
 {
@@ -345,7 +345,7 @@ static bool decode_position(struct npu *npu, struct npu_op *op)
     return npu_fail(npu, NPU_FAULT_PARSE, "ARGMAX scales by other than 1 >> 16");
 }
 
-/** What the mode asks of the registers. */
+/** Check the mode's requirements on the registers. */
 static bool check_mode(struct npu *npu, const struct npu_op *op, enum pool_mode mode)
 {
     uint32_t ofm_depth = op->output.map.depth;
@@ -381,7 +381,7 @@ static bool decode(struct npu *npu, struct npu_op *op)
     op->spans_depth = own->mode == POOL_REDUCE_SUM;
     op->output_class = own->mode == POOL_MAX ? NPU_OUTPUT_MAX_POOL : NPU_OUTPUT_OTHER;
     if (own->mode == POOL_NONE) {
-        /* Its input is IFM2, or the accumulators that were kept. */
+        /* Its input is IFM2 or the kept accumulators. */
         op->ifm = (struct npu_feature_map){.bits = op->ifm2.bits};
     }
     bool positions = own->mode == POOL_ARGMAX_X || own->mode == POOL_ARGMAX_Y;

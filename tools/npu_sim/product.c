@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** What products.def says in short, in full; and the families. */
+/** Full descriptions of the products in products.def, and of the families. */
 #include "product.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ enum {
     NONE = -1,
 };
 
-/** What U55 and U65 have in common. */
+/** Properties common to U55 and U65. */
 #define U55_U65                                                                                  \
     .window_bytes = NPU_REGISTERS_SIZE, .pmu_counters = 4, .width_events = true,                 \
     .parse_event = NPU_EVENT_WD_PARSE_ACTIVE, .step_inputs = 32, .kernel_queue = 2,              \
@@ -122,7 +122,7 @@ static const struct npu_family u85 = {
      .output_32nds = {binary, wide, wide, half, fast, fast, fast, fast},             \
      .table_32nds = (fast)},
 
-/* Microblocks of U85, at their value of ACC_FORMAT.microblock. */
+/* Micro blocks of U85, indexed by ACC_FORMAT.microblock. */
 #define U1X1(depth) [0] = {1, 1, depth}
 #define U1X2(depth) [1] = {1, 2, depth}
 #define U1X4(depth) [2] = {1, 4, depth}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * The register window: one row per register or register array, and no
- * other list. Layout: Arm's interface headers of Ethos-U55, Ethos-U65 and Ethos-U85.
+ * The register window: one row per register or register array. This is the only list. Layout: Arm's
+ * interface headers of Ethos-U55, Ethos-U65 and Ethos-U85.
  */
 #include <string.h>
 
@@ -69,7 +69,7 @@ enum { MEM_ATTRS = 4, MEM_ATTR_PORT = 2 };
 
 struct register_row {
     uint16_t first, last; /**< byte offsets of the first and last word */
-    uint8_t families;     /**< set of ON_ */
+    uint8_t families;     /**< set of ON_* */
     uint32_t writable;    /**< bits that a plain write stores; 0 is read-only */
     uint32_t reset;
     uint32_t (*read)(struct npu *npu, uint32_t offset);
@@ -100,7 +100,7 @@ static uint32_t read_part_id0(struct npu *npu, uint32_t offset)
     return npu->product->family->part_id0;
 }
 
-/** The flag that NPU_OP_BRANCH asks for; while the NPU runs it belongs to the run. */
+/** The flag evaluated by NPU_OP_BRANCH; owned by the run while the NPU is running. */
 static uint32_t read_cond_status(struct npu *npu, uint32_t offset)
 {
     (void)offset;
@@ -113,7 +113,7 @@ static uint32_t read_qread(struct npu *npu, uint32_t offset)
     return atomic_load(&npu->qread);
 }
 
-/** Code of the command whose register lies here: the mirror leaves out unused opcodes. */
+/** Code of the command mirrored at this offset; the mirror omits unused opcodes. */
 static uint32_t tsu_code(uint32_t offset)
 {
     static const uint8_t groups[] = {0x00, 0x10, 0x20, 0x30, 0x80, 0x90, 0xA0, 0x38};
@@ -125,7 +125,7 @@ static uint32_t tsu_code(uint32_t offset)
     return NPU_CODE_CLASS_PAYLOAD | (groups[index / 8] + index % 8);
 }
 
-/** Mirror of the command registers; while the NPU runs they belong to the run. */
+/** Mirror of the command registers; owned by the run while the NPU is running. */
 static uint32_t read_tsu(struct npu *npu, uint32_t offset)
 {
     int row = npu_command_find(npu->product->family->index, tsu_code(offset));
@@ -200,7 +200,7 @@ static enum npu_action write_cmd(struct npu *npu, uint32_t offset, uint32_t valu
     return (value & CMD_RUN) != 0 ? start(npu) : NPU_ACTION_NONE;
 }
 
-/** The privilege and security that a reset asks for become active with it. */
+/** Activate the privilege and security levels requested by a reset. */
 static void complete_reset(struct npu *npu)
 {
     uint32_t prot = *slot(npu, RESET) & (PROT_PRIVILEGED | PROT_NON_SECURE);
@@ -349,7 +349,7 @@ void npu_update_irq(struct npu *npu)
     }
 }
 
-/** STATUS bits that tell how the run failed. */
+/** STATUS bits that report how the run failed. */
 static uint32_t fault_status(const struct npu *npu)
 {
     const struct npu_run *run = &npu->run;

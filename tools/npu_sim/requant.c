@@ -9,27 +9,29 @@
 #include "npu_internal.h"
 
 enum {
-    DOUBLE_SHIFT = 31, /**< where double rounding splits the shift */
+    DOUBLE_SHIFT = 31, /**< bit at which double rounding splits the shift */
     SHIFT_MAX = 31,    /**< of 32-bit values */
     HALF = NPU_REQUANT_HALF,
 };
 
-/** From these on, sums of products and halves could leave 64 bits, or sums of results 32 bits. */
+/**
+ * Limits from which sums of products and halves could overflow 64 bits, or sums of results 32 bits.
+ */
 static const int64_t product_limit = (int64_t)1 << 62;
 static const int64_t result_limit = ((int64_t)1 << 30) - 1;
 
-/** Its multiplier fits 31 bits, even when fill_channel() doubles it. */
+/** Does its multiplier fit 31 bits, even if fill_channel() doubles it? */
 static bool is_narrow(struct npu_scale scale)
 {
     return scale.multiplier <= (uint32_t)INT32_MAX >> (scale.shift == 0 ? 1 : 0);
 }
 
-/** Fill one channel; false when 32 bits would not do. */
+/** Fill one channel; false if 32 bits are not enough. */
 static bool fill_channel(struct npu_requant_brick *brick, size_t channel,
                          const struct npu_channel_scale *record, enum npu_rounding rounding,
                          int64_t largest_sum)
 {
-    /* A shift of 0 has no half; twice the multiplier and a shift of 1 give the same result. */
+    /* A shift of 0 has no half; doubling the multiplier and shifting by 1 is equivalent. */
     bool unshifted = record->scale.shift == 0;
     int64_t multiplier = (int64_t)record->scale.multiplier << (unshifted ? 1 : 0);
     unsigned shift = unshifted ? 1 : record->scale.shift;
@@ -43,7 +45,7 @@ static bool fill_channel(struct npu_requant_brick *brick, size_t channel,
         largest * multiplier >> first >= result_limit) {
         return false;
     }
-    /* Past this the result is 0 anyway, since the value is below result_limit. */
+    /* Beyond this the result is 0 anyway, since the value is below result_limit. */
     second = second < SHIFT_MAX ? second : SHIFT_MAX;
     brick->bias[channel] = (int32_t)record->bias;
     brick->multiplier[channel % 2][channel / 2] = multiplier;
@@ -56,7 +58,7 @@ static bool fill_channel(struct npu_requant_brick *brick, size_t channel,
     return true;
 }
 
-/** Room for so many bricks, or NULL when the output stage needs another way. */
+/** Allocate bricks; NULL if the output stage has to use another path. */
 static struct npu_requant_brick *get_bricks(struct npu *npu, const struct npu_output *output,
                                             size_t count)
 {
@@ -117,16 +119,16 @@ bool npu_requant_open_all(struct npu *npu, struct npu_requant *requant,
 }
 
 /*
- * Vectors of the compiler: it makes the best of what the machine has. Like all of
- * the simulator this takes a little-endian machine: the even channel of a pair is low.
- * Sums are unsigned, since lanes without a channel may hold anything.
+ * Compiler vectors, which use the machine's best instructions. Like the whole simulator this
+ * requires a little-endian machine: the even channel of a pair is low. Sums are unsigned, since
+ * lanes without a channel may hold anything.
  */
 typedef uint32_t brick32u_t __attribute__((vector_size(4 * NPU_BRICK)));
 typedef int32_t brick32_t __attribute__((vector_size(4 * NPU_BRICK)));
 typedef int64_t half64_t __attribute__((vector_size(8 * HALF)));
 typedef uint64_t half64u_t __attribute__((vector_size(8 * HALF)));
 
-/** All pixels of a brick: scale, round, zero point, clamp. */
+/** Scale, round, add the zero point and clamp all pixels of a brick. */
 NPU_CLONES static void scale_brick(const struct npu_requant_brick *brick,
                                    const struct npu_output *output, size_t pixels, int32_t *values)
 {
@@ -168,7 +170,9 @@ NPU_CLONES static void scale_brick(const struct npu_requant_brick *brick,
 typedef void kernel_t(const struct npu_requant_brick *brick, const struct npu_output *output,
                       size_t pixels, int32_t *values);
 
-/** Without the 64-bit products of AVX-512, compilers need help to find the 32-bit ones of AVX2. */
+/**
+ * Without the 64-bit products of AVX-512, compilers do not find AVX2's 32-bit ones by themselves.
+ */
 static kernel_t *choose_kernel(const struct npu_requant *requant)
 {
 #ifdef NPU_X86_KERNELS

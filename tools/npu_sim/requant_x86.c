@@ -17,7 +17,7 @@ AVX2 static inline __m256i load(const void *from)
     return _mm256_loadu_si256(from);
 }
 
-/** One vector of channels of all pixels; half: which one of the brick. */
+/** One vector of channels of all pixels; half: half of the brick. */
 AVX2 static void scale_half(const struct npu_requant_brick *brick, const struct npu_output *output,
                             size_t half, size_t pixels, int32_t *values)
 {

@@ -9,19 +9,17 @@ enum resize_mode { RESIZE_BILINEAR = 0, RESIZE_REPLICATE = 1, RESIZE_NEAREST = 2
 
 enum {
     OFFSET_BITS = 12,
-    ACCUMULATOR_SHIFT = 16, /**< the sums of weights times elements are shifted up by this */
+    ACCUMULATOR_SHIFT = 16, /**< left shift of the sums of weights times elements */
 };
 
-/**
- * One axis: element o of the OFM lies at (o * (step * parts + rest) + offset) / parts of the IFM.
- */
+/** One axis: element o of the OFM is at (o * (step * parts + rest) + offset) / parts of the IFM. */
 struct axis {
     uint32_t size; /**< of the IFM */
     int64_t parts, step;
     int64_t offset;
 };
 
-/** What only RESIZE has. */
+/** State specific to RESIZE. */
 struct resize_decoded {
     enum resize_mode mode;
     struct axis down, across;
@@ -30,11 +28,11 @@ struct resize_decoded {
 struct resize {
     const struct npu_op *op;
     const struct resize_decoded *own;
-    int32_t *rows[2]; /**< of the IFM: the last that were read */
-    uint32_t held[2]; /**< their numbers */
+    int32_t *rows[2]; /**< the IFM rows read last */
+    uint32_t held[2]; /**< their row numbers */
 };
 
-/** Position of an element of the OFM: between two of the IFM, in 1/parts from the first. */
+/** Position of an OFM element: between two IFM elements, in 1/parts from the first. */
 struct between {
     uint32_t first, second;
     int64_t fraction;
@@ -54,7 +52,7 @@ static struct between find(const struct axis *axis, uint32_t o)
     return (struct between){inside(axis, index), inside(axis, index + 1), fraction};
 }
 
-/** The one element that a mode without weights takes. */
+/** The single element used by modes without weights. */
 static uint32_t nearest(const struct resize *resize, const struct axis *axis,
                         const struct between *at)
 {
@@ -62,7 +60,7 @@ static uint32_t nearest(const struct resize *resize, const struct axis *axis,
     return up ? at->second : at->first;
 }
 
-/** Row y of the IFM; row `other` stays if it is held. NULL after recording a fault. */
+/** Get row y of the IFM without dropping row `other`. NULL after recording a fault. */
 static const int32_t *get_row(struct npu *npu, struct resize *resize, uint32_t y, uint32_t other)
 {
     for (unsigned slot = 0; slot < 2; slot++) {
@@ -76,7 +74,7 @@ static const int32_t *get_row(struct npu *npu, struct resize *resize, uint32_t y
                                                                          : NULL;
 }
 
-/** One row without weights. */
+/** Compute one row without weights. */
 static void pick_row(const struct resize *resize, const int32_t *row, int64_t *acc)
 {
     size_t depth = resize->op->ifm.depth;
@@ -89,7 +87,7 @@ static void pick_row(const struct resize *resize, const int32_t *row, int64_t *a
     }
 }
 
-/** One row of which each element is the four around it, each by how near it is. */
+/** Compute one row by bilinear interpolation of four elements. */
 static void mix_row(const struct resize *resize, const int32_t *const rows[2],
                     const struct between *y, int64_t *acc)
 {

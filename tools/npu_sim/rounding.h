@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /**
- * Scaling with rounding, exactly as command streams ask for it.
+ * Exact scaling and rounding, as specified by command streams.
  *
  * A scale is an unsigned 32-bit multiplier and a right shift of 0..63.
  */
@@ -11,7 +11,7 @@
 
 __extension__ typedef __int128 npu_int128;
 
-/** What the round_mode fields choose from; their values differ between families. */
+/** Rounding modes; the values of the round_mode fields differ between families. */
 enum npu_rounding {
     NPU_ROUND_DOUBLE,            /**< TFLite: natural at bit 31, then half away from zero */
     NPU_ROUND_TRUNCATE,          /**< toward zero */

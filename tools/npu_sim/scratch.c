@@ -7,7 +7,7 @@
 
 #include "npu_internal.h"
 
-/** Far above what a real network needs, far below what would hurt a host. */
+/** Far more than real networks need, and little enough for the host. */
 static const size_t scratch_limit = (size_t)1 << 28;
 
 enum { ALIGNMENT = 64 };

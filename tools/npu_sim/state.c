@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** The command registers: values that the stream sets and operations use. */
+/** The command registers, set by the stream and read by operations. */
 #include <assert.h>
 #include <string.h>
 

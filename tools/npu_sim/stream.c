@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-/** The command stream: fetch, decode, execute; and the commands that only control it. */
+/** The command stream: fetch, decode and execute; and the commands that only control it. */
 #include <inttypes.h>
 
 #include "npu_internal.h"
 #include "operation.h"
 
-/** What Arm's driver asks of a command stream's address. */
+/** Alignment of a command stream's address, as required by Arm's driver. */
 enum { BASE_ALIGNMENT = 16 };
 
 static uint32_t load_word(const uint8_t *bytes)
@@ -166,7 +166,7 @@ bool npu_irq(struct npu *npu, uint32_t param)
     return true;
 }
 
-/** The work itself is done at once; only the estimate of time waits. */
+/** Copies are done immediately; only the time estimate waits. */
 bool npu_dma_wait(struct npu *npu, uint32_t param)
 {
     npu_wait_copies(npu, param);

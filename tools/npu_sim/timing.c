@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
- * The rules of Vela's performance estimation, per operation: the slowest of the
- * MAC array, the output unit, the issue of blocks, each memory and each port.
- * What it leaves out is here: real blocks at the edges, the fill before the first
- * block, and two queues instead of one sum.
+ * Timing by the rules of Vela's performance estimation, per operation: the slowest of MAC array,
+ * output unit, block issue, each memory and each port. In addition to Vela's estimate, this models
+ * the real blocks at the edges, the fill before the first block, and two queues instead of one sum.
  */
 #include "timing.h"
 
@@ -13,9 +12,9 @@
 #include "traffic.h"
 
 enum {
-    ISSUE_PARTS = 4, /**< blocks are issued so many times as fast as one passes through */
+    ISSUE_PARTS = 4, /**< issuing a block takes this fraction of its total time */
     BIAS_BYTES = 10,
-    BIAS_FETCH = 256, /**< bytes of scales that one fetch brings */
+    BIAS_FETCH = 256, /**< bytes of scales per fetch */
     RATE_UNIT = 1000,
 };
 
@@ -36,7 +35,7 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 
 /* --- Memories ---------------------------------------------------------------- */
 
-/** Without a memory of the host's: one that is always ready. */
+/** Used if the host sets no memory; always ready. */
 static const struct npu_memory ideal = {.millibytes = 0, .burst = 1};
 
 bool npu_set_memories(npu_t *npu, const struct npu_memory *memories, unsigned count)
@@ -54,7 +53,7 @@ bool npu_set_memories(npu_t *npu, const struct npu_memory *memories, unsigned co
     return true;
 }
 
-/** Number of the memory at an address, or that a region is said to be in. */
+/** Number of the memory at an address, or of the one assigned to the region. */
 static unsigned find_memory(const struct npu *npu, uint64_t address, int region)
 {
     for (unsigned i = 0; i < npu->memory_count; i++) {
@@ -77,7 +76,7 @@ static const struct npu_memory *memory_at(const struct npu *npu, unsigned index)
     return npu->memory_count == 0 ? &ideal : &npu->memories[index];
 }
 
-/** Cycles for bytes of one memory, through a port of so many bytes a cycle. */
+/** Cycles to transfer bytes of one memory, through a port of `port_bytes` per cycle. */
 static uint64_t transfer(const struct npu_memory *memory, uint64_t port_bytes, uint64_t bytes)
 {
     uint64_t port = divide_up(bytes, port_bytes);
@@ -90,7 +89,7 @@ static uint64_t port_bytes(const struct npu *npu, enum npu_port port)
     return (uint64_t)npu->product->family->axi_bytes * npu->product->axis[port];
 }
 
-/** Bytes that a burst brings, needed or not, where runs are shorter. */
+/** Bytes transferred if runs shorter than a burst are rounded up to whole bursts. */
 static uint64_t whole_bursts(const struct npu_memory *memory, uint64_t bytes, uint64_t run)
 {
     return run < memory->burst && run != 0 ? divide_up(bytes * memory->burst, run) : bytes;
@@ -98,16 +97,16 @@ static uint64_t whole_bursts(const struct npu_memory *memory, uint64_t bytes, ui
 
 /* --- Costs of a kernel ------------------------------------------------------- */
 
-/** A feature map's part in the cycles of each block. */
+/** A feature map's contribution to the cycles of each block. */
 struct link {
     const struct npu_memory *memory;
-    uint64_t port; /**< bytes a cycle */
+    uint64_t port; /**< bytes per cycle */
     uint64_t run;
     uint64_t element;
     bool used;
 };
 
-/** What the costs of blocks are made of. */
+/** Inputs for the cost of blocks. */
 struct blocks {
     const struct npu_op *op;
     struct link ifm, ofm;
@@ -130,7 +129,7 @@ static struct link link_of(const struct npu *npu, const struct npu_traffic *traf
     return link;
 }
 
-/** Cycles in which a block of a feature map is moved, but for the latency. */
+/** Cycles to transfer a block of a feature map, without latency. */
 static uint64_t block_transfer(const struct link *link, struct npu_extent block)
 {
     uint64_t bytes = (uint64_t)block.height * block.width * block.depth * link->element;
@@ -142,7 +141,7 @@ static uint64_t block_transfer(const struct link *link, struct npu_extent block)
 /** Cycles of one block, by unit. */
 struct cost {
     uint64_t mac, output, issue;
-    uint64_t load, store; /**< of its part of IFM and OFM, with latency */
+    uint64_t load, store; /**< for its part of IFM and OFM, including latency */
 };
 
 static struct cost cost_of(const struct npu *npu, const struct blocks *blocks,
@@ -163,7 +162,7 @@ static struct cost cost_of(const struct npu *npu, const struct blocks *blocks,
     return cost;
 }
 
-/** Blocks along one axis: whole ones, and the rest. */
+/** Blocks along one axis: whole ones and the remainder. */
 struct cut {
     uint32_t size[2];
     uint64_t count[2];
@@ -175,7 +174,7 @@ static struct cut cut_axis(uint32_t size, uint32_t block)
                         {size / block, size % block != 0}};
 }
 
-/** Sums over all blocks, in the trace. Returns the time of those that follow each other. */
+/** Sum the costs of all blocks in the trace. Returns the time of the sequential ones. */
 static uint64_t sum_blocks(const struct npu *npu, const struct blocks *blocks,
                            struct npu_costs *costs)
 {
@@ -200,7 +199,7 @@ static uint64_t sum_blocks(const struct npu *npu, const struct blocks *blocks,
     return time;
 }
 
-/** Cycles that each memory and each port is busy. */
+/** Sum the busy cycles of each memory and each port. */
 static void sum_flows(const struct npu *npu, const struct npu_traffic *traffic,
                       struct npu_costs *costs)
 {
@@ -219,7 +218,7 @@ static void sum_flows(const struct npu *npu, const struct npu_traffic *traffic,
     }
 }
 
-/** The slowest of those that work side by side. */
+/** Time of the slowest of the parallel units. */
 static uint64_t slowest(const struct npu_costs *costs, uint64_t blocks)
 {
     uint64_t cycles = larger(blocks, larger(costs->port[0], costs->port[1]));
@@ -231,7 +230,7 @@ static uint64_t slowest(const struct npu_costs *costs, uint64_t blocks)
 
 /* --- Queues -------------------------------------------------------------------- */
 
-/** End of an operation when so many after it are under way; 0: none was begun. */
+/** End of the operation followed by `left` others; 0 if there are not that many. */
 static uint64_t end_before(const struct npu_queue *queue, unsigned left)
 {
     return queue->count > left ? queue->end[(queue->count - 1 - left) % NPU_QUEUE] : 0;
@@ -259,7 +258,7 @@ void npu_wait_copies(struct npu *npu, unsigned left)
     wait(npu, &npu->run.timeline.copies, left);
 }
 
-/** The commands since the last operation are read. */
+/** Fetch the commands since the last operation. */
 static void read_commands(struct npu *npu)
 {
     struct npu_run *run = &npu->run;
@@ -316,7 +315,7 @@ void npu_time_copy(struct npu *npu)
         cycles = larger(cycles, larger(read, written));
     }
     costs->copy = cycles;
-    if (cycles == 0) { /* a branch: what it asks for must be there */
+    if (cycles == 0) { /* a branch: its condition must be available */
         npu_wait_kernels(npu, 0);
         npu_wait_copies(npu, 0);
         return;

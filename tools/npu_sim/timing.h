@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * When operations begin and end: kernels and copies are two queues that work side
- * by side, and the commands that fill them wait for either.
+ * Start and end times of operations: kernels and copies are two parallel queues, and the commands
+ * that fill them wait for either.
  */
 #ifndef NPU_TIMING_H
 #define NPU_TIMING_H
@@ -14,32 +14,32 @@ struct npu;
 struct npu_op;
 struct npu_traffic;
 
-enum { NPU_QUEUE = 4 /**< copies under way on Ethos-U85; the others have fewer */ };
+enum { NPU_QUEUE = 4 /**< maximum running copies, on Ethos-U85; fewer on the others */ };
 
 /** Operations of one kind; all times are cycles since the run started. */
 struct npu_queue {
-    unsigned count;          /**< begun so far */
-    uint64_t end[NPU_QUEUE]; /**< of the last ones, by their number modulo NPU_QUEUE */
+    unsigned count;          /**< started so far */
+    uint64_t end[NPU_QUEUE]; /**< of the last ones, indexed by number modulo NPU_QUEUE */
 };
 
 struct npu_timeline {
-    uint64_t now; /**< of the commands: what they have waited for is over */
+    uint64_t now; /**< of the command stream, after all waits so far */
     struct npu_queue kernels, copies;
-    uint64_t drain;   /**< cycles at the end of the last kernel in which it only writes */
-    uint64_t settled; /**< what npu_settle() has reported */
+    uint64_t drain;   /**< final cycles of the last kernel, in which it only writes */
+    uint64_t settled; /**< time reported by npu_settle() */
 };
 
-/** Add an operation with a kernel or an OFM, and note its costs in the trace. */
+/** Add an operation with a kernel or an OFM, and record its costs in the trace. */
 void npu_time_kernel(struct npu *npu, const struct npu_op *op, const struct npu_traffic *traffic);
 
-/** Add a copy, whose bytes are in the trace. */
+/** Add a copy; its size is in the trace. */
 void npu_time_copy(struct npu *npu);
 
-/** NPU_OP_KERNEL_WAIT and NPU_OP_DMA_WAIT: go on when so many are under way. */
+/** NPU_OP_KERNEL_WAIT and NPU_OP_DMA_WAIT: wait until at most `left` are running. */
 void npu_wait_kernels(struct npu *npu, unsigned left);
 void npu_wait_copies(struct npu *npu, unsigned left);
 
-/** Cycles that have passed since the last call, until all that was begun has ended. */
+/** Cycles since the last call, until all started operations have ended. */
 uint64_t npu_settle(struct npu *npu);
 
 #endif

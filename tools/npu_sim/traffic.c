@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /**
- * Bytes by channel. The rules are those of Vela's estimates, with the exact window
- * under each block; on kws_micronet_m, Ethos-U55-128, they give the beats that
- * Arm's Fast Model counts, to the beat (README.md).
+ * Bytes by channel. The rules are those of Vela's estimates, with the exact window under each
+ * block. On kws_micronet_m, Ethos-U55-128, the beats match those counted by Arm's Fast Model
+ * exactly (README.md).
  */
 #include "traffic.h"
 
 #include "npu_internal.h"
 #include "operation.h"
 
-enum { SUB_KERNEL = 8 /**< elements of the IFM across and down that one pass covers */ };
+enum { SUB_KERNEL = 8 /**< IFM elements across and down covered by one pass */ };
 
 static uint64_t divide_up(uint64_t value, uint64_t unit)
 {
@@ -21,24 +21,24 @@ static uint32_t smaller(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-/** How blocks of the OFM along one axis lie over an input. */
+/** Position of OFM blocks over an input along one axis. */
 struct axis {
     uint32_t size, block;    /**< of the OFM */
     uint32_t input;          /**< elements of the input */
     uint32_t taps, dilation; /**< of the kernel */
     uint32_t stride, padding;
-    uint32_t scale; /**< 2: the kernel sees the input upscaled */
+    uint32_t scale; /**< 2 if the kernel sees the input upscaled */
 };
 
-/** Called for each pass over each block: elements of the input under it. */
+/** Called for each pass over each block with the number of input elements under it. */
 typedef void visit_t(void *context, uint32_t elements);
 
-/** Elements of the input under some taps of the outputs [from, from + count). */
+/** Number of input elements under some taps of the outputs [from, from + count). */
 static uint32_t covered(const struct axis *axis, uint32_t from, uint32_t count, uint32_t tap,
                         uint32_t taps)
 {
     if (axis->input == 1) {
-        return 1; /* an operand that is broadcast, too */
+        return 1; /* also for broadcast operands */
     }
     int64_t low =
         (int64_t)from * axis->stride + (int64_t)tap * axis->dilation - (int64_t)axis->padding;
@@ -65,11 +65,11 @@ static void visit_windows(const struct axis *axis, visit_t *visit, void *context
 
 /* --- Bytes of a feature map --------------------------------------------------- */
 
-/** The columns of one row of blocks: their bytes, summed. */
+/** Sum of the bytes of all columns in one row of blocks. */
 struct row {
     const struct npu_feature_map *map;
-    uint32_t block_depth; /**< channels that each pass takes */
-    uint32_t passes;      /**< that take all channels; 0: each pass takes its own block's */
+    uint32_t block_depth; /**< channels per pass */
+    uint32_t passes; /**< passes that each take all channels; 0: each pass takes its own block */
     uint32_t beat;
     uint64_t bytes;
     uint32_t run;
@@ -83,7 +83,7 @@ static void add_bytes(struct row *row, uint64_t runs, uint64_t bytes)
     }
 }
 
-/** Channels [from, from + depth) of so many pixels of a row. */
+/** Add channels [from, from + depth) of `pixels` pixels of a row. */
 static void add_pixels(struct row *row, uint32_t pixels, uint32_t from, uint32_t depth,
                        uint64_t times)
 {
@@ -144,7 +144,7 @@ static void add_map(const struct npu *npu, struct npu_traffic *traffic, enum npu
     add_flow(traffic, (struct npu_flow){channel, map->region, rows * row.bytes, row.run});
 }
 
-/** An axis along which input and OFM go step by step. */
+/** An axis along which input and OFM advance in step. */
 static struct axis plain_axis(uint32_t size, uint32_t block, uint32_t input)
 {
     return (struct axis){size, block, input, .taps = 1, .dilation = 1, .stride = 1, .scale = 1};
@@ -174,7 +174,7 @@ static void add_ifm(const struct npu *npu, const struct npu_op *op, struct npu_t
     add_map(npu, traffic, NPU_READ_IFM, &op->ifm, &down, &across, row);
 }
 
-/** IFM2 is an operand or accumulators, element by element; or weights, for each block's plane. */
+/** Add IFM2: an operand or accumulators, element by element; or weights, for each block's plane. */
 static void add_ifm2(const struct npu *npu, const struct npu_op *op, struct npu_traffic *traffic,
                      struct axis down, struct axis across, uint32_t planes)
 {
@@ -214,7 +214,7 @@ void npu_traffic_of(const struct npu *npu, const struct npu_op *op, struct npu_t
     for (unsigned core = 0; core < NPU_SCALE_CORES; core++) {
         add_stream(npu, traffic, NPU_READ_SCALE, &op->scales.streams[core], planes);
     }
-    ofm.depth = map->depth; /* in the order in which it is computed, if it is arranged */
+    ofm.depth = map->depth; /* in the order of computation, if arranged */
     add_map(npu, traffic, NPU_WRITE_OFM, &ofm, &down, &across,
             (struct row){.block_depth = op->block.depth});
 }

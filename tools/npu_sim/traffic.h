@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
- * What an operation moves over the AXI ports. The hardware computes an OFM block
- * by block: it fetches the part of the IFM under each block anew, and the
- * weights and scales anew for each block across and down.
+ * AXI traffic of an operation. The hardware computes an OFM block by block. It fetches the part of
+ * the IFM under each block every time, and fetches weights and scales again for each block across
+ * and down.
  */
 #ifndef NPU_TRAFFIC_H
 #define NPU_TRAFFIC_H
@@ -16,12 +16,12 @@
 struct npu;
 struct npu_op;
 
-/** Bytes of one channel that lie in one region. */
+/** Bytes of one channel in one region. */
 struct npu_flow {
     enum npu_channel channel;
     unsigned region;
     uint64_t bytes; /**< in whole beats */
-    uint32_t run;   /**< bytes that lie one after the other */
+    uint32_t run;   /**< contiguous bytes */
 };
 
 enum { NPU_FLOWS = 3 + NPU_WEIGHT_CORES + NPU_SCALE_CORES };
@@ -31,7 +31,7 @@ struct npu_traffic {
     struct npu_flow flow[NPU_FLOWS];
 };
 
-/** What an operation with an OFM or a kernel moves. */
+/** Compute the traffic of an operation with an OFM or a kernel. */
 void npu_traffic_of(const struct npu *npu, const struct npu_op *op, struct npu_traffic *traffic);
 
 #endif

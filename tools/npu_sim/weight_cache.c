@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-/** Weights that were decoded before. */
+/** Cache of decoded weights. */
 #include "weight_cache.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/** Beyond this the entries used longest ago go. */
+/** When exceeded, least recently used entries are evicted. */
 static const size_t cache_limit = (size_t)192 << 20;
 
 static size_t entry_bytes(const struct npu_weights *entry)
@@ -52,7 +52,7 @@ struct npu_weights *npu_cache_find(struct npu_weight_cache *cache, uint64_t key,
     return NULL;
 }
 
-/** Slot of an unused entry, or of the one used longest ago. */
+/** Slot of an unused entry, or of the least recently used one. */
 static int oldest(const struct npu_weight_cache *cache, const struct npu_weights *keep)
 {
     int found = -1;

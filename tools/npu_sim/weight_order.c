@@ -7,7 +7,7 @@
 enum {
     SUB_KERNEL = 8, /**< taps of a sub-kernel along one axis, before dilation */
     SUB_TAPS = SUB_KERNEL * SUB_KERNEL,
-    INTERLEAVE = 4,   /**< output channels that cores of Ethos-U85 take in turn */
+    INTERLEAVE = 4,   /**< adjacent output channels per Ethos-U85 core, in turn */
     SMALL_MACS = 256, /**< configs up to this need no padding of 8-bit depthwise weights */
     MIDDLE_MACS = 512,
 };
@@ -51,7 +51,7 @@ void npu_order_u55(const struct npu_weights_shape *shape, struct npu_order *orde
     };
 }
 
-/** Taps of padding that the array of a depthwise operation needs. */
+/** Padding in taps required by the array for a depthwise operation. */
 static uint32_t depthwise_padding(const struct npu_weights_shape *shape)
 {
     if (shape->bits == 8 && shape->macs <= SMALL_MACS) {
@@ -108,12 +108,12 @@ void npu_order_u85(const struct npu_weights_shape *shape, struct npu_order *orde
     };
 }
 
-/** Output channels as one core counts them. */
+/** Output channels in the numbering of one core. */
 struct lane {
     uint32_t outputs, output_block;
-    uint32_t span;                 /**< channels from micro block to micro block */
-    uint32_t group_step, first;    /**< from group to group of slots, and before the first */
-    uint32_t channel_step, offset; /**< from its count to the tensor's */
+    uint32_t span;                 /**< channels from one micro block to the next */
+    uint32_t group_step, first;    /**< from one group of slots to the next, and before the first */
+    uint32_t channel_step, offset; /**< conversion from the core's channel number to the tensor's */
 };
 
 static uint32_t share(uint32_t channels, uint32_t core, uint32_t cores)
@@ -179,7 +179,7 @@ uint64_t npu_order_symbols(const struct npu_order *order, uint32_t core)
            symbols;
 }
 
-/** Walks a stream's symbols in order and puts each into plain order. */
+/** Iterates over a stream's symbols and stores them in plain order. */
 struct cursor {
     const struct npu_order *order;
     struct lane lane;
@@ -188,10 +188,10 @@ struct cursor {
     uint32_t output_end;     /**< of the output block */
     uint32_t input_end;      /**< of the input block */
     uint32_t tap_count;      /**< of the sub-kernel */
-    uint32_t taps[SUB_TAPS]; /**< plain numbers of its taps, in order */
+    uint32_t taps[SUB_TAPS]; /**< plain indices of its taps, in order */
 };
 
-/** The taps of a sub-kernel: each phase of the stride row by row. */
+/** List the taps of a sub-kernel: row by row for each phase of the stride. */
 static void list_taps(struct cursor *cursor, uint32_t y, uint32_t x)
 {
     const struct npu_order *order = cursor->order;
@@ -212,7 +212,7 @@ static void list_taps(struct cursor *cursor, uint32_t y, uint32_t x)
     }
 }
 
-/** One tap of one micro block: inputs in steps, of each all slots. */
+/** Place one tap of one micro block: inputs in steps, all slots for each. */
 static void place_tap(struct cursor *cursor, uint32_t output, uint32_t input, uint32_t tap)
 {
     const struct npu_order *order = cursor->order;
@@ -233,7 +233,7 @@ static void place_tap(struct cursor *cursor, uint32_t output, uint32_t input, ui
     }
 }
 
-/** All taps of one micro block and unit of inputs, and what pads them. */
+/** Place all taps of one micro block and unit of inputs, and skip their padding. */
 static void place_microblock(struct cursor *cursor, uint32_t output, uint32_t input)
 {
     const struct npu_order *order = cursor->order;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /**
- * The order of weights in their streams: the one in which the hardware needs
- * them. Blocks of output channels, blocks of input channels, sub-kernels, units
- * of input channels, micro blocks of output channels, taps, input channels;
- * padded with zeros wherever one of these sticks out of the tensor.
+ * The order of weights in their streams, which is the order in which the hardware uses them: blocks
+ * of output channels, blocks of input channels, sub-kernels, units of input channels, micro blocks
+ * of output channels, taps, input channels. Wherever one of these exceeds the tensor, it is padded
+ * with zeros.
  */
 #ifndef NPU_WEIGHT_ORDER_H
 #define NPU_WEIGHT_ORDER_H
@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** What an operation's order depends on. */
+/** Properties that determine an operation's order. */
 struct npu_weights_shape {
     uint32_t channels, inputs; /**< of the OFM and the IFM; depthwise has 1 input */
     uint32_t height, width;    /**< kernel taps */
@@ -24,7 +24,7 @@ struct npu_weights_shape {
     bool depthwise, part_kernel, sparse;
 };
 
-/** The loops. All members have one type, so that they can be hashed together. */
+/** The loops. All members have the same type, so that they can be hashed together. */
 struct npu_order {
     uint32_t outputs, inputs;
     uint32_t height, width;
@@ -33,30 +33,30 @@ struct npu_order {
     uint32_t input_unit;            /**< input channels between micro blocks of outputs */
     uint32_t input_step;            /**< input channels that are adjacent in the stream */
     uint32_t sub_height, sub_width; /**< taps of a sub-kernel */
-    uint32_t stride_y, stride_x;    /**< taps of one phase of a stride are adjacent */
+    uint32_t stride_y, stride_x;    /**< taps of the same stride phase are adjacent */
     uint32_t tap_multiple;          /**< taps of a sub-kernel are padded to this */
-    uint32_t padding;               /**< taps that padding takes after every tap_multiple */
-    uint32_t serpentine;            /**< input blocks and kernel rows turn round each time */
-    uint32_t columns;               /**< sub-kernels go down before they go right */
+    uint32_t padding;               /**< padding taps after every tap_multiple taps */
+    uint32_t serpentine;            /**< input blocks and kernel rows alternate in direction */
+    uint32_t columns;               /**< sub-kernels are ordered down first, then across */
     uint32_t cores;
-    uint32_t slots;       /**< output channels of a micro block that one core has */
-    uint32_t group;       /**< adjacent output channels that a core has */
-    uint32_t whole_cores; /**< cores divide all channels, not each micro block */
+    uint32_t slots;       /**< output channels of a micro block per core */
+    uint32_t group;       /**< adjacent output channels per core */
+    uint32_t whole_cores; /**< cores divide all channels, not the channels of each micro block */
 };
 
-/** Ethos-U55 and U65; cores that run in parallel take every second channel. */
+/** Ethos-U55 and U65; cores that run in parallel take alternate channels. */
 void npu_order_u55(const struct npu_weights_shape *shape, struct npu_order *order);
 
 /** Ethos-U85. */
 void npu_order_u85(const struct npu_weights_shape *shape, struct npu_order *order);
 
-/** False: the stream of this core is nothing but padding, or is not there. */
+/** False if this core has no stream, or one of padding only. */
 bool npu_order_has_channels(const struct npu_order *order, uint32_t core);
 
-/** Symbols that the stream of one core has to hold. */
+/** Number of symbols in one core's stream. */
 uint64_t npu_order_symbols(const struct npu_order *order, uint32_t core);
 
-/** Symbols of a core that a stream for all cores holds together. */
+/** Number of consecutive symbols of one core in a stream shared by all cores. */
 uint32_t npu_order_block(const struct npu_order *order);
 
 /**

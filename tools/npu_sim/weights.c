@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Weights and scales: from the streams of the cores to plain order. */
+/** Weights and scales: conversion from the cores' streams to plain order. */
 #include "weights.h"
 
 #include <inttypes.h>
@@ -22,7 +22,7 @@ static const uint8_t *map_stream(struct npu *npu, const struct npu_stream *strea
     return npu_map(npu, channel, stream->region, stream->offset, stream->bytes);
 }
 
-/** Room for all symbols of a stream; then their count fits a size_t. */
+/** Allocate room for all symbols of a stream; ensures that their count fits a size_t. */
 static int16_t *get_symbols(struct npu *npu, uint64_t count)
 {
     return npu_scratch_get(npu, NPU_BUFFER_SYMBOLS, count, sizeof(int16_t));
@@ -61,7 +61,7 @@ static bool load_core(struct npu *npu, const struct npu_order *order, uint32_t c
     return true;
 }
 
-/** Copy the blocks of one core to `own`, one after the other. */
+/** Copy the blocks of one core to `own`, contiguously. */
 static void gather_core(const struct npu_order *order, uint32_t core, const int16_t *symbols,
                         uint64_t count, int16_t *own)
 {
@@ -71,7 +71,7 @@ static void gather_core(const struct npu_order *order, uint32_t core, const int1
     }
 }
 
-/** Decode the one stream that holds the blocks of all cores in turn. */
+/** Decode the single stream that interleaves the blocks of all cores. */
 static bool load_fast(struct npu *npu, const struct npu_order *order, const uint8_t *stream,
                       size_t bytes, int16_t *out)
 {

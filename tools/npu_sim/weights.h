@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Weights and scales of one operation, decoded once and put into plain order. */
+/** Weights and scales of one operation, decoded once to plain order. */
 #ifndef NPU_WEIGHTS_H
 #define NPU_WEIGHTS_H
 
@@ -17,20 +17,20 @@ enum { NPU_SCALE_BYTES = 10 /**< of a record of the scale stream */, NPU_SCALE_C
 struct npu_stream {
     unsigned region;
     int64_t offset;
-    uint32_t bytes; /**< 0: there is none */
+    uint32_t bytes; /**< 0 if there is none */
 };
 
-/** Where the weights are, and in which order; as the command registers describe them. */
+/** Location and order of the weights, from the command registers. */
 struct npu_weight_streams {
     struct npu_order order;
-    bool fast;    /**< one stream for all cores, in the format FWD */
-    size_t count; /**< of the weights, without padding */
+    bool fast;    /**< one FWD stream for all cores */
+    size_t count; /**< number of weights, without padding */
     struct npu_stream streams[NPU_WEIGHT_CORES];
 };
 
-/** Where the scale records are. */
+/** Location of the scale records. */
 struct npu_scale_streams {
-    uint32_t count; /**< that share the channels; 0: all channels have OFM_SCALE and no bias */
+    uint32_t count; /**< that share the channels; 0: all channels use OFM_SCALE without bias */
     const struct npu_scale_layout *layout;
     struct npu_stream streams[NPU_SCALE_CORES];
 };

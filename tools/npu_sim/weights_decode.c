@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Weights and scales as the command registers describe them. */
+/** Decoding of weights and scales from the command registers. */
 #include <inttypes.h>
 
 #include "npu_internal.h"
@@ -43,7 +43,7 @@ static bool decode_stream(struct npu *npu, const struct stream_registers *regist
                     STREAM_ALIGNMENT);
 }
 
-/** Cores that share the output channels. */
+/** Number of cores that share the output channels. */
 static bool active_cores(struct npu *npu, uint32_t *cores)
 {
     bool parallel = npu_peek(npu, NPU_SET_PARALLEL_MODE) != 0;
@@ -95,7 +95,7 @@ static bool decode_order(struct npu *npu, struct npu_op *op, bool depthwise)
     return true;
 }
 
-/** Weights that one operation may have: far above what fits the hardware. */
+/** Maximum weights of one operation, far more than the hardware supports. */
 static bool count_weights(struct npu *npu, struct npu_weight_streams *weights)
 {
     const struct npu_order *order = &weights->order;
@@ -115,7 +115,7 @@ bool npu_decode_weights(struct npu *npu, struct npu_op *op, bool depthwise)
         return false;
     }
     for (uint32_t core = 0; core < weights->order.cores; core++) {
-        /* A core without channels has no stream; all cores of a fast one are in the first. */
+        /* A core without channels has no stream; a fast stream for all cores is the first. */
         bool exists = weights->fast ? core == 0 : npu_order_has_channels(&weights->order, core);
         if (exists && !decode_stream(npu, &weight_registers[core], &weights->streams[core])) {
             return false;

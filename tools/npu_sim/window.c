@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** The IFM rows that a kernel covers. */
+/** The IFM rows under a kernel. */
 #include "window.h"
 
 #include <string.h>
@@ -30,7 +30,7 @@ static void *slot_of(const struct npu_kernel_window *window, uint32_t padded_row
     return window->rows + (size_t)(padded_row % window->slots) * window->row_bytes;
 }
 
-/** Spread the pixels of a row in place to twice its width. */
+/** Upscale the pixels of a row in place to twice its width. */
 static void upscale_row(const struct npu_kernel_window *window, uint8_t *row)
 {
     size_t pixel = window->ifm->depth * element_size(window);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * The IFM rows that a kernel covers, padded and upscaled, with the zero point
- * subtracted: a ring of as many rows as the kernel is high.
+ * The IFM rows under a kernel, padded and upscaled, with the zero point subtracted. They are kept
+ * in a ring of as many rows as the kernel's height.
  */
 #ifndef NPU_WINDOW_H
 #define NPU_WINDOW_H
@@ -15,20 +15,20 @@
 
 struct npu_kernel_window {
     const struct npu_kernel *kernel;
-    const struct npu_feature_map *ifm; /**< as it is in memory */
+    const struct npu_feature_map *ifm; /**< as stored in memory */
     bool narrow;                       /**< rows hold int16_t, else int32_t */
     uint8_t *rows;
     size_t row_bytes;
     uint32_t slots;
-    uint32_t next; /**< first padded row not prepared yet */
+    uint32_t next; /**< first padded row not yet prepared */
 };
 
-/** Reserve the ring. narrow: int16_t elements; only when npu_map_fits_16(). */
+/** Allocate the ring. narrow: int16_t elements, only if npu_map_fits_16(). */
 bool npu_kernel_window_open(struct npu *npu, const struct npu_kernel *kernel,
                             const struct npu_feature_map *ifm, bool narrow,
                             struct npu_kernel_window *window);
 
-/** Make all rows of OFM row oy ready; oy must not decrease. */
+/** Prepare all rows for OFM row oy; oy must not decrease. */
 bool npu_kernel_window_advance(struct npu *npu, struct npu_kernel_window *window, uint32_t oy);
 
 /** Padded row of tap ky for OFM row oy: [row_width][depth], padding is 0. */
@@ -42,11 +42,11 @@ static inline size_t npu_kernel_window_offset(const struct npu_kernel_window *wi
     return ((size_t)ox * kernel->stride_x + kx * kernel->dilation_x) * window->ifm->depth;
 }
 
-/** The taps of a pixel: inputs [taps] point into the rows; only for narrow rows. */
+/** Inputs [taps] of a pixel, as pointers into the rows; only for narrow rows. */
 void npu_kernel_window_inputs(const struct npu_kernel_window *window, uint32_t oy, uint32_t ox,
                               const int16_t **inputs);
 
-/** Range of taps [first, last) along one axis that meet real elements. */
+/** Range of taps [first, last) along one axis that are not padding. */
 struct npu_taps {
     uint32_t first, last;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Which board this process emulates. */
+/** The board that this process emulates. */
 #include "board.h"
 
 #include <string.h>

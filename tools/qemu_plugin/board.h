@@ -15,7 +15,7 @@
 #include "npu_device.h"
 #include "page_device.h"
 
-/* Most of a board. */
+/* Limits of a board. */
 #define BOARD_NPUS_MAX 2
 #define BOARD_MEMORIES_MAX 16
 #define BOARD_REGISTERS_MAX 8
@@ -33,7 +33,7 @@ enum board_access {
 /** A memory of the board. */
 struct board_memory {
     const char *name;
-    /** QEMU's names of adjacent RAM blocks; none: the machine's main RAM, or one made here. */
+    /** names of QEMU's adjacent RAM blocks; none for the machine's main RAM, or if created here */
     const char *blocks[2];
     uint32_t base;
     uint32_t alias; /**< second address of the same memory, or 0 */
@@ -63,7 +63,7 @@ struct board_registers {
 struct board_chip {
     uint32_t vectors;  /**< address of the vector table */
     unsigned irqs;     /**< inputs of the interrupt controller */
-    uint32_t clock_hz; /**< of the CPU and its SysTick, as it comes out of a reset */
+    uint32_t clock_hz; /**< of the CPU and its SysTick after a reset */
     struct board_uart uart;
     const struct board_registers *registers;
     size_t registers_count;
@@ -72,14 +72,14 @@ struct board_chip {
 
 struct board {
     const char *name;    /**< of the folder in boards/ */
-    const char *machine; /**< QEMU's */
+    const char *machine; /**< QEMU's machine type */
     const struct board_memory *memories;
     size_t memory_count;
     struct npu_slot npus[BOARD_NPUS_MAX]; /**< unused without `argument` */
     struct dma_slot dma;
     struct page_slot page;         /**< unused without `base` */
-    const struct board_chip *chip; /**< of machine "none", else NULL */
-    bool open;                     /**< the memories take non-secure accesses of the NPU, too */
+    const struct board_chip *chip; /**< for machine "none", else NULL */
+    bool open;                     /**< the memories also accept the NPU's non-secure accesses */
 };
 
 /** All boards; the first is the default. */

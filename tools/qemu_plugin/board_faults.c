@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** What can happen to the board as a whole. */
+/** Faults of the board as a whole. */
 #include "board_faults.h"
 
 #include <stddef.h>

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: MIT
-/** What can happen to the board as a whole: the device "board" among the faults. */
+/** Faults of the board as a whole, injected as device "board". */
 #ifndef BOARD_FAULTS_H
 #define BOARD_FAULTS_H
 
 #include <stdbool.h>
 
 /**
- * "reset" presses the reset button, "power-loss" also fills the RAM with noise,
- * "call" has the program's function called (EMULATOR_CALLS). Nothing with a
- * count of 0.
+ * "reset" presses the reset button, "power-loss" also fills the RAM with noise, "call" makes the
+ * program call its function (EMULATOR_CALLS). No effect with a count of 0.
  *
- * @return  false: no such fault
+ * @return  false if the fault is unknown
  */
 bool board_inject(const char *fault, unsigned count);
 
-/** The machine resets: after a loss of power its RAM holds noise. */
+/** Machine reset: fill the RAM with noise after a power loss. */
 void board_reset(void);
 
 #endif

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/** The data cache; see cache.h. Addresses of the library are the host's, of the CPU's copies. */
+/**
+ * The data cache; see cache.h. Addresses passed to the coherence library are host addresses of the
+ * CPU's copies.
+ */
 #include "cache.h"
 
 #include <pthread.h>
@@ -15,13 +18,13 @@
 
 #define PAGE_SIZE 4096u
 
-/** One memory, and which of its pages hold anything. */
+/** One memory, and its pages in use. */
 struct block {
     struct guest_memory_block guest;
-    uint8_t *memory;   /**< what the other bus masters read and write, where it is cached */
-    uint8_t *snapshot; /**< for struct coherence_range, as the next */
+    uint8_t *memory;   /**< copy for the other bus masters, if cached */
+    uint8_t *snapshot; /**< for struct coherence_range, like the following */
     uint8_t *state;
-    unsigned char *pages;        /**< bit 0: a page may hold something */
+    unsigned char *pages;        /**< bit 0: the page may be nonzero */
     unsigned char *memory_pages; /**< the same, of `memory` */
 };
 
@@ -37,7 +40,7 @@ static struct {
 
 /* --- Pages in use --------------------------------------------------------- */
 
-/** The pages of a shared file that were ever written, by QEMU or by others. */
+/** Find the pages of a shared file that were ever written, by QEMU or another process. */
 static void find_file_pages(const struct block *block)
 {
     off_t size = (off_t)block->guest.size, start = 0;
@@ -68,7 +71,7 @@ static bool in_use(const struct block *block, uint64_t page)
     return (block->pages[page] | block->memory_pages[page]) & 1;
 }
 
-/** Answer of struct coherence_range: the next run of pages that hold anything in either copy. */
+/** Callback of struct coherence_range: the next run of pages in use in either copy. */
 static bool next_pages(const struct coherence_range *range, uint64_t *offset, uint64_t *size)
 {
     const struct block *block = range->context;
@@ -93,7 +96,7 @@ static bool next_pages(const struct coherence_range *range, uint64_t *offset, ui
 
 /* --- Creation ------------------------------------------------------------- */
 
-/** Zeroed memory of which only what is used costs anything. */
+/** Reserve zeroed memory; only used pages take up memory. */
 static uint8_t *reserve(const char *name, uint64_t size)
 {
     void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
@@ -101,7 +104,7 @@ static uint8_t *reserve(const char *name, uint64_t size)
     if (memory == MAP_FAILED) {
         fatal("the host gives no memory for the data cache of %s", name);
     }
-    madvise(memory, size, MADV_NOHUGEPAGE); // one byte would cost 2 MB
+    madvise(memory, size, MADV_NOHUGEPAGE); // one byte would take up 2 MB
     return memory;
 }
 
@@ -130,7 +133,7 @@ void cache_create(const struct coherence_mode *mode)
     }
 }
 
-/* --- Ranges: memory that the MPU tells the CPU to cache --------------------- */
+/* --- Ranges: memory that the MPU configures as cached --------------------- */
 
 static void add_range(struct block *block, uint64_t start, uint64_t end,
                       enum coherence_attribute attribute)
@@ -152,7 +155,7 @@ static void add_range(struct block *block, uint64_t start, uint64_t end,
     }
 }
 
-/** Divide a block where the attribute changes. */
+/** Split a block where the attribute changes. */
 static void add_ranges(struct block *block)
 {
     uint64_t base = block->guest.base, behind = base + block->guest.size, start = base;
@@ -177,7 +180,7 @@ static void make_ranges(void)
     coherence_adopt(&cache.coherence);
 }
 
-/** CPU and memory hold the same after it: what the CPU wrote, else what another master wrote. */
+/** Make the CPU's copy and memory equal: keep the CPU's stores, else those of other masters. */
 static void equalise(void)
 {
     coherence_maintain_all(&cache.coherence, COHERENCE_CLEAN_DISCARD);
@@ -219,7 +222,7 @@ void cache_enable(bool on)
 
 /* --- Maintenance ---------------------------------------------------------- */
 
-/** QEMU shows no DSB: each operation counts as complete. */
+/** DSBs are not visible in QEMU, so each operation completes immediately. */
 static void complete(void)
 {
     coherence_barrier(&cache.coherence);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 /**
- * The data cache that QEMU's Cortex-M55 lacks: while it is on, the CPU works
- * on the guest's RAM, and NPU and DMA controller on a copy of it.
+ * The data cache that QEMU's Cortex-M55 lacks. While it is on, the CPU works on the guest's RAM,
+ * and NPU and DMA controller on a copy of it.
  *
- * While the cache is off, or the user wants no coherence mode, all of them
- * work on the guest's RAM. Call from any thread, unless a function says
- * otherwise.
+ * While the cache is off, or if the user did not select a coherence mode, all of them work on the
+ * guest's RAM. Call from any thread unless noted otherwise.
  */
 #ifndef CACHE_H
 #define CACHE_H
@@ -14,47 +13,49 @@
 #include "guest_memory.h"
 #include "qemu_api.h"
 
-/** Copy the memories, if the user wants that; ends QEMU with a sentence when it cannot. */
+/**
+ * Copy the memories if a coherence mode is selected; on failure ends QEMU with an error message.
+ */
 void cache_create(const struct coherence_mode *mode);
 
-/** Does the user want a coherence mode? */
+/** Did the user select a coherence mode? */
 bool cache_wanted(void);
 
 /**
- * Switch the cache on or off. Either way CPU and memory hold the same after it:
- * what the CPU wrote, else what another bus master wrote. Big lock.
+ * Switch the cache on or off. Both make the CPU's copy and memory equal, keeping the CPU's stores,
+ * else those of other bus masters. Big lock.
  */
 void cache_enable(bool on);
 
 bool cache_enabled(void);
 
-/** The MPU says something else about memory now; data is where both find it. Big lock. */
+/** The MPU configuration has changed. Makes the copies equal, like cache_enable(). Big lock. */
 void cache_attributes_changed(void);
 
-/** A program starts a bus master: QEMU shows no DSB, so one is taken for granted here. */
+/** The program starts a bus master. QEMU does not show DSBs, so one is assumed here. */
 void cache_barrier(void);
 
-/** Clean, discard or both: the line that holds this address of the guest. */
+/** Clean, discard or both, for the line at this guest address. */
 void cache_maintain_line(enum coherence_operation operation, uint32_t address);
 
 /** The same for all lines. */
 void cache_maintain_all(enum coherence_operation operation);
 
-/** As guest_memory_map(): what NPU and DMA controller find there. */
+/** Like guest_memory_map(), for NPU and DMA controller. */
 uint8_t *cache_map(enum guest_memory_master master, uint64_t address, uint64_t length, bool write);
 
-/** Does memory hold what the CPU sees in [address, address + size)? */
+/** Is memory equal to the CPU's copy in [address, address + size)? */
 bool cache_is_clean(uint64_t address, uint64_t size);
 
-/** A moment at which lines may be evicted. */
+/** A point at which lines may be evicted. */
 void cache_event(void);
 
-/** What a DMA controller finds at an address, as a part of an access; NULL: nothing. */
+/** Memory for part of a DMA controller's access, or NULL if none. */
 uint8_t *cache_bus_bytes(uint64_t address, unsigned size, bool write);
 
 /**
- * The memory region that a DMA controller reads and writes which sees memories
- * where the CPU does, and has looked at them with cache_map(). Big lock.
+ * Memory region for a DMA controller that sees the memories at the CPU's addresses and has mapped
+ * them with cache_map(). Big lock.
  */
 Object *cache_bus(void);
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /**
- * The registers of data and instruction cache of a Cortex-M55 with 32 KB each.
+ * Cache registers of a Cortex-M55 with 32 KB each of data and instruction cache.
  *
- * Small windows stand before QEMU's System Control Space. What they don't know
- * goes on to QEMU's own registers.
+ * Small windows overlay QEMU's System Control Space and pass accesses to other registers on to
+ * QEMU.
  *
- * Registers and values: Armv8-M Architecture Reference Manual (Arm DDI 0553),
- * D1.2; Cortex-M55 Technical Reference Manual (Arm 101051), 4.5 and 4.6.
+ * Registers and values: Armv8-M Architecture Reference Manual (Arm DDI 0553), D1.2; Cortex-M55
+ * Technical Reference Manual (Arm 101051), 4.5 and 4.6.
  */
 #include "cache_registers.h"
 
@@ -53,13 +53,13 @@ enum system_register {
 #define CCSIDR_DATA 0xF01FE019u
 #define CCSIDR_INSTRUCTION 0xF03FE009u
 
-/** Where an operation by set and way has the two: 4 ways from bit 30 on, sets from bit 5 on. */
+/** Way and set fields of an operation by set and way: 4 ways from bit 30 on, sets from bit 5 on. */
 #define WAY_SHIFT 30
 #define SET_SHIFT 5
 #define SETS 256u
 #define WAYS 4u
 
-/** A part of the System Control Space, and what QEMU has there. */
+/** A window in the System Control Space, and QEMU's region behind it. */
 struct window {
     uint32_t base;
     uint32_t size;
@@ -81,7 +81,7 @@ static struct window windows[] = {
 static struct {
     bool data_on, instructions_on;
     uint32_t selected; /**< CSSELR */
-    /** Sets and ways that an operation has visited; all of them: it is done to the whole cache. */
+    /** Sets and ways visited by an operation; after all of them it applies to the whole cache. */
     uint8_t visited[COHERENCE_CLEAN_DISCARD + 1][SETS * WAYS / 8];
 } registers;
 
@@ -115,7 +115,7 @@ static void write_configuration(uint32_t value)
     cache_enable(registers.data_on);
 }
 
-/** A reset of the machine does not write the cache back: what was not cleaned is lost. */
+/** A machine reset does not write the cache back, so uncleaned data is lost. */
 static void note_reset(uint32_t value)
 {
     if ((value & AIRCR_KEY_MASK) == AIRCR_KEY && value & AIRCR_SYSRESETREQ) {
@@ -123,7 +123,9 @@ static void note_reset(uint32_t value)
     }
 }
 
-/** True: the write was for a cache. QEMU, too, sees the rest. */
+/**
+ * Handle a write to a cache register. Returns false for other registers; QEMU gets those writes.
+ */
 static bool write_own(uint32_t address, uint32_t value)
 {
     switch (address) {
@@ -195,7 +197,7 @@ static uint32_t window_read(void *opaque, uint64_t offset, uint64_t *value, unsi
     return result;
 }
 
-/** The registers that say how memory is cached have changed, or count from now on. */
+/** Read the MPU configuration, which has changed or takes effect now. */
 static void note_attributes(MemTxAttrs attributes)
 {
     const struct window *mpu = &windows[MPU_WINDOW];

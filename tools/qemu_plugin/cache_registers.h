@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-/** Registers of the caches in the CPU's System Control Space, which QEMU only has as stubs. */
+/** Cache registers in the CPU's System Control Space, which QEMU only implements as stubs. */
 #ifndef CACHE_REGISTERS_H
 #define CACHE_REGISTERS_H
 
-/** Put them over QEMU's, if the user wants a coherence mode; ends QEMU when it cannot. */
+/** Map them over QEMU's if a coherence mode is selected; ends QEMU on failure. */
 void cache_registers_create(void);
 
 /** Machine reset: both caches are off. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** See code_check.h. All is called by the CPU's thread, or while it stands. */
+/** See code_check.h. Everything here is called by the CPU's thread, or while it is stopped. */
 #include "code_check.h"
 
 #include <string.h>
@@ -7,13 +7,13 @@
 #include "cache.h"
 #include "message.h"
 
-/** Lines of code that are remembered; others in the same place replace them. */
+/** Number of code lines remembered; a new line replaces another in the same slot. */
 #define LINE_COUNT 16384u
 
-/** A line of the instruction cache, as it was when it was fetched. */
+/** A line of the instruction cache, with its content when fetched. */
 struct line {
     uint32_t address;
-    uint32_t generation; /**< that of the cache's content; another: not fetched */
+    uint32_t generation; /**< generation of the cache's content; if different, not fetched */
     uint8_t bytes[COHERENCE_LINE];
 };
 
@@ -45,7 +45,7 @@ void code_check_discard(uint32_t address)
     }
 }
 
-/** Code in one line: is it what the instruction cache has? Fetches the line if it is new. */
+/** Does code in one line match the instruction cache? Fetches the line if it is new. */
 static bool is_fetched(uint32_t address, uint32_t size)
 {
     uint32_t at = address % COHERENCE_LINE;

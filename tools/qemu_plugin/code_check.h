@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
- * Code that the guest wrote: is it in memory, and does the instruction cache
- * know? The CPU fetches instructions from memory, past its data cache, and
- * keeps what it fetched. QEMU executes what the CPU wrote last.
+ * Checks that code written by the guest is in memory and that the instruction cache is not stale.
+ * The CPU fetches instructions from memory, bypassing its data cache, and caches them. QEMU always
+ * executes the latest bytes that the CPU wrote.
  */
 #ifndef CODE_CHECK_H
 #define CODE_CHECK_H
@@ -12,13 +12,13 @@
 
 #include "qemu_api.h"
 
-/** Look at code that is about to be executed; ends QEMU with a sentence when it is old. */
+/** Check code that is about to be executed; ends QEMU with an error message if it is stale. */
 void code_check(const struct qemu_plugin_tb *tb);
 
-/** The instruction cache is switched on, and empty; or off. */
+/** Switch the instruction cache on (empty) or off. */
 void code_check_enable(bool on);
 
-/** The instruction cache is empty from now on; or the line that holds this address is not in it. */
+/** Empty the instruction cache, or discard the line at this address. */
 void code_check_discard_all(void);
 void code_check_discard(uint32_t address);
 

@@ -30,9 +30,9 @@ static struct {
     void *context;
     struct fifo to_guest;
     struct fifo to_client;
-    bool client;           /**< one has the terminal open */
-    bool had_client;       /**< one has had it open */
-    bool bytes_left;       /**< the client, or one that has just gone, may have sent more */
+    bool client;           /**< a client has the terminal open */
+    bool had_client;       /**< a client has had it open before */
+    bool bytes_left;       /**< more bytes may be available from the current or last client */
     size_t to_lose;        /**< number of client bytes to drop */
     bool reading, writing; /**< polled by QEMU's main loop */
 } console;
@@ -97,7 +97,7 @@ static void end_of_bytes(void)
     refresh_terminal(console.path);
 }
 
-/** Read what fits. Ends with the FIFO full, nothing there, or the client gone. */
+/** Read what fits. Ends when the FIFO is full, no bytes are left, or the client has closed. */
 static void pump_to_guest(void)
 {
     size_t room;
@@ -145,7 +145,7 @@ static void pump(void *opaque)
     console.changed(console.context);
 }
 
-/** A client came or went. */
+/** A client has opened or closed the terminal. */
 static void attend(void *opaque)
 {
     bool present = is_open();
@@ -228,7 +228,7 @@ static void interrupt(unsigned count)
     }
 }
 
-/** The same bytes for the same count. */
+/** The same count gives the same bytes. */
 static void noise(unsigned count)
 {
     for (uint32_t state = count; count > 0; count--) {

@@ -2,10 +2,10 @@
 /**
  * The fast console: two FIFOs between the guest and one client on the host.
  *
- * While a client has it open, nothing is lost in either direction: a full FIFO
- * makes the writer wait. What the guest sends while nobody listens is dropped,
- * as on a serial line, except before the first client, which finds the
- * messages of the start-up. Everything here belongs to QEMU's big lock.
+ * While a client has it open, nothing is lost in either direction: a full FIFO makes the writer
+ * wait. Without a client, the guest's output is dropped as on a serial line. Output before the
+ * first client connects is kept, so that the client sees the start-up messages. Everything here
+ * belongs to QEMU's big lock.
  */
 #ifndef CONSOLE_H
 #define CONSOLE_H
@@ -14,19 +14,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Called whenever bytes came in or room came free. */
+/** Called when bytes have arrived or space has become free. */
 typedef void (*console_changed)(void *context);
 
-/** Open the host's end, a pseudo terminal. False: it cannot be, and an error was printed. */
+/** Open the host's end, a pseudo terminal. On failure prints an error and returns false. */
 bool console_open(void);
 
-/** Begin to serve clients, and print where: once QEMU's main loop is there. */
+/** Start serving clients, and print the terminal's path. Call it once QEMU's main loop exists. */
 void console_start(console_changed changed, void *context);
 
-/** Is there a console at all? If not, sending drops and nothing is ever received. */
+/** Does a console exist? Otherwise output is dropped and nothing is received. */
 bool console_exists(void);
 
-/** Take up to `size` bytes for the client; returns how many. */
+/** Queue up to `size` bytes for the client; returns how many. */
 size_t console_send(const uint8_t *bytes, size_t size);
 
 /** Deliver up to `size` bytes from the client; returns how many. */
@@ -37,12 +37,12 @@ size_t console_space(void);   /**< bytes that console_send() would take */
 bool console_has_client(void);
 
 /**
- * Let something happen on the line, as if a client had done it.
+ * Inject something on the line, as if a client had done it.
  *
- * "interrupt": `count` times Ctrl-C. "noise": `count` bytes of any value.
- * "lost": the next `count` bytes of the client do not arrive.
+ * "interrupt": `count` times Ctrl-C. "noise": `count` random bytes. "lost": drop the next `count`
+ * bytes from the client.
  *
- * @return  false: no such fault
+ * @return  false if the fault is unknown
  */
 bool console_inject(const char *fault, unsigned count);
 

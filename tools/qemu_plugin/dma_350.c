@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 /**
- * An Arm CoreLink DMA-350: two secure channels that copy one block each, as it
- * is built without command links, wrapping, templates, triggers and sizes of
- * more than 16 bits. Commands that need one of these end with a configuration
- * error.
+ * An Arm CoreLink DMA-350 with two secure channels that each copy one block. The build has no
+ * command links, wrapping, templates, triggers or sizes of more than 16 bits; commands that need
+ * one of these end with a configuration error.
  *
- * Registers and bits: Linux's driver (drivers/dma/arm-dma350.c). The firmware's
- * are those of CMSIS-like headers that come with chips.
+ * Registers and bits: Linux's driver (drivers/dma/arm-dma350.c). The firmware's definitions are
+ * those of the CMSIS-like headers that come with chips.
  */
 #include <stddef.h>
 #include <string.h>
@@ -59,7 +58,7 @@ enum error { BUS_ERROR = 1 << 0, CONFIGURATION_ERROR = 1 << 1 };
 
 /** Bits of both TRANSFER registers. */
 #define NOT_SECURE (1u << 10)
-/** CONTROL: units follow each other; nothing but unit, priority, and what says done is set. */
+/** CONTROL: contiguous units; only unit, priority and done type are set. */
 #define CONTROL_MASK 0xFFFFFE00u
 #define CONTROL_COPY 0x00200200u
 #define UNIT_SHIFT(control) ((control) & 7u)
@@ -115,7 +114,7 @@ static uint32_t bytes(struct channel *channel)
     return (*at(channel, SIZE) & 0xFFFF) << UNIT_SHIFT(*at(channel, CONTROL));
 }
 
-/** Can this controller do what the registers say? */
+/** Does this controller support the transfer in the registers? */
 static bool is_copy(struct channel *channel)
 {
     const uint32_t control = *at(channel, CONTROL), size = *at(channel, SIZE);
@@ -141,7 +140,7 @@ static void fail(struct channel *channel, enum error error)
     end(channel, FAILED);
 }
 
-/** Copy `size` bytes. All memories are secure: an access that is not finds nothing. */
+/** Copy `size` bytes. All memories are secure: non-secure accesses find none. */
 static bool copy(struct channel *channel, uint32_t size)
 {
     const uint8_t *from = cache_map(MASTER_DMA, *at(channel, SOURCE), size, false);
@@ -156,7 +155,7 @@ static bool copy(struct channel *channel, uint32_t size)
     return true;
 }
 
-/** The time of a transfer is over: make it, or let it fail. */
+/** End of the transfer time: copy the data, or fail. */
 static void complete(void *context)
 {
     struct channel *channel = context;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** The DMA controller of the board: what all kinds have, and which one it is. */
+/** The board's DMA controller: selection of its kind, and code shared by all kinds. */
 #include "dma_device.h"
 
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include "message.h"
 #include "qemu_api.h"
 
-/** The clock of AN547's buses, and the cycles of one read and one write. */
+/** Clock of AN547's buses, and cycles for one read and one write. */
 #define BUS_HZ 32000000u
 #define CYCLES_PER_UNIT 2u
 
@@ -23,8 +23,8 @@ static const struct dma_operations *const kinds[] = {
 };
 
 static struct {
-    const struct dma_operations *kind; /**< NULL: the board has none */
-    unsigned due[DMA_FAULT_COUNT];     /**< how many times each fault is still to happen */
+    const struct dma_operations *kind; /**< NULL if the board has none */
+    unsigned due[DMA_FAULT_COUNT];     /**< remaining number of times for each fault */
     struct dma_run_record last_run;
 } dma;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** The DMA controller of the emulated board: QEMU's own, of the board's kind. */
+/** The DMA controller of the emulated board, based on QEMU's where available. */
 #ifndef DMA_DEVICE_H
 #define DMA_DEVICE_H
 
@@ -8,38 +8,37 @@
 
 #include "gate.h"
 
-/** The last transfer, from its start to its interrupt. */
+/** The last transfer, from start to interrupt. */
 struct dma_run_record {
-    uint64_t instructions; /**< that the guest executed meanwhile */
-    bool idle;             /**< the CPU was asleep as it completed */
+    uint64_t instructions; /**< executed by the guest meanwhile */
+    bool idle;             /**< the CPU was asleep on completion */
 };
 
-/** A new kind is a file dma_NAME.c, with a row in dma_device.c. */
+/** To add a kind, add a file dma_NAME.c and a row in dma_device.c. */
 enum dma_kind { DMA_350, DMA_PL081, DMA_PL330 };
 
-/** Where a board has the controller. */
+/** The controller's addresses and interrupts on a board. */
 struct dma_slot {
     enum dma_kind kind;
-    uint32_t base;      /**< 0: the board has none */
-    unsigned irq;       /**< NVIC number of its interrupt; of a PL330: of event 0, of a DMA-350: of
-                           channel 0 */
-    unsigned abort_irq; /**< PL330: of its aborts */
+    uint32_t base; /**< 0 if the board has none */
+    unsigned irq;  /**< NVIC interrupt number; of event 0 for a PL330, of channel 0 for a DMA-350 */
+    unsigned abort_irq; /**< PL330: NVIC number for aborts */
     struct gate gate;   /**< its clock */
-    struct gate reset;  /**< PL330: the reset from which its manager comes out secure */
+    struct gate reset;  /**< PL330: the reset that makes its manager secure */
 };
 
-/** Create the controller in the machine; ends QEMU with a sentence when it cannot. */
+/** Create the controller in the machine; on failure ends QEMU with an error message. */
 void dma_device_create(const struct dma_slot *slot);
 
-/** Machine reset: a transfer that has not begun does not happen. QEMU resets its own part. */
+/** Machine reset: drops a transfer that has not begun. QEMU resets its own part. */
 void dma_device_reset(void);
 
 /**
- * Let a fault happen to the next `count` transfers: "bus-error" ends with an
- * error before anything is copied, "abort" after half of it; "irq-lost" is
- * complete, but nothing says so; "hang" never ends.
+ * Let a fault happen to the next `count` transfers: "bus-error" ends with an error before anything
+ * is copied, "abort" after half of it; "irq-lost" completes without an interrupt; "hang" never
+ * ends.
  *
- * @return  false: no such fault
+ * @return  false if the fault is unknown
  */
 bool dma_device_inject(const char *fault, unsigned count);
 

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
 /**
- * QEMU's own PL081, made to behave as the real one does where QEMU's differs.
+ * QEMU's PL081, corrected to behave like the real one.
  *
- * QEMU copies inside the register write that enables a channel, forgets to look
- * at its interrupt line after that write, and knows no bus errors. A guest
- * would never sleep through a transfer, and never see one fail. So this window
- * stands before the controller's registers: the enabling write is held back
- * for the time that the transfer takes, and a transfer from or to memory that
- * the controller can't reach ends with its error interrupt.
+ * QEMU copies inside the register write that enables a channel, does not update its interrupt line
+ * after that write, and does not model bus errors. A guest would never sleep during a transfer, and
+ * never see one fail. This window therefore intercepts the controller's registers: it delays the
+ * enabling write by the time of the transfer, and a transfer from or to memory that the controller
+ * cannot access ends with its error interrupt.
  *
- * Registers and bits: Arm PrimeCell Single Master DMA Controller (PL081)
- * Technical Reference Manual, Arm DDI 0218, chapter 3.
+ * Registers and bits: Arm PrimeCell Single Master DMA Controller (PL081) Technical Reference
+ * Manual, Arm DDI 0218, chapter 3.
  */
 #include <stddef.h>
 #include <string.h>
@@ -32,7 +31,7 @@ enum controller_register {
     CONFIGURATION = 0x030,
 };
 
-/** Of channel n, from 0x100 + n * 0x20 on. */
+/** Channel n's registers start at 0x100 + n * 0x20. */
 enum channel_register {
     SOURCE = 0x00,
     DESTINATION = 0x04,
@@ -49,9 +48,9 @@ enum channel_register {
 #define DONE_INTERRUPT 0x8000u  /**< the same for the end of a transfer */
 #define UNITS 0xFFFu            /**< in a channel's control */
 #define LIST_ADDRESS 0xFFFFFFFCu
-#define LIST_LIMIT 65536u /**< a longer list is taken for a ring */
+#define LIST_LIMIT 65536u /**< a longer list is considered circular */
 
-/** One piece of a transfer: the registers of a channel, and the layout of a list's items. */
+/** One piece of a transfer: a channel's registers, which are also the layout of list items. */
 struct piece {
     uint32_t source;
     uint32_t destination;
@@ -60,7 +59,7 @@ struct piece {
 };
 
 struct channel {
-    uint32_t held; /**< configuration that enables it, and waits for its time; 0: none */
+    uint32_t held; /**< delayed write that enables it, or 0 */
     uint64_t instructions_at_start;
     _Alignas(max_align_t) unsigned char timer[TIMER_ROOM];
 };
@@ -69,8 +68,8 @@ static struct {
     MemoryRegion *registers; /**< of QEMU's PL081 */
     qemu_irq irq;
     struct channel channels[CHANNEL_COUNT];
-    uint32_t errors;  /**< a bit for each channel: ended with an error */
-    uint32_t enabled; /**< of these, those that interrupt */
+    uint32_t errors;  /**< one bit per channel that ended with an error */
+    uint32_t enabled; /**< those with the interrupt enabled */
 } dma;
 
 static QEMUTimer *channel_timer(struct channel *channel)
@@ -88,7 +87,7 @@ static void set(uint32_t offset, uint32_t value)
     machine_write_register(dma.registers, offset, value);
 }
 
-/** QEMU's part of the line follows QEMU's state at such a write, ours joins in. */
+/** QEMU updates its part of the line on such a write; ours is or-ed in. */
 static void update_irq(void)
 {
     set(CONFIGURATION, get(CONFIGURATION));
@@ -121,7 +120,7 @@ static struct piece first_piece(uint32_t base)
                           get(base + CONTROL)};
 }
 
-/** Replace a piece by the next of its list. False: there is none, or it can't be read. */
+/** Replace a piece by the next of its list. False at the end, or if it cannot be read. */
 static bool next_piece(struct piece *piece, bool *error)
 {
     uint32_t address = piece->next & LIST_ADDRESS;
@@ -136,7 +135,7 @@ static bool next_piece(struct piece *piece, bool *error)
     return item;
 }
 
-/** Look through a transfer before it is made: its units in all, and whether it meets an error. */
+/** Check a transfer before making it: its total units, and whether it causes an error. */
 static uint64_t check_transfer(uint32_t base, bool *error)
 {
     struct piece piece = first_piece(base);
@@ -175,7 +174,7 @@ static void copy_a_part(uint32_t base, uint32_t configuration)
     set(base + CHANNEL_CONFIGURATION, configuration & ~DONE_INTERRUPT);
 }
 
-/** The time of a transfer is over: make it, or let it fail. */
+/** End of the transfer time: copy the data, or fail. */
 static void complete(void *context)
 {
     struct channel *channel = context;

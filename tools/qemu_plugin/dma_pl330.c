@@ -89,7 +89,7 @@ static struct {
     uint32_t program;     /**< where it begins */
     uint32_t fault;       /**< enum fault_type of a rejected access */
     uint32_t address;     /**< at which */
-    uint32_t events;      /**< sent, but not to the CPU */
+    uint32_t events;      /**< sent, but not forwarded to the CPU */
     _Alignas(max_align_t) unsigned char region[MEMORY_REGION_ROOM];
 } bus;
 
@@ -147,7 +147,7 @@ static void on_event(void *opaque, int number, int level)
 {
     (void)opaque;
     if (level && (bus.dry || bus.silent || bus.fault)) {
-        bus.events |= bus.silent ? 0 : 1u << number; // of a lost interrupt the registers know
+        bus.events |= bus.silent ? 0 : 1u << number; // a lost interrupt shows in the registers
         return;
     }
     qemu_set_irq(machine_irq(dma.slot->irq + (unsigned)number), level);
@@ -214,7 +214,7 @@ static void run(struct channel *channel)
     }
 }
 
-/** Count what the program writes, without an effect. */
+/** Count the bytes that the program writes, without side effects. */
 static void run_dry(struct channel *channel)
 {
     bus.dry = true;
@@ -361,7 +361,7 @@ static void write_register(void *context, uint32_t offset, uint32_t value)
 
 /* --- Start and reset ------------------------------------------------------ */
 
-/** What QEMU's PL330 reads and writes: the memories as bus masters see them. */
+/** Memory region for QEMU's PL330: the memories as bus masters see them. */
 static Object *make_bus(void)
 {
     static const MemoryRegionOps ops = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Faults that the user or the guest lets devices have: [DEVICE.]NAME[:COUNT][@AFTER]. */
+/** Parser of device faults injected by the user or the guest: [DEVICE.]NAME[:COUNT][@AFTER]. */
 #include "faults.h"
 
 #include <inttypes.h>

@@ -10,7 +10,7 @@
 
 struct fifo {
     uint8_t bytes[FIFO_SIZE];
-    uint32_t put, taken; /**< bytes so far, modulo 2^32 */
+    uint32_t put, taken; /**< total bytes, modulo 2^32 */
 };
 
 static inline size_t fifo_used(const struct fifo *fifo)
@@ -28,16 +28,16 @@ static inline void fifo_clear(struct fifo *fifo)
     fifo->taken = fifo->put;
 }
 
-/** Append what fits; returns how many bytes did. */
+/** Append as many bytes as fit; returns how many. */
 size_t fifo_put(struct fifo *fifo, const uint8_t *bytes, size_t size);
 
-/** Take up to `size` bytes; returns how many there were. */
+/** Remove up to `size` bytes; returns how many. */
 size_t fifo_take(struct fifo *fifo, uint8_t *bytes, size_t size);
 
-/** The oldest bytes that lie in one piece; returns how many. */
+/** The oldest contiguous bytes; returns how many. */
 size_t fifo_peek(const struct fifo *fifo, const uint8_t **bytes);
 
-/** Forget the oldest bytes, at most as many as there are. */
+/** Drop up to `size` of the oldest bytes. */
 static inline void fifo_drop(struct fifo *fifo, size_t size)
 {
     fifo->taken += (uint32_t)size;

@@ -2,8 +2,8 @@
 /**
  * The guest's memories as host pointers.
  *
- * QEMU does not see writes through these pointers. That is right for data, but
- * a guest that executes code which the NPU wrote would run a stale translation.
+ * QEMU does not see writes through these pointers. That is fine for data, but code written by the
+ * NPU would be executed from a stale translation.
  */
 #include "guest_memory.h"
 
@@ -21,13 +21,13 @@ struct memory {
     const struct board_memory *row;
     uint8_t *host;
     uint64_t size; /**< bytes */
-    int file;      /**< descriptor of a file that is this memory, or -1 */
+    int file;      /**< descriptor of the file that backs it, or -1 */
 };
 
 static struct memory memories[BOARD_MEMORIES_MAX];
 static size_t memory_count;
 
-/** The main RAM is a backend object, whether the user made it or QEMU. */
+/** The main RAM is a backend object, whether created by the user or by QEMU. */
 static void find_main_ram(struct memory *memory)
 {
     Object *backend = object_property_get_link(qdev_get_machine(), "memory-backend", NULL);
@@ -53,9 +53,8 @@ static uint8_t *find_block(const char *name, uint64_t *size)
 }
 
 /**
- * Give two RAM blocks that are neighbours for the guest one view in which they
- * are neighbours for the host too, by putting the same pages behind both.
- * Called before the guest runs.
+ * Make two RAM blocks that are adjacent for the guest adjacent for the host too, by mapping the
+ * same pages in a second place. Called before the guest runs.
  */
 static uint8_t *join_blocks(uint8_t *const hosts[2], const uint64_t sizes[2])
 {
@@ -93,7 +92,7 @@ static void find_blocks(struct memory *memory)
     }
 }
 
-/** Put a file's pages where the memory has its own. Called before the guest runs. */
+/** Replace the memory's pages by those of a file. Called before the guest runs. */
 static void map_file(struct memory *memory, int file)
 {
     struct stat status;
@@ -155,7 +154,7 @@ bool guest_memory_next(size_t *index, struct guest_memory_block *block)
     return true;
 }
 
-/** Bytes from an address of a memory to its end; 0: the memory is not there. */
+/** Bytes from an address of a memory to its end; 0 if the memory does not exist. */
 static uint64_t left(const struct memory *memory, uint32_t base, uint64_t address)
 {
     return address >= base && address - base < memory->size ? memory->size - (address - base) : 0;

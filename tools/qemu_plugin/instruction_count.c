@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 /**
- * Counts the guest's instructions by an addition that QEMU compiles into each
- * of them.
+ * Counts the guest's instructions with an addition that QEMU compiles into each of them.
  *
- * One addition per translation block would be cheaper but wrong: a block that
- * a fault, or from QEMU 9 on a device access, leaves half-way is counted whole.
+ * One addition per translation block would be cheaper but wrong: blocks that end early, at a fault
+ * or from QEMU 9 on at a device access, would be counted in full.
  */
 #include "instruction_count.h"
 
@@ -34,7 +33,7 @@ void instruction_count_add(struct qemu_plugin_tb *tb)
 
 uint64_t instruction_count(void)
 {
-    // The CPU's thread adds to it without a lock; an aligned 64-bit load is whole.
+    // The CPU's thread updates it without a lock; an aligned 64-bit load is atomic.
     return qemu_api_level() == 1 ? __atomic_load_n(&counter_api_1, __ATOMIC_RELAXED)
                                  : qemu_plugin_u64_sum(counter_api_2);
 }

@@ -7,13 +7,13 @@
 
 #include "qemu_api.h"
 
-/** Prepare to count; called once, while the plugin is installed. */
+/** Prepare to count; called once, when the plugin is installed. */
 void instruction_count_install(void);
 
-/** Count the instructions of a new translation whenever they are executed. */
+/** Count the instructions of a new translation block each time they are executed. */
 void instruction_count_add(struct qemu_plugin_tb *tb);
 
-/** Instructions that the guest began to execute so far. */
+/** Number of instructions that the guest has started to execute. */
 uint64_t instruction_count(void);
 
 #endif

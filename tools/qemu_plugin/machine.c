@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** The emulated board in QEMU's machine: windows of registers, and interrupts. */
+/** Attaches the emulated board to QEMU's machine: register windows and interrupts. */
 #include "machine.h"
 
 #include <stdlib.h>
@@ -9,17 +9,17 @@
 #include "machine_none.h"
 #include "message.h"
 
-/** Where a machine of QEMU has what we connect to. */
+/** Objects of a QEMU machine that devices connect to. */
 struct kind {
     const char *machine;
-    const char *controllers[2]; /**< types of what has the interrupts' inputs: the one there is */
-    const char *inputs;         /**< name of the inputs; NULL: they have none */
-    unsigned first;  /**< number of the first input; those before belong to the subsystem itself */
-    const char *bus; /**< in the controller, what bus masters see; NULL: the system's memory */
+    const char *controllers[2]; /**< possible types of the interrupt controller */
+    const char *inputs;         /**< name of the inputs; NULL if unnamed */
+    unsigned first;  /**< number of the first input; lower ones belong to the subsystem itself */
+    const char *bus; /**< the controller's region for bus masters; NULL: the system's memory */
 };
 
 static const struct kind kinds[] = {
-    // QEMU's system memory has a stand-in where the subsystem has its internal SRAM.
+    // QEMU's system memory has a stub where the subsystem has its internal SRAM.
     {"mps3-an547", {"sse-300"}, "EXP_IRQ", 32, "armsse-container[0]"},
     {"none", {"armv7m"}, NULL, 0, NULL},
     {"virt", {"arm-gicv3", "arm_gic"}, NULL, 0, NULL},
@@ -61,10 +61,10 @@ bool machine_in_access(void)
     return in_access;
 }
 
-/** The bus's answer to an access: done, or nobody is there. */
+/** Result of a bus access: done, or no device responds. */
 enum { ANSWER_DONE = 0, ANSWER_NOBODY = 2 };
 
-/** Has the guest written what lets the device answer? */
+/** Is the gate open, so that the device responds? */
 static bool is_open(const struct gate *gate)
 {
     return !gate || (machine_none_recall(gate->address) & gate->mask) == gate->value;
@@ -101,7 +101,7 @@ static uint32_t window_write(void *opaque, uint64_t offset, uint64_t value, unsi
     return ANSWER_DONE;
 }
 
-/** Words only, as on the APB; a doubleword access becomes two of them, as on the bus. */
+/** Words only, as on the APB; a doubleword access is split in two, as on the bus. */
 static const MemoryRegionOps window_ops = {
     .read_with_attrs = window_read,
     .write_with_attrs = window_write,
@@ -112,7 +112,7 @@ static const MemoryRegionOps window_ops = {
 
 void machine_map(const struct machine_window *window, void *device)
 {
-    // Never freed: a machine keeps its devices until the process ends.
+    // Never freed: devices exist until the process ends.
     struct mapping *mapping = calloc(1, sizeof *mapping);
     if (!mapping) {
         fatal("no memory for the window of %s", window->name);

@@ -20,37 +20,38 @@
 /** A window of 32-bit registers. */
 struct machine_window {
     const char *name;
-    uint32_t base; /**< the secure alias at +0x10000000 comes with it */
+    uint32_t base; /**< the secure alias at +0x10000000 is mapped too */
     uint32_t size; /**< bytes */
     uint32_t (*read)(void *device, uint32_t offset);
     void (*write)(void *device, uint32_t offset, uint32_t value);
-    const struct gate *gate; /**< while it is closed, no register answers; NULL: none */
+    const struct gate *gate; /**< no register responds while it is closed; NULL for none */
 };
 
-/** Find the board in the running machine; ends QEMU with a sentence when it is another one. */
+/**
+ * Find the board in the running machine; ends QEMU with an error message if it is a different one.
+ */
 void machine_find(void);
 
-/** Put a window (which is copied) into the CPU's address space, over whatever QEMU has there. */
+/** Map a window (which is copied) into the CPU's address space, over QEMU's devices. */
 void machine_map(const struct machine_window *window, void *device);
 
-/** A register of a device that QEMU has, behind a window of ours; `registers` is its region. */
+/** Read a register of a QEMU device behind a window of ours; `registers` is its region. */
 uint32_t machine_read_register(void *registers, uint32_t offset);
 void machine_write_register(void *registers, uint32_t offset, uint32_t value);
 
-/** Put a region over an address range in which nobody answers while the region is enabled. */
+/** Map a region that makes an address range unresponsive while it is enabled. */
 void machine_map_hole(MemoryRegion *hole, const char *name, uint32_t base, uint32_t size);
 
-/** Is this thread carrying out an access of the CPU to one of these windows? Then the CPU stands.
- */
+/** Is this thread in a CPU access to one of these windows? If so, the CPU is stopped. */
 bool machine_in_access(void);
 
-/** The memory region that the subsystem's bus masters see; ends QEMU when there is none. */
+/** Memory region seen by the subsystem's bus masters; ends QEMU if not found. */
 Object *machine_buses(void);
 
-/** The address space of the CPU, its own registers included; ends QEMU when there is none. */
+/** The CPU's address space, including its own registers; ends QEMU if not found. */
 MemoryRegion *machine_cpu_view(void);
 
-/** Input of the interrupt controller: an NVIC number (Corstone-300: from 32 on), or a GIC's SPI. */
+/** Interrupt controller input: an NVIC number (Corstone-300: from 32 on), or a GIC SPI. */
 qemu_irq machine_irq(unsigned number);
 
 #endif

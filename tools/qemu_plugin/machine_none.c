@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** A board made out of QEMU's machine "none". */
+/** A board built on QEMU's machine "none". */
 #include "machine_none.h"
 
 #include <stdlib.h>
@@ -13,21 +13,20 @@
 #include "numaker_uart.h"
 #include "qemu_api.h"
 
-/** Where a register is made, QEMU's stand-ins and our devices go over what only remembers. */
+/** Priority of store-only registers, below QEMU's stubs and our devices. */
 #define PRIORITY_OF_REGISTERS (-10)
 
-/** QEMU's description of machine "none": in its class, the function that makes it is two further.
- */
+/** Description of machine "none" in its class; its init function is two pointers further on. */
 static const char description[] = "empty machine";
 #define WORDS_FIRST 12u
 #define WORDS_BEHIND 24u
 #define WORDS_TO_INIT 2u
 
-/* --- Registers that only remember --------------------------------------------- */
+/* --- Store-only registers ------------------------------------------------------- */
 
 static uint8_t *remembered[BOARD_REGISTERS_MAX];
 
-/** At a reset all of them are 0; their pages are mostly untouched, so they are given back. */
+/** All are 0 after a reset. Most of their pages are untouched, so the memory is released. */
 static void forget_registers(void *opaque)
 {
     const struct board_chip *chip = opaque;
@@ -45,11 +44,11 @@ static void add_registers(const struct board_chip *chip)
         remembered[i] = memory_region_get_ram_ptr(
             made_ram(row->name, row->base, row->size, PRIORITY_OF_REGISTERS));
     }
-    // Before those of the devices, which have registers here that are not 0 after a reset.
+    // Registered before the devices, some of whose registers are not 0 after a reset.
     qemu_register_reset(forget_registers, (void *)chip);
 }
 
-/** The memory of a register that only remembers, or NULL. */
+/** Memory of a store-only register, or NULL. */
 static uint8_t *memory_of(uint32_t address)
 {
     const struct board_chip *chip = board()->chip;
@@ -110,14 +109,14 @@ static void add_cpu(Object *machine, const struct board_chip *chip)
     if (!sysbus_realize_and_unref(core, NULL)) {
         fatal("this QEMU makes no Cortex-M55 with %u interrupts", chip->irqs);
     }
-    armv7m_load_kernel(qemu_get_cpu(0), NULL, 0, 0); // has it reset with the machine
+    armv7m_load_kernel(qemu_get_cpu(0), NULL, 0, 0); // also resets it with the machine
 }
 
 /* --- UARTs ------------------------------------------------------------------ */
 
 static void add_16550(const struct board_uart *uart)
 {
-    // Registers are four bytes apart; the guest reaches them through a window of ours.
+    // Registers are four bytes apart; the guest accesses them through a window of ours.
     MemoryRegion *bus = made_region();
     memory_region_init(bus, NULL, "uart-bus", UINT64_C(1) << 32);
     Object *device = serial_mm_init(bus, 0, 2, machine_irq(uart->irq), 115200, serial_hd(0),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Memories that the board has and QEMU's machine lacks. */
+/** Memories of the board that QEMU's machine lacks. */
 #include "made_memory.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Memories that the board has and QEMU's machine lacks. */
+/** Memories of the board that QEMU's machine lacks. */
 #ifndef MADE_MEMORY_H
 #define MADE_MEMORY_H
 
@@ -8,13 +8,13 @@
 #include "board.h"
 #include "qemu_api.h"
 
-/** Room for a region of the machine, which keeps it until the end. */
+/** Allocate a region of the machine; never freed. */
 MemoryRegion *made_region(void);
 
-/** RAM at an address. */
+/** Create RAM at an address. */
 MemoryRegion *made_ram(const char *name, uint32_t base, uint32_t size, int priority);
 
-/** A row of the board's table, with its alias; `priority` is over what QEMU has there. */
+/** Create a memory of the board's table and its alias; `priority` is above QEMU's regions there. */
 void made_memory(const struct board_memory *memory, int priority);
 
 #endif

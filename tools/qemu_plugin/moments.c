@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Faults that wait for their moment, each by a timer of QEMU's virtual clock. */
+/** Delayed faults, each with a timer on QEMU's virtual clock. */
 #include "moments.h"
 
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 static struct moment {
     struct fault fault;
-    void (*happen)(const struct fault *fault); /**< NULL: free */
+    void (*happen)(const struct fault *fault); /**< NULL if free */
     bool has_timer;
     _Alignas(max_align_t) unsigned char timer[TIMER_ROOM];
 } moments[MOMENT_COUNT];

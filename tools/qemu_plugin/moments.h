@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Faults that wait for their moment in the guest's time. */
+/** Faults delayed to a later guest time. */
 #ifndef MOMENTS_H
 #define MOMENTS_H
 
@@ -10,11 +10,11 @@
 /**
  * Call `happen` with the fault when its time has come.
  *
- * @return  false: too many wait
+ * @return  false if too many are pending
  */
 bool moment_add(const struct fault *fault, void (*happen)(const struct fault *fault));
 
-/** Forget what waits under this device and name. */
+/** Cancel pending faults of this device and name. */
 void moment_forget(const struct fault *fault);
 
 #endif

@@ -20,7 +20,7 @@ enum mpu_register {
 #define ADDRESS_MASK 0xFFFFFFE0u
 #define REGION_MAX 16u
 
-/** Memory from `first` to `last`. */
+/** Memory from `first` to `last`, inclusive. */
 struct region {
     uint32_t first;
     uint32_t last;
@@ -30,17 +30,17 @@ struct region {
 static struct region regions[REGION_MAX];
 static size_t region_count;
 
-/** A byte of MAIR0 and MAIR1: the outer attributes in the upper half, the inner ones below. */
+/** Decode a byte of MAIR0 or MAIR1: outer attributes in the upper half, inner ones below. */
 static enum coherence_attribute attribute_of(uint32_t byte)
 {
     uint32_t inner = byte & 0xFu;
     if (byte >> 4 == 0 || inner == 0x4) {
-        return COHERENCE_UNCACHED; // a device, or Normal memory that is not cached
+        return COHERENCE_UNCACHED; // Device memory, or Normal memory that is not cached
     }
     return inner & 0x4 ? COHERENCE_WRITE_BACK : COHERENCE_WRITE_THROUGH;
 }
 
-/** QEMU's registers. */
+/** Access to QEMU's registers. */
 struct access {
     MemoryRegion *registers;
     uint64_t offset;
@@ -69,7 +69,7 @@ static void note_region(const struct access *access, uint32_t number)
     uint32_t byte = get(access, MAIR0 + index / 4 * 4) >> index % 4 * 8 & 0xFFu;
     enum coherence_attribute attribute = attribute_of(byte);
     if (attribute == COHERENCE_WRITE_THROUGH && base & RBAR_READ_ONLY) {
-        attribute = COHERENCE_WRITE_BACK; // the same where nothing is written, and barriers skip it
+        attribute = COHERENCE_WRITE_BACK; // equivalent for read-only memory, and barriers skip it
     }
     if (limit & RLAR_ENABLE && region_count < REGION_MAX) {
         regions[region_count++] =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** How the memory protection unit tells the CPU to cache memory. */
+/** Cache attributes of memory, as configured in the memory protection unit. */
 #ifndef MPU_H
 #define MPU_H
 
@@ -13,17 +13,17 @@
 #define MPU_SIZE 0x38u
 
 /**
- * Note what the MPU says now. Off, it changes nothing. Big lock.
+ * Read the current MPU configuration; no effect while the MPU is off. Big lock.
  *
- * @param registers   QEMU's, and the offset of MPU_BASE in them
- * @param attributes  of an access by the guest: they choose the secure or the other MPU
+ * @param registers   QEMU's region, and the offset of MPU_BASE in it
+ * @param attributes  of an access by the guest; they select the secure or non-secure MPU
  */
 void mpu_read(MemoryRegion *registers, uint64_t offset, MemTxAttrs attributes);
 
-/** Machine reset: nothing is known, all memory counts as write-back. */
+/** Machine reset: all memory is write-back until configured. */
 void mpu_reset(void);
 
-/** How memory from `address` on is cached, up to *end (which the caller sets to an upper limit). */
+/** Cache attribute of memory from `address` on, up to *end (initially the caller's upper limit). */
 enum coherence_attribute mpu_attribute(uint64_t address, uint64_t *end);
 
 #endif

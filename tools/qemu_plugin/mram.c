@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
- * The CPU reads such a memory as RAM. Its stores come here one by one: those
- * that follow each other and fill a line arrive, as they do from the chip's
- * store buffer. All functions belong to QEMU's big lock.
+ * The CPU reads MRAM like RAM. Its stores are intercepted one by one: consecutive stores that fill
+ * a line take effect, as they do from the chip's store buffer. All functions belong to QEMU's big
+ * lock.
  */
 #include "mram.h"
 
@@ -19,12 +19,12 @@ struct mram {
     MemoryRegion *region;
     const char *name;
     uint32_t base;
-    uint64_t line; /**< offset of the one that is being filled */
-    uint32_t have; /**< a bit for each byte of it that has come */
+    uint64_t line; /**< offset of the line being filled */
+    uint32_t have; /**< one bit for each of its bytes received */
     uint8_t bytes[LINE];
 };
 
-/** What has come of a line that is not whole is lost. */
+/** Drop the bytes of an incomplete line. */
 static void drop(struct mram *mram)
 {
     if (mram->have != 0) {
@@ -48,7 +48,7 @@ static void mram_write(void *opaque, uint64_t offset, uint64_t value, unsigned s
     mram->have |= ((1u << size) - 1u) << (offset - line);
     if (mram->have == WHOLE) {
         uint8_t *memory = memory_region_get_ram_ptr(mram->region);
-        (void)power_cut_write(memory + line, mram->bytes, LINE); // no status says that it was lost
+        (void)power_cut_write(memory + line, mram->bytes, LINE); // a loss has no status
         memory_region_flush_rom_device(mram->region, line, LINE);
         mram->have = 0;
     }
@@ -61,7 +61,7 @@ static const MemoryRegionOps mram_ops = {
     .impl = {.min_access_size = 1, .max_access_size = 8},
 };
 
-/** What has come of a line is in no memory yet. */
+/** The received bytes of a line have not reached memory. */
 static void reset(void *opaque)
 {
     struct mram *mram = opaque;
@@ -70,7 +70,7 @@ static void reset(void *opaque)
 
 void mram_init(MemoryRegion *region, const char *name, uint32_t base, uint32_t size)
 {
-    struct mram *mram = calloc(1, sizeof *mram); // a machine keeps it until the end
+    struct mram *mram = calloc(1, sizeof *mram); // never freed
     if (!mram) {
         fatal("no memory for %s", name);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** MRAM that takes whole lines of 16 bytes: any other store is lost, and reported. */
+/** MRAM that accepts only whole lines of 16 bytes; any other store is lost and reported. */
 #ifndef MRAM_H
 #define MRAM_H
 
@@ -7,7 +7,7 @@
 
 #include "qemu_api.h"
 
-/** Make `region` such a memory, with this name and size in bytes. */
+/** Initialise `region` as such a memory, with this name and size in bytes. */
 void mram_init(MemoryRegion *region, const char *name, uint32_t base, uint32_t size);
 
 #endif

@@ -2,12 +2,10 @@
 /**
  * One NPU of the emulated board.
  *
- * The "register thread" of npu_sim.h is whoever holds QEMU's big lock: the
- * CPU in a register access, the main loop in a completion. Command streams run
- * on a worker thread, so the guest really sleeps meanwhile; with a modelled
- * clock they run inside the register access that starts them, since only then
- * is the moment of completion known, and complete when a timer of the virtual
- * clock says so.
+ * The "register thread" of npu_sim.h is the holder of QEMU's big lock: the CPU in a register
+ * access, the main loop in a completion. Command streams run on a worker thread, so the guest can
+ * really sleep meanwhile. With a modelled clock they run inside the register access that starts
+ * them, since the completion time must be known, and a timer on the virtual clock completes them.
  */
 #include "npu_device.h"
 
@@ -30,15 +28,15 @@ struct npu_device {
     struct npu_timing timing;
     struct worker worker;
     _Alignas(max_align_t) unsigned char timer[TIMER_ROOM];
-    bool running;             /**< started, and npu_finish() still to come */
+    bool running;             /**< started, but npu_finish() not yet called */
     enum npu_outcome outcome; /**< of the last npu_execute() */
     uint64_t instructions_at_start;
     struct npu_faults faults;
-    bool level; /**< of the simulator's interrupt line */
+    bool level; /**< level of the simulator's interrupt line */
 };
 
 static struct npu_run_record last_run;
-/** How many NPUs are at work. */
+/** Number of running NPUs. */
 static unsigned runs;
 
 const struct npu_run_record *npu_device_last_run(void)
@@ -54,11 +52,10 @@ static QEMUTimer *device_timer(struct npu_device *device)
 /* --- The simulator's bus ------------------------------------------------------ */
 
 /**
- * An access has the security of the NPU, and the memory protection controllers
- * are as after a reset: all blocks take secure accesses only, at both aliases.
- * (Arm 102803, "NPU security mapping"; 101104, "TrustZone Memory Protection
- * Controller".) What a guest writes to the controllers is not looked at. A board
- * that is open has no such controllers.
+ * An access has the NPU's security state, and the memory protection controllers are in their reset
+ * state: all blocks accept only secure accesses, at both aliases. (Arm 102803, "NPU security
+ * mapping"; 101104, "TrustZone Memory Protection Controller".) The guest's writes to the
+ * controllers are ignored. A board that is `open` has no such controllers.
  */
 static uint8_t *bus_map(void *context, const struct npu_access *access)
 {
@@ -77,7 +74,7 @@ static void bus_irq(void *context, bool level)
     }
 }
 
-/** An interrupt for which no register has a reason. */
+/** A spurious interrupt, without a cause in any register. */
 static void pulse_irq(const struct npu_device *device)
 {
     qemu_set_irq(device->irq, 1);
@@ -147,7 +144,7 @@ static void begin(struct npu_device *device)
     resume(device);
 }
 
-/** The work is done (or its modelled time is over): tell the guest. */
+/** The run is done, or its modelled time has passed: notify the guest. */
 static void complete(void *context)
 {
     struct npu_device *device = context;
@@ -166,14 +163,14 @@ static void complete(void *context)
     }
 }
 
-/** Make the simulator return early; afterwards no thread but ours is in it. */
+/** Make the simulator return early; afterwards only this thread uses it. */
 static void end_run(struct npu_device *device)
 {
     npu_abort(device->sim);
     worker_join(&device->worker);
     timer_del(device_timer(device));
     if (device->faults.run.hang) {
-        execute(device); // it was never begun; aborted, it ends at once
+        execute(device); // not started yet; ends immediately since it is aborted
         device->faults.run.hang = false;
     }
     set_running(device, false);

@@ -18,19 +18,21 @@ struct npu_slot {
     struct gate gate;
 };
 
-/** When a command stream completes. */
+/** Completion time of command streams. */
 struct npu_timing {
-    /** Clock of the modelled NPU in MHz: completion is that many virtual cycles
-     *  after the start. 0: once the host has computed it. */
+    /**
+     * Clock of the modelled NPU in MHz: streams complete after the estimated cycles in virtual
+     * time. 0: as soon as the host has executed them.
+     */
     unsigned megahertz;
-    struct npu_memory memories[NPU_MEMORIES]; /**< what the estimate assumes; see npu_sim.h */
+    struct npu_memory memories[NPU_MEMORIES]; /**< for the estimate; see npu_sim.h */
     unsigned memory_count;
 };
 
-/** The last run of any NPU, from its start to its completion. */
+/** The last run of any NPU, from start to completion. */
 struct npu_run_record {
-    uint64_t instructions; /**< that the guest executed meanwhile */
-    bool idle;             /**< the CPU was asleep as it completed */
+    uint64_t instructions; /**< executed by the guest meanwhile */
+    bool idle;             /**< the CPU was asleep on completion */
 };
 
 struct npu_device;
@@ -46,9 +48,9 @@ void npu_device_reset(struct npu_device *device);
 void npu_device_stop(struct npu_device *device);
 
 /**
- * Let a fault happen `count` times; npu_faults.h has the names.
+ * Let a fault happen `count` times; see npu_faults.h for the names.
  *
- * @return  false: no such fault
+ * @return  false if the fault is unknown
  */
 bool npu_device_inject(struct npu_device *device, const char *fault, unsigned count);
 

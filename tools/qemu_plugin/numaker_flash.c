@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
 /**
- * The flash controller of the M55M1: reads the chip's numbers, programs words
- * and double words, erases pages. As in flash, a program only clears bits, and
- * an erase sets all of a page. Not here: multi-word programs, configuration
- * words, the other banks' remapping, checksums, protected regions.
+ * The flash controller of the M55M1: reads the chip's IDs, programs words and double words, erases
+ * pages. As in real flash, programming only clears bits, and erasing sets all bits of a page. Not
+ * modelled: multi-word programming, configuration words, remapping of the other banks, checksums,
+ * protected regions.
  *
- * The controller is no part of the CPU: what it changes, the data cache does
- * not know.
+ * The controller is not part of the CPU, so its changes bypass the data cache.
  *
- * Registers and bits: Nuvoton's BSP (fmc_reg.h, fmc.h) only; page size and the
- * address of the flash: Zephyr's m55m1x.dtsi (erase-block-size) and
- * m55m1h2l.dtsi. How long it takes is a guess, and shorter than on the chip.
+ * Registers and bits: Nuvoton's BSP (fmc_reg.h, fmc.h) only; page size and flash address: Zephyr's
+ * m55m1x.dtsi (erase-block-size) and m55m1h2l.dtsi. The timing is a guess, and shorter than on the
+ * chip.
  */
 #include "numaker_flash.h"
 
@@ -74,7 +73,7 @@ static uint32_t *at(enum flash_register offset)
 
 /* --- Commands ----------------------------------------------------------------- */
 
-/** Bytes of the flash as they are in memory; NULL: that is not flash, or not aligned. */
+/** Bytes of the flash in memory; NULL if outside the flash or not aligned. */
 static uint8_t *find(uint32_t size)
 {
     const uint32_t address = *at(ADDRESS);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 /**
- * System, clock and power registers of the M55M1, as far as a guest can do
- * something wrong there: protected registers ignore writes while they are
- * locked, a clock that was not enabled is not stable, the core runs at the
- * speed that was set, SRAM1 and SRAM2 do not answer while they are off.
+ * System, clock and power registers of the M55M1, limited to what a guest can get wrong: protected
+ * registers ignore writes while locked, a clock that was not enabled is not stable, the core runs
+ * at the configured speed, and SRAM1 and SRAM2 do not respond while off.
  *
- * Registers and bits: Nuvoton's BSP (Library/Device/Nuvoton/M55M1/Include:
- * sys_reg.h, clk_reg.h, pmc_reg.h), which the firmware's come from, too: no
- * other source has them. Values of selectors: Zephyr's numaker_m55m1x_clock.h.
+ * Registers and bits: Nuvoton's BSP (Library/Device/Nuvoton/M55M1/Include: sys_reg.h, clk_reg.h,
+ * pmc_reg.h), which is also the source of the firmware's; there is no other. Selector values:
+ * Zephyr's numaker_m55m1x_clock.h.
  */
 #include "numaker_system.h"
 
@@ -43,7 +42,7 @@ enum system_register {
 #define HZ_HIRC 12000000u
 #define HZ_HXT 24000000u /**< the board's crystal */
 #define HZ_HIRC48M 48000000u
-#define HZ_LEVEL_1 200000000u /**< what the lower supply of the core allows */
+#define HZ_LEVEL_1 200000000u /**< maximum at the core's lower supply voltage */
 
 /** Bits of CLK_SRCCTL, and of CLK_STATUS. */
 enum source { LXT = 1 << 1, HIRC = 1 << 3, HXT = 1 << 4, HIRC48M = 1 << 5, APLL0 = 1 << 6 };
@@ -53,7 +52,7 @@ enum { RESET_BY_POWER = 1 << 0, RESET_BY_CORE = 1 << 5, SRAM_OFF = 2 };
 
 static const uint8_t key[] = {0x59, 0x16, 0x88};
 
-/** Registers that ignore writes while they are locked: from the first to the last. */
+/** Ranges of registers that ignore writes while locked, first to last. */
 static const struct {
     uint16_t first;
     uint16_t last;
@@ -68,7 +67,7 @@ static struct sram {
     const char *name;
     uint32_t base, size, clock;
     enum system_register power;
-    _Alignas(max_align_t) unsigned char hole[MEMORY_REGION_ROOM]; /**< there while it is off */
+    _Alignas(max_align_t) unsigned char hole[MEMORY_REGION_ROOM]; /**< mapped while it is off */
 } srams[] = {
     {"SRAM1", 0x20180000, 0x00080000, 1 << 1, PMC_SYSRB1PC, {0}},
     {"SRAM2", 0x20200000, 0x00050000, 1 << 2, PMC_SYSRB2PC, {0}},
@@ -76,7 +75,7 @@ static struct sram {
 #define SRAM_COUNT (sizeof srams / sizeof srams[0])
 
 static struct {
-    size_t keys; /**< of the sequence, written so far */
+    size_t keys; /**< keys of the unlock sequence written so far */
     bool was_reset;
 } lock;
 
@@ -97,7 +96,7 @@ bool numaker_system_unlocked(void)
 
 /* --- Clocks ----------------------------------------------------------------- */
 
-/** A source that runs, in hertz; 0: it was not enabled. */
+/** Frequency of a source, in hertz; 0 if not enabled. */
 static uint32_t running(enum source source, uint32_t hertz)
 {
     return get(CLK_SRCCTL) & source ? hertz : 0;

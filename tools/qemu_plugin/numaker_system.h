@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * System, clock and power registers of Nuvoton's NuMicro M55M1: the lock in
- * front of them, the clocks, and which of the SRAMs are on.
+ * System, clock and power registers of Nuvoton's NuMicro M55M1: the register lock, the clocks, and
+ * the power state of the SRAMs.
  */
 #ifndef NUMAKER_SYSTEM_H
 #define NUMAKER_SYSTEM_H
@@ -9,13 +9,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** Make them from `base` on, over registers that only remember. Big lock. */
+/** Create them at `base`, over store-only registers. Big lock. */
 void numaker_system_create(uint32_t base);
 
 /** Has the guest unlocked the protected registers? */
 bool numaker_system_unlocked(void);
 
-/** Hertz of what clocks UART0; 0: nothing does. */
+/** Clock of UART0 in hertz; 0 if off. */
 uint32_t numaker_system_uart_clock(void);
 
 #endif

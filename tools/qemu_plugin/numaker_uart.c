@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 /**
- * Nuvoton's UART: two FIFOs of 16 bytes, interrupts when bytes have come in
- * and when all have gone out. Modem lines, IrDA, LIN, RS-485, DMA, parity and
- * time-outs are not here.
+ * Nuvoton's UART: two FIFOs of 16 bytes, and interrupts when bytes have been received and when all
+ * have been sent. Not modelled: modem lines, IrDA, LIN, RS-485, DMA, parity, time-outs.
  *
- * A wrong speed, format or pin shows: what is sent then does not arrive, with a
- * message, and nothing comes in.
+ * A wrong speed, format or pin is detected: output is then dropped with a message, and nothing is
+ * received.
  *
- * Registers and bits: Linux's and Zephyr's drivers of the same UART have the
- * first of them; the rest Nuvoton's BSP (uart_reg.h) only. Pins and their
- * functions: Zephyr's numaker_m55m1-pinctrl.dtsi.
+ * Registers and bits: the first of them are in Linux's and Zephyr's drivers of the same UART, the
+ * rest only in Nuvoton's BSP (uart_reg.h). Pins and their functions: Zephyr's
+ * numaker_m55m1-pinctrl.dtsi.
  */
 #include "numaker_uart.h"
 
@@ -46,7 +45,7 @@ enum fifo_status {
 };
 enum { EIGHT_BITS_NO_PARITY = 3, LINE_FORMAT = 0x7F };
 
-/** Multi-function register of pins PB12 to PB15: both of UART0 are function 6. */
+/** Multi-function register of pins PB12 to PB15; UART0 is function 6 on both of its pins. */
 #define PINS 0x4000031Cu
 #define PINS_MASK 0x1F1Fu
 #define PINS_UART0 0x0606u
@@ -55,7 +54,7 @@ static struct {
     uint32_t registers[REGISTERS_END / 4];
     uint8_t received[FIFO_SIZE];
     unsigned first, count;
-    bool told; /**< that nothing arrives */
+    bool told; /**< the lost output was reported */
     const struct board_uart *slot;
     _Alignas(max_align_t) unsigned char frontend[CHAR_FRONTEND_ROOM];
 } uart;
@@ -65,7 +64,7 @@ static CharFrontend *frontend(void)
     return (CharFrontend *)uart.frontend;
 }
 
-/* --- Does anything arrive? -------------------------------------------------- */
+/* --- Is the line configured correctly? ------------------------------------ */
 
 /** Bits per second by BAUD: mode 0 divides by 16 (n + 2), mode 2 by n + 2. */
 static uint32_t speed(void)
@@ -75,7 +74,7 @@ static uint32_t speed(void)
     return mode == 0 ? clock / divisor / 16 : mode == 3 ? clock / divisor : 0;
 }
 
-/** Within 2 % of a speed that terminals have. */
+/** Within 2 % of a usual terminal speed? */
 static bool is_usual(uint32_t bits_per_second)
 {
     static const uint32_t usual[] = {9600, 19200, 38400, 57600, 115200, 230400, 460800, 921600};
@@ -112,14 +111,14 @@ static bool arrives(void)
 
 /* --- Interrupts --------------------------------------------------------------- */
 
-/** Bytes at which RECEIVED is set. */
+/** Number of bytes at which RECEIVED is set. */
 static unsigned trigger_level(void)
 {
     static const uint8_t levels[] = {1, 4, 8, 14};
     return levels[uart.registers[FIFO / 4] >> 4 & 3];
 }
 
-/** What is sent has gone out at once. */
+/** Output is sent immediately. */
 static uint32_t flags(void)
 {
     return SENT | (uart.count >= trigger_level() ? RECEIVED : 0);
@@ -133,8 +132,7 @@ static void update_irq(void)
 
 /* --- Bytes -------------------------------------------------------------------- */
 
-/** What comes in before the guest has set the UART up waits outside, where the chip would lose it.
- */
+/** Input waits until the guest has set up the UART; the chip would lose it. */
 static int can_receive(void *opaque)
 {
     (void)opaque;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** The plugin's arguments. A new one is a row of the table and a function that reads it. */
+/** The plugin's arguments. To add one, add a row to the table and a function that reads it. */
 #include "options.h"
 
 #include <inttypes.h>
@@ -12,7 +12,7 @@
 #define MODEL_MHZ 32 /**< clock of the NPU on the AN547 board */
 #define MODEL_MHZ_MAX 10000
 
-/** Reads the value of one argument; NULL, or what was expected instead. */
+/** Reads the value of one argument. Returns NULL, or a description of the expected value. */
 typedef const char *(*reader)(struct options *options, const char *value);
 
 struct option {
@@ -57,7 +57,7 @@ static const char *read_timing(struct options *options, const char *value)
     return right ? NULL : expected;
 }
 
-/** A memory as the NPU's estimate of cycles assumes it; see npu_set_memories(). */
+/** A memory for the NPU's cycle estimate; see npu_set_memories(). */
 static const char *read_npu_memory(struct options *options, const char *value)
 {
     struct npu_timing *timing = &options->timing;
@@ -86,7 +86,7 @@ static const char *read_console(struct options *options, const char *value)
     return options->console ? NULL : "pty";
 }
 
-/** The devices, which do not exist yet, judge the name. */
+/** The name is checked later, since the devices do not exist yet. */
 static const char *read_fault(struct options *options, const char *value)
 {
     size_t count = 0;
@@ -119,7 +119,7 @@ static const char *read_coherence(struct options *options, const char *value)
     return coherence_parse(value, &options->coherence) ? NULL : "off, strict or evict:SEED";
 }
 
-/** NAME:FD; whether the file fits is seen when the memory is there. */
+/** NAME:FD; the file's size is checked once the memory exists. */
 static const char *read_memory(struct options *options, const char *value)
 {
     static char expected[512];
@@ -209,7 +209,7 @@ static void print_unknown(const char *name)
     message(MESSAGE_NONE, "unknown argument \"%s\"; known are %s", name, known);
 }
 
-/** Read NAME=VALUE. False: no argument has that name. */
+/** Read NAME=VALUE. False if the argument is unknown. */
 static bool read_named(struct options *options, const char *name, const char *value,
                        const char **expected)
 {
@@ -245,7 +245,7 @@ static bool read_argument(struct options *options, const char *argument)
     return !expected;
 }
 
-/** The board decides which other arguments there are, so it is read before them. */
+/** The board determines the other valid arguments, so it is read first. */
 static bool choose_board(struct options *options, int count, char **arguments)
 {
     for (int i = 0; i < count; i++) {

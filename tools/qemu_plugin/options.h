@@ -13,15 +13,15 @@
 #define OPTIONS_MAX_FAULTS 8
 
 struct options {
-    const char *npu[BOARD_NPUS_MAX]; /**< accelerator config; NULL: this NPU is not there */
+    const char *npu[BOARD_NPUS_MAX]; /**< accelerator config; NULL if this NPU is absent */
     struct npu_timing timing;
     struct coherence_mode coherence;
     struct guest_memory_file memories[BOARD_MEMORIES_MAX + 1];
     bool console;
-    const char *faults[OPTIONS_MAX_FAULTS + 1]; /**< to inject from the start; NULL ends them */
+    const char *faults[OPTIONS_MAX_FAULTS + 1]; /**< to inject at start; ends with NULL */
 };
 
-/** Read all arguments. False: one is wrong, and an error was printed. */
+/** Read all arguments. On failure prints an error and returns false. */
 bool options_parse(struct options *options, int count, char **arguments);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** The register page that only the emulator has; see firmware/emulator/emulator_page.h. */
+/** The emulator's own register page; see firmware/emulator/emulator_page.h. */
 #include "emulator_page.h"
 
 #include <stdio.h>
@@ -24,8 +24,8 @@ static struct {
     uint32_t received; /**< bytes, of the last RECEIVE */
     uint32_t sent;     /**< bytes, of the last SEND */
     uint32_t fault_known;
-    uint32_t calls; /**< asked for since the guest has looked */
-    uint32_t high;  /**< word of the 64-bit counter whose low word was read last */
+    uint32_t calls; /**< requested since the guest last read them */
+    uint32_t high;  /**< high word, latched when the low word of the 64-bit counter was read */
 } page;
 
 static void update_irq(void *context)
@@ -106,7 +106,7 @@ static uint32_t page_read(void *context, uint32_t offset)
     }
 }
 
-/** The guest's buffer, or NULL when it is not wholly in memory: then nothing is transferred. */
+/** The guest's buffer, or NULL unless all of it is in memory; then nothing is transferred. */
 static uint8_t *buffer(uint32_t size, bool write)
 {
     uint8_t *bytes = guest_memory_map(MASTER_CPU, page.buffer_address, size, write);

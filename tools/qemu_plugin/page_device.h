@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: MIT
 /**
- * The register page that only the emulator has. What the guest sees of it is
- * in firmware/emulator/emulator_page.h.
+ * The emulator's own register page. firmware/emulator/emulator_page.h describes the guest's view.
  */
 #ifndef PAGE_DEVICE_H
 #define PAGE_DEVICE_H
 
 #include <stdint.h>
 
-/** Where a board has the page. */
+/** Location of the page on a board. */
 struct page_slot {
     uint32_t base;
     unsigned irq; /**< NVIC number of the console's interrupt */
 };
 
-/** Create it in the machine, and begin to serve the console. */
+/** Create it in the machine, and start serving the console. */
 void page_device_create(const struct page_slot *slot);
 
-/** Interrupt the guest, which then calls a function of its program. */
+/** Interrupt the guest, which then calls its function. */
 void page_device_call(void);
 
-/** Machine reset: interrupts off; bytes on their way through the console stay. */
+/** Machine reset: disable interrupts; bytes in transit through the console are kept. */
 void page_device_reset(void);
 
 #endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /**
- * Brings the parts into a running QEMU: what happens at load, when the machine
- * is ready, at reset and at exit.
+ * Connects the parts to a running QEMU: at load, when the machine is ready, at reset and at exit.
  */
 #include <string.h>
 
@@ -26,7 +25,7 @@
 #include "qemu_api.h"
 
 static struct options options;
-static struct npu_device *npus[BOARD_NPUS_MAX]; /**< NULL: not there */
+static struct npu_device *npus[BOARD_NPUS_MAX]; /**< NULL if absent */
 
 static void reset(void *opaque)
 {
@@ -107,7 +106,7 @@ static void on_exit_of_qemu(Notifier *notifier, void *data)
     }
 }
 
-/** What a machine that QEMU has lacks of the board's memories; machine "none" has them already. */
+/** Create the board's memories that QEMU's machine lacks; machine "none" already has them. */
 static void make_memories(void)
 {
     for (size_t i = 0; !board()->chip && i < board()->memory_count; i++) {
@@ -143,12 +142,11 @@ static void on_machine_ready(Notifier *notifier, void *data)
     qemu_add_exit_notifier(&exit_notifier);
 }
 
-/** The guest is about to execute code for the first time, or for the first time since it changed.
- */
+/** The guest is about to execute code for the first time, or for the first time after a change. */
 static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
     (void)id;
-    if (board()->page.base) { // nobody else asks for the count
+    if (board()->page.base) { // only the page reads the count
         instruction_count_add(tb);
     }
     code_check(tb);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** What can go wrong while non-volatile memory changes. */
+/** Failures while non-volatile memory is being written. */
 #include "power_cut.h"
 
 #include <stddef.h>
@@ -10,12 +10,12 @@
 #include "npu_device.h"
 
 static struct {
-    unsigned left;  /**< steps until the power fails in one; 0: it does not */
-    unsigned again; /**< the same, once it has failed */
-    unsigned fail;  /**< steps until one is refused; 0: none is */
+    unsigned left;  /**< steps until the power fails; 0 for never */
+    unsigned again; /**< the same for cut-again, counted from the end of that cut */
+    unsigned fail;  /**< steps until one is rejected; 0 for never */
     unsigned seed;
-    bool second; /**< the step that is waited for is cut-again's */
-    bool off;    /**< it has failed, and the machine was not reset yet */
+    bool second; /**< waiting for the step of cut-again */
+    bool off;    /**< power has failed, and the machine has not been reset since */
 } power;
 
 /** xorshift64 */
@@ -49,7 +49,7 @@ static bool is_refused(uint32_t size)
 bool power_cut_write(uint8_t *at, const uint8_t *bytes, uint32_t size)
 {
     if (power.off) {
-        return true; // nobody will know
+        return true; // not observable
     }
     if (npu_device_any_runs()) {
         message(MESSAGE_GUEST_ERROR, "nvm: %u bytes change while an NPU may read them", size);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 /**
- * What can go wrong while non-volatile memory changes. Devices change such memory
- * step by step: a line, a word, a page. The step at which the power fails
- * leaves each bit as it was or as it was to become, by chance; later steps do
- * nothing until the machine was reset. A step that is refused changes nothing.
- * All functions belong to QEMU's big lock.
+ * Failures while non-volatile memory is being written. Devices write such memory step by step: a
+ * line, a word, a page. The step in which the power fails leaves each bit at random with its old or
+ * new value; later steps have no effect until the machine is reset. A rejected step changes
+ * nothing. All functions belong to QEMU's big lock.
  */
 #ifndef POWER_CUT_H
 #define POWER_CUT_H
@@ -12,19 +11,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** Change `size` bytes of non-volatile memory to these. @return  false: refused */
+/** Write `size` bytes to non-volatile memory. @return  false if rejected */
 bool power_cut_write(uint8_t *at, const uint8_t *bytes, uint32_t size);
 
 /**
- * Faults of the device "nvm". "cut": the power fails in the step number `count`
- * from now, 0: not any more. "cut-again": the same, from the end of that cut on.
- * "seed": chooses the bits. "fail": the step number `count` from now is refused.
+ * Faults of the device "nvm". "cut": the power fails in the `count`-th step from now, 0 cancels it.
+ * "cut-again": the same, counted from the end of that cut. "seed": selects the random bits. "fail":
+ * the `count`-th step from now is rejected.
  *
- * @return  false: no such fault
+ * @return  false if the fault is unknown
  */
 bool power_cut_inject(const char *fault, unsigned count);
 
-/** The machine resets: steps have their effect again. */
+/** Machine reset: steps take effect again. */
 void power_cut_reset(void);
 
 #endif

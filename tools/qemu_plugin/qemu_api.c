@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/**
- * Which QEMU is this, and does it have all that the plugin needs?
- */
+/** Detects the version of QEMU, and whether it has all functions that the plugin needs. */
 #include "qemu_api.h"
 
 #include <inttypes.h>
@@ -19,7 +17,7 @@ static const struct function of_none[] = {QEMU_FUNCTIONS_NONE(ROW){NULL, NULL}};
 static const struct function api_2[] = {QEMU_FUNCTIONS_API_2(ROW){NULL, NULL}};
 #undef ROW
 
-/** QEMU reads this after loading the plugin and refuses what it does not know. */
+/** QEMU reads this after loading the plugin and rejects unknown versions. */
 QEMU_EXPORT extern int qemu_plugin_version;
 int qemu_plugin_version;
 

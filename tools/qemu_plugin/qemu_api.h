@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /**
- * What the plugin uses of QEMU, declared here because distributions package
- * QEMU's programs without headers.
+ * QEMU functions used by the plugin, declared here because distributions package QEMU without
+ * headers.
  *
- * Debian's and Ubuntu's qemu-system-arm export their internal functions, so a
- * plugin can use them like the plugin API itself. All are weak: a QEMU that
- * lacks one still loads the plugin, and qemu_api_missing() names it.
+ * Debian's and Ubuntu's qemu-system-arm export their internal functions, so a plugin can use them
+ * like the plugin API itself. All are weak: a QEMU that lacks one still loads the plugin, and
+ * qemu_api_missing() returns its name.
  */
 #ifndef QEMU_API_H
 #define QEMU_API_H
@@ -61,10 +61,10 @@ typedef struct MemoryRegionOps {
     } impl;
 } MemoryRegionOps;
 
-/** A 32-bit access in the byte order of the guest. */
+/** A 32-bit access in the guest's byte order. */
 #define MEMOP_WORD 2u
 
-/** The head of QEMU's structure, and room for the rest. */
+/** Start of QEMU's structure, and room for the rest. */
 typedef struct MemoryRegionSection {
     _Alignas(16) uint64_t size[2];
     MemoryRegion *region;
@@ -80,7 +80,7 @@ typedef struct MemoryRegionSection {
 
 enum qemu_clock { QEMU_CLOCK_VIRTUAL = 1 };
 
-/** Why the machine resets; the number is the same in all releases. */
+/** Reset cause; the number is the same in all releases. */
 #define SHUTDOWN_CAUSE_HOST_QMP_SYSTEM_RESET 3
 
 typedef struct VersionInfo {
@@ -94,7 +94,7 @@ typedef struct VersionInfo {
 
 typedef uint64_t qemu_plugin_id_t;
 
-/** Only the head of QEMU's structure, which is all that is used. */
+/** Start of QEMU's structure; the rest is not used. */
 typedef struct qemu_info {
     const char *target_name;
     struct {
@@ -197,7 +197,7 @@ typedef void (*qemu_plugin_tb_callback)(qemu_plugin_id_t id, struct qemu_plugin_
     X(struct qemu_plugin_scoreboard *, qemu_plugin_scoreboard_new, (size_t element_size)) \
     X(uint64_t, qemu_plugin_u64_sum, (qemu_plugin_u64 counter))
 
-/** Only for a board that is made out of machine "none". */
+/** Only for boards built on machine "none". */
 #define QEMU_FUNCTIONS_NONE(X)                                                                \
     X(void, armv7m_load_kernel, (void *cpu, const char *file, uint64_t base, int size))       \
     X(Clock *, clock_new, (Object * parent, const char *name))                                \
@@ -231,7 +231,7 @@ typedef void (*qemu_plugin_tb_callback)(qemu_plugin_id_t id, struct qemu_plugin_
       (MemoryRegion * space, uint64_t base, int shift, qemu_irq irq, int baud, void *chardev, \
        enum device_endian endian))
 
-/** Used for messages only, when there. */
+/** Used only for messages, if available. */
 #define QEMU_FUNCTIONS_OPTIONAL(X) X(VersionInfo *, qmp_query_version, (Error * *error))
 
 #define QEMU_DECLARE(result, name, parameters) extern result name parameters __attribute__((weak));
@@ -246,9 +246,9 @@ QEMU_FUNCTIONS_OPTIONAL(QEMU_DECLARE)
 int qemu_api_level(void);
 
 /**
- * Name of a function that this QEMU lacks, or NULL when all are there.
+ * Name of a function that this QEMU lacks, or NULL if all exist.
  *
- * @param none  also those that make a board out of machine "none"
+ * @param none  also check those needed for machine "none"
  */
 const char *qemu_api_missing(bool none);
 

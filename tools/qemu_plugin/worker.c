@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** A thread that does one piece of work at a time. */
+/** A thread that executes one work item at a time. */
 #include "worker.h"
 
 #include <signal.h>
@@ -16,8 +16,8 @@ static void set_state(struct worker *worker, enum worker_state state)
 }
 
 /**
- * On the main loop. A joined work leaves this call pending: then the worker is
- * idle or busy with the next work, and there is nothing to do.
+ * Runs on the main loop. After a join this call is still pending; the worker is then idle or busy
+ * with the next item, and there is nothing to do.
  */
 static void notice_end(void *opaque)
 {
@@ -54,7 +54,7 @@ void worker_init(struct worker *worker, void (*work)(void *), void (*done)(void 
     *worker = (struct worker){.work = work, .done = done, .context = context};
     pthread_mutex_init(&worker->lock, NULL);
     pthread_cond_init(&worker->changed, NULL);
-    // QEMU's main thread alone handles signals: the new thread inherits a full mask.
+    // Only QEMU's main thread handles signals; the new thread inherits a full mask.
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);

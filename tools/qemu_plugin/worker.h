@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /**
- * A thread that does one piece of work at a time, while the guest runs.
+ * A thread that executes one work item at a time while the guest runs.
  *
- * The functions here belong to QEMU's big lock. The work itself runs without
- * it and must never wait for it, so that a holder of the lock may join.
+ * The functions here belong to QEMU's big lock. The work itself runs without it and must never wait
+ * for it, so that a holder of the lock may join.
  */
 #ifndef WORKER_H
 #define WORKER_H
@@ -13,8 +13,8 @@
 
 enum worker_state {
     WORKER_IDLE,
-    WORKER_BUSY, /**< asked to work, or working */
-    WORKER_DONE, /**< the work has ended, and nobody has taken note */
+    WORKER_BUSY, /**< work requested or in progress */
+    WORKER_DONE, /**< the work has ended, but this has not been noticed yet */
 };
 
 struct worker {
@@ -22,17 +22,17 @@ struct worker {
     pthread_cond_t changed;
     enum worker_state state;     /**< under `lock` */
     void (*work)(void *context); /**< on the worker's thread */
-    void (*done)(void *context); /**< on the main loop, unless the work was joined before */
+    void (*done)(void *context); /**< on the main loop, unless joined before */
     void *context;
 };
 
 /** Start the thread, idle; it ends with the process. */
 void worker_init(struct worker *worker, void (*work)(void *), void (*done)(void *), void *context);
 
-/** Do the work once. The worker must be idle. */
+/** Execute the work once. The worker must be idle. */
 void worker_start(struct worker *worker);
 
-/** Wait until the work has ended, and make the worker idle without a call to done(). */
+/** Wait until the work has ended, and make the worker idle without calling done(). */
 void worker_join(struct worker *worker);
 
 #endif

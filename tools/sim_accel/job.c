@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** What the kernel refuses of streams and jobs, and a job on the simulator. */
+/** The kernel's checks of streams and jobs, and the execution of a job on the simulator. */
 #include "sim_accel_internal.h"
 
 #include "ethosu_registers.h"
@@ -10,11 +10,11 @@
 
 enum { OP_STOP = 0x00, OP_RESIZE = 0x07, HAS_PAYLOAD = 0x4000 };
 
-/** The NPU's address of region 0; each region and the stream have so many bytes of it. */
+/** NPU address of region 0; each region and the stream get this much address space. */
 #define REGION_SHIFT 36
 #define STREAM_INDEX ACCEL_REGIONS
 
-/** What the registers get when the kernel switches the NPU on: non-secure, REGIONCFG. */
+/** Register values set by the kernel when it powers the NPU up: non-secure, REGIONCFG. */
 #define NON_SECURE 2u
 #define KERNEL_REGIONCFG 0xAA8Au
 
@@ -36,13 +36,13 @@ int job_check_stream(const uint32_t *words, size_t bytes)
 /** The memory of a running job. */
 struct window {
     struct {
-        uint8_t *bytes; /**< a copy, until the job is accepted */
+        uint8_t *bytes; /**< a copy until the job is accepted */
         size_t size;
         uint8_t *original;
         bool touched;
     } regions[ACCEL_REGIONS + 1];
-    bool missing; /**< a region without a buffer was touched */
-    bool over;    /**< more of a region than there is was touched */
+    bool missing; /**< a region without a buffer was accessed */
+    bool over;    /**< a region was accessed beyond its end */
     bool over_sram;
 };
 
@@ -68,7 +68,7 @@ static uint8_t *map(void *context, const struct npu_access *access)
     return window->regions[index].bytes + offset;
 }
 
-/** The job that runs; the simulator's bus looks here. */
+/** The running job, for the simulator's bus. */
 static struct window *current;
 
 static void no_irq(void *context, bool level)
@@ -142,7 +142,7 @@ static bool give(struct window *window, uint32_t index, uint8_t *original, size_
     return window->regions[index].bytes != NULL;
 }
 
-/** Copies of all that the job names. @return 0, or an errno */
+/** Copy all buffers that the job refers to. @return 0, or an errno */
 static int open_window(struct device *device, const struct accel_job *job, struct window *window)
 {
     const struct object *stream = device_object(device, job->stream, true);
@@ -172,7 +172,7 @@ static int open_window(struct device *device, const struct accel_job *job, struc
     return 0;
 }
 
-/** What the kernel knows of a region before the job runs, and here is seen when it has run. */
+/** Checks of a region that the kernel makes before the job runs; here they are made afterwards. */
 static int judge_region(const struct accel_job *job, const struct window *window, uint32_t index)
 {
     if (job->regions[index] == 0) {
@@ -201,7 +201,7 @@ static int judge(const struct accel_job *job, const struct window *window)
     return error;
 }
 
-/** Put the results where the originals are. */
+/** Copy the results back to the originals. */
 static void commit(const struct window *window)
 {
     for (uint32_t i = 0; i < ACCEL_REGIONS; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** The five calls: files, handles, and the queue of jobs. */
+/** The five system calls: files, handles and the job queue. */
 #include "sim_accel_internal.h"
 
 #include "ethosu_accel.h"
@@ -19,7 +19,7 @@
 #define PAGE 4096u
 #define COUNTERS 4
 
-/** A job that waits. */
+/** A queued job. */
 struct queued {
     struct device *device;
     struct accel_job job;
@@ -32,11 +32,11 @@ static struct {
     struct device *devices[FILES_MAX];
     struct queued queue[QUEUE_MAX];
     unsigned queued;
-    int fences[FENCES_MAX]; /**< that wait for the queue's end */
+    int fences[FENCES_MAX]; /**< to be signalled at the end of the queue */
     unsigned fence_count;
     bool held;
     unsigned lost;
-    unsigned failing; /**< number of the ioctl whose next call fails; 0: none */
+    unsigned failing; /**< ioctl number whose next call fails; 0 for none */
     int error;
 } kernel = {.config = "ethos-u65-256", .sram_size = 393216};
 
@@ -111,7 +111,7 @@ void sim_accel_hold(bool on)
     }
 }
 
-/** A closed file's jobs are not run any more. */
+/** Drop the jobs of a closed file. */
 static void forget_jobs(const struct device *device)
 {
     unsigned kept = 0;
@@ -289,7 +289,7 @@ static int export(struct device *device, void *argument)
     return device_object(device, export->handle, false) != NULL ? 0 : ENOENT;
 }
 
-/** An event that comes when the queue is done. */
+/** An event that is signalled when the queue is empty. */
 static int export_fence(void *argument)
 {
     struct accel_fence *fence = argument;

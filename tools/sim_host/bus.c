@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
- * Memory that the NPUs see: one window of address space, given out in blocks
- * between guard zones. An NPU may touch bytes of a block, nothing else. A part
- * of the window is for each way in which the CPU's data cache treats memory.
+ * Memory accessible to the NPUs: one window of address space, allocated in blocks between guard
+ * zones. An NPU can only access bytes of a block. The window has a part for each cache attribute of
+ * the CPU.
  */
 #include "sim_host_internal.h"
 
@@ -26,10 +26,10 @@
 #define GUARD 64u
 #define GUARD_BYTE 0xA5
 #define FRESH_BYTE \
-    0x5A /**< what the NPUs find in memory to which no write of the CPU has got yet */
+    0x5A /**< content of memory, as seen by the NPUs, until a CPU write has reached it */
 #define BLOCK_COUNT 512
 
-/** Bytes at the end of the window that the CPU caches in another way. */
+/** Size of each part at the end of the window with a different cache attribute. */
 #define OTHER_SIZE (SIM_HOST_BUS_SIZE / 16)
 
 /** The parts of the window, in the order of enum coherence_attribute. */
@@ -45,11 +45,11 @@ static const struct part {
     {"uncached memory", ETHOSU_CACHE_NONE, SIM_HOST_BUS_SIZE - OTHER_SIZE, SIM_HOST_BUS_SIZE},
 };
 
-/** Offsets in the window; blocks are kept in their order. */
+/** Offsets in the window; blocks are sorted. */
 struct block {
     size_t start;
     size_t size;
-    uint8_t *memory; /**< what the NPUs see, if that is another copy than the CPU's */
+    uint8_t *memory; /**< the NPUs' copy, if separate from the CPU's */
 };
 
 static struct {
@@ -64,7 +64,7 @@ static size_t round_up(size_t size)
     return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/** Bytes that a block takes in the window, behind its own first guard. */
+/** Bytes that a block occupies in the window after its first guard zone. */
 static size_t extent(const struct block *block)
 {
     return round_up(block->size) + GUARD;
@@ -91,7 +91,7 @@ void sim_host_bus_open(struct ethosu_memory memories[SIM_HOST_PART_COUNT])
     pthread_mutex_unlock(&bus.lock);
 }
 
-/** Index of the first gap from *start on that holds `size` bytes, and where it begins. */
+/** Index of the first gap from *start on that fits `size` bytes; sets *start to its beginning. */
 static unsigned find_gap(size_t size, size_t *start)
 {
     unsigned i = 0;
@@ -219,7 +219,7 @@ unsigned sim_host_damaged_guards(void)
     return damaged;
 }
 
-/** The memory takes secure accesses only, as that of a chip does after its reset. */
+/** The memory accepts only secure accesses, like a chip's after reset. */
 uint8_t *sim_host_map(const struct npu_access *access)
 {
     uint8_t *found = NULL;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
- * The CPU's data cache, which this process lacks: the CPU (this process) works
- * on the bus window, the NPUs on a second window, and only the hooks that the
- * driver calls move data between the two (tools/npu_sim/coherence.h).
+ * The CPU's data cache, which this process lacks. The CPU (this process) works on the bus window
+ * and the NPUs on a second window; only the hooks called by the driver move data between the two
+ * (tools/npu_sim/coherence.h).
  */
 #include "sim_host_internal.h"
 
@@ -19,10 +19,10 @@
 static struct {
     pthread_mutex_t lock;
     struct coherence coherence;
-    struct coherence_mode mode; /**< of new memory */
+    struct coherence_mode mode; /**< for new memory */
     bool mode_known;
     bool environment_is_wrong;
-    uint8_t *cpu; /**< the bus window; the next three are as large or have a byte for each line */
+    uint8_t *cpu; /**< the bus window; the next two have its size, `state` one byte per line */
     uint8_t *memory;
     uint8_t *snapshot;
     uint8_t *state;
@@ -42,7 +42,7 @@ static bool set_mode(const char *text)
     return true;
 }
 
-/** The first use takes the mode from the environment, unless it was set before. */
+/** On first use, take the mode from the environment unless it is already set. */
 static void find_mode(void)
 {
     const char *text = getenv("ETHOSU_COHERENCE");
@@ -142,7 +142,7 @@ void sim_host_cache_event(void)
     pthread_mutex_unlock(&cache.lock);
 }
 
-/* ---- what the driver asks for ---- */
+/* ---- the driver's hooks ---- */
 
 void sim_host_cache_maintain(enum coherence_operation operation, const uint64_t *base,
                              const size_t *size, int count)

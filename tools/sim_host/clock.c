@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Time and idle; a test may bring its own. */
+/** Time and idle; a test may replace them. */
 #include "sim_host_internal.h"
 
 #include <time.h>

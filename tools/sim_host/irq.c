@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-/** The driver's handlers are called directly; a program with interrupts of its own connects itself.
+/**
+ * The driver's handlers are called directly; programs with their own interrupts connect them
+ * themselves.
  */
 #include "ethosu_board.h"
 #include "sim_host_internal.h"

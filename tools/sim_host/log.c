@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** What the simulator and this process have to say, until somebody takes it. */
+/** Log of the simulator and this process, kept until it is read. */
 #include "sim_host_internal.h"
 
 #include <stdio.h>

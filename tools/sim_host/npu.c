@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
- * One NPU: register accesses of the driver go to the simulator, its
- * command streams are executed here or on a thread, its interrupt line calls
- * the handler. Injected faults are put in between, where silicon would have them.
+ * One NPU. The driver's register accesses go to the simulator, command streams are executed here or
+ * on a thread, and the interrupt line calls the handler. Faults are injected in between, where they
+ * would occur in silicon.
  */
 #include "ethosu_registers.h"
 #include "sim_host_internal.h"
@@ -16,7 +16,7 @@
 
 struct NPU_REG sim_host_npus[SIM_HOST_NPU_COUNT] = {NPU_INITIAL(0), NPU_INITIAL(1)};
 
-/** Calls of the handler after which a line that stays high is left alone. */
+/** Handler calls after which a line that stays high is ignored. */
 #define STORM_LIMIT 100
 
 #define REGION_COUNT 8u
@@ -33,7 +33,7 @@ static void unlock(struct NPU_REG *npu)
 
 /* ---- interrupt ---- */
 
-/** Answer of struct npu_bus; the NPU is locked. */
+/** Callback of struct npu_bus; the NPU is locked. */
 static void set_level(void *context, bool level)
 {
     struct NPU_REG *npu = context;
@@ -77,7 +77,7 @@ void sim_host_interrupt(unsigned index)
 
 /* ---- execution ---- */
 
-/** Execute up to so many operations, 0: all of them, or to an interrupt. */
+/** Execute at most `operations` operations (0: no limit), or up to an interrupt. */
 static enum npu_outcome execute_part(struct NPU_REG *npu, unsigned operations)
 {
     enum npu_outcome outcome = npu_execute(npu->sim, operations);
@@ -96,7 +96,7 @@ static enum npu_outcome execute_part(struct NPU_REG *npu, unsigned operations)
     return outcome;
 }
 
-/** Execute to the end; NPU_OP_IRQ interrupts on the way. */
+/** Execute to the end, raising an interrupt for each NPU_OP_IRQ. */
 static void execute(struct NPU_REG *npu)
 {
     while (execute_part(npu, 0) == NPU_OUTCOME_IRQ) {
@@ -135,7 +135,7 @@ static void *work(void *argument)
     return NULL;
 }
 
-/** The driver has set the NPU going. */
+/** The driver has started the NPU. */
 static void begin(struct NPU_REG *npu)
 {
     lock(npu);
@@ -159,7 +159,7 @@ static void begin(struct NPU_REG *npu)
     }
 }
 
-/** The driver has reset or stopped the NPU while it was at work. */
+/** The driver has reset or stopped the running NPU. */
 static void end_early(struct NPU_REG *npu)
 {
     npu_abort(npu->sim);

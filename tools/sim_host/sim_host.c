@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** The board: its description, NPUs with a driver each, and cache hooks. */
+/** The board: its description, one driver per NPU, and cache hooks. */
 #include "sim_host_internal.h"
 
 static const struct ethosu_npu npus[SIM_HOST_NPU_COUNT] = {
@@ -7,7 +7,7 @@ static const struct ethosu_npu npus[SIM_HOST_NPU_COUNT] = {
     {.base = (uintptr_t)&sim_host_npus[1], .secure = true, .privileged = true},
 };
 
-/** Known when the first NPU is opened. */
+/** Filled when the first NPU is opened. */
 static struct ethosu_memory memories[SIM_HOST_PART_COUNT];
 
 const struct ethosu_board ethosu_board = {
@@ -74,8 +74,7 @@ bool ethosu_ext_board_npu_present(size_t index)
     return index < SIM_HOST_NPU_COUNT && sim_host_npus[index].sim != NULL;
 }
 
-/* ---- the driver's hooks: here, since a linker would take its weak defaults from an archive ----
- */
+/* ---- the driver's hooks, defined here since archives would supply the weak defaults ---- */
 
 void ethosu_flush_dcache(const uint64_t *base, const size_t *size, int count)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** What the files of this board share. */
+/** Declarations shared by this board's files. */
 #ifndef SIM_HOST_INTERNAL_H
 #define SIM_HOST_INTERNAL_H
 
@@ -12,17 +12,17 @@
 
 #include <pthread.h>
 
-/** One NPU; the driver takes its address for that of the register window. */
+/** One NPU; the driver uses its address as that of the register window. */
 struct NPU_REG {
     unsigned index;
-    npu_t *sim; /**< NULL: not open */
+    npu_t *sim; /**< NULL if not open */
     struct ethosu_driver driver;
 
-    pthread_mutex_t lock; /**< guards the simulator's registers and all below */
+    pthread_mutex_t lock; /**< guards the simulator's registers and all fields below */
     pthread_cond_t changed;
     pthread_t worker;
     bool threaded;
-    bool stepped; /**< sim_host_step() does the work; a program sets it before the first run */
+    bool stepped; /**< executed by sim_host_step(); set before the first run */
     bool quit;
     bool working; /**< a command stream is being executed */
     bool aborted;
@@ -36,48 +36,50 @@ struct NPU_REG {
 
 extern struct NPU_REG sim_host_npus[SIM_HOST_NPU_COUNT];
 
-/** Do one operation of each stepped NPU that is at work; false: all of them are idle. */
+/** Execute one operation of each running stepped NPU; false if all are idle. */
 bool sim_host_step(void);
 
-/** Call `handler` for the interrupt line of an NPU: again while it stays high. NULL: do not. */
+/**
+ * Call `handler` for an NPU's interrupt line, repeatedly while it stays high. NULL disconnects it.
+ */
 void sim_host_connect(unsigned index, void (*handler)(void *argument), void *argument);
 
-/** Host pointer to the bytes of an NPU's access; NULL: this process' bus refuses it. */
+/** Host pointer to the bytes of an NPU's access; NULL if this process's bus rejects it. */
 uint8_t *sim_host_map(const struct npu_access *access);
 
-/** Parts of the memory that the NPUs see, one for each enum coherence_attribute. */
+/** Parts of the NPUs' memory, one for each enum coherence_attribute. */
 #define SIM_HOST_PART_COUNT 3
 
-/** The memories that the NPUs see. */
+/** The memories seen by the NPUs. */
 void sim_host_bus_open(struct ethosu_memory memories[SIM_HOST_PART_COUNT]);
 
-/** False: the environment asks for a mode of coherence that does not exist. */
+/** False if the environment specifies an unknown coherence mode. */
 bool sim_host_cache_is_right(void);
 
 /**
- * Put a cache before new memory.
+ * Add a cache for new memory.
  *
  * @param start   offset of the memory in the window
- * @param memory  receives memory's copy; NULL: the mode is off, there is one copy
- * @return        false: the host gives no memory for it
+ * @param memory  receives memory's copy; NULL if the mode is off and there is only one copy
+ * @return        false if out of memory
  */
 bool sim_host_cache_add(uint8_t *window, size_t start, size_t size,
                         enum coherence_attribute attribute, uint8_t **memory);
 
-/** Forget memory that sim_host_cache_add() gave a copy, by the CPU's address. */
+/** Remove memory added by sim_host_cache_add(), by its CPU address. */
 void sim_host_cache_remove(const uint8_t *start);
 
-/** Memory's copy of bytes that the CPU has at this address, for an NPU's access. */
+/** Memory's copy of bytes at this CPU address, for an NPU's access. */
 uint8_t *sim_host_cache_map(const uint8_t *start, uint64_t length);
 
 /** Clean or discard lines, as the driver's cache hooks do. */
 void sim_host_cache_maintain(enum coherence_operation operation, const uint64_t *base,
                              const size_t *size, int count);
 
-/** A moment at which lines may be evicted. */
+/** A point at which lines may be evicted. */
 void sim_host_cache_event(void);
 
-/** Any NPU on a thread of its own? Then time is real. */
+/** Does any NPU have its own thread? If so, time is real. */
 bool sim_host_time_is_real(void);
 
 /** Add a line to the log. */

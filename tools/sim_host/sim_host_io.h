@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Access to the registers of an NPU that is not memory-mapped: calls into this process. */
+/** Access to the registers of an NPU that is not memory-mapped, by calls into this process. */
 #ifndef SIM_HOST_IO_H
 #define SIM_HOST_IO_H
 
@@ -7,11 +7,11 @@
 
 struct NPU_REG;
 
-/** Supplied by npu.c, or by a test that stands in for the NPU. */
+/** Defined by npu.c, or by a test that replaces the NPU. */
 uint32_t sim_host_read(volatile struct NPU_REG *reg, uint32_t offset);
 void sim_host_write(volatile struct NPU_REG *reg, uint32_t offset, uint32_t value);
 
-/** The same for barriers: supplied by cache.c. */
+/** The same for barriers; defined by cache.c. */
 void sim_host_barrier(void);
 
 static inline void ethosu_io_barrier(void)

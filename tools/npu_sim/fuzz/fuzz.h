@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-/** What the command stream target and its mutator agree on. */
+/** Definitions shared by the command stream target and its mutator. */
 #ifndef FUZZ_H
 #define FUZZ_H
 
 #include "../npu_sim.h"
 
-/** Name of the config that the first byte of an input chooses. */
+/** Name of the config selected by the first byte of an input. */
 static inline const char *fuzz_config(uint8_t choice)
 {
     unsigned count = 0;

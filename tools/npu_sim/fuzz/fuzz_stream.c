@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 /**
- * libFuzzer target: any command stream over any memory ends, in bounds.
+ * libFuzzer target: any command stream over any memory terminates without access out of bounds.
  *
- * Input: one byte chooses the config, two give the length of the stream, then
- * the stream; what follows fills the memory (weights, scales, feature maps).
- * Of most inputs the feature maps are made small, for more runs in a time: a
- * large one over the same few bytes takes seconds and says no more. What still
- * runs for a second is aborted as a host would do it, which must work anywhere.
+ * Input: one byte selects the config, two give the length of the stream, then the stream; the rest
+ * fills the memory (weights, scales, feature maps). Most inputs have their feature maps made small,
+ * for more runs per second: a large one over the same few bytes takes seconds and finds no more.
+ * Runs that still take a second are aborted as a host would do it, which must work at any point.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -53,7 +52,7 @@ static void irq(void *context, bool level)
     (void)level;
 }
 
-/** Per code of a command that sets a length: the bits that small maps leave of it; else 0. */
+/** For each command code that sets a length: the bits that small maps keep; else 0. */
 static void find_lengths(const char *config, uint8_t *masks)
 {
     struct npu_command_info info;
@@ -65,7 +64,7 @@ static void find_lengths(const char *config, uint8_t *masks)
     }
 }
 
-/** The same, found once for each config. */
+/** The same, computed once for each config. */
 static const uint8_t *length_masks(const char *config)
 {
     static struct {
@@ -83,7 +82,7 @@ static const uint8_t *length_masks(const char *config)
     return known[row].masks;
 }
 
-/** Bound every length that the stream sets. */
+/** Limit every length that the stream sets. */
 static void make_small(const char *config, uint8_t *stream, size_t bytes)
 {
     const uint8_t *masks = length_masks(config);
@@ -105,7 +104,7 @@ static void abort_running(int signal)
     npu_abort(running);
 }
 
-/** Abort what runs after so many microseconds of processor time; 0: never. */
+/** Abort after this much processor time; 0: never. */
 static void set_limit(long microseconds)
 {
     signal(SIGVTALRM, abort_running);
@@ -138,7 +137,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t rest = size - HEADER;
     stream_bytes = stream_bytes < rest ? stream_bytes : rest;
     size_t memory_bytes = rest - stream_bytes < MEMORY_BYTES ? rest - stream_bytes : MEMORY_BYTES;
-    /* Heap blocks of exactly these sizes, so that the sanitizer sees every step outside. */
+    /* Heap blocks of exactly these sizes, so that the sanitizer detects any access outside. */
     struct world world = {calloc(1, MEMORY_BYTES), malloc(stream_bytes + 1), stream_bytes};
     memcpy(world.stream, data + HEADER, stream_bytes);
     if (data[0] < ANY_SIZE) {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 /**
- * libFuzzer target: the weight decoders take any bytes, and write within their
- * capacity; each order of every config gives each weight a symbol of its own.
+ * libFuzzer target: the weight decoders accept any bytes and write within their capacity; each
+ * order of every config gives each weight its own symbol.
  *
- * The whole input is a stream of either format; its first bytes also choose an
- * order.
+ * The whole input is a stream of either format; its first bytes also choose an order.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +71,7 @@ static bool choose_shape(const uint8_t *choice, struct npu_weights_shape *shape,
     return depth > 0;
 }
 
-/** All weights of all cores: no symbol is 0, so each place that stays 0 was missed. */
+/** Place all weights of all cores. No symbol is 0, so a remaining 0 is a missed place. */
 static void place(const uint8_t *choice)
 {
     struct npu_weights_shape shape;

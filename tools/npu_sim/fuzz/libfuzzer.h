@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** The interface of libFuzzer, which installs no header for it. */
+/** Interface of libFuzzer, which installs no header. */
 #ifndef LIBFUZZER_H
 #define LIBFUZZER_H
 
@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/** Optional, of the target: change an input. Returns its new size, at most `max_size`. */
+/** Optional, defined by the target: change an input. Returns its new size, at most `max_size`. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
 
 /** Change bytes of any format; returns the new size. */

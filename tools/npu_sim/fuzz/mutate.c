@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** libFuzzer's mutator of the command stream target, whose input fuzz_stream.c describes. */
+/** libFuzzer mutator for the command stream target; see fuzz_stream.c for the input format. */
 #include <string.h>
 
 #include "fuzz.h"
@@ -8,7 +8,7 @@
 
 enum { HEADER = 3, WORD = 4, MOST_WORDS = UINT16_MAX / WORD, MOST_CHANGES = 2 };
 
-/** Change the stream; what follows it moves to its new end. */
+/** Change the stream; the bytes after it move to its new end. */
 static size_t change_stream(uint8_t *data, size_t size, size_t max_size, size_t bytes)
 {
     static uint32_t words[MOST_WORDS];

@@ -8,11 +8,13 @@
 #define CODE(word) ((word) & 0xFFFFu)
 #define PARAM(word) ((word) >> 16)
 
-/** Codes below are operations; those above, and all with a payload but a branch, set registers. */
+/**
+ * Lower codes are operations; higher ones, and all with a payload except branches, set registers.
+ */
 #define OPERATIONS 0x100u
 #define BRANCH 0x4100u
 
-/** In commands.def: a family does not have this command. */
+/** In commands.def: the family lacks the command. */
 enum { NONE = -1 };
 
 static const struct command {
@@ -59,7 +61,7 @@ static uint32_t any_word(void)
     return high << 16 | draw(0x10000);
 }
 
-/** Any number, of any length; its two draws are in the same order in every build. */
+/** A number of random length; both draws are in the same order in every build. */
 static uint32_t any_number(void)
 {
     uint32_t word = any_word();
@@ -76,7 +78,9 @@ static uint32_t length_of(uint32_t word)
     return word & HAS_PAYLOAD ? 2 : 1;
 }
 
-/** Index of the first word of some command, of an operation or a register if one is asked for. */
+/**
+ * Index of the first word of a random command, or of a random operation or register if requested.
+ */
 static uint32_t some_command(const struct stream *s, int operation)
 {
     uint32_t wanted = draw(s->count);
@@ -152,7 +156,7 @@ uint32_t draw_boundary(uint32_t old, const uint32_t *sizes)
     }
 }
 
-/** Give a command that sets a register another value. */
+/** Give a register command another value. */
 static void set_value(const struct stream *s, uint32_t *words, uint32_t mask)
 {
     bool has_payload = (words[0] & HAS_PAYLOAD) != 0;
@@ -189,7 +193,7 @@ static void change_operation(struct stream *s)
     s->words[at] = param << 16 | CODE(s->words[at]);
 }
 
-/** A command that the NPU has: an operation or one that sets a register. */
+/** Insert a command that the NPU supports: an operation or one that sets a register. */
 static void insert_command(struct stream *s, bool operation)
 {
     const struct command *command;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** A board that is a WebAssembly instance: its memories, and what the firmware asks of a board. */
+/** A board that is a WebAssembly instance: its memories and the board functions of the firmware. */
 #include "board.h"
 
 #include <emscripten/stack.h>
@@ -46,7 +46,7 @@ const uint8_t *board_unique_id(size_t *size)
     return id;
 }
 
-/* ---- what a Cortex-M has in fault.c and startup.c ---- */
+/* ---- functions that a Cortex-M board has in fault.c and startup.c ---- */
 
 const char *startup_table_fault(void)
 {
@@ -63,7 +63,7 @@ _Noreturn void startup_reset(enum reset_cause cause)
     host_reset((uint32_t)cause);
 }
 
-/** What is asked for is an NPU's first register, or memory. */
+/** The address is an NPU's first register, or memory. */
 bool fault_guarded_read(const volatile uint32_t *address, uint32_t *value)
 {
     for (unsigned i = 0; i < SIM_HOST_NPU_COUNT; i++) {
@@ -84,12 +84,12 @@ _Noreturn void fault_panic(const char *reason)
     startup_reset(RESET_FAULT);
 }
 
-/* ---- NPUs: those of tools/sim_host, in the place of its bus.c, cache.c, irq.c and log.c ---- */
+/* ---- NPUs of tools/sim_host; these functions replace its bus.c, cache.c, irq.c and log.c ---- */
 
-/** The first KiB holds nothing: a null pointer with an offset is a bus error. */
+/** The first KiB is unused, so that a null pointer with an offset is a bus error. */
 #define BUS_START 1024u
 
-/** Linear memory is the bus: an address is the CPU's. */
+/** Linear memory is the bus, at the CPU's addresses. */
 uint8_t *sim_host_map(const struct npu_access *access)
 {
     uint64_t end = (uint64_t)__builtin_wasm_memory_size(0) << 16;
@@ -108,7 +108,7 @@ void sim_host_barrier(void)
 
 void sim_host_print(const char *line)
 {
-    (void)line; // the driver's error says what a program needs to know
+    (void)line; // the driver's error is sufficient for programs
 }
 
 static void pend(void *argument)
@@ -116,7 +116,7 @@ static void pend(void *argument)
     core_pend((uint32_t)((struct NPU_REG *)argument - sim_host_npus));
 }
 
-/** Create the simulators that the page asks for. */
+/** Create the simulators that the page requests. */
 static void start_npus(void)
 {
     struct npu_memory timed_with[NPU_MEMORIES] = {0};
@@ -135,7 +135,7 @@ static void start_npus(void)
 
 /* ---- start and collection ---- */
 
-/** Called by `start` in memory.S, which is what the instance exports. */
+/** Called by `start` in memory.S, which the instance exports. */
 void web_start(void);
 void web_start(void)
 {
@@ -143,7 +143,7 @@ void web_start(void)
     firmware_main();
 }
 
-/** All pointers are on this stack: the build moves them there (wasm-opt --spill-pointers). */
+/** All pointers are on this stack, because the build spills them (wasm-opt --spill-pointers). */
 void gc_collect(void)
 {
     gc_collect_start();

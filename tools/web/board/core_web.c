@@ -7,7 +7,7 @@
 #include "uart.h"
 
 #define TICK_MS 1.0
-/** Ticks that are made up for after the page was frozen; the clock skips the rest. */
+/** Maximum number of ticks to catch up on after the page was frozen; the clock skips the rest. */
 #define TICKS_AT_ONCE 1000
 
 uint32_t core_primask;
@@ -15,7 +15,7 @@ uint32_t core_ipsr;
 
 static uint32_t enabled, pending;
 static uint32_t cycles_per_tick;
-/** When the last tick was due, in the clock of the host. */
+/** Due time of the last tick, on the host's clock. */
 static double ticked;
 
 void NVIC_EnableIRQ(IRQn_Type irq)
@@ -64,7 +64,7 @@ static void serve_ticks(void)
     }
 }
 
-/** An interrupt line that is still high pends its interrupt again. */
+/** Pend the interrupts of lines that are still high. */
 static void pend_again(void)
 {
     for (uint32_t i = 0; i < SIM_HOST_NPU_COUNT; i++) {
@@ -91,7 +91,7 @@ void core_poll(void)
     if (core_primask != 0 || core_ipsr != 0) {
         return;
     }
-    core_ipsr = 15; // as within the handler of the tick: nothing is served inside
+    core_ipsr = 15; // as in the tick handler, so that no interrupt is served inside
     serve_ticks();
     uart_receive();
     core_ipsr = 0;

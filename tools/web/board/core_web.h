@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT
 /**
- * The core of a board that is a WebAssembly instance: what the firmware uses of a Cortex-M's CMSIS
- * header, with the same names. There are no threads: interrupts are served where
- * the program lets them in, that is where it unmasks them, waits, or has run some byte code.
+ * The core of a board that is a WebAssembly instance: the parts of a Cortex-M's CMSIS header that
+ * the firmware uses, with the same names. There are no threads. Interrupts are served only where
+ * the program unmasks them, waits, or has executed some byte code.
  */
 #ifndef WEB_CORE_WEB_H
 #define WEB_CORE_WEB_H
 
 #include <stdint.h>
 
-/** Serve what is pending: ticks that are over, input, a slice of the NPUs' work. */
+/** Serve what is pending: elapsed ticks, input, and a slice of the NPUs' work. */
 void core_poll(void);
 
-/** An interrupt of a device is pending (core_poll() serves it). */
+/** Pend a device interrupt; core_poll() serves it. */
 void core_pend(uint32_t irq);
 
-/** WFI: let the NPUs work, or sleep until the next tick or input. */
+/** WFI: let the NPUs run, or sleep until the next tick or input. */
 void core_wait(void);
 
-/** The cycles that SysTick->VAL would count down to, from the clock of the host. */
+/** The current value of SysTick->VAL, computed from the host's clock. */
 uint32_t core_systick_value(void);
 
 extern uint32_t core_primask;
@@ -45,7 +45,7 @@ static inline void __disable_irq(void)
 
 static inline uint32_t __get_PRIMASK(void)
 {
-    core_poll(); // what follows reads the clock with interrupts masked
+    core_poll(); // the caller then reads the clock with interrupts masked
     return core_primask;
 }
 
@@ -71,10 +71,10 @@ static inline void NVIC_SetPriority(IRQn_Type irq, uint32_t priority)
     (void)priority;
 }
 
-/** Start the tick: one in so many cycles. */
+/** Start the tick, with a period of `cycles`. */
 uint32_t SysTick_Config(uint32_t cycles);
 
-/** Registers as the core has them at the moment of asking. */
+/** Registers with the values at the time of the call. */
 struct core_systick {
     uint32_t LOAD;
     uint32_t VAL;
@@ -84,7 +84,7 @@ struct core_scb {
     uint32_t CCR;
 };
 #define SysTick (&(struct core_systick){.VAL = core_systick_value()})
-#define SysTick_LOAD_RELOAD_Msk 0u /* a tick cannot be left out */
+#define SysTick_LOAD_RELOAD_Msk 0u /* ticks are never suppressed */
 #define SCB (&(struct core_scb){.ICSR = 0, .CCR = 0})
 #define SCB_ICSR_PENDSTSET_Msk (1u << 26)
 #define SCB_ICSR_PENDSTCLR_Msk (1u << 25)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * What the runtime says of a model file, for the page: exports that write JSON to the console of an
- * instance that was not started. They return NULL, or a sentence on what is wrong with the file.
+ * The runtime's description of a model file, for the page. These exports write JSON to the console
+ * of an instance that was not started. They return NULL, or an error message about the file.
  */
 #include "describe/describer.h"
 
@@ -28,7 +28,7 @@ static void give(void *env, const char *text, size_t size)
 
 static const mp_print_t json = {NULL, give};
 
-/** What is in front of member `index` of a list. */
+/** Separator before member `index` of a list. */
 static const char *comma(uint32_t index)
 {
     return index == 0 ? "" : ",";
@@ -50,7 +50,7 @@ static void write_numbers(struct ethosu_describe_bytes list)
     mp_printf(&json, "]");
 }
 
-/** Where bytes are in the file. */
+/** Write the position of bytes in the file. */
 static void write_place(struct ethosu_describe_bytes bytes)
 {
     size_t start = (size_t)((uintptr_t)bytes.data - (uintptr_t)file.program.data);
@@ -67,7 +67,7 @@ static int write_entry(uint32_t index)
     return ETHOSU_MODEL_OK;
 }
 
-/** [name, size, offset in the arena, start of its constant, size of that] */
+/** [name, size, offset in the arena, start of its constant, size of the constant] */
 static int write_tensor(uint32_t index)
 {
     struct ethosu_describe_value value;
@@ -78,7 +78,7 @@ static int write_tensor(uint32_t index)
     return ETHOSU_MODEL_OK;
 }
 
-/** [name, code, NPU that it was compiled for or "", inputs, outputs] */
+/** [name, code, target NPU or "", inputs, outputs] */
 static int write_operator(uint32_t index)
 {
     struct ethosu_describe_operator operation;
@@ -109,7 +109,8 @@ static int write_list(uint32_t count, int (*write)(uint32_t index))
 static int write_file(const uint8_t *data, size_t size)
 {
     struct ethosu_describe_graph graph;
-    // As ethosu_model_describe(), without the readers of other formats: the page downloads this.
+    // Like ethosu_model_describe(), but without the readers of other formats, to keep the download
+    // small.
     describe_start(&file, data, size);
     TRY(describe_open_tflite(&file, data, (uint32_t)size, &error));
     TRY(ethosu_describe_graph(&file, 0, &graph, &error));
@@ -123,17 +124,17 @@ static int write_file(const uint8_t *data, size_t size)
     return ETHOSU_MODEL_OK;
 }
 
-/** Of the main graph: [graphs, inputs, outputs, tensors, operators, metadata]. */
+/** Main graph: [graphs, inputs, outputs, tensors, operators, metadata]. */
 EXPORT(web_describe)(const uint8_t *data, size_t size)
 {
     return write_file(data, size) == ETHOSU_MODEL_OK ? NULL : error.text;
 }
 
-/** What ethosu_model_kernels() lists: [[operator, version, bytes of scratch]]. */
+/** The result of ethosu_model_kernels(): [[operator, version, bytes of scratch]]. */
 EXPORT(web_kernels)(const uint8_t *data, size_t size)
 {
     const struct ethosu_model_source source = {.file = data, .file_size = size};
-    // The page puts files at the start of the heap; the rows follow.
+    // The page stores files at the start of the heap; the rows follow them.
     uintptr_t rows = ((uintptr_t)data + size + 15) & ~(uintptr_t)15;
     struct ethosu_model_kernel *kernels = (struct ethosu_model_kernel *)rows;
     uint32_t count = (uint32_t)(((uintptr_t)_gc_heap_end - rows) / sizeof *kernels);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /**
- * Python module `browser`: what the page gives this board, and what the page shows for it.
+ * Python module `browser`: input from the page to this board, and output shown by the page.
  *
- *     microphone.readinto(buffer)  16-bit samples at 16 kHz; 0: there are none now
- *     camera.readinto(buffer)      a picture that is new, RGB888, WIDTH x HEIGHT; 0: there is none
+ *     microphone.readinto(buffer)  16-bit samples at 16 kHz; 0 if none are available
+ *     camera.readinto(buffer)      a new picture, RGB888, WIDTH x HEIGHT; 0 if none is available
  *     show(text)                   JSON for the page
  */
 #include "host.h"

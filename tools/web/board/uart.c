@@ -5,7 +5,7 @@
 #include "board.h"
 #include "host.h"
 
-/** Bytes taken from the host and not yet by the console. */
+/** Bytes read from the host but not yet by the console. */
 static uint8_t buffer[256];
 static size_t next, count;
 
