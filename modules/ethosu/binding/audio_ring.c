@@ -13,7 +13,7 @@
 typedef struct {
     mp_obj_base_t base;
     struct ethosu_audio_ring ring;
-    mp_obj_array_t *view; /**< what a stream's readinto() gets; made once */
+    mp_obj_array_t *view; /**< argument of a stream's readinto(), created once */
     size_t odd;           /**< bytes of half a sample that a stream gave, 0 or 1 */
 } ring_obj_t;
 
@@ -62,7 +62,8 @@ static size_t read_stream(ring_obj_t *self, mp_obj_t *method, size_t bytes, size
                            self->ring.samples);
     method[2] = MP_OBJ_FROM_PTR(self->view);
     mp_obj_t result = mp_call_method_n_kw(1, 0, method);
-    mp_int_t count = result == mp_const_none ? 0 : mp_obj_get_int(result); // None: none there yet
+    mp_int_t count =
+        result == mp_const_none ? 0 : mp_obj_get_int(result); // None: no data available yet
     if (count < 0 || (size_t)count > bytes) {
         mp_raise_msg_varg(&mp_type_ValueError,
                           MP_ERROR_TEXT("the stream's readinto() returned %d, 0 to %d expected"),
@@ -96,7 +97,7 @@ static mp_obj_t ring_fill(size_t n_args, const mp_obj_t *args)
         self->odd = count % sizeof(int16_t);
         filled += count / sizeof(int16_t);
         if (count < room) {
-            break; // that is all there is now
+            break; // no more data available now
         }
     }
     return mp_obj_new_int_from_uint(filled);

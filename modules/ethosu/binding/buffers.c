@@ -31,8 +31,8 @@ enum { HEAD = 1, TAIL = 2, MARKS_PER_BYTE = 4, MARKS_PER_WORD = 16 };
 /** All that is pinned; weak, no root of the collector. */
 static struct pins *all;
 
-// What MicroPython calls, and what it would call without this file. Without `--wrap` the second
-// does not exist, and the link fails.
+// The wrapper that MicroPython calls, and the original function. Without `--wrap` the original
+// has no such name, and the link fails.
 void __wrap_gc_free(void *block);
 void *__wrap_gc_realloc(void *block, size_t size, bool may_move);
 void __real_gc_free(void *block);
@@ -74,7 +74,7 @@ static bool is_word_of_tails(const mp_state_mem_area_t *area, size_t unit)
     return unit % MARKS_PER_BYTE == 0 && word == WORD_OF_TAILS;
 }
 
-/** The head of the block that this unit is in, or one that is free: then it is in none. */
+/** The head of the block that contains this unit, or a free unit if it is not in a block. */
 static size_t head_of(const mp_state_mem_area_t *area, size_t unit)
 {
     for (;;) {
@@ -181,7 +181,7 @@ void __wrap_gc_free(void *block)
     }
 }
 
-/** As gc_realloc() of a block that can't be freed: what is larger goes to a new one. */
+/** Like gc_realloc(), for a block that can't be freed: growing it allocates a new one. */
 static MP_NOINLINE void *copy_pinned(void *block, size_t size, bool may_move)
 {
     size_t old = gc_nbytes(block);
@@ -228,7 +228,7 @@ mp_obj_t __wrap_mp_vfs_rom_ioctl(size_t n_args, const mp_obj_t *args)
                   command == MP_VFS_ROM_IOCTL_WRITE_COMPLETE;
     if (writes && n_args > 1) {
         if (npus_are_busy()) {
-            // mpremote ignores what a write returns
+            // mpremote ignores the result of a write
             binding_raise_os_error(MP_EBUSY, "an NPU is working: the ROM file system can be "
                                              "written when its inference has ended");
         }
@@ -257,7 +257,7 @@ bool binding_npu_reads_heap(void)
     return ethosu_ext_memory_reaches(heap, 1, ETHOSU_NPU_READS);
 }
 
-/** Raise MemoryError: what was needed, and what the heap has. */
+/** Raise MemoryError with the size requested and the size available in the heap. */
 static _Noreturn void raise_no_room(size_t size, const char *what)
 {
     gc_info_t info;
@@ -282,8 +282,8 @@ struct block binding_allocate(size_t size, const char *what)
 
 mp_obj_t binding_view(const void *data, const void *block, size_t typecode, size_t count)
 {
-    // The collector knows the start of a block only, so a view of the heap begins there. Other
-    // memory can be larger than the offset of a view, which has 24 bits on a 32-bit port.
+    // The collector only recognises the start of a block, so a view of the heap begins there. Other
+    // memory can exceed the offset of a view, which has 24 bits on a 32-bit port.
     const size_t most = ((size_t)1 << MP_OBJ_ARRAY_FREE_SIZE_BITS) - 1;
     const void *items = is_on_heap(block) ? block : data;
     char code = (char)(typecode & ~(size_t)MP_OBJ_ARRAY_TYPECODE_FLAG_RW);

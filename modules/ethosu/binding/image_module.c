@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Python module `ethosu_image`: pictures into tensors, and what to look for in outputs. */
+/** Python module `ethosu_image`: convert pictures to tensors and evaluate outputs. */
 #include <string.h>
 
 #include "image.h"
@@ -17,11 +17,11 @@ enum { IMAGE_FIT_STRETCH, IMAGE_FIT_PAD, IMAGE_FIT_CROP, IMAGE_FITS };
 typedef struct {
     mp_obj_base_t base;
     mp_obj_t pixels;
-    mp_obj_t table; /**< None: pixels as they are, less 128 for a signed tensor */
+    mp_obj_t table; /**< None: pixels unchanged, minus 128 for a signed tensor */
     int32_t width;
     int32_t height;
     struct image_rectangle roi;
-    struct image_rectangle written; /**< size of the last target, and none before the first */
+    struct image_rectangle written; /**< size of the last target; unset before the first */
     enum image_format format;
     enum image_filter filter;
     int quarters;
@@ -281,7 +281,7 @@ static void set_inner(const input_obj_t *self, struct image_view *view, struct i
     }
 }
 
-/** input(memory, shape, dtype): write the picture, as a model asks a callable input to do. */
+/** input(memory, shape, dtype): write the picture; a model calls this for a callable input. */
 static mp_obj_t input_call(mp_obj_t self_in, size_t n_args, size_t n_kw, const mp_obj_t *args)
 {
     mp_arg_check_num(n_args, n_kw, 3, 3, false);

@@ -37,9 +37,9 @@ mp_uint_t deadline_poll(const struct deadline *deadline, const struct ethosu_dri
 
 /* ---- jobs ---- */
 
-/** What each NPU works with: roots of the collector. */
+/** Objects in use by each NPU: roots of the collector. */
 MP_REGISTER_ROOT_POINTER(mp_obj_t ethosu_pinned[4]);
-/** What is called when it has finished, and the argument. */
+/** Completion callback of each NPU, and its argument. */
 MP_REGISTER_ROOT_POINTER(mp_obj_t ethosu_callback[4]);
 MP_REGISTER_ROOT_POINTER(mp_obj_t ethosu_callback_argument[4]);
 _Static_assert(BINDING_MAX_NPUS == 4, "the root pointers have one entry for each NPU");
@@ -132,8 +132,8 @@ static void run_callback(mp_sched_node_t *node)
 /**
  * The NPU has finished. Called by the interrupt handler.
  *
- * A program that does not block for an inference sleeps in select.poll() or elsewhere: the
- * scheduler wakes the port, even if there is no callback to run.
+ * A program that does not block for an inference may be sleeping, e.g. in select.poll(). Scheduling
+ * wakes the port even if there is no callback to run.
  */
 static void on_done(struct ethosu_driver *npu, void *unused)
 {

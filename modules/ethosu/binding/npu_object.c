@@ -16,9 +16,9 @@
 #include "values.h"
 
 /**
- * reserve(*, timeout_ms=-1, npu=None, powered=False): an NPU for this caller
- * alone. `powered` keeps clock and power on until release(), not only while
- * an inference runs.
+ * reserve(*, timeout_ms=-1, npu=None, powered=False): reserve an NPU for the
+ * caller. `powered` keeps clock and power on until release(), not only during
+ * inferences.
  */
 static mp_obj_t npu_reserve(size_t n_args, const mp_obj_t *pos_args, mp_map_t *kw_args)
 {
@@ -180,7 +180,7 @@ static void start(npu_obj_t *self, mp_obj_t payload, mp_obj_t bases, mp_int_t ti
 }
 
 /**
- * End the inference under way; raises when it failed.
+ * End the current inference; raises if it failed.
  *
  * @param timeout  milliseconds; -1: the rest of the time-out of its start
  * @return         false: it is still running (timeout 0 only)
@@ -244,7 +244,7 @@ static mp_obj_t npu_invoke(size_t n_args, const mp_obj_t *args, mp_map_t *kw_arg
 }
 static BINDING_METHOD(npu_invoke_obj, npu_invoke, "invoke(payload, bases, *, timeout_ms=10000)");
 
-/** invoke_async(payload, bases, *, timeout_ms=10000, callback=None): start; wait() ends it. */
+/** invoke_async(payload, bases, *, timeout_ms=10000, callback=None): start; call wait() to end. */
 static mp_obj_t npu_invoke_async(size_t n_args, const mp_obj_t *args, mp_map_t *kw_args)
 {
     parse_and_start(n_args, args, kw_args, 4);
@@ -254,8 +254,8 @@ static BINDING_METHOD(npu_invoke_async_obj, npu_invoke_async,
                       "invoke_async(payload, bases, *, timeout_ms=10000, callback=None)");
 
 /**
- * wait(timeout_ms=-1): wait for what invoke_async() started; True when it has ended. A late one
- * is stopped. -1: the rest of the time-out of its start; 0: do not wait, only look.
+ * wait(timeout_ms=-1): wait for the inference started by invoke_async(); True when it has ended.
+ * It is stopped on time-out. -1: the rest of its time-out; 0: check without waiting.
  */
 static mp_obj_t npu_wait(size_t n_args, const mp_obj_t *pos_args, mp_map_t *kw_args)
 {
@@ -279,7 +279,7 @@ static mp_obj_t npu_done(mp_obj_t self_in)
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(npu_done_obj, npu_done);
 
-/** cancel(): stop the inference under way, if any; the NPU stays reserved. */
+/** cancel(): stop the current inference, if any; the NPU stays reserved. */
 static mp_obj_t npu_cancel(mp_obj_t self_in)
 {
     npu_obj_t *self = npu_reserved(self_in);
@@ -305,7 +305,7 @@ static mp_uint_t npu_ioctl(mp_obj_t self_in, mp_uint_t request, uintptr_t flags,
 
 static const mp_stream_p_t npu_stream = {.ioctl = npu_ioctl};
 
-/** release(): stop the inference under way, free the NPU. A second call does nothing. */
+/** release(): stop the current inference and free the NPU. A second call does nothing. */
 static mp_obj_t npu_release(mp_obj_t self_in)
 {
     npu_obj_t *self = MP_OBJ_TO_PTR(self_in);

@@ -87,7 +87,7 @@ static const char *list_names(char names[NAMES_SIZE])
     return names;
 }
 
-/** The NPU of this index; raises when there is none or its start failed. */
+/** The NPU at this index; raises if it does not exist or failed to start. */
 static struct ethosu_driver *npu_at(mp_int_t index)
 {
     bool known = index >= 0 && (size_t)index < npu_count();

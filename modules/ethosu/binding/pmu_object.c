@@ -61,7 +61,7 @@ void pmu_stop(npu_obj_t *handle)
     }
 }
 
-/** Begin to count; what counted on this NPU before ends here. */
+/** Start counting; stops the PMU object that was active on this NPU. */
 static mp_obj_t pmu_enter(mp_obj_t self_in)
 {
     pmu_obj_t *self = MP_OBJ_TO_PTR(self_in);
