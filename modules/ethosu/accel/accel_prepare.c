@@ -44,7 +44,7 @@ static struct ethosu_ext_fault *fault_of(const struct plan *plan)
 
 /* ---- the command stream ---- */
 
-/** Bytes before the STOP; SIZE_MAX: there is none. */
+/** Bytes before the STOP; SIZE_MAX if not found. */
 static size_t find_stop(const struct ethosu_ext_payload *payload)
 {
     size_t at = 0;
@@ -78,7 +78,7 @@ static void put_mark(uint32_t *word, uint32_t region)
     memcpy(word, commands, sizeof commands);
 }
 
-/** Make the stream for the kernel: a copy, which nobody can change once it is verified. */
+/** Make the stream for the kernel: a copy, so that it can't change after it is verified. */
 static int make_stream(struct plan *plan, const struct ethosu_ext_payload *payload)
 {
     size_t bytes = find_stop(payload);
@@ -165,7 +165,7 @@ static int check_apart(const struct plan *plan, uint32_t index)
     return 0;
 }
 
-/** A copy of its own, which is filled and read back as far as the stream needs it. */
+/** A buffer with a copy of a base pointer, filled and read back as the stream requires. */
 static struct accel_buffer *copy_of(struct plan *plan, uint32_t index)
 {
     struct accel *accel = plan->accel;
@@ -300,7 +300,7 @@ int ethosu_ext_prepare(struct ethosu_driver *drv, struct ethosu_ext_program *pro
     int error = make(&plan, payload, payload_size, flags);
     free(plan.stream);
     if (error == 0) {
-        program->regioncfg = (uint16_t)plan.touched; // what the kernel gets a buffer for
+        program->regioncfg = (uint16_t)plan.touched; // regions with a buffer
         program->owner = drv;
     }
     return error;

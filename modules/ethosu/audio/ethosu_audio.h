@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /**
- * Front ends: sound becomes the features that models of speech and of sounds take.
+ * Front ends that convert audio to input features of speech and sound models.
  *
- * All take 16-bit samples at 16 kHz, and give a row of features for each hop. None allocates: their
- * memory is the caller's. `micro` is the integer front end of wake-word models, `mel` the log-mel
- * spectrum and the MFCC of others. A ring takes samples from an interrupt.
+ * All take 16-bit samples at 16 kHz and produce a row of features for each hop. Memory is provided
+ * by the caller. `micro` is the integer front end of wake-word models; `mel` computes the log-mel
+ * spectrum or MFCC used by others. A ring buffers samples from an interrupt.
  */
 #ifndef ETHOSU_AUDIO_H
 #define ETHOSU_AUDIO_H
@@ -30,7 +30,7 @@ struct ethosu_audio_window {
     size_t used;
 };
 
-/** Rows that so many further samples finish. */
+/** Number of rows that this many further samples complete. */
 size_t ethosu_audio_rows(const struct ethosu_audio_window *window, size_t samples);
 
 /**
@@ -51,7 +51,7 @@ void ethosu_audio_window_advance(struct ethosu_audio_window *window);
 #define ETHOSU_AUDIO_MICRO_BANDS 40
 /** Samples of which it makes a row. */
 #define ETHOSU_AUDIO_MICRO_WINDOW 480
-/** What a value of a row has to be multiplied with, for models of microWakeWord. */
+/** Factor for the values of a row, for microWakeWord models. */
 #define ETHOSU_AUDIO_MICRO_SCALE 0.0390625f
 
 /** A spectrum, and then its energies in its place. */
@@ -88,12 +88,12 @@ enum ethosu_audio_scale {
     ETHOSU_AUDIO_SLANEY,
 };
 
-/** What a mel front end computes. */
+/** Configuration of a mel front end. */
 struct ethosu_audio_mel_config {
     size_t window; /**< samples; the FFT takes the next power of two */
     size_t hop;
     size_t bands;
-    size_t coefficients; /**< of the DCT; 0: none, the rows are the logarithms */
+    size_t coefficients; /**< of the DCT; 0 for no DCT: rows of logarithms */
     float low_hz;
     float high_hz;
     enum ethosu_audio_scale scale;
@@ -126,9 +126,9 @@ struct ethosu_audio_mel {
 };
 
 /**
- * What is wrong with a configuration.
+ * Check a configuration.
  *
- * @return NULL if nothing is, else the name of the member that is out of its range
+ * @return NULL if it is valid, else the name of a member that is out of range
  */
 const char *ethosu_audio_mel_check(const struct ethosu_audio_mel_config *config);
 
@@ -162,27 +162,27 @@ struct ethosu_audio_ring {
 /** Samples that can be read. */
 uint32_t ethosu_audio_ring_count(const struct ethosu_audio_ring *ring);
 
-/** Write samples; those for which there is no room are lost, and counted. May be an interrupt's. */
+/** Write samples; those that do not fit are dropped and counted. Callable from an interrupt. */
 void ethosu_audio_ring_write(struct ethosu_audio_ring *ring, const int16_t *samples, size_t count);
 
 /**
- * Memory in one piece to which the writer, or its DMA, can write; see ethosu_audio_ring_wrote().
+ * Contiguous free space for the writer or its DMA; see ethosu_audio_ring_wrote().
  *
- * @return samples that fit there
+ * @return number of samples that fit
  */
 uint32_t ethosu_audio_ring_room(struct ethosu_audio_ring *ring, int16_t **samples);
 
-/** So many samples were written to what ethosu_audio_ring_room() gave. */
+/** Commit `count` samples written to the space from ethosu_audio_ring_room(). */
 void ethosu_audio_ring_wrote(struct ethosu_audio_ring *ring, uint32_t count);
 
 /**
- * Samples in one piece that the reader can read; see ethosu_audio_ring_took().
+ * Contiguous samples available to the reader; see ethosu_audio_ring_took().
  *
- * @return how many there are
+ * @return number of samples
  */
 uint32_t ethosu_audio_ring_piece(const struct ethosu_audio_ring *ring, const int16_t **samples);
 
-/** So many samples of what ethosu_audio_ring_piece() gave are read. */
+/** Release `count` samples from ethosu_audio_ring_piece() after reading them. */
 void ethosu_audio_ring_took(struct ethosu_audio_ring *ring, uint32_t count);
 
 #ifdef __cplusplus

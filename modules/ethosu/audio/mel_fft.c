@@ -47,7 +47,7 @@ static void butterflies(size_t count, const float *restrict cosines, const float
     }
 }
 
-/** Split the spectrum of pairs into that of twice as many real numbers. */
+/** Split the spectrum of pairs into the spectrum of twice as many real numbers. */
 static void split(const float *cosines, const float *sines, size_t pairs, float *real,
                   float *imaginary)
 {

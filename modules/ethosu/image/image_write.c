@@ -28,7 +28,7 @@ static int32_t look_up_bytes(uint8_t *samples, int32_t count, const uint8_t *tab
 }
 #endif
 
-/** What the rows of one write have in common. */
+/** State shared by the rows of one write. */
 struct writer {
     const struct image_target *target;
     struct image_rows rows;
