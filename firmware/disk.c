@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /**
  * machine.RAMDisk, machine.Flash: block devices in the memory that the board's
- * memory.ld sets aside for them. The content of the first survives a reset,
- * that of the second a power cut too. A write to the second waits for the
- * NPU, which may read a model from there or from the ROM file system.
+ * memory.ld reserves for them. RAMDisk survives a reset, Flash also a power cut.
+ * A write to Flash waits for the NPU, which may be reading a model from there or
+ * from the ROM file system.
  */
 #include <string.h>
 
@@ -117,8 +117,8 @@ static void raise_interrupt(void)
 }
 
 /**
- * An NPU may read the flash that is to be changed: no vendor says what it reads meanwhile. No
- * program runs while this waits, since it would find the file system half changed.
+ * An NPU may be reading the flash to be changed, and no vendor specifies what it would read. No
+ * program runs during the wait, since it would see the file system half changed.
  */
 static void wait_for_npus(const struct disk *disk)
 {

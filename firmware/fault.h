@@ -9,7 +9,7 @@
 /** Read a word that may not be there; false when the read faulted. */
 bool fault_guarded_read(const volatile uint32_t *address, uint32_t *value);
 
-/** Say why the firmware cannot go on, then reset. */
+/** Print why the firmware cannot continue, then reset. */
 _Noreturn void fault_panic(const char *reason);
 
 #endif

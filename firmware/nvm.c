@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Non-volatile memory: writing, with what the data cache needs, and the comparison. */
+/** Non-volatile memory: writing, with data cache maintenance, and comparing. */
 #include "nvm.h"
 
 #include <string.h>

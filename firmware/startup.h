@@ -25,7 +25,7 @@ enum reset_cause {
     RESET_FAULT,
 };
 
-/** What is wrong with the board's table of memories: a sentence, or NULL. */
+/** Check the board's table of memories; returns NULL or a sentence with the error. */
 const char *startup_table_fault(void);
 
 /** Why this run of the firmware began. */

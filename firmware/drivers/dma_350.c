@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * Copies by an Arm CoreLink DMA-350 (Arm 102482), on its channel 0, with one
- * command at a time: what a command cannot hold waits for its end.
+ * Copies with channel 0 of an Arm CoreLink DMA-350 (Arm 102482), one command at
+ * a time. If a copy does not fit in a command, the rest follows when it ends.
  */
 #include "dma_controller.h"
 #include "ethosu_memory.h"
@@ -36,7 +36,7 @@ _Static_assert(offsetof(struct channel, build) == 0xF8, "CH_BUILDCFG0");
 
 #define CHANNEL 0x1000u    /**< offset of channel 0 */
 #define IDENTITY 0xFC8u    /**< offset of IIDR */
-#define PRODUCT 0x3A0u     /**< in bits 31 to 20 of it */
+#define PRODUCT 0x3A0u     /**< in bits 31 to 20 of IIDR */
 #define IMPLEMENTER 0x43Bu /**< Arm, in bits 11 to 0 */
 
 enum command { ENABLE = 1 << 0, STOP = 1 << 3 };
@@ -101,7 +101,7 @@ bool dma_controller_start(struct dma_transfer *rest)
     to->destination_transfer = TRANSFER;
     to->step = STEP_ONE;
     *rest = (struct dma_transfer){rest->to + size, rest->from + size, rest->size - size};
-    ethosu_ext_memory_barrier(); // what the controller reads has left the CPU
+    ethosu_ext_memory_barrier(); // complete writes that the controller reads
     to->command = ENABLE;
     return true;
 }

@@ -34,7 +34,7 @@ _Static_assert(offsetof(struct controller, debug_status) == 0xD00, "DBGSTATUS, D
 
 enum {
     CHANNEL = 0,
-    EVENT = 0,    /**< at whose interrupt a program tells that it is done */
+    EVENT = 0,    /**< signalled by a program when it is done; raises the interrupt */
     STATUS = 0xF, /**< in a channel's status; 0: stopped */
     DEBUG_BUSY = 1,
     MANAGER_FAULT = 1,
@@ -61,9 +61,9 @@ enum operand { SOURCE = 0, CONTROL = 1, DESTINATION = 2 };
 #define BY_MANAGER(instruction) ((uint32_t)(instruction) << 16)
 #define BY_CHANNEL(instruction) ((uint32_t)(instruction) << 16 | CHANNEL << 8 | 1u)
 
-/** Channel control: bursts of so many beats of 1 << shift bytes; the same at both ends. */
+/** Channel control: bursts of `beats` beats of 1 << shift bytes, the same at both ends. */
 #define BURSTS(beats, shift) (1u | (shift) << 1 | ((beats) - 1u) << 4)
-#define NORMAL_MEMORY 2u /**< AxCACHE: as the controller's bus has it, not cached */
+#define NORMAL_MEMORY 2u /**< AxCACHE: not cached */
 #define CHANNEL_CONTROL(beats, shift) \
     (BURSTS(beats, shift) | NORMAL_MEMORY << 11 | BURSTS(beats, shift) << 14 | NORMAL_MEMORY << 25)
 
@@ -110,7 +110,7 @@ static void append_end(enum instruction end, size_t body)
     append((unsigned)back);
 }
 
-/** `outer` times `inner` bursts; no more than LOOP_MAX of each. */
+/** `outer` times `inner` bursts, at most LOOP_MAX each. */
 static void append_bursts(size_t outer, size_t inner)
 {
     if (outer == 0 || inner == 0) {
@@ -200,7 +200,7 @@ bool dma_controller_start(struct dma_transfer *rest)
         return false;
     }
     make_program(rest);
-    ethosu_ext_memory_barrier(); // what the controller reads has left the CPU
+    ethosu_ext_memory_barrier(); // complete writes that the controller reads
     return execute(BY_MANAGER(DMAGO) | CHANNEL << 24,
                    (uint32_t)dma_copy_bus_address(program_memory, program.bytes));
 }

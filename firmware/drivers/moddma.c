@@ -5,7 +5,7 @@
 #include "py/obj.h"
 #include "py/runtime.h"
 
-/** counters(): how many copies it made, how many the CPU, and what went wrong. */
+/** counters(): number of copies by the controller and by the CPU, and of errors. */
 static mp_obj_t dma_module_counters(void)
 {
     struct dma_counters now = dma_counters();

@@ -103,7 +103,7 @@ static void start_masters(void)
     registers_pulse(&SYS_GDMARST, 1);
 }
 
-/** The watchdog is off after a reset, unless the user's configuration words say otherwise. */
+/** The watchdog is off after a reset unless the user's configuration words enable it. */
 void board_init(void)
 {
     registers_unlock();
@@ -118,7 +118,7 @@ void board_init(void)
 
 /* --- Identity ----------------------------------------------------------------- */
 
-/** The chip's RTC has no battery on this board. */
+/** The board has no battery for the chip's RTC. */
 uint32_t board_wall_clock(void)
 {
     return 0;

@@ -34,7 +34,7 @@ void board_init(void)
 
 uint32_t board_wall_clock(void)
 {
-    return 0; // the chip's clocks have no battery
+    return 0; // no battery for the chip's clocks
 }
 
 const uint8_t *board_unique_id(size_t *size)
