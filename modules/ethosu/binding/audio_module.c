@@ -191,7 +191,7 @@ static size_t take(frontend_obj_t *self, const int16_t *samples, size_t count,
     return taken;
 }
 
-/** process(samples, rows): take samples, write the rows that they finish; returns how many. */
+/** process(samples, rows): consume samples, write completed rows; returns the number of rows. */
 static mp_obj_t frontend_process(mp_obj_t self_in, mp_obj_t source, mp_obj_t rows_in)
 {
     frontend_obj_t *self = MP_OBJ_TO_PTR(self_in);

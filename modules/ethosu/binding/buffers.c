@@ -21,14 +21,14 @@
 /* ---- pinned blocks ---- */
 
 /**
- * The collector's table has a mark of 2 bits for each unit of the heap: the head of a block, or its
- * tail. Its source, gc.c, keeps these to itself.
+ * The collector's table has a 2-bit mark for each unit of the heap, such as head or tail of a
+ * block. The values are private to gc.c.
  */
 #define UNIT ((size_t)MICROPY_BYTES_PER_GC_BLOCK)
 enum { HEAD = 1, TAIL = 2, MARKS_PER_BYTE = 4, MARKS_PER_WORD = 16 };
 #define WORD_OF_TAILS UINT32_C(0xAAAAAAAA)
 
-/** All that is pinned; weak, no root of the collector. */
+/** List of pinned objects; weak, not a root of the collector. */
 static struct pins *all;
 
 // The wrapper that MicroPython calls, and the original function. Without `--wrap` the original
@@ -66,7 +66,7 @@ static unsigned mark_of(const mp_state_mem_area_t *area, size_t unit)
     return area->gc_alloc_table_start[unit / MARKS_PER_BYTE] >> 2 * (unit % MARKS_PER_BYTE) & 3;
 }
 
-/** Are this unit and those behind it tails, as many as a word has marks? */
+/** Are this unit and the following ones, one word of marks in all, tails? */
 static bool is_word_of_tails(const mp_state_mem_area_t *area, size_t unit)
 {
     uint32_t word;
@@ -88,7 +88,7 @@ static size_t head_of(const mp_state_mem_area_t *area, size_t unit)
     }
 }
 
-/** The first unit behind a block, from one of its units on. */
+/** The first unit after a block, searched from one of its units. */
 static size_t end_of(const mp_state_mem_area_t *area, size_t unit)
 {
     size_t count = area->gc_alloc_table_byte_len * MARKS_PER_BYTE;
@@ -328,7 +328,7 @@ static void read_file(mp_obj_t file, struct source *source)
 {
     size_t size = (size_t)seek(file, 0, MP_SEEK_END);
     seek(file, 0, MP_SEEK_SET);
-    // The collector's blocks are aligned to 16 bytes, as the NPU wants it.
+    // The collector's blocks are aligned to 16 bytes, which the NPU requires.
     uint8_t *data = m_new(uint8_t, MAX(size, 1));
     int error;
     mp_uint_t got = mp_stream_rw(file, data, size, &error, MP_STREAM_RW_READ);
@@ -376,7 +376,7 @@ void source_open(mp_obj_t from, const char *what, struct source *source)
     mp_obj_t holder = from;
     if (mp_obj_is_str(from)) {
         holder = open_file(from);
-        // A file in ROMFS is in memory: its buffer is that memory, not a copy.
+        // A file in ROMFS is used in place, without a copy.
         if (!mp_get_buffer(holder, &buffer, MP_BUFFER_READ)) {
             read_file(holder, source);
             mp_stream_close(holder);

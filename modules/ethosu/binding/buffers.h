@@ -7,14 +7,14 @@
 
 /* ---- pinned blocks ----
  *
- * A live object does not keep its memory: bytearray.extend() moves the bytes to another block, and
- * frees the old one. The linker replaces MicroPython's gc_free() and gc_realloc() by functions of
- * buffers.c (`--wrap`, see micropython.mk), which leave a pinned block to the collector: it is
- * freed when nothing points to it any more. So the caller's object may move, and the NPU continues
- * in the old block. An inference pays nothing for this.
+ * Keeping an object alive does not keep its memory: bytearray.extend() moves the bytes to another
+ * block and frees the old one. The linker replaces MicroPython's gc_free() and gc_realloc() with
+ * wrappers in buffers.c (`--wrap`, see micropython.mk). They leave a pinned block to the collector,
+ * which frees it when it is no longer referenced. The caller's object may therefore move while the
+ * NPU continues to use the old block. This adds no cost to an inference.
  */
 
-/** The blocks that one model or one job uses. Part of its object, which the collector frees. */
+/** Blocks used by one model or job. Part of its object, which the collector frees. */
 struct pins {
     struct pins *next; /**< no block begins there, so the collector does not follow it */
     void *const *block;
@@ -45,7 +45,7 @@ void pin_remove(struct pins *pins);
  */
 void pin_invalidate(const void *start, size_t size);
 
-/** For soft reset: nothing is pinned. */
+/** For soft reset: unpin everything. */
 void pin_remove_all(void);
 
 /* ---- allocated blocks ---- */
@@ -69,7 +69,7 @@ struct block binding_allocate(size_t size, const char *what);
 /**
  * A memoryview of memory, which keeps the memory's block of the heap alive. Raises.
  *
- * @param block     start of the block that holds the memory, as pin_block_of() finds it
+ * @param block     start of the block that holds the memory, from pin_block_of()
  * @param typecode  of the elements, with or without MP_OBJ_ARRAY_TYPECODE_FLAG_RW
  * @param count     number of elements
  */

@@ -103,7 +103,7 @@ static int get_quarters(mp_int_t degrees)
     return (int)(degrees / 90 & 3);
 }
 
-/** One number, or one for each of three channels; how many. Raises. */
+/** Parse one number, or one for each of three channels; returns their count. Raises. */
 static size_t get_statistics(mp_obj_t given, float *values, const char *what)
 {
     struct numbers numbers = {&given, NULL, 1, 0};
@@ -355,7 +355,7 @@ static mp_obj_t input_make_new(const mp_obj_type_t *type, size_t n_args, size_t 
     return MP_OBJ_FROM_PTR(self);
 }
 
-/** source(x, y): where a position of the tensor, each from 0 to 1, is in the picture, in pixels. */
+/** source(x, y): map a tensor position (0 to 1 each) to picture coordinates in pixels. */
 static mp_obj_t input_source(mp_obj_t self_in, mp_obj_t x_in, mp_obj_t y_in)
 {
     input_obj_t *self = MP_OBJ_TO_PTR(self_in);
@@ -436,7 +436,7 @@ static struct numbers get_values(mp_obj_t given)
     return numbers;
 }
 
-/** argmax(values): index of the largest number, the first of equal ones. */
+/** argmax(values): index of the largest number; the first if several are equal. */
 static mp_obj_t image_argmax(mp_obj_t given)
 {
     struct numbers numbers = get_values(given);

@@ -46,7 +46,7 @@ _Static_assert(BINDING_MAX_NPUS == 4, "the root pointers have one entry for each
 
 bool job_reap_abandoned(struct ethosu_driver *npu)
 {
-    // A callback may run while the event loop sleeps: then its jobs are not abandoned.
+    // A callback may run while the event loop sleeps, in which case its jobs are not abandoned.
     if (MP_STATE_VM(sched_state) == MP_SCHED_LOCKED) {
         return false;
     }
@@ -122,7 +122,7 @@ static void run_callback(mp_sched_node_t *node)
     // An inference that was ended since may have queued this call while the next one runs.
     if (callback != MP_OBJ_NULL && !ethosu_ext_is_running(npu)) {
         job_set_callback(npu, MP_OBJ_NULL, MP_OBJ_NULL);
-        // Through the queue: a callback that starts the next inference leaves time for others.
+        // Queued, so that a callback that starts the next inference leaves time for others.
         if (!mp_sched_schedule(callback, argument)) {
             mp_call_function_1_protected(callback, argument);
         }
@@ -170,6 +170,6 @@ void job_deinit(struct ethosu_driver *npu)
 {
     MP_STATE_VM(ethosu_pinned)[npus_index(npu)] = MP_OBJ_NULL;
     job_set_callback(npu, MP_OBJ_NULL, MP_OBJ_NULL);
-    // The scheduler's queue ends with the interpreter: its node is free again.
+    // The scheduler's queue ends with the interpreter, so its node is free again.
     *job_of(npu) = (struct job){.owner = NULL};
 }

@@ -23,7 +23,7 @@
 
 /* ---- time-outs ---- */
 
-/** How long an inference may take. */
+/** Deadline of an inference. */
 struct deadline {
     uint32_t begun;   /**< ethosu_ext_board_ticks_ms() at the start */
     uint64_t timeout; /**< milliseconds, or ETHOSU_SEMAPHORE_WAIT_FOREVER */
@@ -52,7 +52,7 @@ enum job_wait {
 };
 
 struct job {
-    mp_sched_node_t node; /**< first: the scheduler passes it to job.c */
+    mp_sched_node_t node; /**< must be first: the scheduler passes it to job.c */
     void *owner;          /**< the model that runs; weak, no root of the collector; or NULL */
     void (*on_stop)(void *owner); /**< notifies the owner that its job was stopped */
     enum job_wait wait;
@@ -62,7 +62,7 @@ struct job {
 
 /** An NPU that the module serves. */
 struct npu {
-    struct ethosu_driver driver; /**< first: job_of() finds the rest by it */
+    struct ethosu_driver driver; /**< must be first: job_of() casts it to this struct */
     struct job job;
     bool ready; /**< ethosu_init() succeeded */
 };
@@ -107,14 +107,14 @@ int job_stop(struct ethosu_driver *npu);
 bool job_reap_abandoned(struct ethosu_driver *npu);
 
 /**
- * Stop the job of this NPU if its time is up and no C code waits for it: the program may have lost
- * the model or handle, and nothing else would end it.
+ * Stop this NPU's job if it has timed out and no C code waits for it. The program may no longer
+ * have the model or handle, and nothing else would end the job.
  */
 void job_reap_late(struct ethosu_driver *npu);
 
 /**
- * End the job of a model if nothing else would: it is late, its model is lost, or its event loop
- * has ended. Raises OSError(EBUSY) if it still runs. May run the collector.
+ * End the job of a model if nothing else would, because it has timed out, its model is unreachable,
+ * or its event loop has ended. Raises OSError(EBUSY) if it still runs. May run the collector.
  */
 void job_reap(struct ethosu_driver *npu);
 
@@ -128,8 +128,8 @@ static inline void job_check_idle(struct ethosu_driver *npu)
 }
 
 /**
- * Keep an object alive until the NPU has finished, or its time is up.
- * MP_OBJ_NULL: no longer.
+ * Keep an object alive until the NPU has finished or timed out.
+ * MP_OBJ_NULL to unpin it.
  *
  * @param deadline  in the object
  */
@@ -142,7 +142,7 @@ void job_pin(struct ethosu_driver *npu, mp_obj_t object, const struct deadline *
  */
 void job_set_callback(struct ethosu_driver *npu, mp_obj_t callback, mp_obj_t argument);
 
-/** The job is over, or stopped: nothing is pinned, and no callback runs. */
+/** After a job has ended or was stopped: unpin its object and remove its callback. */
 void job_drop(struct ethosu_driver *npu);
 
 /** Clear the job of an NPU after ethosu_deinit(). */

@@ -70,7 +70,7 @@ static mp_obj_t all_tensors(model_obj_t *self)
             tuple->items[count++] = tensor_new(MP_OBJ_FROM_PTR(self), i);
         }
     }
-    tuple->len = count; // tensors that nothing uses may be ones that can't be described
+    tuple->len = count; // an unused tensor may be one that can't be described
     return MP_OBJ_FROM_PTR(tuple);
 }
 
@@ -141,7 +141,7 @@ static mp_obj_t load_constants(const model_obj_t *self)
     return dict;
 }
 
-/** methods: a tuple of the names of all that are not constant. */
+/** methods: a tuple of the names of all non-constant methods. */
 static mp_obj_t load_methods(const model_obj_t *self)
 {
     struct ethosu_model_method method;
@@ -156,7 +156,7 @@ static mp_obj_t load_methods(const model_obj_t *self)
 
 /* ---- info() of an ExecuTorch program ---- */
 
-/** The operators that the CPU computes: how often each is called. */
+/** Operators computed by the CPU, with the number of calls of each. */
 static mp_obj_t cpu_operators(const model_obj_t *self, uint32_t instructions)
 {
     mp_obj_t dict = mp_obj_new_dict(0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Makes an `ethosu.Model`: its file, its NPU, its arena; see model_object.h. */
+/** Creates an `ethosu.Model`: file, NPU and arena; see model_object.h. */
 #include "model_object.h"
 
 #include <string.h>
@@ -195,7 +195,7 @@ static void set_arena(model_obj_t *self, mp_obj_t arena, struct ethosu_model_mem
 /**
  * Check the model, and load it.
  *
- * @param any  the caller named no NPU: use the one that the model was compiled for
+ * @param any  the caller did not specify an NPU: use the one that the model was compiled for
  */
 static void load(model_obj_t *self, struct ethosu_model_source *source, bool any, mp_obj_t arena)
 {

@@ -18,9 +18,9 @@ enum { MODEL_FILE, MODEL_ARENA, MODEL_DATA, MODEL_BLOCKS };
 
 typedef struct model_obj {
     mp_obj_base_t base;
-    struct ethosu_model *model; /**< on the heap; NULL: deinit() was called */
+    struct ethosu_model *model; /**< on the heap; NULL after deinit() */
     struct ethosu_driver *npu;
-    npu_obj_t *handle;        /**< runs on this reservation; NULL: reserves for each inference */
+    npu_obj_t *handle;        /**< reservation to run on; NULL to reserve for each inference */
     struct deadline deadline; /**< of each inference */
     struct pins pins;
     void *block[MODEL_BLOCKS]; /**< where they start, for the collector; NULL after deinit() */
@@ -36,7 +36,7 @@ typedef struct model_obj {
     bool lost;                 /**< its ROM was written, maybe while it was being loaded */
     bool real;                 /**< predict() returns real values */
     bool verify;               /**< it was loaded with verify=True */
-    bool one_call;             /**< an inference is one NPU call and nothing else */
+    bool one_call;             /**< an inference consists of a single NPU call */
     bool shares;               /**< another model was loaded into memory of its arena */
 } model_obj_t;
 
@@ -50,8 +50,8 @@ model_obj_t *model_open(mp_obj_t self_in);
 model_obj_t *model_idle(mp_obj_t self_in);
 
 /**
- * Raise OSError(EBUSY) when memory, for the arena of this model, is in use: by the inference or the
- * load of another model, or by a job of a handle.
+ * Raise OSError(EBUSY) if memory for this model's arena is in use by the inference or loading of
+ * another model, or by a job of a handle.
  */
 void model_check_arena(const model_obj_t *self, const void *start, size_t size);
 
@@ -107,7 +107,7 @@ MP_DECLARE_CONST_FUN_OBJ_VAR_BETWEEN(model_fetch_obj);
 
 extern const mp_obj_type_t binding_tensor_type;
 
-/** A typed view of memory in the arena, or in the file (read-only); it keeps that memory alive. */
+/** A typed view of memory in the arena or in the file (read-only); keeps that memory alive. */
 mp_obj_t tensor_view(const model_obj_t *self, const void *data, uint32_t size, uint32_t type);
 
 /** New `ethosu.Tensor` for a tensor of the main graph. Raises. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Inferences of an `ethosu.Model`: inputs written, run, outputs read; see model_object.h. */
+/** Inferences of an `ethosu.Model`: write inputs, run, read outputs; see model_object.h. */
 #include "model_object.h"
 
 #include "arm_ethos_io_memcpy.h"
@@ -207,7 +207,7 @@ void model_stop(model_obj_t *self)
     }
 }
 
-/** Has the inference ended? Raises when it failed. */
+/** Has the inference ended? Raises if it failed. */
 static mp_obj_t progress(model_obj_t *self, int status)
 {
     if (status == ETHOSU_MODEL_PENDING) {
@@ -268,7 +268,7 @@ static mp_obj_t model_step(mp_obj_t self_in)
 }
 MP_DEFINE_CONST_FUN_OBJ_1(model_step_obj, model_step);
 
-/** _fetch(outputs=None): a list of new arrays, or None when they were copied to buffers. */
+/** _fetch(outputs=None): a list of new arrays, or None if they were copied to buffers. */
 static mp_obj_t model_fetch(size_t n_args, const mp_obj_t *args)
 {
     mp_obj_t outputs = n_args > 1 ? binding_sequence(args[1]) : mp_const_none;

@@ -10,7 +10,7 @@ extern const mp_obj_type_t binding_npu_type;
 
 typedef struct {
     mp_obj_base_t base;
-    struct ethosu_driver *npu; /**< NULL: released */
+    struct ethosu_driver *npu; /**< NULL after release */
     bool powered;              /**< clock and power stay on between inferences */
     bool cancelled;            /**< cancel() stopped a job that wait() has not ended yet */
     struct pmu *pmu;           /**< the active PMU object, or NULL */

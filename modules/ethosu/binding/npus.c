@@ -35,7 +35,7 @@ static void start_npu(size_t index)
     if (npus[index].ready || !ethosu_ext_board_npu_present(index)) {
         return;
     }
-    // The driver keeps the reason of a failure: npu_at() raises it.
+    // The driver keeps the reason for a failure; npu_at() raises it.
     npus[index].ready = ethosu_init(driver, (void *)npu->base, npu->fast_memory,
                                     npu->fast_memory_size, npu->secure, npu->privileged) == 0;
     if (npus[index].ready) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Exceptions for errors of runtime and waiting, and checks of arguments; see raise.h. */
+/** Exceptions for runtime errors and waits, and argument checks; see raise.h. */
 #include <stdarg.h> // before MicroPython: vstr_vprintf() is declared with it only
 
 #include "raise.h"

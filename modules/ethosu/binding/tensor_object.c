@@ -111,7 +111,7 @@ static void tensor_attribute(mp_obj_t self_in, qstr name, mp_obj_t *destination)
 {
     tensor_obj_t *self = MP_OBJ_TO_PTR(self_in);
     if (destination[0] != MP_OBJ_NULL) {
-        return; // nothing can be stored
+        return; // read-only
     }
     if (name == MP_QSTR_data) {
         destination[0] = self->data;

@@ -10,7 +10,7 @@
 
 /* ---- numbers ---- */
 
-/** real = (raw - zero_point) * scale; scale 0: the numbers are not quantised. */
+/** real = (raw - zero_point) * scale; scale 0 if the numbers are not quantised. */
 struct quantization {
     float scale;
     int32_t zero_point;
@@ -18,7 +18,7 @@ struct quantization {
 
 /** Numbers to read: elements of a list or tuple, or of memory with a typecode. */
 struct numbers {
-    const mp_obj_t *items; /**< NULL: in memory */
+    const mp_obj_t *items; /**< NULL if in memory */
     const void *data;
     size_t count;
     char typecode; /**< of Python's array module */
@@ -27,7 +27,7 @@ struct numbers {
 /** Read a list, tuple or buffer; false for any other type. */
 bool numbers_of(mp_obj_t object, struct numbers *numbers);
 
-/** Bytes of one number of this typecode; 0: not a type of numbers. */
+/** Bytes of one number of this typecode; 0 if it is not numeric. */
 size_t numbers_width(char typecode);
 
 /**

@@ -36,8 +36,8 @@ static __attribute__((noinline)) void check_stack(unsigned steps)
 }
 
 /**
- * Can the NPU read the heap, as the variables of a native module are there? Then command streams
- * are copied to the object, if at all, and not to the arena, which other models may share.
+ * Can the NPU read the heap, which holds a native module's variables? If so, command streams that
+ * need a copy are copied to the object, not to the arena, which other models may share.
  */
 static bool npu_reads_heap(void)
 {

@@ -24,7 +24,7 @@ static struct ethosu_driver *npu_of(const struct native_job *job)
     return &natmod_npus[job - native_jobs];
 }
 
-/** An object as a number that the collector does not take for a pointer. */
+/** An object as a number that the collector does not mistake for a pointer. */
 static uintptr_t identity(mp_obj_t object)
 {
     return ~(uintptr_t)object;
@@ -35,7 +35,7 @@ static bool is_begun(const struct native_job *job)
     return job->ticket != 0;
 }
 
-/** A job has begun: for an owner, the ticket behind it. record: NULL for a payload. */
+/** Record a new job of an owner, followed by its ticket. record: NULL for a payload. */
 static void note(struct native_job *job, const mp_obj_t *owner_and_ticket,
                  const struct native_model *record, bool reserved)
 {
