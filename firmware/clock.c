@@ -53,7 +53,7 @@ static void wait_for_interrupt(void)
     __WFI();
 }
 
-/** Load the counter with `cycles`, and have it go on in milliseconds. */
+/** Load the counter with `cycles`; it then continues in milliseconds. */
 static void count_down(uint32_t cycles)
 {
     SysTick->LOAD = cycles - 1u;

@@ -17,7 +17,7 @@
 struct console_port {
     /** Begin to receive; false when the port does not exist. */
     bool (*start)(void);
-    /** The ring has room again: go on receiving. Called with interrupts masked. */
+    /** Resume receiving, because the ring has room again. Called with interrupts masked. */
     void (*resume)(void);
     /** Is a peer listening? NULL if the port cannot detect it. */
     bool (*has_peer)(void);

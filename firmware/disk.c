@@ -140,7 +140,7 @@ static void clear(const struct disk *disk, uint8_t *at, size_t size)
     }
 }
 
-/** Flash takes whole chunks: LittleFS is mounted with them. */
+/** Flash is written in whole chunks; LittleFS is mounted with that block size. */
 static void write_chunks(const struct nvm *nvm, uint8_t *at, const uint8_t *bytes, size_t size)
 {
     if ((uintptr_t)at % NVM_CHUNK != 0 || size % NVM_CHUNK != 0) {

@@ -59,7 +59,7 @@ _Noreturn void firmware_main(void)
     mp_cstack_init_with_top(_stack_top,
                             (size_t)((char *)_stack_top - (char *)_stack_limit) - STACK_RESERVE);
     gc_init(_gc_heap_start, _gc_heap_end);
-    // A script that brings the board down must not do so at every start.
+    // A script that crashes the board must not do so at every start.
     bool safe_mode = startup_reset_cause() == RESET_FAULT;
     for (;;) {
         romfs_start();

@@ -182,11 +182,11 @@ static const char *find_misplaced(void)
 
 _Noreturn void startup_begin(void)
 {
-    // The compiler may use FPU and MVE registers anywhere: first of all, let it.
+    // Enable FPU and MVE first, because the compiler may use their registers anywhere.
     SCB->CPACR |= 0xFu << 20;
     __DSB();
     __ISB();
-    end_caches(); // before any call: the rest of the code may be elsewhere
+    end_caches(); // before any call, because the rest of the code may be elsewhere
     end_interrupts();
     copy_words(_data_start, _data_load, _data_end);
     clear_words(_bss_start, _bss_end);

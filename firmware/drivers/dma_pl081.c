@@ -7,7 +7,7 @@
 
 #define PART_NUMBER 0x081u
 
-/** One piece of a transfer: the first registers of a channel, and the items of its list. */
+/** One piece of a transfer: the first registers of a channel, also the format of list items. */
 struct piece {
     uint32_t source;
     uint32_t destination;
@@ -57,7 +57,7 @@ static struct controller *controller(void)
     return (struct controller *)dma_board.base;
 }
 
-/** Units of 1 << shift bytes: the destination is on a cache line, the source anywhere. */
+/** Units of 1 << shift bytes; the destination is cache-line aligned, the source arbitrary. */
 static unsigned shift_for(uintptr_t source)
 {
     return source % 4 == 0 ? 2 : source % 2 == 0 ? 1 : 0;

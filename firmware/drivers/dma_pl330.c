@@ -40,7 +40,7 @@ enum {
     MANAGER_FAULT = 1,
 };
 
-/** Instructions, and which operand of DMAMOV is which register (DDI 0424, 4.3). */
+/** Instructions, and register operands of DMAMOV (DDI 0424, 4.3). */
 enum instruction {
     DMAEND = 0x00,
     DMAKILL = 0x01,
@@ -57,7 +57,7 @@ enum instruction {
 };
 enum operand { SOURCE = 0, CONTROL = 1, DESTINATION = 2 };
 
-/** For the debug registers: by the manager, or by the channel's own thread. */
+/** For the debug registers: executed by the manager or by the channel's thread. */
 #define BY_MANAGER(instruction) ((uint32_t)(instruction) << 16)
 #define BY_CHANNEL(instruction) ((uint32_t)(instruction) << 16 | CHANNEL << 8 | 1u)
 
@@ -128,7 +128,7 @@ static void append_bursts(size_t outer, size_t inner)
     append_end(DMALPEND_0, outer_body);
 }
 
-/** Beats of 1 << shift bytes: both ends are aligned to them. */
+/** Beats of 1 << shift bytes, to which both ends are aligned. */
 static unsigned shift_for(uintptr_t ends)
 {
     unsigned shift = 0;
@@ -181,7 +181,7 @@ static bool cleared(const volatile uint32_t *bits, uint32_t mask)
     return false;
 }
 
-/** Have the controller execute one instruction now. False: it is not ready to. */
+/** Let the controller execute one instruction immediately; false if it is not ready. */
 static bool execute(uint32_t first, uint32_t second)
 {
     if (!cleared(&controller()->debug_status, DEBUG_BUSY)) {
@@ -193,7 +193,7 @@ static bool execute(uint32_t first, uint32_t second)
     return true;
 }
 
-/** The event of the last program comes before its end, and a channel that runs takes no other. */
+/** A program signals its event before it ends, and a running channel can't start another one. */
 bool dma_controller_start(struct dma_transfer *rest)
 {
     if (!cleared(&controller()->channels[CHANNEL].status, STATUS)) {
@@ -205,7 +205,7 @@ bool dma_controller_start(struct dma_transfer *rest)
                    (uint32_t)dma_copy_bus_address(program_memory, program.bytes));
 }
 
-/** A thread that has met an error stays so until it is killed. */
+/** A thread stays in its error state until it is killed. */
 void dma_controller_halt(void)
 {
     if (controller()->manager_fault & MANAGER_FAULT) {

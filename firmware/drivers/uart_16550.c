@@ -14,7 +14,7 @@
 struct registers {
     volatile uint32_t data;       /**< and the divisor's low byte */
     volatile uint32_t interrupts; /**< and its high byte */
-    volatile uint32_t fifo;       /**< written: its control; read: which interrupt it is */
+    volatile uint32_t fifo;       /**< write: FIFO control; read: interrupt identification */
     volatile uint32_t line;
     volatile uint32_t modem;
     volatile uint32_t line_status;
@@ -44,7 +44,7 @@ static struct registers *registers(void)
 static void receive(void *unused)
 {
     uint32_t kind = registers()->fifo & KIND;
-    if (kind == KIND_BUSY) { // it was written to during a byte: reading this ends the interrupt
+    if (kind == KIND_BUSY) { // written to while busy; this read clears the interrupt
         (void)registers()->status;
     }
     if (kind == KIND_RX_OLD && !(registers()->line_status & RX_READY)) {

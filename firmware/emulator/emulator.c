@@ -122,7 +122,7 @@ static bool has_peer(void)
     return *at(EMULATOR_CONSOLE_PEER) != 0;
 }
 
-/** The program waits for a slow reader as long as it takes, a fault report only for a while. */
+/** Programs wait for a slow reader without limit, a fault report only for a limited time. */
 static bool wait_for_reader(uint32_t *patience)
 {
     if (__get_IPSR() != 0) {

@@ -15,7 +15,7 @@
 /** The fast console. */
 extern const struct console_port emulator_console;
 
-/** The host's stderr, as a port of the console that carries nothing but fault reports. */
+/** The host's stderr as a console port, for fault reports only. */
 extern const struct console_port emulator_log_port;
 
 /** The page's EMULATOR_FEATURE_* bits. */

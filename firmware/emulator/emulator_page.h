@@ -26,9 +26,8 @@ enum emulator_page_register {
         0x018, /**< RO: guest instructions between the last NPU start and its completion */
     EMULATOR_NPU_INSN_HI = 0x01C,
     EMULATOR_NPU_IDLE =
-        0x020, /**< RO: 1 when the CPU was asleep (WFI) as the last NPU run completed */
-    EMULATOR_DMA_INSN_LO =
-        0x028, /**< RO: the same two for the last transfer of the DMA controller */
+        0x020, /**< RO: 1 if the CPU was asleep (WFI) when the last NPU run completed */
+    EMULATOR_DMA_INSN_LO = 0x028, /**< RO: the same two for the DMA controller's last transfer */
     EMULATOR_DMA_INSN_HI = 0x02C,
     EMULATOR_DMA_IDLE = 0x030,
 
@@ -44,14 +43,14 @@ enum emulator_page_register {
     EMULATOR_CONSOLE_SENT =
         0x11C, /**< RO: bytes accepted by the last SEND; fewer than requested if the FIFO is full */
     EMULATOR_CONSOLE_SPACE =
-        0x120, /**< RO: bytes that a SEND would take now; never 0 while no one listens */
+        0x120, /**< RO: bytes that a SEND would accept now; never 0 without a listener */
 
     EMULATOR_FAULT = 0x180, /**< WO: inject the fault named by this many bytes from BUFFER_ADDRESS,
                                [DEVICE.]NAME[:COUNT][@AFTER] as in the plugin's argument fault */
     EMULATOR_FAULT_KNOWN = 0x184, /**< RO: 1 when the last FAULT named one */
 
     EMULATOR_CALLS =
-        0x188, /**< RO: faults "board.call" since the last read, which ends the interrupt */
+        0x188, /**< RO: faults "board.call" since the last read; reading clears the interrupt */
 
     EMULATOR_LOG = 0x200, /**< WO: print this many bytes from BUFFER_ADDRESS on the host's stderr */
 };

@@ -8,7 +8,7 @@
 #include "cpu.h"
 #include "ethosu_board.h"
 
-/** The bit that clocks the NPU: this chip switches it off after a reset. */
+/** NPU clock enable bit, which is off after a reset of this chip. */
 #define NPU_CLOCK ((volatile uint32_t *)0x40001000u)
 
 /** Only for a chip that switches clock or power of the NPU: `power` in board.toml. */

@@ -36,7 +36,7 @@ enum command { READ_UID = 0x04, ERASE_PAGE = 0x22, PROGRAM_64 = 0x61 };
 
 #define CLOCK_ISP (1u << 16)
 
-/** Looks at the status: a page takes some 10 ms to erase, this is 20 times as long. */
+/** Status polls: 20 times as long as erasing a page, which takes about 10 ms. */
 #define TRIES 4000000u
 
 void flash_start(void)

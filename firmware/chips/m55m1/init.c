@@ -59,7 +59,7 @@ static bool use_clock(uint32_t source)
 
 static bool start_pll(void)
 {
-    CLK_SRCCTL &= ~(uint32_t)APLL0; // it takes other values only while it is off
+    CLK_SRCCTL &= ~(uint32_t)APLL0; // can only be changed while it is off
     CLK_APLL0SEL = APLL0_HIRC;
     CLK_APLL0CTL = APLL0_220MHZ;
     CLK_SRCCTL |= APLL0;

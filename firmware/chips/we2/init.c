@@ -16,7 +16,7 @@ void board_uart_prepare(void)
     UART0_PINS = (UART0_PINS & ~PINS_MASK) | PINS_ARE_UART;
 }
 
-/** The flash: nothing here commands its controller to write, or to answer reads as memory. */
+/** The flash: this firmware does not set its controller up for writes or memory-mapped reads. */
 const struct nvm board_nvm = {
     .write = NULL,
     .why_not = "the ROM file system of this board is read-only, and not readable on the chip "
