@@ -20,7 +20,7 @@
 /** Positions in the list of base pointers. */
 enum { CONSTANTS, FAST_SCRATCH = ACCEL_SRAM_REGION };
 
-/** Words behind the last command: they copy the mark. */
+/** Words after the last command, to copy the mark. */
 #define MARK_WORDS 12u
 
 #define SET(code, value) ((code) | (uint32_t)(value) << 16)
@@ -143,7 +143,7 @@ static bool is_given(const struct plan *plan, const struct accel_buffer *buffer)
     return false;
 }
 
-/** The buffer that is this base pointer; NULL: it needs a copy. */
+/** The buffer at this base pointer; NULL if it needs a copy. */
 static struct accel_buffer *whole_buffer(const struct plan *plan,
                                          const struct ethosu_ext_base *base)
 {
@@ -181,7 +181,7 @@ static struct accel_buffer *copy_of(struct plan *plan, uint32_t index)
         }
         buffer->source = source;
     }
-    if (constant) { // also a copy that is there: the same address may hold other bytes now
+    if (constant) { // also an existing copy, since the bytes at this address may have changed
         accel_copy(accel, buffer->map, source, base->size);
     }
     const uint8_t bit = (uint8_t)(1u << index);

@@ -11,7 +11,7 @@
 #include <fcntl.h>
 #include <time.h>
 
-/** Milliseconds that a cancel waits for the end of the job. */
+/** Milliseconds that a cancellation waits for the job to end. */
 #define CANCEL_MS 5000u
 
 /** Longest time-out, milliseconds: a year. */

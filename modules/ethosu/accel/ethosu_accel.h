@@ -43,7 +43,7 @@ struct ethosu_accel_calls {
 struct ethosu_driver *ethosu_accel_open(const char *path, const struct ethosu_accel_calls *calls,
                                         struct ethosu_ext_fault *fault);
 
-/** Close the NPU and free all its memory; waits for nothing. NULL does nothing. */
+/** Close the NPU and free all its memory without waiting. NULL does nothing. */
 void ethosu_accel_close(struct ethosu_driver *drv);
 
 /**

@@ -22,9 +22,9 @@ extern "C" {
 /** Samples in a second. */
 #define ETHOSU_AUDIO_RATE 16000
 
-/** Samples of which one row is made, and how far the next ones are. */
+/** Window of samples for one row, and the hop to the next one. */
 struct ethosu_audio_window {
-    int16_t *samples; /**< of the last `size` samples those that are there */
+    int16_t *samples; /**< up to `size` latest samples */
     size_t size;
     size_t hop; /**< at most `size` */
     size_t used;
@@ -41,7 +41,7 @@ size_t ethosu_audio_rows(const struct ethosu_audio_window *window, size_t sample
 size_t ethosu_audio_window_take(struct ethosu_audio_window *window, const int16_t *samples,
                                 size_t count);
 
-/** Is the window full, so that a row can be made? */
+/** Is the window full, so that a row can be computed? */
 bool ethosu_audio_window_full(const struct ethosu_audio_window *window);
 
 /** Move a full window on by one hop. */
@@ -49,12 +49,12 @@ void ethosu_audio_window_advance(struct ethosu_audio_window *window);
 
 /** Values of a row of the micro frontend. */
 #define ETHOSU_AUDIO_MICRO_BANDS 40
-/** Samples of which it makes a row. */
+/** Window length of the micro frontend, in samples. */
 #define ETHOSU_AUDIO_MICRO_WINDOW 480
 /** Factor for the values of a row, for microWakeWord models. */
 #define ETHOSU_AUDIO_MICRO_SCALE 0.0390625f
 
-/** A spectrum, and then its energies in its place. */
+/** A spectrum, replaced in place by its energies. */
 union ethosu_audio_bins {
     struct micro_complex spectrum[MICRO_FFT / 2 + 1];
     int32_t energies[MICRO_FFT / 2 + 1];
@@ -70,13 +70,13 @@ struct ethosu_audio_micro {
     union ethosu_audio_bins bins;
 };
 
-/** Begin: silence so far. `hop`: samples from one row to the next, 1 to 480. */
+/** Start with silence. `hop`: samples from one row to the next, 1 to 480. */
 void ethosu_audio_micro_start(struct ethosu_audio_micro *micro, size_t hop);
 
 /** Make a row of a full window: ETHOSU_AUDIO_MICRO_BANDS values. */
 void ethosu_audio_micro_row(struct ethosu_audio_micro *micro, uint16_t *row);
 
-/** Most samples of a window of a mel front end, and most bands. */
+/** Maximum window length in samples and number of bands of a mel front end. */
 #define ETHOSU_AUDIO_MEL_WINDOW 2048
 #define ETHOSU_AUDIO_MEL_BANDS 256
 
@@ -90,7 +90,7 @@ enum ethosu_audio_scale {
 
 /** Configuration of a mel front end. */
 struct ethosu_audio_mel_config {
-    size_t window; /**< samples; the FFT takes the next power of two */
+    size_t window; /**< samples; the FFT size is the next power of two */
     size_t hop;
     size_t bands;
     size_t coefficients; /**< of the DCT; 0 for no DCT: rows of logarithms */
@@ -109,7 +109,7 @@ struct ethosu_audio_triangle {
     uint32_t weights; /**< index of the first */
 };
 
-/** Log-mel spectrum or MFCC; its arrays are in the memory that _start() was given. */
+/** Log-mel spectrum or MFCC; its arrays are in the memory passed to _start(). */
 struct ethosu_audio_mel {
     struct ethosu_audio_window window;
     struct ethosu_audio_mel_config config;
@@ -132,7 +132,7 @@ struct ethosu_audio_mel {
  */
 const char *ethosu_audio_mel_check(const struct ethosu_audio_mel_config *config);
 
-/** Bytes of memory that a front end with this configuration, which is right, needs. */
+/** Bytes of memory for a front end with this configuration, which must be valid. */
 size_t ethosu_audio_mel_size(const struct ethosu_audio_mel_config *config);
 
 /**
@@ -155,8 +155,8 @@ struct ethosu_audio_ring {
     uint32_t size;     /**< a power of two */
     uint32_t written;  /**< ever, modulo 2^32 */
     uint32_t read;     /**< ever, modulo 2^32 */
-    uint32_t lost;     /**< that found no room */
-    uint32_t overruns; /**< how often some were lost */
+    uint32_t lost;     /**< samples dropped */
+    uint32_t overruns; /**< number of times samples were dropped */
 };
 
 /** Samples that can be read. */

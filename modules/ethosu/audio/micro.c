@@ -140,7 +140,7 @@ static void slope_sums(const int32_t *energy, const int16_t *weights, size_t wid
 
 #endif
 
-/** Amplitude in each band: triangles over the energies, of which two slopes make one. */
+/** Amplitude in each band, from triangles of two slopes over the energies. */
 static void filter(const int32_t *energy, uint32_t shift, uint32_t *bands)
 {
     const int16_t *weights = micro_filter_weights;

@@ -23,14 +23,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** The widest and the highest picture. */
+/** Maximum width and height of a picture. */
 #define IMAGE_SIDE_MOST 16384
 
 enum image_format { IMAGE_GRAY, IMAGE_RGB565, IMAGE_RGB888, IMAGE_FORMATS };
 
 enum image_filter { IMAGE_NEAREST, IMAGE_BILINEAR, IMAGE_AREA, IMAGE_CORNERS, IMAGE_FILTERS };
 
-/** A part of a picture; steps lead from a pixel to the next one, either way. */
+/** Part of a picture; a step leads from one pixel to the next in either direction. */
 struct image_view {
     const uint8_t *origin; /**< first byte of the upper left pixel */
     int32_t width;
@@ -56,8 +56,8 @@ struct image_target {
     int32_t height;
     int32_t channels;
     struct image_rectangle inner; /**< the picture goes here, black around it */
-    const void *table;            /**< 256 elements; NULL: bytes as they are */
-    uint32_t table_step;   /**< elements from a channel's table to the next one's; 0: one for all */
+    const void *table;            /**< 256 elements; NULL to write bytes unchanged */
+    uint32_t table_step;   /**< elements from one channel's table to the next; 0: one for all */
     uint32_t element_size; /**< 1, 2 or 4 bytes */
 };
 
@@ -71,7 +71,7 @@ struct image_view image_view_of(const uint8_t *pixels, int32_t width, int32_t he
 /** Is a rectangle inside a picture of this size, and not empty? */
 bool image_has(int32_t width, int32_t height, const struct image_rectangle *rectangle);
 
-/** Leave a rectangle of a view; false: it is empty, or not all inside. */
+/** Crop a view to a rectangle; false if it is empty or not entirely inside. */
 bool image_crop(struct image_view *view, const struct image_rectangle *rectangle);
 
 /** Rotate a view clockwise by this many quarter turns. */
