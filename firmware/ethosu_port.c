@@ -57,8 +57,7 @@ void ethosu_ext_board_idle(const volatile uint32_t *flag)
     irq_wait_unless(flag);
 }
 
-/** Nothing is in a cache that is off, as under QEMU; walking it line by line would be for nothing.
- */
+/** A cache that is off, as under QEMU, is empty, so walking it line by line can be skipped. */
 static bool cache_is_on(void)
 {
     return (SCB->CCR & SCB_CCR_DC_Msk) != 0;

@@ -116,7 +116,7 @@ const char *mpu_enable(const struct ethosu_board *board)
     for (uint32_t i = (uint32_t)board->memory_count; i < region_count(); i++) {
         ARM_MPU_ClrRegion(i); // a bootloader may have used it
     }
-    // The MPU is off in fault handlers (HFNMIENA clear), so that reports can read anything.
+    // HFNMIENA stays clear: the MPU is off during fault reports, so they can read anything.
     ARM_MPU_Enable(0);
     return NULL;
 }

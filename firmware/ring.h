@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * A ring of bytes with one writer and one reader, of which one may be an
- * interrupt: each side writes only its own index, so no lock is needed.
+ * A ring of bytes with one writer and one reader, one of which may be an
+ * interrupt. Each side writes only its own index, so no lock is needed.
  */
 #ifndef FIRMWARE_RING_H
 #define FIRMWARE_RING_H
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Bytes that a ring holds; a power of two. */
+/** Capacity of a ring in bytes; a power of two. */
 #define RING_SIZE 8192u
 
 struct ring {

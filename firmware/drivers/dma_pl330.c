@@ -193,7 +193,7 @@ static bool execute(uint32_t first, uint32_t second)
     return true;
 }
 
-/** A program signals its event before it ends, and a running channel can't start another one. */
+/** Waits for the last program to end: it signals its event earlier. */
 bool dma_controller_start(struct dma_transfer *rest)
 {
     if (!cleared(&controller()->channels[CHANNEL].status, STATUS)) {

@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 
 /**
- * Bytes behind each buffer: the kernel counts more than some command streams of Ethos-U85 use,
- * and refuses a buffer that is smaller.
+ * Extra bytes at the end of each buffer. For some command streams of Ethos-U85, the kernel
+ * overestimates the size they use, and rejects smaller buffers.
  */
 #define SLACK 65536u
 

@@ -276,7 +276,7 @@ static int make(struct plan *plan, const void *data, size_t size, unsigned flags
 
 void ethosu_ext_clean(const struct ethosu_ext_program *program)
 {
-    // The owner is one of this folder's, which keeps no handle that can't be written.
+    // The owner is a handle of this back end, all of which are writable.
     struct accel *accel = accel_of((struct ethosu_driver *)(uintptr_t)program->owner);
     accel_fill_copies(accel, program, program->clean_once);
 }

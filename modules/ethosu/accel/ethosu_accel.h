@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /**
- * An NPU behind Linux's own driver, /dev/accel/accel*, for the runtime.
+ * Runtime access to an NPU through Linux's own driver, /dev/accel/accel*.
  *
- * ethosu_accel_open() gives a handle on which prepare, start and wait of ethosu_ext.h
- * work as on a Cortex-M; all that they share is in driver/, and the runtime is the
- * same. Nothing else of ethosu_driver.h is here: no registers, no interrupt.
+ * ethosu_accel_open() returns a handle for which prepare, start and wait of ethosu_ext.h
+ * work as on a Cortex-M. Shared code is in driver/, and the runtime is the same. The
+ * rest of ethosu_driver.h is not available: no registers, no interrupt.
  *
  *     struct ethosu_driver *npu = ethosu_accel_open("/dev/accel/accel0", NULL, &fault);
  *     memory.arena = ethosu_accel_alloc(npu, memory.arena_size);
@@ -70,7 +70,7 @@ uint64_t ethosu_accel_copied(const struct ethosu_driver *drv);
  */
 int ethosu_accel_fence(struct ethosu_driver *drv);
 
-/** Most events that can be counted. */
+/** Maximum number of counted events. */
 #define ETHOSU_ACCEL_EVENTS_MAX 8
 
 /**

@@ -149,7 +149,7 @@ size_t ethosu_audio_mel_values(const struct ethosu_audio_mel *mel);
 /** Make a row of a full window: ethosu_audio_mel_values() numbers. */
 void ethosu_audio_mel_row(struct ethosu_audio_mel *mel, float *row);
 
-/** Samples on their way from one writer to one reader, of which one may be an interrupt. */
+/** Queue of samples for one writer and one reader, one of which may be an interrupt. */
 struct ethosu_audio_ring {
     int16_t *samples;
     uint32_t size;     /**< a power of two */

@@ -75,7 +75,7 @@ static float position(const struct ethosu_audio_mel_config *config, float hertz)
     return config->scale == ETHOSU_AUDIO_HTK ? htk(hertz) : hertz;
 }
 
-/** Corner `index` of the triangles: triangle i has its corners at i, i + 1 and i + 2. */
+/** Corner `index` of the triangles; triangle i has corners i, i + 1 and i + 2. */
 static float corner(const struct ethosu_audio_mel_config *config, size_t index)
 {
     float share = (float)index / (float)(config->bands + 1);
