@@ -23,7 +23,7 @@ static void forget_streams(void)
 {
 }
 #else
-/** Memory written only by this file counts as constant; the driver verifies its streams once. */
+/** Memory written only by this file counts as constant, so the driver does not recheck it. */
 static void forget_streams(void)
 {
     struct ethosu_driver *npu = ethosu_ext_next(NULL);

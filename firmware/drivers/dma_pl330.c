@@ -193,7 +193,10 @@ static bool execute(uint32_t first, uint32_t second)
     return true;
 }
 
-/** Waits for the last program to end: it signals its event earlier. */
+/**
+ * The last program signals its event before it ends, and a running channel can't start another
+ * one, so wait for the channel first.
+ */
 bool dma_controller_start(struct dma_transfer *rest)
 {
     if (!cleared(&controller()->channels[CHANNEL].status, STATUS)) {
