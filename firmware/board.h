@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
- * What a board supplies to the firmware. All of it is required: a board that
- * forgets one fails to link. All that is data is in its board.toml, of which
- * firmware/board.py makes mpconfigboard.h, memory.ld, and the table of
+ * Functions that each board implements. All are required; a board that omits
+ * one fails to link. Data is in its board.toml, from which firmware/board.py
+ * makes mpconfigboard.h, memory.ld, and the table of
  * modules/ethosu/driver/include/ethosu_board.h.
  */
 #ifndef FIRMWARE_BOARD_H
@@ -22,8 +22,8 @@ extern const struct console_port board_uart;
 void board_init(void);
 
 /**
- * How the memory of the ROM file system is written, and that of the disk `_flashdisk_start` to
- * `_flashdisk_end`, if board.toml has a `disk`.
+ * Write access to the memory of the ROM file system and, if board.toml has a `disk`, of the disk
+ * from `_flashdisk_start` to `_flashdisk_end`.
  */
 extern const struct nvm board_nvm;
 
@@ -32,10 +32,10 @@ void board_uart_prepare(void);
 
 struct ethosu_npu;
 
-/** Switch clock and power of an NPU, for a board whose board.toml says so; see ethosu_board.h. */
+/** Switch an NPU's clock and power, if board.toml enables this; see ethosu_board.h. */
 bool board_npu_power(const struct ethosu_npu *npu, bool on);
 
-/** Seconds since 1970 by a clock that runs on over a reset, or 0 if the board has none. */
+/** Seconds since 1970 from a clock that keeps running over a reset, or 0 without such a clock. */
 uint32_t board_wall_clock(void);
 
 /** The board's identity for machine.unique_id(): its bytes, and their number in *size. */

@@ -11,9 +11,9 @@
 
 #define CYCLES_PER_MS (BOARD_CLOCK_HZ / 1000u)
 #define CYCLES_PER_US (BOARD_CLOCK_HZ / 1000000u)
-/** What the counter can hold. */
+/** Maximum period of the counter. */
 #define LONGEST_MS (SysTick_LOAD_RELOAD_Msk / CYCLES_PER_MS)
-/** With fewer cycles to its end a period is not changed any more. */
+/** With fewer cycles left, a period is no longer changed. */
 #define SHORTEST 64u
 #define NS_PER_US 1000u
 #define US_PER_S 1000000u
@@ -40,7 +40,7 @@ void clock_tick(void)
     }
 }
 
-/** Has the counter wrapped, and its interrupt has not run yet? */
+/** Has the counter wrapped without its interrupt having run yet? */
 static bool tick_pends(void)
 {
     return (SCB->ICSR & SCB_ICSR_PENDSTSET_Msk) != 0;
@@ -53,7 +53,7 @@ static void wait_for_interrupt(void)
     __WFI();
 }
 
-/** Load the counter with `cycles`, and have it go on in milliseconds. */
+/** Load the counter with `cycles`; it then continues in milliseconds. */
 static void count_down(uint32_t cycles)
 {
     SysTick->LOAD = cycles - 1u;
@@ -68,7 +68,7 @@ static void count_down(uint32_t cycles)
 
 void clock_sleep(uint32_t at_most_ms)
 {
-    uint32_t ms = soft_timer_next - clock_ticks_ms; // large, or 0, when there is no timer
+    uint32_t ms = soft_timer_next - clock_ticks_ms; // large, or 0, without a timer
     ms = ms == 0 || ms > at_most_ms ? at_most_ms : ms;
     ms = ms > LONGEST_MS ? LONGEST_MS : ms;
     uint32_t left = SysTick->VAL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Where the garbage collector looks first: the registers and the stack of a Cortex-M. */
+/** Roots of the garbage collector: the registers and the stack of a Cortex-M. */
 #include "py/gc.h"
 #include "shared/runtime/softtimer.h"
 #include "startup.h"

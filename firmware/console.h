@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /**
- * The console: what the REPL reads and writes, over one or more ports.
+ * The console: input and output of the REPL on one or more ports.
  *
- * Input of all ports goes through one ring. A port that finds the ring full
- * keeps its bytes where they are until it is told to resume. Output goes to
- * every port whose peer may be listening.
+ * Input of all ports goes through one ring. If the ring is full, a port holds
+ * its bytes back until its resume function is called. Output goes to every port
+ * whose peer may be listening.
  */
 #ifndef FIRMWARE_CONSOLE_H
 #define FIRMWARE_CONSOLE_H
@@ -17,9 +17,9 @@
 struct console_port {
     /** Begin to receive; false when the port does not exist. */
     bool (*start)(void);
-    /** The ring has room again: go on receiving. Called with interrupts masked. */
+    /** Resume receiving, because the ring has room again. Called with interrupts masked. */
     void (*resume)(void);
-    /** Is somebody known to listen? NULL: the port cannot know. */
+    /** Is a peer listening? NULL if the port cannot detect it. */
     bool (*has_peer)(void);
     /** Send and return when it is on its way; works in fault handlers. */
     void (*send)(const char *bytes, size_t size);
@@ -40,7 +40,7 @@ size_t console_waiting(void);
 /** Take one byte, which must be waiting. */
 uint8_t console_read(void);
 
-/** Write to whoever listens. */
+/** Write to all ports whose peer may be listening. */
 void console_write(const char *bytes, size_t size);
 
 /** Write to all ports, from any context. */

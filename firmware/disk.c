@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /**
  * machine.RAMDisk, machine.Flash: block devices in the memory that the board's
- * memory.ld sets aside for them. The content of the first survives a reset,
- * that of the second a power cut too. A write to the second waits for the
- * NPU, which may read a model from there or from the ROM file system.
+ * memory.ld reserves for them. RAMDisk survives a reset, Flash also a power cut.
+ * A write to Flash waits for the NPU, which may be reading a model from there or
+ * from the ROM file system.
  */
 #include <string.h>
 
@@ -117,8 +117,8 @@ static void raise_interrupt(void)
 }
 
 /**
- * An NPU may read the flash that is to be changed: no vendor says what it reads meanwhile. No
- * program runs while this waits, since it would find the file system half changed.
+ * An NPU may be reading the flash to be changed, and no vendor specifies what it would read. No
+ * program runs during the wait, since it would see the file system half changed.
  */
 static void wait_for_npus(const struct disk *disk)
 {
@@ -140,7 +140,7 @@ static void clear(const struct disk *disk, uint8_t *at, size_t size)
     }
 }
 
-/** Flash takes whole chunks: LittleFS is mounted with them. */
+/** Flash is written in whole chunks; LittleFS is mounted with that block size. */
 static void write_chunks(const struct nvm *nvm, uint8_t *at, const uint8_t *bytes, size_t size)
 {
     if ((uintptr_t)at % NVM_CHUNK != 0 || size % NVM_CHUNK != 0) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * What the NPU driver asks of any Cortex-M board that runs this firmware: the
- * NPUs of its table, time, the sleep that misses no interrupt, and the data cache.
+ * Functions that the NPU driver needs on any Cortex-M board with this firmware: the
+ * NPUs of its table, time, a sleep that can't miss an interrupt, and the data cache.
  */
 #include "clock.h"
 #include "cpu.h"
@@ -27,7 +27,7 @@ bool ethosu_ext_board_npu_present(size_t index)
     }
     const struct ethosu_npu *npu = &ethosu_board.npus[index];
     if (npu->power != NULL && !npu->power(npu, true)) {
-        return true; // it is there: the driver says why it does not come up
+        return true; // present; the driver reports why it does not start
     }
     uint32_t id = 0;
     bool answers = fault_guarded_read((const volatile uint32_t *)npu->base, &id);
@@ -57,8 +57,7 @@ void ethosu_ext_board_idle(const volatile uint32_t *flag)
     irq_wait_unless(flag);
 }
 
-/** Nothing is in a cache that is off, as under QEMU; walking it line by line would be for nothing.
- */
+/** A cache that is off, as under QEMU, is empty, so walking it line by line can be skipped. */
 static bool cache_is_on(void)
 {
     return (SCB->CCR & SCB_CCR_DC_Msk) != 0;

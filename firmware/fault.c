@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * Faults: what happened, decoded from the fault status registers, with the
- * registers of the code that did it, over all consoles; then a reset.
+ * Faults: print the cause, decoded from the fault status registers, and the
+ * registers of the faulting code on all consoles; then reset.
  */
 #include "fault.h"
 
@@ -13,12 +13,12 @@
 #include "cpu.h"
 #include "startup.h"
 
-/** What the core stacks at an exception. */
+/** Registers stacked by the core at an exception. */
 struct frame {
     uint32_t r[4], r12, lr, pc, xpsr;
 };
 
-/** What startup_fault_handler() saves in addition. */
+/** Registers saved in addition by startup_fault_handler(). */
 struct saved {
     uint32_t r4_to_r11[8];
     uint32_t exc_return;
@@ -56,7 +56,7 @@ static const struct cause cfsr_causes[] = {
     (SCB_CFSR_MSTKERR_Msk | SCB_CFSR_MLSPERR_Msk | SCB_CFSR_STKERR_Msk | SCB_CFSR_LSPERR_Msk | \
      SCB_CFSR_STKOF_Msk)
 
-/** Names of exceptions 2 to 7; others are no faults. */
+/** Names of exceptions 2 to 7; others are not faults. */
 static const char *const exception_names[] = {
     "NMI", "HardFault", "MemManage", "BusFault", "UsageFault", "SecureFault",
 };
@@ -138,7 +138,7 @@ static bool was_guarded_read(struct frame *frame)
 
 void fault_report(struct frame *frame, const struct saved *saved);
 
-/** Returns only when the fault was that of fault_guarded_read(). */
+/** Returns only from a fault in fault_guarded_read(). */
 __attribute__((used)) void fault_report(struct frame *frame, const struct saved *saved)
 {
     uint32_t cfsr = SCB->CFSR;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-/** Faults: a report that a person can read, then a reset; and reads that may fault. */
+/** Faults: a readable report, then a reset; and reads that may fault. */
 #ifndef FIRMWARE_FAULT_H
 #define FIRMWARE_FAULT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/** Read a word that may not be there; false when the read faulted. */
+/** Read a word at an address that may fault; false if it did. */
 bool fault_guarded_read(const volatile uint32_t *address, uint32_t *value);
 
-/** Say why the firmware cannot go on, then reset. */
+/** Print why the firmware cannot continue, then reset. */
 _Noreturn void fault_panic(const char *reason);
 
 #endif

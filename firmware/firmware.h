@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** What the port's files tell each other. */
+/** Internal functions of the port. */
 #ifndef FIRMWARE_FIRMWARE_H
 #define FIRMWARE_FIRMWARE_H
 
@@ -10,8 +10,8 @@
 void firmware_stop_devices(void);
 
 /**
- * Finish what a deploy of the ROM file system has left, before anything is
- * mounted or loaded; one that has not sent all is forgotten.
+ * Finish an interrupted deploy of the ROM file system before anything is mounted
+ * or loaded; a deploy that was not sent completely is discarded.
  */
 void romfs_start(void);
 

@@ -25,7 +25,7 @@ void firmware_stop_devices(void)
     }
 }
 
-/** boot.py and main.py; false when one of them asked for a soft reset. */
+/** Run boot.py and main.py; false if one of them requested a soft reset. */
 static bool run_user_scripts(void)
 {
     if (pyexec_file_if_exists("boot.py") & PYEXEC_FORCED_EXIT) {
@@ -59,7 +59,7 @@ _Noreturn void firmware_main(void)
     mp_cstack_init_with_top(_stack_top,
                             (size_t)((char *)_stack_top - (char *)_stack_limit) - STACK_RESERVE);
     gc_init(_gc_heap_start, _gc_heap_end);
-    // A script that brings the board down must not do so at every start.
+    // A script that crashes the board must not do so at every start.
     bool safe_mode = startup_reset_cause() == RESET_FAULT;
     for (;;) {
         romfs_start();
@@ -83,13 +83,13 @@ _Noreturn void nlr_jump_fail(void *value)
     fault_panic("a Python exception was raised where nothing can catch it");
 }
 
-// What MicroPython calls, and what it would call without this file (--wrap).
+// The wrapper that MicroPython calls, and the original function (--wrap).
 _Noreturn void __wrap_nlr_jump(void *value);
 _Noreturn void __real_nlr_jump(void *value);
 
 /**
- * Raise an exception. When Ctrl-C comes as asyncio's loop notes that a task has
- * ended, the task has no result, and who awaits it raises None: a crash.
+ * Raise an exception. If Ctrl-C arrives while asyncio's loop records the end of a
+ * task, the task has no result, and awaiting it raises None, which would crash.
  */
 _Noreturn void __wrap_nlr_jump(void *value)
 {

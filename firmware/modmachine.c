@@ -54,7 +54,7 @@ static void mp_machine_set_freq(size_t n_args, const mp_obj_t *args)
     mp_raise_NotImplementedError(MP_ERROR_TEXT("this board's clock is fixed"));
 }
 
-/** lightsleep([ms]): until the time is over or, without a time, until something comes in. */
+/** lightsleep([ms]): sleep for this time or, without an argument, until input arrives. */
 static void mp_machine_lightsleep(size_t n_args, const mp_obj_t *args)
 {
     if (n_args != 0) {

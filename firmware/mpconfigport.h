@@ -13,7 +13,7 @@ typedef uint32_t mp_uint_t;
 typedef long mp_off_t;
 #define MP_SSIZE_MAX (0x7fffffff)
 #define MP_STATE_PORT MP_STATE_VM
-// Native code is written as data and fetched as instructions: py/emitglue.c asks for this, and for
+// Native code is written as data and fetched as instructions, so py/emitglue.c needs this, and
 // __ICACHE_PRESENT and SCB_InvalidateICache() of CMSIS.
 #define MP_HAL_CLEAN_DCACHE(address, size) \
     (SCB_CleanDCache_by_Addr((volatile void *)(uintptr_t)(address), (int32_t)(size)))
@@ -72,7 +72,7 @@ typedef long mp_off_t;
 
 // Numbers of errors as MicroPython's other ports have them, not the C library's.
 #define MICROPY_USE_INTERNAL_ERRNO (1)
-// Errors that have a name: MicroPython's own list lacks those of files and of the NPU.
+// Named errors. MicroPython's own list lacks file and NPU errors.
 // clang-format off: it takes the list for nested calls.
 #define MICROPY_PY_ERRNO_LIST \
     X(EPERM) X(ENOENT) X(EIO) X(EBADF) X(EAGAIN) X(ENOMEM) X(EACCES) X(EFAULT) X(EBUSY) \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** MicroPython's hardware layer: how it asks this port for time and interrupts. */
+/** MicroPython's hardware layer: time and interrupts. */
 #ifndef FIRMWARE_MPHALPORT_H
 #define FIRMWARE_MPHALPORT_H
 
@@ -8,7 +8,7 @@
 #define MICROPY_BEGIN_ATOMIC_SECTION() irq_mask()
 #define MICROPY_END_ATOMIC_SECTION(state) irq_restore(state)
 
-// The tick wakes the CPU every millisecond, so a time-out needs no timer of its own.
+// The tick wakes the CPU every millisecond, so a time-out needs no separate timer.
 #define MICROPY_INTERNAL_WFE(timeout_ms) irq_wait()
 
 #define MICROPY_PY_PENDSV_ENTER uint32_t pendsv_state = irq_mask();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * The memory protection unit. There is no background map: a null pointer, and
- * any address that the board does not name, faults.
+ * The memory protection unit (MPU). The background map is off, so a null pointer
+ * and any address not in the board's table fault.
  */
 #include "mpu.h"
 
@@ -9,7 +9,7 @@
 
 #include "cpu.h"
 
-/** Bounds of a region are multiples of it (Armv8-M Architecture Reference Manual, MPU_RBAR). */
+/** Granularity of region bounds (Armv8-M Architecture Reference Manual, MPU_RBAR). */
 #define GRANULE 32u
 
 /** Memory attributes by enum ethosu_cache, and one more for registers. */
@@ -68,7 +68,7 @@ static uint32_t region_count(void)
     return (MPU->TYPE & MPU_TYPE_DREGION_Msk) >> MPU_TYPE_DREGION_Pos;
 }
 
-/** What the unit cannot do: it has few regions, and an address in two of them faults. */
+/** Check the MPU's limits: the number of regions, and no overlap, as that would fault. */
 static const char *refuse(const struct ethosu_board *board)
 {
     static char sentence[112];
@@ -116,7 +116,7 @@ const char *mpu_enable(const struct ethosu_board *board)
     for (uint32_t i = (uint32_t)board->memory_count; i < region_count(); i++) {
         ARM_MPU_ClrRegion(i); // a bootloader may have used it
     }
-    // Faults keep the MPU off (HFNMIENA), so that their report can read anything.
+    // HFNMIENA stays clear: the MPU is off during fault reports, so they can read anything.
     ARM_MPU_Enable(0);
     return NULL;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** The memory protection unit: only what the board's table names can be touched. */
+/** The memory protection unit: only addresses in the board's table can be accessed. */
 #ifndef FIRMWARE_MPU_H
 #define FIRMWARE_MPU_H
 
@@ -8,13 +8,13 @@
 #include "ethosu_board.h"
 
 /**
- * Protect by the board's memories; addresses outside them fault from now on.
+ * Protect memory according to the board's table; addresses outside it fault from now on.
  *
- * @return  NULL, or a sentence that says why the unit can't be set by this table; then it is off
+ * @return  NULL, or a sentence with the reason why the MPU can't be set up; it is then off
  */
 const char *mpu_enable(const struct ethosu_board *board);
 
-/** Let the CPU write the board's memory at this address, or only what its table says again. */
+/** Let the CPU write the memory at this address, or restore the access in the board's table. */
 void mpu_set_writable(const void *address, bool writable);
 
 #endif

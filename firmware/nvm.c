@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Non-volatile memory: writing, with what the data cache needs, and the comparison. */
+/** Non-volatile memory: writing, with data cache maintenance, and comparing. */
 #include "nvm.h"
 
 #include <string.h>
@@ -23,7 +23,7 @@ static void forget_streams(void)
 {
 }
 #else
-/** Memory that only this file writes counts as constant: the driver looks at no byte twice. */
+/** Memory written only by this file counts as constant, so the driver does not recheck it. */
 static void forget_streams(void)
 {
     struct ethosu_driver *npu = ethosu_ext_next(NULL);
@@ -34,8 +34,8 @@ static void forget_streams(void)
 #endif
 
 /**
- * The CPU may hold bytes that it wrote, or old ones that a flash controller has
- * changed behind it. A memory has one of the two, so that both end here.
+ * The data cache may hold bytes written by the CPU, or stale ones that a flash
+ * controller has changed. Only one applies to a given memory, so do both here.
  */
 static void synchronize(uint8_t *at, size_t size)
 {

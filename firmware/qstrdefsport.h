@@ -1,2 +1,2 @@
 // SPDX-License-Identifier: MIT
-// Interned strings that no source file names by itself: none.
+// Interned strings not found in source files. Empty.

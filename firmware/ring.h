@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * A ring of bytes with one writer and one reader, of which one may be an
- * interrupt: each side writes only its own index, so no lock is needed.
+ * A ring of bytes with one writer and one reader, one of which may be an
+ * interrupt. Each side writes only its own index, so no lock is needed.
  */
 #ifndef FIRMWARE_RING_H
 #define FIRMWARE_RING_H
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Bytes that a ring holds; a power of two. */
+/** Capacity of a ring in bytes; a power of two. */
 #define RING_SIZE 8192u
 
 struct ring {
@@ -31,7 +31,7 @@ static inline size_t ring_room(const struct ring *ring)
     return RING_SIZE - ring_count(ring);
 }
 
-/** Write one byte; the caller has seen that there is room. The index follows the byte. */
+/** Write one byte; the caller has checked for room. The index is updated after the byte. */
 static inline void ring_put(struct ring *ring, uint8_t value)
 {
     uint32_t written = ring->written;
@@ -39,7 +39,7 @@ static inline void ring_put(struct ring *ring, uint8_t value)
     __atomic_store_n(&ring->written, written + 1u, __ATOMIC_RELEASE);
 }
 
-/** Read one byte; the caller has seen that there is one. */
+/** Read one byte; the caller has checked that one is available. */
 static inline uint8_t ring_get(struct ring *ring)
 {
     uint32_t read = ring->read;

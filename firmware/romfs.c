@@ -65,7 +65,7 @@ static mp_obj_array_t partition = {
     .typecode = 'B',
 };
 
-/** The current deploy; `size` is 0 if none. All offsets are relative to `target`. */
+/** The current deploy; `size` is 0 if inactive. All offsets are relative to `target`. */
 static struct {
     size_t target;
     size_t size;
@@ -160,7 +160,7 @@ static bool find_record(struct record *found)
            found->size <= partition.len - found->from && found->from % nvm_unit(&board_nvm) == 0;
 }
 
-/** Do what the record says, if there is one; to do so twice does no harm. */
+/** Replay the record, if any; replaying it twice is harmless. */
 static bool replay_journal(void)
 {
     struct record found;

@@ -58,8 +58,8 @@ const union vector startup_vectors[FIRST_DEVICE + BOARD_IRQ_COUNT] __attribute__
 };
 
 /**
- * A boot loader may have left interrupts, the MPU and a vector table of its own: from here on a
- * fault is this firmware's, and nothing forbids it to write its variables.
+ * A boot loader may have left interrupts and the MPU enabled, and its own vector table. From here
+ * on, faults go to this firmware, and its variables are writable.
  */
 __attribute__((naked)) _Noreturn void startup_reset_handler(void)
 {
@@ -120,14 +120,14 @@ static void read_record(void)
 }
 
 /**
- * A boot loader may have left its caches on, and the code that it copied here in
- * the data cache, where the core does not fetch code. board_init() switches them
- * on again, when the MPU says which memory has copies.
+ * A boot loader may have left caches on, and the code that it copied here in the
+ * data cache, where the core does not fetch instructions. board_init() switches
+ * them on again, when the MPU has been set up with the cacheable memories.
  */
 static inline void end_caches(void)
 {
     if (SCB->CCR & SCB_CCR_DC_Msk) {
-        SCB_DisableDCache(); // writes back what it holds
+        SCB_DisableDCache(); // also writes it back
     }
     SCB_DisableICache();
 }
@@ -143,7 +143,7 @@ static void end_interrupts(void)
     }
 }
 
-/** What memory.ld sets aside must be in a memory of the table that its users reach. */
+/** Memory reserved in memory.ld must be in the table, and accessible to its users. */
 static const char *find_misplaced(void)
 {
     static const struct {
@@ -182,11 +182,11 @@ static const char *find_misplaced(void)
 
 _Noreturn void startup_begin(void)
 {
-    // The compiler may use FPU and MVE registers anywhere: first of all, let it.
+    // Enable FPU and MVE first, because the compiler may use their registers anywhere.
     SCB->CPACR |= 0xFu << 20;
     __DSB();
     __ISB();
-    end_caches(); // before any call: the rest of the code may be elsewhere
+    end_caches(); // before any call, because the rest of the code may be elsewhere
     end_interrupts();
     copy_words(_data_start, _data_load, _data_end);
     clear_words(_bss_start, _bss_end);

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-/** Symbols of sections.ld and of the board's memory.ld: only their addresses mean anything. */
+/** Symbols of sections.ld and of the board's memory.ld; only their addresses are meaningful. */
 extern uint32_t _code_start[], _code_end[];
 extern uint32_t _data_load[], _data_start[], _data_end[], _bss_start[], _bss_end[];
 extern uint32_t _stack_limit[], _stack_top[], _handler_stack_limit[], _handler_stack_top[];
@@ -17,7 +17,7 @@ extern uint8_t _ramdisk_start[], _ramdisk_end[];
 extern uint8_t _flashdisk_start[], _flashdisk_end[];
 extern uint8_t _romfs_start[], _romfs_end[];
 
-/** Why the last reset happened, as far as the firmware itself did it. */
+/** Cause of the last reset, if the firmware itself triggered it. */
 enum reset_cause {
     RESET_POWER_ON,
     RESET_REQUESTED,
@@ -25,13 +25,13 @@ enum reset_cause {
     RESET_FAULT,
 };
 
-/** What is wrong with the board's table of memories: a sentence, or NULL. */
+/** Check the board's table of memories; returns NULL or a sentence with the error. */
 const char *startup_table_fault(void);
 
 /** Why this run of the firmware began. */
 enum reset_cause startup_reset_cause(void);
 
-/** Reset the machine; the next run finds `cause`. */
+/** Reset the machine and pass `cause` to the next run. */
 _Noreturn void startup_reset(enum reset_cause cause);
 
 void startup_device_handler(void);

@@ -7,7 +7,7 @@
 
 #define RTC_DATA 0x4930B000u /**< PL031: seconds since 1970 */
 
-/** A part of the DDR is what flash is on other boards. */
+/** Part of the DDR serves as flash. */
 const struct nvm board_nvm = {.write = nvm_write_plain};
 
 void board_init(void)

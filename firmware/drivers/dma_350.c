@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * Copies by an Arm CoreLink DMA-350 (Arm 102482), on its channel 0, with one
- * command at a time: what a command cannot hold waits for its end.
+ * Copies with channel 0 of an Arm CoreLink DMA-350 (Arm 102482), one command at
+ * a time. If a copy does not fit in a command, the rest follows when it ends.
  */
 #include "dma_controller.h"
 #include "ethosu_memory.h"
@@ -17,7 +17,7 @@ struct channel {
     volatile uint32_t source_high;
     volatile uint32_t destination;
     volatile uint32_t destination_high;
-    volatile uint32_t size; /**< units: of the source, and from bit 16 on of the destination */
+    volatile uint32_t size; /**< units: source in bits 15 to 0, destination in bits 31 to 16 */
     volatile uint32_t size_high;
     volatile uint32_t source_transfer;
     volatile uint32_t destination_transfer;
@@ -36,7 +36,7 @@ _Static_assert(offsetof(struct channel, build) == 0xF8, "CH_BUILDCFG0");
 
 #define CHANNEL 0x1000u    /**< offset of channel 0 */
 #define IDENTITY 0xFC8u    /**< offset of IIDR */
-#define PRODUCT 0x3A0u     /**< in bits 31 to 20 of it */
+#define PRODUCT 0x3A0u     /**< in bits 31 to 20 of IIDR */
 #define IMPLEMENTER 0x43Bu /**< Arm, in bits 11 to 0 */
 
 enum command { ENABLE = 1 << 0, STOP = 1 << 3 };
@@ -44,7 +44,7 @@ enum status { DONE = 1 << 16, ERROR = 1 << 17, DISABLED = 1 << 18, STOPPED = 1 <
 enum interrupt { INTERRUPT_DONE = 1 << 0, INTERRUPT_ERROR = 1 << 1 };
 
 #define STATUS_ALL ((uint32_t)(DONE | ERROR | DISABLED | STOPPED))
-/** Units follow each other; the end of the command is the end of all. */
+/** Consecutive units; only the end of the command is signalled. */
 #define CONTROL(shift) ((uint32_t)(shift) | 1u << 9 | 1u << 21)
 /** Bursts of 16, privileged, secure, outer shareable, normal memory that is not cached. */
 #define TRANSFER (15u << 16 | 1u << 11 | 2u << 8 | 0x44u)
@@ -63,7 +63,7 @@ static struct channel *channel(void)
     return (struct channel *)(dma_board.base + CHANNEL);
 }
 
-/** Units of 1 << shift bytes: both ends are aligned to them. */
+/** Units of 1 << shift bytes, to which both ends are aligned. */
 static unsigned shift_for(uintptr_t ends)
 {
     const unsigned most = BUS_SHIFT(channel()->build[0]);
@@ -101,7 +101,7 @@ bool dma_controller_start(struct dma_transfer *rest)
     to->destination_transfer = TRANSFER;
     to->step = STEP_ONE;
     *rest = (struct dma_transfer){rest->to + size, rest->from + size, rest->size - size};
-    ethosu_ext_memory_barrier(); // what the controller reads has left the CPU
+    ethosu_ext_memory_barrier(); // complete writes that the controller reads
     to->command = ENABLE;
     return true;
 }

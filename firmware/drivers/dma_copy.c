@@ -152,7 +152,7 @@ static bool transfer(uint8_t *to, const uint8_t *from, size_t size)
     if (!job.done) {
         halt();
         counters.timeouts++;
-        disabled = ++late == LATE_MAX; // it never ends: dma_enable() tries again
+        disabled = ++late == LATE_MAX; // stuck; dma_enable() tries again
     } else if (job.failed) {
         counters.errors++;
     }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-/** The DMA controller that copies tensors, and what it has done. */
+/** The DMA controller that copies tensors, and its statistics. */
 #ifndef DRIVERS_DMA_COPY_H
 #define DRIVERS_DMA_COPY_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/** Since start-up. Numbers of copies, but for those called bytes. */
+/** Number of copies since start-up, except for members named bytes. */
 struct dma_counters {
     uint32_t transfers; /**< copies that the controller made */
     uint64_t transfer_bytes;

@@ -7,11 +7,11 @@
 
 #define PART_NUMBER 0x081u
 
-/** One piece of a transfer: the first registers of a channel, and the items of its list. */
+/** One piece of a transfer: the first registers of a channel, also the format of list items. */
 struct piece {
     uint32_t source;
     uint32_t destination;
-    uint32_t next; /**< address of the piece that follows, 0: none */
+    uint32_t next; /**< address of the next piece, or 0 */
     uint32_t control;
 };
 
@@ -57,13 +57,13 @@ static struct controller *controller(void)
     return (struct controller *)dma_board.base;
 }
 
-/** Units of 1 << shift bytes: the destination is on a cache line, the source anywhere. */
+/** Units of 1 << shift bytes; the destination is cache-line aligned, the source arbitrary. */
 static unsigned shift_for(uintptr_t source)
 {
     return source % 4 == 0 ? 2 : source % 2 == 0 ? 1 : 0;
 }
 
-/** Fill the list with what comes next, and take that off the rest. */
+/** Fill the list with the next pieces, and subtract them from `rest`. */
 static void make_list(struct dma_transfer *rest)
 {
     const unsigned shift = shift_for(rest->from);
@@ -92,7 +92,7 @@ bool dma_controller_start(struct dma_transfer *rest)
 {
     make_list(rest);
     controller()->channel.piece = list[0];
-    ethosu_ext_memory_barrier(); // what the controller reads has left the CPU
+    ethosu_ext_memory_barrier(); // complete writes that the controller reads
     controller()->channel.configuration = ENABLE | INTERRUPTS;
     return true;
 }

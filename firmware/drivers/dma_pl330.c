@@ -34,13 +34,13 @@ _Static_assert(offsetof(struct controller, debug_status) == 0xD00, "DBGSTATUS, D
 
 enum {
     CHANNEL = 0,
-    EVENT = 0,    /**< at whose interrupt a program tells that it is done */
+    EVENT = 0,    /**< signalled by a program when it is done; raises the interrupt */
     STATUS = 0xF, /**< in a channel's status; 0: stopped */
     DEBUG_BUSY = 1,
     MANAGER_FAULT = 1,
 };
 
-/** Instructions, and which operand of DMAMOV is which register (DDI 0424, 4.3). */
+/** Instructions, and register operands of DMAMOV (DDI 0424, 4.3). */
 enum instruction {
     DMAEND = 0x00,
     DMAKILL = 0x01,
@@ -57,13 +57,13 @@ enum instruction {
 };
 enum operand { SOURCE = 0, CONTROL = 1, DESTINATION = 2 };
 
-/** For the debug registers: by the manager, or by the channel's own thread. */
+/** For the debug registers: executed by the manager or by the channel's thread. */
 #define BY_MANAGER(instruction) ((uint32_t)(instruction) << 16)
 #define BY_CHANNEL(instruction) ((uint32_t)(instruction) << 16 | CHANNEL << 8 | 1u)
 
-/** Channel control: bursts of so many beats of 1 << shift bytes; the same at both ends. */
+/** Channel control: bursts of `beats` beats of 1 << shift bytes, the same at both ends. */
 #define BURSTS(beats, shift) (1u | (shift) << 1 | ((beats) - 1u) << 4)
-#define NORMAL_MEMORY 2u /**< AxCACHE: as the controller's bus has it, not cached */
+#define NORMAL_MEMORY 2u /**< AxCACHE: not cached */
 #define CHANNEL_CONTROL(beats, shift) \
     (BURSTS(beats, shift) | NORMAL_MEMORY << 11 | BURSTS(beats, shift) << 14 | NORMAL_MEMORY << 25)
 
@@ -110,7 +110,7 @@ static void append_end(enum instruction end, size_t body)
     append((unsigned)back);
 }
 
-/** `outer` times `inner` bursts; no more than LOOP_MAX of each. */
+/** `outer` times `inner` bursts, at most LOOP_MAX each. */
 static void append_bursts(size_t outer, size_t inner)
 {
     if (outer == 0 || inner == 0) {
@@ -128,7 +128,7 @@ static void append_bursts(size_t outer, size_t inner)
     append_end(DMALPEND_0, outer_body);
 }
 
-/** Beats of 1 << shift bytes: both ends are aligned to them. */
+/** Beats of 1 << shift bytes, to which both ends are aligned. */
 static unsigned shift_for(uintptr_t ends)
 {
     unsigned shift = 0;
@@ -181,7 +181,7 @@ static bool cleared(const volatile uint32_t *bits, uint32_t mask)
     return false;
 }
 
-/** Have the controller execute one instruction now. False: it is not ready to. */
+/** Let the controller execute one instruction immediately; false if it is not ready. */
 static bool execute(uint32_t first, uint32_t second)
 {
     if (!cleared(&controller()->debug_status, DEBUG_BUSY)) {
@@ -193,19 +193,22 @@ static bool execute(uint32_t first, uint32_t second)
     return true;
 }
 
-/** The event of the last program comes before its end, and a channel that runs takes no other. */
+/**
+ * The last program signals its event before it ends, and a running channel can't start another
+ * one, so wait for the channel first.
+ */
 bool dma_controller_start(struct dma_transfer *rest)
 {
     if (!cleared(&controller()->channels[CHANNEL].status, STATUS)) {
         return false;
     }
     make_program(rest);
-    ethosu_ext_memory_barrier(); // what the controller reads has left the CPU
+    ethosu_ext_memory_barrier(); // complete writes that the controller reads
     return execute(BY_MANAGER(DMAGO) | CHANNEL << 24,
                    (uint32_t)dma_copy_bus_address(program_memory, program.bytes));
 }
 
-/** A thread that has met an error stays so until it is killed. */
+/** A thread stays in its error state until it is killed. */
 void dma_controller_halt(void)
 {
     if (controller()->manager_fault & MANAGER_FAULT) {

@@ -5,7 +5,7 @@
 #include "py/obj.h"
 #include "py/runtime.h"
 
-/** counters(): how many copies it made, how many the CPU, and what went wrong. */
+/** counters(): number of copies by the controller and by the CPU, and of errors. */
 static mp_obj_t dma_module_counters(void)
 {
     struct dma_counters now = dma_counters();
@@ -39,7 +39,7 @@ static mp_obj_t dma_module_enable(size_t count, const mp_obj_t *arguments)
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(dma_module_enable_obj, 0, 1, dma_module_enable);
 
-/** copy(to, from): copy one buffer over another of the same size, as tensors are copied. */
+/** copy(to, from): copy a buffer to another of the same size, in the way tensors are copied. */
 static mp_obj_t dma_module_copy(mp_obj_t to, mp_obj_t from)
 {
     mp_buffer_info_t target, source;

@@ -8,7 +8,7 @@
 
 #include "fault.h"
 
-/** The number of the part, from its registers PERIPH_ID_0 and 1; 0: nothing is there. */
+/** Part number, from registers PERIPH_ID_0 and 1; 0 if there is no device. */
 static inline uint32_t primecell_part(uintptr_t base)
 {
     uint32_t low, high;

@@ -14,7 +14,7 @@
 struct registers {
     volatile uint32_t data;       /**< and the divisor's low byte */
     volatile uint32_t interrupts; /**< and its high byte */
-    volatile uint32_t fifo;       /**< written: its control; read: which interrupt it is */
+    volatile uint32_t fifo;       /**< write: FIFO control; read: interrupt identification */
     volatile uint32_t line;
     volatile uint32_t modem;
     volatile uint32_t line_status;
@@ -33,7 +33,7 @@ enum fifo { FIFO_ON = 1 << 0, FIFO_CLEAR = 3 << 1 };
 enum interrupt { RX_INTERRUPT = 1 << 0, KIND = 15, KIND_BUSY = 7, KIND_RX_OLD = 12 };
 enum status { BUSY = 1 << 0 };
 
-/** More than the UART takes to send what a boot loader left in its FIFO. */
+/** More reads than the UART needs to send the boot loader's data in its FIFO. */
 #define BUSY_READS 1000000u
 
 static struct registers *registers(void)
@@ -44,11 +44,11 @@ static struct registers *registers(void)
 static void receive(void *unused)
 {
     uint32_t kind = registers()->fifo & KIND;
-    if (kind == KIND_BUSY) { // it was written to during a byte: reading this ends the interrupt
+    if (kind == KIND_BUSY) { // written to while busy; this read clears the interrupt
         (void)registers()->status;
     }
     if (kind == KIND_RX_OLD && !(registers()->line_status & RX_READY)) {
-        (void)registers()->data; // a byte waits too long, and is none: Linux knows such UARTs, too
+        (void)registers()->data; // time-out without a byte, a known UART bug (also in Linux)
     }
     while (registers()->line_status & RX_READY) {
         if (console_room() == 0) {
@@ -59,7 +59,7 @@ static void receive(void *unused)
     }
 }
 
-/** While it sends or receives, the UART takes no divisor: what the boot loader wrote goes first. */
+/** The UART ignores the divisor while busy, so first let it send the boot loader's output. */
 static void wait_until_idle(void)
 {
     for (uint32_t i = 0; i < BUSY_READS && registers()->status & BUSY; i++) {

@@ -2,8 +2,8 @@
 /**
  * The console on a CMSDK APB UART (Arm DDI 0479, chapter 4.3).
  *
- * A byte that finds the ring full stays in the UART with the receive interrupt
- * off: QEMU then holds back what follows, so nothing is lost.
+ * If the ring is full, a byte stays in the UART and the receive interrupt is
+ * off. QEMU then holds back further bytes, so nothing is lost.
  */
 #include "board.h"
 #include "irq.h"

@@ -13,10 +13,10 @@
 #include "ethosu_ext.h"
 #include "py/runtime.h"
 
-/** Of so many inferences the cheapest counts: the others were interrupted by the clock's tick. */
+/** Number of inferences; the minimum is reported, as the clock's tick interrupts others. */
 #define REPEATS 20u
 
-/** What is measured, in the order that it is done; the first tells what measuring costs. */
+/** Measurements, in order; the first is the cost of measuring. */
 enum cost { COST_NOTHING, COST_MEASURE, COST_LOAD_UNVERIFIED, COST_LOAD, COST_INVOKE, COST_COUNT };
 
 static const uint16_t cost_names[COST_COUNT] = {

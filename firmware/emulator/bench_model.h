@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** What `emulator` offers to benchmarks of the model runtime. */
+/** Functions of `emulator` for benchmarks of the model runtime. */
 #ifndef FIRMWARE_BENCH_MODEL_H
 #define FIRMWARE_BENCH_MODEL_H
 

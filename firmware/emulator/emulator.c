@@ -21,14 +21,14 @@ static volatile uint32_t *at(uint32_t offset)
 
 static void transfer(uint32_t command, const void *buffer, size_t size)
 {
-    // An interrupt between the two writes could start a transfer of its own.
+    // An interrupt between the two writes could start another transfer.
     uint32_t state = irq_mask();
     *at(EMULATOR_BUFFER_ADDRESS) = (uint32_t)(uintptr_t)buffer;
     *at(command) = (uint32_t)size;
     irq_restore(state);
 }
 
-/** Look for the page. */
+/** Detect the page. */
 static bool probe(void)
 {
     uint32_t id = 0;
@@ -122,7 +122,7 @@ static bool has_peer(void)
     return *at(EMULATOR_CONSOLE_PEER) != 0;
 }
 
-/** The program waits for a slow reader as long as it takes, a fault report only for a while. */
+/** Programs wait for a slow reader without limit, a fault report only for a limited time. */
 static bool wait_for_reader(uint32_t *patience)
 {
     if (__get_IPSR() != 0) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * The emulator's register page: console, log and counters. Where there is no
- * such page, the functions do nothing and every register reads as 0.
+ * The emulator's register page: console, log and counters. Without the page, the
+ * functions do nothing and every register reads as 0.
  */
 #ifndef FIRMWARE_EMULATOR_H
 #define FIRMWARE_EMULATOR_H
@@ -15,7 +15,7 @@
 /** The fast console. */
 extern const struct console_port emulator_console;
 
-/** The host's stderr, as a port of the console that carries nothing but fault reports. */
+/** The host's stderr as a console port, for fault reports only. */
 extern const struct console_port emulator_log_port;
 
 /** The page's EMULATOR_FEATURE_* bits. */
@@ -27,13 +27,13 @@ uint64_t emulator_counter(uint32_t offset);
 /** Read the register at `offset`. */
 uint32_t emulator_register(uint32_t offset);
 
-/** The emulator asks for a call (its fault "board.call"), in an interrupt; modemulator.c. */
+/** The emulator requested a call (fault "board.call"), in an interrupt; modemulator.c. */
 void emulator_on_call(void);
 
 /** Print on the host's stderr. */
 void emulator_log(const char *bytes, size_t size);
 
-/** Inject the fault that a text names, "npu.hang:1"; false when there is no such fault. */
+/** Inject the fault named by a text, such as "npu.hang:1"; false if there is no such fault. */
 bool emulator_inject(const char *bytes, size_t size);
 
 #endif

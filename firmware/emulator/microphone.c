@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
-/** A microphone whose samples the SysTick's interrupt writes to a ring, as that of a DMA would. */
+/** A microphone whose samples are written to a ring by the SysTick interrupt, like a DMA's. */
 #include "microphone.h"
 
 #include "modules/ethosu/binding/audio.h"
 #include "py/runtime.h"
 #include "shared/runtime/softtimer.h"
 
-/** Most samples of one interrupt. */
+/** Maximum number of samples per interrupt. */
 #define SAMPLES_MOST 256
 
-/** Lies in Python's heap: its timer keeps it, and a soft reset ends both. */
+/** On Python's heap, kept alive by its timer; a soft reset ends both. */
 struct microphone {
     soft_timer_entry_t timer;
     mp_obj_t ring;
     uint32_t next;
     uint32_t samples; /**< of each interrupt */
-    uint32_t left;    /**< interrupts to come */
+    uint32_t left;    /**< remaining interrupts */
 };
 
 /** Called in the interrupt. */
@@ -33,8 +33,8 @@ static void write_samples(soft_timer_entry_t *timer)
 }
 
 /**
- * microphone(ring, samples, interrupts): so often, in each millisecond, an interrupt writes so many
- * samples to a Ring: 0, 1, 2, ... modulo 65536.
+ * microphone(ring, samples, interrupts): each of `interrupts` interrupts, one per millisecond,
+ * writes `samples` samples to a Ring: 0, 1, 2, ... modulo 65536.
  */
 static mp_obj_t emulator_microphone(mp_obj_t ring, mp_obj_t samples, mp_obj_t interrupts)
 {

@@ -31,7 +31,7 @@ static mp_obj_t emulator_instructions(void)
 }
 static MP_DEFINE_CONST_FUN_OBJ_0(emulator_instructions_obj, emulator_instructions);
 
-/** npu_instructions(): guest instructions while the last NPU run was under way. */
+/** npu_instructions(): guest instructions during the last NPU run. */
 static mp_obj_t emulator_npu_instructions(void)
 {
     return mp_obj_new_int_from_ull(emulator_counter(EMULATOR_NPU_INSN_LO));
@@ -70,7 +70,7 @@ static mp_obj_t emulator_copy_cost(mp_obj_t to, mp_obj_t from, mp_obj_t hook)
 }
 static MP_DEFINE_CONST_FUN_OBJ_3(emulator_copy_cost_obj, emulator_copy_cost);
 
-/** Call what the program has defined under the name `emulator_call`, if it has. */
+/** Call the program's global function `emulator_call`, if defined. */
 static mp_obj_t call_program(mp_obj_t unused)
 {
     mp_map_elem_t *function = mp_map_lookup(&MP_STATE_VM(dict_main).map,
@@ -85,8 +85,8 @@ void emulator_on_call(void)
 }
 
 /**
- * fault(name, count=1, after=0): let a device have a fault, "npu1.bus-error", so many nanoseconds
- * of the board's time from now; a count of 0 withdraws it.
+ * fault(name, count=1, after=0): inject a device fault such as "npu1.bus-error" after `after`
+ * nanoseconds of the board's time; a count of 0 withdraws it.
  */
 static mp_obj_t emulator_fault(size_t count, const mp_obj_t *arguments)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /**
  * The DMA controller that copies tensors while the CPU sleeps, under
- * firmware/drivers/dma_copy.c. Replace the registers by your chip's; if boards
- * share the controller, its driver belongs to firmware/drivers. A board without
- * one deletes this file, and [dma] of board.toml: the driver's memcpy() is linked.
+ * firmware/drivers/dma_copy.c. Replace the registers with your chip's. If several
+ * boards use the controller, put its driver in firmware/drivers. Without one,
+ * delete this file and [dma] in board.toml; the driver's memcpy() is then linked.
  *
  * arm_ethos_io_memcpy() of dma_copy.c replaces the weak one. Check that it does:
  *
@@ -54,7 +54,7 @@ bool dma_controller_start(struct dma_transfer *rest)
     rest->to += size;
     rest->from += size;
     rest->size -= size;
-    ethosu_ext_memory_barrier(); // what was cleaned and discarded is so
+    ethosu_ext_memory_barrier(); // complete the cache maintenance
     controller()->source = (uint32_t)now.from;
     controller()->destination = (uint32_t)now.to;
     controller()->size = (uint32_t)size;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /**
- * What the board does at start-up, and what is no data. Addresses of memories
- * and devices are in board.toml; the chip here is invented.
+ * Board code for start-up and other functions. Addresses of memories and devices
+ * are in board.toml. The chip is fictional.
  */
 #include "board.h"
 
 #include "cpu.h"
 #include "ethosu_board.h"
 
-/** The bit that clocks the NPU: this chip switches it off after a reset. */
+/** NPU clock enable bit, which is off after a reset of this chip. */
 #define NPU_CLOCK ((volatile uint32_t *)0x40001000u)
 
 /** Only for a chip that switches clock or power of the NPU: `power` in board.toml. */
@@ -20,8 +20,8 @@ bool board_npu_power(const struct ethosu_npu *npu, bool on)
 }
 
 /**
- * This chip's ROM file system is in RAM. One in flash has an erase_unit and functions erase() and
- * write() here; one that cannot be written has none of them: firmware/nvm.h.
+ * This chip's ROM file system is in RAM. In flash, it needs an erase_unit and functions erase() and
+ * write() here; for read-only memory, omit all three. See firmware/nvm.h.
  */
 const struct nvm board_nvm = {.write = nvm_write_plain};
 

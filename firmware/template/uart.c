@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * The serial port of the prompt. Replace registers and bits by your chip's, and
- * keep this: a byte that finds the ring full stays in the device, with the
+ * The serial port of the prompt. Replace registers and bits with your chip's, but
+ * keep the flow control: if the ring is full, a byte stays in the device, with the
  * receive interrupt off, until resume().
  */
 #include "board.h"

@@ -39,7 +39,7 @@ static void start_dma(void)
 /** Number of the console's UART. */
 #define UART ((BOARD_UART_BASE - 0x49018000u) / 0x1000u)
 
-/** What a pin does: the function, and how its driver is set. */
+/** Pin configuration: its function and driver settings. */
 #define PIN(offset) (*(volatile uint32_t *)(0x1A603000u + (offset)))
 /** A pin of the chip, by port and number: for `define` in board.toml. */
 #define ALIF_PIN(port, pin) ((port) * 32u + (pin) * 4u)
@@ -70,7 +70,7 @@ uint32_t board_wall_clock(void)
 
 const uint8_t *board_unique_id(size_t *size)
 {
-    // Only the Secure Enclave can read the chip's number, and this firmware does not ask it.
+    // Only the Secure Enclave can read the chip's number; this firmware does not use it.
     static const uint8_t id[] = BOARD_PLATFORM;
     *size = sizeof(id) - 1;
     return id;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /**
- * The chip's flash, by its controller (FMC).
+ * The chip's flash, accessed through its controller (FMC).
  *
- * The CPU goes on while the other bank is busy. A fetch from the busy one waits,
- * and so do interrupts.
+ * The CPU continues to run while the other bank is busy. A fetch from the busy
+ * bank stalls, and so do interrupts.
  */
 #include "flash.h"
 
@@ -36,7 +36,7 @@ enum command { READ_UID = 0x04, ERASE_PAGE = 0x22, PROGRAM_64 = 0x61 };
 
 #define CLOCK_ISP (1u << 16)
 
-/** Looks at the status: a page takes some 10 ms to erase, this is 20 times as long. */
+/** Status polls: 20 times as long as erasing a page, which takes about 10 ms. */
 #define TRIES 4000000u
 
 void flash_start(void)
@@ -62,7 +62,7 @@ static bool execute(enum command command, uint32_t address)
     return !failed;
 }
 
-/** Let the controller work; what it may change is nothing, or the flash. */
+/** Enable the controller; `update` is 0, or enables changes to the flash. */
 static void open(uint32_t update)
 {
     uint32_t state = irq_mask();

@@ -13,7 +13,7 @@
 /** Give the controller its clock. */
 void flash_start(void);
 
-/** Erase the page at `at`. @return  false: the controller says that it failed */
+/** Erase the page at `at`. @return  false if the controller reports a failure */
 bool flash_erase(uint8_t *at);
 
 /** Program `size` bytes, a multiple of 8, to erased flash. @return  as flash_erase() */

@@ -59,7 +59,7 @@ static bool use_clock(uint32_t source)
 
 static bool start_pll(void)
 {
-    CLK_SRCCTL &= ~(uint32_t)APLL0; // it takes other values only while it is off
+    CLK_SRCCTL &= ~(uint32_t)APLL0; // can only be changed while it is off
     CLK_APLL0SEL = APLL0_HIRC;
     CLK_APLL0CTL = APLL0_220MHZ;
     CLK_SRCCTL |= APLL0;
@@ -103,7 +103,7 @@ static void start_masters(void)
     registers_pulse(&SYS_GDMARST, 1);
 }
 
-/** The watchdog is off after a reset, unless the user's configuration words say otherwise. */
+/** The watchdog is off after a reset unless the user's configuration words enable it. */
 void board_init(void)
 {
     registers_unlock();
@@ -118,7 +118,7 @@ void board_init(void)
 
 /* --- Identity ----------------------------------------------------------------- */
 
-/** The chip's RTC has no battery on this board. */
+/** The board has no battery for the chip's RTC. */
 uint32_t board_wall_clock(void)
 {
     return 0;

@@ -16,7 +16,7 @@ void board_uart_prepare(void)
     UART0_PINS = (UART0_PINS & ~PINS_MASK) | PINS_ARE_UART;
 }
 
-/** The flash: nothing here commands its controller to write, or to answer reads as memory. */
+/** The flash: this firmware does not set its controller up for writes or memory-mapped reads. */
 const struct nvm board_nvm = {
     .write = NULL,
     .why_not = "the ROM file system of this board is read-only, and not readable on the chip "
@@ -34,7 +34,7 @@ void board_init(void)
 
 uint32_t board_wall_clock(void)
 {
-    return 0; // the chip's clocks have no battery
+    return 0; // no battery for the chip's clocks
 }
 
 const uint8_t *board_unique_id(size_t *size)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** What the files of this folder share. */
+/** Internal declarations of the Linux accel back end. */
 #ifndef ACCEL_H
 #define ACCEL_H
 
@@ -11,15 +11,15 @@
 struct accel_buffer {
     struct accel_buffer *next;
     uint8_t *map;
-    size_t size;     /**< bytes asked for */
+    size_t size;     /**< requested bytes */
     size_t map_size; /**< bytes that are mapped */
     uint32_t handle;
-    const void *source; /**< what this is a copy of; NULL: of nothing */
+    const void *source; /**< original of this copy; NULL if not a copy */
 };
 
 /**
- * The mark that each command stream copies in the end, in a buffer of its own: from `next` to
- * `done`. The kernel reports no failure of the NPU; what has not reached its end has not copied it.
+ * Completion mark in a separate buffer. Each command stream ends by copying `next` to `done`. The
+ * kernel does not report failures of the NPU, so a missing copy shows that the stream did not end.
  */
 struct accel_mark {
     volatile uint32_t next;
@@ -28,19 +28,19 @@ struct accel_mark {
     uint32_t pad_done[3];
 };
 
-/** Bytes of a DMA transfer, and what its ends are multiples of. */
+/** Size and alignment of the mark's DMA transfer, in bytes. */
 #define ACCEL_MARK_BYTES 16u
 
 enum accel_state {
     ACCEL_IDLE,
     ACCEL_RUNNING,
-    ACCEL_LEFT, /**< nobody waits for the job any more, but the kernel may still run it */
+    ACCEL_LEFT, /**< the job was abandoned, but the kernel may still be running it */
 };
 
 struct accel {
-    struct ethosu_driver driver; /**< first: what callers see */
+    struct ethosu_driver driver; /**< must be first: the part that callers see */
     enum accel_state state;
-    const struct ethosu_ext_program *run; /**< what was started last */
+    const struct ethosu_ext_program *run; /**< started last */
     const struct ethosu_accel_calls *calls;
     int file;
     uint32_t sram_size;
@@ -61,16 +61,16 @@ static inline struct accel *accel_of(struct ethosu_driver *drv)
 /** Make an ioctl, again when a signal interrupts it. @return 0, or an errno */
 int accel_call(const struct accel *accel, int file, unsigned long request, void *argument);
 
-/** Make a buffer; NULL: the fault says why. `index` is the base pointer that it is for, or -1. */
+/** Create a buffer for base pointer `index`, or -1. NULL on failure, with the fault set. */
 struct accel_buffer *accel_buffer_new(struct accel *accel, size_t size, int index);
 
-/** The buffer that begins at this address; NULL: there is none. */
+/** The buffer that starts at this address, or NULL. */
 struct accel_buffer *accel_buffer_at(const struct accel *accel, uint64_t address);
 
 /** The buffer of a handle. */
 struct accel_buffer *accel_buffer_of(const struct accel *accel, uint32_t handle);
 
-/** The buffer that holds a copy of these bytes; NULL: there is none. */
+/** The buffer that holds a copy of these bytes, or NULL. */
 struct accel_buffer *accel_buffer_copy_of(const struct accel *accel, const void *source,
                                           size_t size);
 
@@ -81,7 +81,7 @@ void accel_buffers_free(struct accel *accel);
 void accel_fill_copies(struct accel *accel, const struct ethosu_ext_program *program,
                        uint32_t bases);
 
-/** Count what is copied for the NPU. */
+/** Count bytes copied for the NPU. */
 void accel_copy(struct accel *accel, void *to, const void *from, size_t size);
 
 #endif

@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 
 /**
- * Bytes behind each buffer: the kernel counts more than some command streams of Ethos-U85 use,
- * and refuses a buffer that is smaller.
+ * Extra bytes at the end of each buffer. For some command streams of Ethos-U85, the kernel
+ * overestimates the size they use, and rejects smaller buffers.
  */
 #define SLACK 65536u
 
@@ -28,7 +28,7 @@ static void close_handle(const struct accel *accel, uint32_t handle)
     (void)accel_call(accel, accel->file, ACCEL_HANDLE_CLOSE, &close);
 }
 
-/** Have the kernel make a buffer, and map it. @return 0, or an errno */
+/** Create a buffer in the kernel and map it. @return 0, or an errno */
 static int create(const struct accel *accel, struct accel_buffer *buffer)
 {
     struct accel_buffer_create create = {.size = buffer->size + SLACK};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** The NPU's counters, as the kernel offers them. */
+/** The NPU's counters, through the kernel's interface. */
 #include "accel.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** A handle: open, close, and what it knows. */
+/** A handle: open, close and properties. */
 #include "accel.h"
 
 #include "ethosu_products.h"
@@ -12,7 +12,7 @@
 
 static const struct ethosu_accel_calls of_libc = {open, ioctl, mmap, munmap, close};
 
-/** Ask which NPU it is. @return 0, or an enum ethosu_ext_error */
+/** Identify the NPU. @return 0, or an enum ethosu_ext_error */
 static int ask(struct accel *accel)
 {
     struct ethosu_device *dev = &accel->driver.dev;
@@ -99,7 +99,7 @@ uint64_t ethosu_accel_copied(const struct ethosu_driver *drv)
     return ((const struct accel *)drv)->copied;
 }
 
-/* ---- what ethosu_handle.c has for a Cortex-M ---- */
+/* ---- functions that ethosu_handle.c implements on a Cortex-M ---- */
 
 uint32_t ethosu_ext_config(const struct ethosu_driver *drv)
 {

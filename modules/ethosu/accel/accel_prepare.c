@@ -20,7 +20,7 @@
 /** Positions in the list of base pointers. */
 enum { CONSTANTS, FAST_SCRATCH = ACCEL_SRAM_REGION };
 
-/** Words behind the last command: they copy the mark. */
+/** Words after the last command, to copy the mark. */
 #define MARK_WORDS 12u
 
 #define SET(code, value) ((code) | (uint32_t)(value) << 16)
@@ -44,7 +44,7 @@ static struct ethosu_ext_fault *fault_of(const struct plan *plan)
 
 /* ---- the command stream ---- */
 
-/** Bytes before the STOP; SIZE_MAX: there is none. */
+/** Bytes before the STOP; SIZE_MAX if not found. */
 static size_t find_stop(const struct ethosu_ext_payload *payload)
 {
     size_t at = 0;
@@ -78,7 +78,7 @@ static void put_mark(uint32_t *word, uint32_t region)
     memcpy(word, commands, sizeof commands);
 }
 
-/** Make the stream for the kernel: a copy, which nobody can change once it is verified. */
+/** Make the stream for the kernel: a copy, so that it can't change after it is verified. */
 static int make_stream(struct plan *plan, const struct ethosu_ext_payload *payload)
 {
     size_t bytes = find_stop(payload);
@@ -143,7 +143,7 @@ static bool is_given(const struct plan *plan, const struct accel_buffer *buffer)
     return false;
 }
 
-/** The buffer that is this base pointer; NULL: it needs a copy. */
+/** The buffer at this base pointer; NULL if it needs a copy. */
 static struct accel_buffer *whole_buffer(const struct plan *plan,
                                          const struct ethosu_ext_base *base)
 {
@@ -165,7 +165,7 @@ static int check_apart(const struct plan *plan, uint32_t index)
     return 0;
 }
 
-/** A copy of its own, which is filled and read back as far as the stream needs it. */
+/** A buffer with a copy of a base pointer, filled and read back as the stream requires. */
 static struct accel_buffer *copy_of(struct plan *plan, uint32_t index)
 {
     struct accel *accel = plan->accel;
@@ -181,7 +181,7 @@ static struct accel_buffer *copy_of(struct plan *plan, uint32_t index)
         }
         buffer->source = source;
     }
-    if (constant) { // also a copy that is there: the same address may hold other bytes now
+    if (constant) { // also an existing copy, since the bytes at this address may have changed
         accel_copy(accel, buffer->map, source, base->size);
     }
     const uint8_t bit = (uint8_t)(1u << index);
@@ -276,7 +276,7 @@ static int make(struct plan *plan, const void *data, size_t size, unsigned flags
 
 void ethosu_ext_clean(const struct ethosu_ext_program *program)
 {
-    // The owner is one of this folder's, which keeps no handle that can't be written.
+    // The owner is a handle of this back end, all of which are writable.
     struct accel *accel = accel_of((struct ethosu_driver *)(uintptr_t)program->owner);
     accel_fill_copies(accel, program, program->clean_once);
 }
@@ -300,7 +300,7 @@ int ethosu_ext_prepare(struct ethosu_driver *drv, struct ethosu_ext_program *pro
     int error = make(&plan, payload, payload_size, flags);
     free(plan.stream);
     if (error == 0) {
-        program->regioncfg = (uint16_t)plan.touched; // what the kernel gets a buffer for
+        program->regioncfg = (uint16_t)plan.touched; // regions with a buffer
         program->owner = drv;
     }
     return error;

@@ -11,7 +11,7 @@
 #include <fcntl.h>
 #include <time.h>
 
-/** Milliseconds that a cancel waits for the end of the job. */
+/** Milliseconds that a cancellation waits for the job to end. */
 #define CANCEL_MS 5000u
 
 /** Longest time-out, milliseconds: a year. */
@@ -34,7 +34,7 @@ void accel_fill_copies(struct accel *accel, const struct ethosu_ext_program *pro
     }
 }
 
-/** Read back what the NPU wrote. */
+/** Read back the NPU's output. */
 static void read_copies(struct accel *accel, const struct ethosu_ext_program *program)
 {
     for (uint32_t mask = program->discard; mask != 0; mask &= mask - 1) {
@@ -54,7 +54,7 @@ static struct accel_mark *mark_of(const struct accel *accel)
 
 /* ---- the job ---- */
 
-/** @return 0, or an errno; ETIME: it goes on */
+/** @return 0, or an errno; ETIME if the job is still running */
 static int wait_until(const struct accel *accel, uint64_t timeout)
 {
     struct timespec now;
@@ -95,14 +95,14 @@ int ethosu_ext_start(struct ethosu_driver *drv, const struct ethosu_ext_program 
                      void *user_arg)
 {
     struct accel *accel = accel_of(drv);
-    (void)user_arg; // Linux has no hooks to give it to
+    (void)user_arg; // on Linux there are no hooks that take it
     if (program->owner != drv) {
         return fail(accel, ETHOSU_EXT_E_OTHER_NPU, 0);
     }
     if (!is_free(accel)) {
         return fail(accel, ETHOSU_EXT_E_BUSY, 0);
     }
-    accel_fill_copies(accel, program, program->clean); // what the CPU may have changed
+    accel_fill_copies(accel, program, program->clean); // the CPU may have changed these
     struct accel_mark *mark = mark_of(accel);
     mark->next = ++accel->runs;
     mark->done = ~accel->runs;
@@ -116,7 +116,7 @@ int ethosu_ext_start(struct ethosu_driver *drv, const struct ethosu_ext_program 
     return 0;
 }
 
-/** The kernel says that the job has ended; has it? */
+/** Check whether a job that the kernel reports as ended was actually completed. */
 static int conclude(struct accel *accel)
 {
     const struct accel_mark *mark = mark_of(accel);

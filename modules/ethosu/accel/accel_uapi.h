@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * The kernel's interface: drm/ethosu_accel.h of Linux 6.19 and later, and what of
- * drm/drm.h, linux/dma-buf.h belongs to it. Headers of that age are not everywhere.
+ * The kernel's interface: drm/ethosu_accel.h of Linux 6.19 and later, and the parts of drm/drm.h
+ * and linux/dma-buf.h used with it. Many systems do not have headers that recent.
  */
 #ifndef ACCEL_UAPI_H
 #define ACCEL_UAPI_H
@@ -59,7 +59,7 @@ struct accel_job {
 struct accel_submit {
     uint64_t jobs;
     uint32_t job_count;
-    uint32_t perfmon; /**< 0: none */
+    uint32_t perfmon; /**< 0 if unused */
 };
 
 struct accel_perfmon_create {
@@ -91,7 +91,7 @@ struct accel_export {
 };
 
 struct accel_fence {
-    uint32_t flags; /**< 1: what a reader has to wait for */
+    uint32_t flags; /**< 1: fences that a reader must wait for */
     int32_t file;   /**< out */
 };
 

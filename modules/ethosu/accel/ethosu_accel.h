@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /**
- * An NPU behind Linux's own driver, /dev/accel/accel*, for the runtime.
+ * Runtime access to an NPU through Linux's own driver, /dev/accel/accel*.
  *
- * ethosu_accel_open() gives a handle on which prepare, start and wait of ethosu_ext.h
- * work as on a Cortex-M; all that they share is in driver/, and the runtime is the
- * same. Nothing else of ethosu_driver.h is here: no registers, no interrupt.
+ * ethosu_accel_open() returns a handle for which prepare, start and wait of ethosu_ext.h
+ * work as on a Cortex-M. Shared code is in driver/, and the runtime is the same. The
+ * rest of ethosu_driver.h is not available: no registers, no interrupt.
  *
  *     struct ethosu_driver *npu = ethosu_accel_open("/dev/accel/accel0", NULL, &fault);
  *     memory.arena = ethosu_accel_alloc(npu, memory.arena_size);
@@ -43,46 +43,46 @@ struct ethosu_accel_calls {
 struct ethosu_driver *ethosu_accel_open(const char *path, const struct ethosu_accel_calls *calls,
                                         struct ethosu_ext_fault *fault);
 
-/** Close the NPU and free all its memory; waits for nothing. NULL does nothing. */
+/** Close the NPU and free all its memory without waiting. NULL does nothing. */
 void ethosu_accel_close(struct ethosu_driver *drv);
 
 /**
- * Memory that the NPU reads and writes where it is, zeroed: a buffer object of its own. The CPU
- * does not cache it: it reads slowly there. A base pointer at its start costs no copy; all others
- * are copied: constants by each ethosu_ext_prepare() and ethosu_ext_clean(), what is written before
- * and after each run.
+ * Allocate zeroed memory that the NPU accesses directly, as a separate buffer object. It is not
+ * cached, so CPU reads are slow. A base pointer at its start needs no copy. All others are copied:
+ * constants by each ethosu_ext_prepare() and ethosu_ext_clean(), written regions before and after
+ * each run.
  *
- * @return  NULL: ethosu_ext_last_error() says why
+ * @return  NULL on failure, see ethosu_ext_last_error()
  */
 void *ethosu_accel_alloc(struct ethosu_driver *drv, size_t size);
 
-/** Bytes of SRAM that the kernel keeps for the NPU; 0: none. */
+/** Bytes of SRAM that the kernel reserves for the NPU, or 0. */
 size_t ethosu_accel_sram(const struct ethosu_driver *drv);
 
 /** Bytes that were copied for base pointers since the handle was opened. */
 uint64_t ethosu_accel_copied(const struct ethosu_driver *drv);
 
 /**
- * A file descriptor that poll() finds readable when the inference under way has ended: to be
- * closed by the caller, who then calls ethosu_ext_wait().
+ * A file descriptor that becomes readable for poll() when the current inference has ended. The
+ * caller then closes it and calls ethosu_ext_wait().
  *
- * @return  -1: ethosu_ext_last_error() says why
+ * @return  -1 on failure, see ethosu_ext_last_error()
  */
 int ethosu_accel_fence(struct ethosu_driver *drv);
 
-/** Most events that can be counted. */
+/** Maximum number of counted events. */
 #define ETHOSU_ACCEL_EVENTS_MAX 8
 
 /**
- * Count these events during the inferences to come; none: stop counting.
+ * Count these events during the following inferences. An empty list stops counting.
  *
- * @return  0, or an enum ethosu_ext_error: the kernel or the NPU has not so many counters
+ * @return  0, or an enum ethosu_ext_error if the kernel or the NPU has too few counters
  */
 int ethosu_accel_count(struct ethosu_driver *drv, const uint16_t *events, unsigned number);
 
 /**
- * Read what was counted, cycles last. To be called within 50 ms of the end of an inference:
- * after that the kernel switches the NPU off, and the counts are lost.
+ * Read the counters, cycles last. Call this within 50 ms of the end of an inference, because the
+ * kernel then switches the NPU off and the counts are lost.
  *
  * @param counts  room for one more than the events
  */

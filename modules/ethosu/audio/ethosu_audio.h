@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /**
- * Front ends: sound becomes the features that models of speech and of sounds take.
+ * Front ends that convert audio to input features of speech and sound models.
  *
- * All take 16-bit samples at 16 kHz, and give a row of features for each hop. None allocates: their
- * memory is the caller's. `micro` is the integer front end of wake-word models, `mel` the log-mel
- * spectrum and the MFCC of others. A ring takes samples from an interrupt.
+ * All take 16-bit samples at 16 kHz and produce a row of features for each hop. Memory is provided
+ * by the caller. `micro` is the integer front end of wake-word models; `mel` computes the log-mel
+ * spectrum or MFCC used by others. A ring buffers samples from an interrupt.
  */
 #ifndef ETHOSU_AUDIO_H
 #define ETHOSU_AUDIO_H
@@ -22,15 +22,15 @@ extern "C" {
 /** Samples in a second. */
 #define ETHOSU_AUDIO_RATE 16000
 
-/** Samples of which one row is made, and how far the next ones are. */
+/** Window of samples for one row, and the hop to the next one. */
 struct ethosu_audio_window {
-    int16_t *samples; /**< of the last `size` samples those that are there */
+    int16_t *samples; /**< up to `size` latest samples */
     size_t size;
     size_t hop; /**< at most `size` */
     size_t used;
 };
 
-/** Rows that so many further samples finish. */
+/** Number of rows that this many further samples complete. */
 size_t ethosu_audio_rows(const struct ethosu_audio_window *window, size_t samples);
 
 /**
@@ -41,7 +41,7 @@ size_t ethosu_audio_rows(const struct ethosu_audio_window *window, size_t sample
 size_t ethosu_audio_window_take(struct ethosu_audio_window *window, const int16_t *samples,
                                 size_t count);
 
-/** Is the window full, so that a row can be made? */
+/** Is the window full, so that a row can be computed? */
 bool ethosu_audio_window_full(const struct ethosu_audio_window *window);
 
 /** Move a full window on by one hop. */
@@ -49,12 +49,12 @@ void ethosu_audio_window_advance(struct ethosu_audio_window *window);
 
 /** Values of a row of the micro frontend. */
 #define ETHOSU_AUDIO_MICRO_BANDS 40
-/** Samples of which it makes a row. */
+/** Window length of the micro frontend, in samples. */
 #define ETHOSU_AUDIO_MICRO_WINDOW 480
-/** What a value of a row has to be multiplied with, for models of microWakeWord. */
+/** Factor for the values of a row, for microWakeWord models. */
 #define ETHOSU_AUDIO_MICRO_SCALE 0.0390625f
 
-/** A spectrum, and then its energies in its place. */
+/** A spectrum, replaced in place by its energies. */
 union ethosu_audio_bins {
     struct micro_complex spectrum[MICRO_FFT / 2 + 1];
     int32_t energies[MICRO_FFT / 2 + 1];
@@ -70,13 +70,13 @@ struct ethosu_audio_micro {
     union ethosu_audio_bins bins;
 };
 
-/** Begin: silence so far. `hop`: samples from one row to the next, 1 to 480. */
+/** Start with silence. `hop`: samples from one row to the next, 1 to 480. */
 void ethosu_audio_micro_start(struct ethosu_audio_micro *micro, size_t hop);
 
 /** Make a row of a full window: ETHOSU_AUDIO_MICRO_BANDS values. */
 void ethosu_audio_micro_row(struct ethosu_audio_micro *micro, uint16_t *row);
 
-/** Most samples of a window of a mel front end, and most bands. */
+/** Maximum window length in samples and number of bands of a mel front end. */
 #define ETHOSU_AUDIO_MEL_WINDOW 2048
 #define ETHOSU_AUDIO_MEL_BANDS 256
 
@@ -88,12 +88,12 @@ enum ethosu_audio_scale {
     ETHOSU_AUDIO_SLANEY,
 };
 
-/** What a mel front end computes. */
+/** Configuration of a mel front end. */
 struct ethosu_audio_mel_config {
-    size_t window; /**< samples; the FFT takes the next power of two */
+    size_t window; /**< samples; the FFT size is the next power of two */
     size_t hop;
     size_t bands;
-    size_t coefficients; /**< of the DCT; 0: none, the rows are the logarithms */
+    size_t coefficients; /**< of the DCT; 0 for no DCT: rows of logarithms */
     float low_hz;
     float high_hz;
     enum ethosu_audio_scale scale;
@@ -109,7 +109,7 @@ struct ethosu_audio_triangle {
     uint32_t weights; /**< index of the first */
 };
 
-/** Log-mel spectrum or MFCC; its arrays are in the memory that _start() was given. */
+/** Log-mel spectrum or MFCC; its arrays are in the memory passed to _start(). */
 struct ethosu_audio_mel {
     struct ethosu_audio_window window;
     struct ethosu_audio_mel_config config;
@@ -126,13 +126,13 @@ struct ethosu_audio_mel {
 };
 
 /**
- * What is wrong with a configuration.
+ * Check a configuration.
  *
- * @return NULL if nothing is, else the name of the member that is out of its range
+ * @return NULL if it is valid, else the name of a member that is out of range
  */
 const char *ethosu_audio_mel_check(const struct ethosu_audio_mel_config *config);
 
-/** Bytes of memory that a front end with this configuration, which is right, needs. */
+/** Bytes of memory for a front end with this configuration, which must be valid. */
 size_t ethosu_audio_mel_size(const struct ethosu_audio_mel_config *config);
 
 /**
@@ -149,40 +149,40 @@ size_t ethosu_audio_mel_values(const struct ethosu_audio_mel *mel);
 /** Make a row of a full window: ethosu_audio_mel_values() numbers. */
 void ethosu_audio_mel_row(struct ethosu_audio_mel *mel, float *row);
 
-/** Samples on their way from one writer to one reader, of which one may be an interrupt. */
+/** Queue of samples for one writer and one reader, one of which may be an interrupt. */
 struct ethosu_audio_ring {
     int16_t *samples;
     uint32_t size;     /**< a power of two */
     uint32_t written;  /**< ever, modulo 2^32 */
     uint32_t read;     /**< ever, modulo 2^32 */
-    uint32_t lost;     /**< that found no room */
-    uint32_t overruns; /**< how often some were lost */
+    uint32_t lost;     /**< samples dropped */
+    uint32_t overruns; /**< number of times samples were dropped */
 };
 
 /** Samples that can be read. */
 uint32_t ethosu_audio_ring_count(const struct ethosu_audio_ring *ring);
 
-/** Write samples; those for which there is no room are lost, and counted. May be an interrupt's. */
+/** Write samples; those that do not fit are dropped and counted. Callable from an interrupt. */
 void ethosu_audio_ring_write(struct ethosu_audio_ring *ring, const int16_t *samples, size_t count);
 
 /**
- * Memory in one piece to which the writer, or its DMA, can write; see ethosu_audio_ring_wrote().
+ * Contiguous free space for the writer or its DMA; see ethosu_audio_ring_wrote().
  *
- * @return samples that fit there
+ * @return number of samples that fit
  */
 uint32_t ethosu_audio_ring_room(struct ethosu_audio_ring *ring, int16_t **samples);
 
-/** So many samples were written to what ethosu_audio_ring_room() gave. */
+/** Commit `count` samples written to the space from ethosu_audio_ring_room(). */
 void ethosu_audio_ring_wrote(struct ethosu_audio_ring *ring, uint32_t count);
 
 /**
- * Samples in one piece that the reader can read; see ethosu_audio_ring_took().
+ * Contiguous samples available to the reader; see ethosu_audio_ring_took().
  *
- * @return how many there are
+ * @return number of samples
  */
 uint32_t ethosu_audio_ring_piece(const struct ethosu_audio_ring *ring, const int16_t **samples);
 
-/** So many samples of what ethosu_audio_ring_piece() gave are read. */
+/** Release `count` samples from ethosu_audio_ring_piece() after reading them. */
 void ethosu_audio_ring_took(struct ethosu_audio_ring *ring, uint32_t count);
 
 #ifdef __cplusplus

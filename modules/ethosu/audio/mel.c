@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
  * Log-mel spectrum and MFCC, in single precision: Hann window, FFT, triangles, logarithm, DCT.
- * The definitions are those of tf.signal and of librosa, which the keyword and the anomaly
- * benchmark of MLPerf Tiny use.
+ * The definitions follow tf.signal and librosa, which the keyword and anomaly benchmarks of MLPerf
+ * Tiny use.
  */
 #include "ethosu_audio.h"
 
@@ -75,7 +75,7 @@ static float position(const struct ethosu_audio_mel_config *config, float hertz)
     return config->scale == ETHOSU_AUDIO_HTK ? htk(hertz) : hertz;
 }
 
-/** Corner `index` of the triangles: triangle i has its corners at i, i + 1 and i + 2. */
+/** Corner `index` of the triangles; triangle i has corners i, i + 1 and i + 2. */
 static float corner(const struct ethosu_audio_mel_config *config, size_t index)
 {
     float share = (float)index / (float)(config->bands + 1);
@@ -126,7 +126,7 @@ static void make_tables(struct ethosu_audio_mel *mel)
     float norm = sqrtf(2.0f / (float)config->bands);
     for (size_t i = 0; i < config->coefficients; i++) {
         for (size_t j = 0; j < config->bands; j++) {
-            // The angle is reduced in integers: a float has no bits for many turns.
+            // The angle is reduced in integers because a float loses precision over many turns.
             size_t angle = i * (2 * j + 1) % (4 * config->bands);
             *cosine++ = norm * cosf(PI * (float)angle / (float)(2 * config->bands));
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * An FFT in single precision; see mel_fft.h. Real and imaginary parts are in arrays of their own,
- * and the factors of a stage lie one behind the other, so that compilers vectorise the loops.
+ * An FFT in single precision; see mel_fft.h. Real and imaginary parts are in separate arrays, and
+ * the factors of a stage are contiguous, so that compilers vectorise the loops.
  */
 #include "mel_fft.h"
 
@@ -21,7 +21,7 @@ size_t mel_fft_next(size_t place, size_t pairs)
 
 void mel_fft_turns(float *turns, size_t size)
 {
-    // Stages of 1, 2, 4... size/4 butterflies; then the split. Cosines first, sines behind them.
+    // Stages of 1, 2, 4... size/4 butterflies; then the split. Cosines first, then sines.
     float *sines = turns + size;
     for (size_t half = 1; half <= size / 2; half *= 2) {
         for (size_t k = 0; k < half; k++) {
@@ -47,7 +47,7 @@ static void butterflies(size_t count, const float *restrict cosines, const float
     }
 }
 
-/** Split the spectrum of pairs into that of twice as many real numbers. */
+/** Split the spectrum of pairs into the spectrum of twice as many real numbers. */
 static void split(const float *cosines, const float *sines, size_t pairs, float *real,
                   float *imaginary)
 {

@@ -22,7 +22,7 @@ void mel_fft_turns(float *turns, size_t size);
  */
 void mel_fft(const float *turns, size_t size, float *real, float *imaginary);
 
-/** The place of the next of `pairs` (a power of two) pairs: indices with their bits backwards. */
+/** Place of the next of `pairs` (a power of two) pairs, in bit-reversed order. */
 size_t mel_fft_next(size_t place, size_t pairs);
 
 #endif

@@ -16,27 +16,27 @@
 #define SAMPLES ETHOSU_AUDIO_MICRO_WINDOW
 #define FILTER_ONE_BITS 12
 
-// Of 0.025, 0.06 and 0.05 in 1/16384: how fast the estimate of the noise follows the signal, and
-// what is left of the signal at least.
+// 0.025, 0.06 and 0.05 in 1/16384: how fast the noise estimate follows the signal, and the minimum
+// share of the signal that is kept.
 #define SMOOTHING_EVEN 409
 #define SMOOTHING_ODD 983
 #define SIGNAL_LEAST 819
 #define SMOOTHING_ONE_BITS 14
-/** Bits that the estimate of the noise has more than the signal. */
+/** Extra bits of the noise estimate over the signal. */
 #define NOISE_BITS 10
 
-/** Bits after the point of a signal-to-noise ratio, and of the result. */
+/** Fractional bits of a signal-to-noise ratio, and of the result. */
 #define RATIO_BITS 12
 #define GAINED_BITS 6
 #define RATIO_SHIFT 6
 
-/** FFT and filters divide by 2^9 and multiply by 2^6: what the logarithm puts right. */
+/** FFT and filters divide by 2^9 and multiply by 2^6; the logarithm corrects the difference. */
 #define CORRECTION_BITS 3
-/** ln(2) in 1/65536, and bits after the point of the logarithm. */
+/** ln(2) in 1/65536, and fractional bits of the logarithm. */
 #define LN2 45426
 #define LOGARITHM_BITS 6
 
-/** Bits that a number takes; 0 takes none. */
+/** Bit length of a number; 0 for 0. */
 static uint32_t bits(uint32_t number)
 {
     return number == 0 ? 0 : 32u - (uint32_t)__builtin_clz(number);
@@ -140,7 +140,7 @@ static void slope_sums(const int32_t *energy, const int16_t *weights, size_t wid
 
 #endif
 
-/** Amplitude in each band: triangles over the energies, of which two slopes make one. */
+/** Amplitude in each band, from triangles of two slopes over the energies. */
 static void filter(const int32_t *energy, uint32_t shift, uint32_t *bands)
 {
     const int16_t *weights = micro_filter_weights;
@@ -158,7 +158,7 @@ static void filter(const int32_t *energy, uint32_t shift, uint32_t *bands)
     }
 }
 
-/** Subtract from the signal what is always there, and remember how much that is. */
+/** Subtract the noise estimate from the signal, and update the estimate. */
 static uint32_t reduce_noise(uint32_t signal, uint32_t smoothing, uint32_t *noise)
 {
     uint32_t scaled = signal << NOISE_BITS;
@@ -172,7 +172,7 @@ static uint32_t reduce_noise(uint32_t signal, uint32_t smoothing, uint32_t *nois
     return rest > least ? rest : least;
 }
 
-/** Gain at a level of noise: a parabola for each octave. */
+/** Gain at a noise level; a parabola for each octave. */
 static uint32_t gain(uint32_t noise)
 {
     if (noise <= 2) {
@@ -187,7 +187,7 @@ static uint32_t gain(uint32_t noise)
     return (uint32_t)(int32_t)(int16_t)(value + curve[0]);
 }
 
-/** The signal relative to the noise; what is near 0 becomes smaller. */
+/** The signal relative to the noise; values near 0 are attenuated. */
 static uint32_t gained(uint32_t signal, uint32_t noise)
 {
     uint32_t ratio = (uint32_t)(((uint64_t)signal * gain(noise)) >> RATIO_SHIFT);

@@ -51,7 +51,7 @@ static inline void butterflies(const int16x8_t in[4], int16x8_t out[4])
     out[3] = vcaddq_rot90_s16(difference_even, difference_odd);
 }
 
-/** First stage: reads the numbers in the order of time, writes them where the others want them. */
+/** First stage: reads the samples in order and writes them in the order of the other stages. */
 static void first_stage(const int16_t *samples, struct micro_complex *out)
 {
     const uint32x4_t places = {0, COUNT / 4, COUNT / 2, COUNT / 4 * 3};
@@ -69,7 +69,7 @@ static void first_stage(const int16_t *samples, struct micro_complex *out)
     }
 }
 
-/** One of the other stages: butterflies of numbers that are `size` apart. */
+/** One of the other stages: butterflies of numbers `size` apart. */
 static void stage(struct micro_complex *numbers, size_t size, const int16_t *twiddles)
 {
     for (size_t block = 0; block < COUNT; block += 4 * size) {
@@ -157,7 +157,7 @@ static void butterfly(const struct micro_complex in[4], struct micro_complex *ou
     out[3 * apart] = minus(difference_even, turned);
 }
 
-/** First stage: reads the numbers in the order of time, writes them where the others want them. */
+/** First stage: reads the samples in order and writes them in the order of the other stages. */
 static void first_stage(const int16_t *samples, struct micro_complex *out)
 {
     for (size_t i = 0; i < COUNT / 4; i++) {
@@ -170,7 +170,7 @@ static void first_stage(const int16_t *samples, struct micro_complex *out)
     }
 }
 
-/** One of the other stages: butterflies of numbers that are `size` apart. */
+/** One of the other stages: butterflies of numbers `size` apart. */
 static void stage(struct micro_complex *numbers, size_t size, const int16_t *twiddles)
 {
     for (size_t block = 0; block < COUNT; block += 4 * size) {

@@ -17,9 +17,8 @@ struct micro_complex {
 /**
  * Spectrum of MICRO_FFT real numbers, divided by MICRO_FFT.
  *
- * Rounded and, on overflow, wrapped as KISS FFT does in 16 bits: that library is part of what the
- * wake-word models were trained with. With MVE (Helium) four numbers at a time; the results are the
- * same.
+ * Rounds and, on overflow, wraps like KISS FFT with 16 bits, the library that wake-word models were
+ * trained with. MVE (Helium) processes four numbers at a time with the same results.
  *
  * @param samples   MICRO_FFT numbers
  * @param spectrum  MICRO_FFT / 2 + 1 numbers

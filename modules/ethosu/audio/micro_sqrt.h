@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/** Nearest integer to the square root, at most what 16 bits hold if the number has 32. */
+/** Nearest integer to the square root; saturates at 16 bits for a 32-bit number. */
 uint32_t micro_sqrt(uint64_t number);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Constants of the micro frontend; make_tables.py computes them and says what they are. */
+/** Constants of the micro frontend, computed and documented by make_tables.py. */
 #ifndef MICRO_TABLES_H
 #define MICRO_TABLES_H
 

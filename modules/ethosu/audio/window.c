@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** The samples of which the next row is made; see ethosu_audio.h. */
+/** Window of samples for the next row; see ethosu_audio.h. */
 #include <string.h>
 
 #include "ethosu_audio.h"

@@ -16,7 +16,7 @@ _Noreturn void binding_raise_os_error(int number, const char *format, ...);
 _Noreturn void binding_raise_fault(const struct ethosu_ext_fault *fault);
 
 /**
- * Address and size of a buffer argument. Raises TypeError with the type that was found.
+ * Address and size of a buffer argument. Raises a TypeError that names the actual type.
  *
  * @param flags  MP_BUFFER_READ or MP_BUFFER_WRITE
  * @param what   name of the argument, for the message

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Python module `ethosu_audio`: what its files share. */
+/** Python module `ethosu_audio`: internal declarations. */
 #ifndef AUDIO_H
 #define AUDIO_H
 
@@ -25,7 +25,7 @@ struct audio_samples {
  */
 struct audio_samples audio_get_samples(mp_obj_t object, mp_uint_t flags, const char *what);
 
-/** The ring of a Python object, NULL if it is none. */
+/** The ring of a Python object, or NULL if the object is not a ring. */
 struct ethosu_audio_ring *audio_ring_of(mp_obj_t object);
 
 #endif

@@ -54,7 +54,7 @@ static mp_obj_t micro_make_new(const mp_obj_type_t *type, size_t n_args, size_t 
     return MP_OBJ_FROM_PTR(self);
 }
 
-/** A count that must be positive; what is above its range the C code finds. */
+/** A count that must be positive; the C code checks the upper limit. */
 static size_t get_count(qstr type, const char *name, mp_int_t value, int most)
 {
     if (value < 1 || value > most) {
@@ -120,7 +120,7 @@ static mp_obj_t mel_make_new(const mp_obj_type_t *type, size_t n_args, size_t n_
     return mel_new(type, &config);
 }
 
-/** rows(samples): how many rows so many further samples finish. */
+/** rows(samples): number of rows that `samples` further samples complete. */
 static mp_obj_t frontend_rows(mp_obj_t self_in, mp_obj_t samples)
 {
     frontend_obj_t *self = MP_OBJ_TO_PTR(self_in);
@@ -176,7 +176,7 @@ static void make_row(frontend_obj_t *self, const struct destination *rows, size_
     ethosu_audio_window_advance(self->window);
 }
 
-/** Take samples and make rows of them, until there is room for no more; returns how many it took.
+/** Convert samples to rows until the output is full; returns the number of samples consumed.
  */
 static size_t take(frontend_obj_t *self, const int16_t *samples, size_t count,
                    const struct destination *rows, size_t *made)
@@ -191,7 +191,7 @@ static size_t take(frontend_obj_t *self, const int16_t *samples, size_t count,
     return taken;
 }
 
-/** process(samples, rows): take samples, write the rows that they finish; returns how many. */
+/** process(samples, rows): consume samples, write completed rows; returns the number of rows. */
 static mp_obj_t frontend_process(mp_obj_t self_in, mp_obj_t source, mp_obj_t rows_in)
 {
     frontend_obj_t *self = MP_OBJ_TO_PTR(self_in);

@@ -7,13 +7,13 @@
 #include "py/objarray.h"
 #include "py/runtime.h"
 
-/** Most samples of a ring: two minutes of sound. */
+/** Maximum size of a ring in samples: two minutes of audio. */
 #define SAMPLES_MOST (1 << 21)
 
 typedef struct {
     mp_obj_base_t base;
     struct ethosu_audio_ring ring;
-    mp_obj_array_t *view; /**< what a stream's readinto() gets; made once */
+    mp_obj_array_t *view; /**< argument of a stream's readinto(), created once */
     size_t odd;           /**< bytes of half a sample that a stream gave, 0 or 1 */
 } ring_obj_t;
 
@@ -44,7 +44,7 @@ static mp_obj_t ring_make_new(const mp_obj_type_t *type, size_t n_args, size_t n
     return MP_OBJ_FROM_PTR(self);
 }
 
-/** write(samples): from an interrupt, too; returns how many found room. */
+/** write(samples): also from an interrupt; returns the number of samples that fit. */
 static mp_obj_t ring_write(mp_obj_t self_in, mp_obj_t object)
 {
     ring_obj_t *self = MP_OBJ_TO_PTR(self_in);
@@ -62,7 +62,8 @@ static size_t read_stream(ring_obj_t *self, mp_obj_t *method, size_t bytes, size
                            self->ring.samples);
     method[2] = MP_OBJ_FROM_PTR(self->view);
     mp_obj_t result = mp_call_method_n_kw(1, 0, method);
-    mp_int_t count = result == mp_const_none ? 0 : mp_obj_get_int(result); // None: none there yet
+    mp_int_t count =
+        result == mp_const_none ? 0 : mp_obj_get_int(result); // None: no data available yet
     if (count < 0 || (size_t)count > bytes) {
         mp_raise_msg_varg(&mp_type_ValueError,
                           MP_ERROR_TEXT("the stream's readinto() returned %d, 0 to %d expected"),
@@ -71,7 +72,7 @@ static size_t read_stream(ring_obj_t *self, mp_obj_t *method, size_t bytes, size
     return (size_t)count;
 }
 
-/** fill(stream, most=room): read samples from anything with readinto(); returns how many. */
+/** fill(stream, most=room): read samples from any object with readinto(); returns their number. */
 static mp_obj_t ring_fill(size_t n_args, const mp_obj_t *args)
 {
     ring_obj_t *self = MP_OBJ_TO_PTR(args[0]);
@@ -96,7 +97,7 @@ static mp_obj_t ring_fill(size_t n_args, const mp_obj_t *args)
         self->odd = count % sizeof(int16_t);
         filled += count / sizeof(int16_t);
         if (count < room) {
-            break; // that is all there is now
+            break; // no more data available now
         }
     }
     return mp_obj_new_int_from_uint(filled);
@@ -121,7 +122,7 @@ static mp_obj_t ring_readinto(mp_obj_t self_in, mp_obj_t object)
 }
 static MP_DEFINE_CONST_FUN_OBJ_2(ring_readinto_obj, ring_readinto);
 
-/** any(): samples that can be read. */
+/** any(): number of samples available. */
 static mp_obj_t ring_any(mp_obj_t self_in)
 {
     return mp_obj_new_int_from_uint(ethosu_audio_ring_count(audio_ring_of(self_in)));
@@ -132,7 +133,7 @@ static void ring_attribute(mp_obj_t self_in, qstr name, mp_obj_t *destination)
 {
     const struct ethosu_audio_ring *ring = audio_ring_of(self_in);
     if (destination[0] != MP_OBJ_NULL) {
-        return; // nothing can be stored
+        return; // read-only
     }
     if (name == MP_QSTR_size) {
         destination[0] = mp_obj_new_int_from_uint(ring->size);

@@ -21,18 +21,18 @@
 /* ---- pinned blocks ---- */
 
 /**
- * The collector's table has a mark of 2 bits for each unit of the heap: the head of a block, or its
- * tail. Its source, gc.c, keeps these to itself.
+ * The collector's table has a 2-bit mark for each unit of the heap, such as head or tail of a
+ * block. The values are private to gc.c.
  */
 #define UNIT ((size_t)MICROPY_BYTES_PER_GC_BLOCK)
 enum { HEAD = 1, TAIL = 2, MARKS_PER_BYTE = 4, MARKS_PER_WORD = 16 };
 #define WORD_OF_TAILS UINT32_C(0xAAAAAAAA)
 
-/** All that is pinned; weak, no root of the collector. */
+/** List of pinned objects; weak, not a root of the collector. */
 static struct pins *all;
 
-// What MicroPython calls, and what it would call without this file. Without `--wrap` the second
-// does not exist, and the link fails.
+// The wrapper that MicroPython calls, and the original function. Without `--wrap` the original
+// has no such name, and the link fails.
 void __wrap_gc_free(void *block);
 void *__wrap_gc_realloc(void *block, size_t size, bool may_move);
 void __real_gc_free(void *block);
@@ -66,7 +66,7 @@ static unsigned mark_of(const mp_state_mem_area_t *area, size_t unit)
     return area->gc_alloc_table_start[unit / MARKS_PER_BYTE] >> 2 * (unit % MARKS_PER_BYTE) & 3;
 }
 
-/** Are this unit and those behind it tails, as many as a word has marks? */
+/** Are this unit and the following ones, one word of marks in all, tails? */
 static bool is_word_of_tails(const mp_state_mem_area_t *area, size_t unit)
 {
     uint32_t word;
@@ -74,7 +74,7 @@ static bool is_word_of_tails(const mp_state_mem_area_t *area, size_t unit)
     return unit % MARKS_PER_BYTE == 0 && word == WORD_OF_TAILS;
 }
 
-/** The head of the block that this unit is in, or one that is free: then it is in none. */
+/** The head of the block that contains this unit, or a free unit if it is not in a block. */
 static size_t head_of(const mp_state_mem_area_t *area, size_t unit)
 {
     for (;;) {
@@ -88,7 +88,7 @@ static size_t head_of(const mp_state_mem_area_t *area, size_t unit)
     }
 }
 
-/** The first unit behind a block, from one of its units on. */
+/** The first unit after a block, searched from one of its units. */
 static size_t end_of(const mp_state_mem_area_t *area, size_t unit)
 {
     size_t count = area->gc_alloc_table_byte_len * MARKS_PER_BYTE;
@@ -181,7 +181,7 @@ void __wrap_gc_free(void *block)
     }
 }
 
-/** As gc_realloc() of a block that can't be freed: what is larger goes to a new one. */
+/** Like gc_realloc(), for a block that can't be freed: growing it allocates a new one. */
 static MP_NOINLINE void *copy_pinned(void *block, size_t size, bool may_move)
 {
     size_t old = gc_nbytes(block);
@@ -228,7 +228,7 @@ mp_obj_t __wrap_mp_vfs_rom_ioctl(size_t n_args, const mp_obj_t *args)
                   command == MP_VFS_ROM_IOCTL_WRITE_COMPLETE;
     if (writes && n_args > 1) {
         if (npus_are_busy()) {
-            // mpremote ignores what a write returns
+            // mpremote ignores the result of a write
             binding_raise_os_error(MP_EBUSY, "an NPU is working: the ROM file system can be "
                                              "written when its inference has ended");
         }
@@ -257,7 +257,7 @@ bool binding_npu_reads_heap(void)
     return ethosu_ext_memory_reaches(heap, 1, ETHOSU_NPU_READS);
 }
 
-/** Raise MemoryError: what was needed, and what the heap has. */
+/** Raise MemoryError with the size requested and the size available in the heap. */
 static _Noreturn void raise_no_room(size_t size, const char *what)
 {
     gc_info_t info;
@@ -282,8 +282,8 @@ struct block binding_allocate(size_t size, const char *what)
 
 mp_obj_t binding_view(const void *data, const void *block, size_t typecode, size_t count)
 {
-    // The collector knows the start of a block only, so a view of the heap begins there. Other
-    // memory can be larger than the offset of a view, which has 24 bits on a 32-bit port.
+    // The collector only recognises the start of a block, so a view of the heap begins there. Other
+    // memory can exceed the offset of a view, which has 24 bits on a 32-bit port.
     const size_t most = ((size_t)1 << MP_OBJ_ARRAY_FREE_SIZE_BITS) - 1;
     const void *items = is_on_heap(block) ? block : data;
     char code = (char)(typecode & ~(size_t)MP_OBJ_ARRAY_TYPECODE_FLAG_RW);
@@ -328,7 +328,7 @@ static void read_file(mp_obj_t file, struct source *source)
 {
     size_t size = (size_t)seek(file, 0, MP_SEEK_END);
     seek(file, 0, MP_SEEK_SET);
-    // The collector's blocks are aligned to 16 bytes, as the NPU wants it.
+    // The collector's blocks are aligned to 16 bytes, which the NPU requires.
     uint8_t *data = m_new(uint8_t, MAX(size, 1));
     int error;
     mp_uint_t got = mp_stream_rw(file, data, size, &error, MP_STREAM_RW_READ);
@@ -376,7 +376,7 @@ void source_open(mp_obj_t from, const char *what, struct source *source)
     mp_obj_t holder = from;
     if (mp_obj_is_str(from)) {
         holder = open_file(from);
-        // A file in ROMFS is in memory: its buffer is that memory, not a copy.
+        // A file in ROMFS is used in place, without a copy.
         if (!mp_get_buffer(holder, &buffer, MP_BUFFER_READ)) {
             read_file(holder, source);
             mp_stream_close(holder);

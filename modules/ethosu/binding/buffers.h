@@ -7,14 +7,14 @@
 
 /* ---- pinned blocks ----
  *
- * A live object does not keep its memory: bytearray.extend() moves the bytes to another block, and
- * frees the old one. The linker replaces MicroPython's gc_free() and gc_realloc() by functions of
- * buffers.c (`--wrap`, see micropython.mk), which leave a pinned block to the collector: it is
- * freed when nothing points to it any more. So the caller's object may move, and the NPU continues
- * in the old block. An inference pays nothing for this.
+ * Keeping an object alive does not keep its memory: bytearray.extend() moves the bytes to another
+ * block and frees the old one. The linker replaces MicroPython's gc_free() and gc_realloc() with
+ * wrappers in buffers.c (`--wrap`, see micropython.mk). They leave a pinned block to the collector,
+ * which frees it when it is no longer referenced. The caller's object may therefore move while the
+ * NPU continues to use the old block. This adds no cost to an inference.
  */
 
-/** The blocks that one model or one job uses. Part of its object, which the collector frees. */
+/** Blocks used by one model or job. Part of its object, which the collector frees. */
 struct pins {
     struct pins *next; /**< no block begins there, so the collector does not follow it */
     void *const *block;
@@ -23,8 +23,8 @@ struct pins {
 };
 
 /**
- * Start of the block of the heap that holds these bytes, as the collector knows it; `data` itself
- * when they are not on the heap. Raises ValueError when they are not in one block.
+ * Start of the heap block that holds these bytes, which the collector needs; `data` itself if they
+ * are not on the heap. Raises ValueError if they are not in a single block.
  *
  * @param what  name of the argument, for the message
  * @param room  set to the bytes from `data` to the block's end; may be NULL
@@ -35,7 +35,7 @@ void *pin_block_of(const void *data, size_t size, const char *what, size_t *room
 void pin_add(struct pins *pins, void *const *block, size_t count,
              void (*invalidate)(struct pins *pins));
 
-/** What is pinned, one after the other: the first for NULL, and NULL after the last. */
+/** Iterate over the pinned objects: pass NULL for the first; returns NULL after the last. */
 struct pins *pin_next(const struct pins *pins);
 
 /** A second call does nothing. */
@@ -45,19 +45,19 @@ void pin_remove(struct pins *pins);
  */
 void pin_invalidate(const void *start, size_t size);
 
-/** For soft reset: nothing is pinned. */
+/** For soft reset: unpin everything. */
 void pin_remove_all(void);
 
 /* ---- allocated blocks ---- */
 
 /** A block of the heap that shares no cache line with other objects. */
 struct block {
-    void *start; /**< as the collector knows it */
+    void *start; /**< start of the block, for the collector */
     void *data;  /**< aligned for the NPU and to cache lines */
     size_t size; /**< bytes from data on, whole cache lines */
 };
 
-/** Round up to what the NPU and the cache need. */
+/** Round up to the alignment that the NPU and the cache need. */
 size_t binding_align(size_t value);
 
 /** Can an NPU read blocks of Python's heap? */
@@ -69,17 +69,17 @@ struct block binding_allocate(size_t size, const char *what);
 /**
  * A memoryview of memory, which keeps the memory's block of the heap alive. Raises.
  *
- * @param block     start of the block that holds the memory, as pin_block_of() finds it
+ * @param block     start of the block that holds the memory, from pin_block_of()
  * @param typecode  of the elements, with or without MP_OBJ_ARRAY_TYPECODE_FLAG_RW
  * @param count     number of elements
  */
 mp_obj_t binding_view(const void *data, const void *block, size_t typecode, size_t count);
 
 /**
- * The size of a buffer with the rest of its last cache line, if nothing else can lie there: as in
- * what ethosu.buffer() gives. Else its size.
+ * Size of a buffer, including the rest of its last cache line if no other data can be there, as
+ * with buffers from ethosu.buffer().
  *
- * @param room  bytes from the buffer's start to the end of its block of the heap
+ * @param room  bytes from the buffer's start to the end of its heap block
  */
 size_t binding_whole_lines(const mp_buffer_info_t *buffer, size_t room);
 

@@ -9,7 +9,7 @@
 #include "py/objlist.h"
 #include "py/runtime.h"
 
-/** The sequence of buffers given for inputs or outputs: as many as the model has. Raises. */
+/** The sequence of buffers for inputs or outputs, with one per model tensor. Raises. */
 static mp_obj_t *get_sequence(mp_obj_t given, size_t expected, const char *what)
 {
     size_t count;
@@ -26,7 +26,7 @@ static mp_obj_t *get_sequence(mp_obj_t given, size_t expected, const char *what)
 struct exchange {
     const struct ethosu_model_buffer *tensor;
     mp_obj_t given;
-    void *raw; /**< its bytes; NULL: real numbers, or a callable that writes them */
+    void *raw; /**< its bytes; NULL for real numbers or a callable that writes them */
 };
 
 /** Are these real numbers, for a tensor that holds quantised ones? The typecode decides. */
@@ -35,7 +35,7 @@ static bool is_real(const struct ethosu_model_buffer *tensor, int typecode)
     return (typecode == 'f' || typecode == 'd') && values_typecode(tensor->type) != typecode;
 }
 
-/** Check one input, and find its bytes; raises when it does not fit the tensor. */
+/** Check one input and get its bytes; raises if it does not fit the tensor. */
 static void check_input(struct exchange *input, size_t index)
 {
     mp_buffer_info_t buffer;

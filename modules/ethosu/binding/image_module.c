@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Python module `ethosu_image`: pictures into tensors, and what to look for in outputs. */
+/** Python module `ethosu_image`: convert pictures to tensors and evaluate outputs. */
 #include <string.h>
 
 #include "image.h"
@@ -17,11 +17,11 @@ enum { IMAGE_FIT_STRETCH, IMAGE_FIT_PAD, IMAGE_FIT_CROP, IMAGE_FITS };
 typedef struct {
     mp_obj_base_t base;
     mp_obj_t pixels;
-    mp_obj_t table; /**< None: pixels as they are, less 128 for a signed tensor */
+    mp_obj_t table; /**< None: pixels unchanged, minus 128 for a signed tensor */
     int32_t width;
     int32_t height;
     struct image_rectangle roi;
-    struct image_rectangle written; /**< size of the last target, and none before the first */
+    struct image_rectangle written; /**< size of the last target; unset before the first */
     enum image_format format;
     enum image_filter filter;
     int quarters;
@@ -103,7 +103,7 @@ static int get_quarters(mp_int_t degrees)
     return (int)(degrees / 90 & 3);
 }
 
-/** One number, or one for each of three channels; how many. Raises. */
+/** Parse one number, or one for each of three channels; returns their count. Raises. */
 static size_t get_statistics(mp_obj_t given, float *values, const char *what)
 {
     struct numbers numbers = {&given, NULL, 1, 0};
@@ -281,7 +281,7 @@ static void set_inner(const input_obj_t *self, struct image_view *view, struct i
     }
 }
 
-/** input(memory, shape, dtype): write the picture, as a model asks a callable input to do. */
+/** input(memory, shape, dtype): write the picture; a model calls this for a callable input. */
 static mp_obj_t input_call(mp_obj_t self_in, size_t n_args, size_t n_kw, const mp_obj_t *args)
 {
     mp_arg_check_num(n_args, n_kw, 3, 3, false);
@@ -355,7 +355,7 @@ static mp_obj_t input_make_new(const mp_obj_type_t *type, size_t n_args, size_t 
     return MP_OBJ_FROM_PTR(self);
 }
 
-/** source(x, y): where a position of the tensor, each from 0 to 1, is in the picture, in pixels. */
+/** source(x, y): map a tensor position (0 to 1 each) to picture coordinates in pixels. */
 static mp_obj_t input_source(mp_obj_t self_in, mp_obj_t x_in, mp_obj_t y_in)
 {
     input_obj_t *self = MP_OBJ_TO_PTR(self_in);
@@ -436,7 +436,7 @@ static struct numbers get_values(mp_obj_t given)
     return numbers;
 }
 
-/** argmax(values): index of the largest number, the first of equal ones. */
+/** argmax(values): index of the largest number; the first if several are equal. */
 static mp_obj_t image_argmax(mp_obj_t given)
 {
     struct numbers numbers = get_values(given);

@@ -62,7 +62,7 @@ mp_obj_t info_vela(const struct ethosu_model *model)
     return mp_obj_new_str(vela, end == NULL ? size : (size_t)(end - vela));
 }
 
-/** What `ethosu compile --board` stored: the NPU's time of an inference on that board. */
+/** NPU time per inference on a board, as stored by `ethosu compile --board`. */
 static mp_obj_t estimate_us(const struct ethosu_model *model)
 {
     uint32_t size, microseconds;

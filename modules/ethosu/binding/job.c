@@ -37,16 +37,16 @@ mp_uint_t deadline_poll(const struct deadline *deadline, const struct ethosu_dri
 
 /* ---- jobs ---- */
 
-/** What each NPU works with: roots of the collector. */
+/** Objects in use by each NPU: roots of the collector. */
 MP_REGISTER_ROOT_POINTER(mp_obj_t ethosu_pinned[4]);
-/** What is called when it has finished, and the argument. */
+/** Completion callback of each NPU, and its argument. */
 MP_REGISTER_ROOT_POINTER(mp_obj_t ethosu_callback[4]);
 MP_REGISTER_ROOT_POINTER(mp_obj_t ethosu_callback_argument[4]);
 _Static_assert(BINDING_MAX_NPUS == 4, "the root pointers have one entry for each NPU");
 
 bool job_reap_abandoned(struct ethosu_driver *npu)
 {
-    // A callback may run while the event loop sleeps: then its jobs are not abandoned.
+    // A callback may run while the event loop sleeps, in which case its jobs are not abandoned.
     if (MP_STATE_VM(sched_state) == MP_SCHED_LOCKED) {
         return false;
     }
@@ -122,7 +122,7 @@ static void run_callback(mp_sched_node_t *node)
     // An inference that was ended since may have queued this call while the next one runs.
     if (callback != MP_OBJ_NULL && !ethosu_ext_is_running(npu)) {
         job_set_callback(npu, MP_OBJ_NULL, MP_OBJ_NULL);
-        // Through the queue: a callback that starts the next inference leaves time for others.
+        // Queued, so that a callback that starts the next inference leaves time for others.
         if (!mp_sched_schedule(callback, argument)) {
             mp_call_function_1_protected(callback, argument);
         }
@@ -132,8 +132,8 @@ static void run_callback(mp_sched_node_t *node)
 /**
  * The NPU has finished. Called by the interrupt handler.
  *
- * A program that does not block for an inference sleeps in select.poll() or elsewhere: the
- * scheduler wakes the port, even if there is no callback to run.
+ * A program that does not block for an inference may be sleeping, e.g. in select.poll(). Scheduling
+ * wakes the port even if there is no callback to run.
  */
 static void on_done(struct ethosu_driver *npu, void *unused)
 {
@@ -170,6 +170,6 @@ void job_deinit(struct ethosu_driver *npu)
 {
     MP_STATE_VM(ethosu_pinned)[npus_index(npu)] = MP_OBJ_NULL;
     job_set_callback(npu, MP_OBJ_NULL, MP_OBJ_NULL);
-    // The scheduler's queue ends with the interpreter: its node is free again.
+    // The scheduler's queue ends with the interpreter, so its node is free again.
     *job_of(npu) = (struct job){.owner = NULL};
 }

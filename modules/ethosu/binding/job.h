@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
  * The NPUs of the board, and the job of each: the inference of a model, or a payload of a handle.
- * One state machine, job.c, stops a job and tells its owner, and the code that waits for it.
+ * The state machine in job.c stops a job and notifies its owner and the code that waits for it.
  *
  *               job_wait()            job_stop(), by a callback
  *     NO_WAIT ------------> WAITING ---------------------------> STOPPED
@@ -10,8 +10,8 @@
  *
  * While C code waits for the NPU, MicroPython's scheduler runs callbacks. A callback may stop the
  * job, but not start another: the waiting code would mistake it for its own. So a stop during a
- * wait only ends the wait, and the waiting code cleans up. A stop at any other time cleans up at
- * once.
+ * wait only ends the wait, and the waiting code cleans up. A stop at any other time cleans up
+ * immediately.
  */
 #ifndef JOB_H
 #define JOB_H
@@ -23,7 +23,7 @@
 
 /* ---- time-outs ---- */
 
-/** How long an inference may take. */
+/** Deadline of an inference. */
 struct deadline {
     uint32_t begun;   /**< ethosu_ext_board_ticks_ms() at the start */
     uint64_t timeout; /**< milliseconds, or ETHOSU_SEMAPHORE_WAIT_FOREVER */
@@ -36,9 +36,9 @@ uint64_t deadline_left(const struct deadline *deadline);
 bool deadline_is_over(const struct deadline *deadline);
 
 /**
- * Result for select.poll(): readable when the NPU has finished, or its time is up.
+ * Result for select.poll(): readable when the NPU has finished or timed out.
  *
- * @param npu  NULL: no inference is under way
+ * @param npu  NULL if no inference is running
  */
 mp_uint_t deadline_poll(const struct deadline *deadline, const struct ethosu_driver *npu,
                         mp_uint_t request, uintptr_t flags, int *error);
@@ -48,21 +48,21 @@ mp_uint_t deadline_poll(const struct deadline *deadline, const struct ethosu_dri
 enum job_wait {
     JOB_NO_WAIT, /**< no C code waits for this NPU */
     JOB_WAITING, /**< C code waits for it, inside the driver */
-    JOB_STOPPED, /**< a callback has stopped what C code waited for; it has not returned yet */
+    JOB_STOPPED, /**< a callback stopped the job; the C code waiting for it has not returned yet */
 };
 
 struct job {
-    mp_sched_node_t node; /**< first: the scheduler passes it to job.c */
+    mp_sched_node_t node; /**< must be first: the scheduler passes it to job.c */
     void *owner;          /**< the model that runs; weak, no root of the collector; or NULL */
-    void (*on_stop)(void *owner); /**< tells the owner that its job was stopped */
+    void (*on_stop)(void *owner); /**< notifies the owner that its job was stopped */
     enum job_wait wait;
     const struct deadline
-        *volatile deadline; /**< of the pinned object's inference; NULL: none is pinned */
+        *volatile deadline; /**< of the pinned object's inference; NULL if no object is pinned */
 };
 
 /** An NPU that the module serves. */
 struct npu {
-    struct ethosu_driver driver; /**< first: job_of() finds the rest by it */
+    struct ethosu_driver driver; /**< must be first: job_of() casts it to this struct */
     struct job job;
     bool ready; /**< ethosu_init() succeeded */
 };
@@ -96,25 +96,25 @@ static inline void job_waited(struct ethosu_driver *npu)
     job_of(npu)->wait = JOB_NO_WAIT;
 }
 
-/** Stop the job of this NPU, and tell its owner and the waiting code; an enum ethosu_ext_error. */
+/** Stop this NPU's job, notify its owner and the waiting code; returns enum ethosu_ext_error. */
 int job_stop(struct ethosu_driver *npu);
 
 /**
- * Stop the job of an asyncio task if no event loop runs: nothing else would end it.
+ * Stop the job of an asyncio task if no event loop is running, since nothing else would end it.
  *
- * @return  false: it has no such job
+ * @return  false if there is no job to stop
  */
 bool job_reap_abandoned(struct ethosu_driver *npu);
 
 /**
- * Stop the job of this NPU if its time is up and no C code waits for it: the program may have lost
- * the model or handle, and nothing else would end it.
+ * Stop this NPU's job if it has timed out and no C code waits for it. The program may no longer
+ * have the model or handle, and nothing else would end the job.
  */
 void job_reap_late(struct ethosu_driver *npu);
 
 /**
- * End the job of a model if nothing else would: it is late, its model is lost, or its event loop
- * has ended. Raises OSError(EBUSY) if it still runs. May run the collector.
+ * End the job of a model if nothing else would, because it has timed out, its model is unreachable,
+ * or its event loop has ended. Raises OSError(EBUSY) if it still runs. May run the collector.
  */
 void job_reap(struct ethosu_driver *npu);
 
@@ -128,21 +128,21 @@ static inline void job_check_idle(struct ethosu_driver *npu)
 }
 
 /**
- * Keep an object alive until the NPU has finished, or its time is up.
- * MP_OBJ_NULL: no longer.
+ * Keep an object alive until the NPU has finished or timed out.
+ * MP_OBJ_NULL to unpin it.
  *
  * @param deadline  in the object
  */
 void job_pin(struct ethosu_driver *npu, mp_obj_t object, const struct deadline *deadline);
 
 /**
- * Have the scheduler call `callback(argument)` when the NPU has finished what
- * an object was pinned for. MP_OBJ_NULL: nothing is called. An exception of the
- * callback is printed.
+ * Schedule `callback(argument)` for when the NPU has finished the job of the
+ * pinned object. MP_OBJ_NULL for no callback. Exceptions in the callback are
+ * printed.
  */
 void job_set_callback(struct ethosu_driver *npu, mp_obj_t callback, mp_obj_t argument);
 
-/** The job is over, or stopped: nothing is pinned, and no callback runs. */
+/** After a job has ended or was stopped: unpin its object and remove its callback. */
 void job_drop(struct ethosu_driver *npu);
 
 /** Clear the job of an NPU after ethosu_deinit(). */
@@ -159,13 +159,13 @@ void npus_init(void);
 /** For soft reset, and before the machine is reset: no NPU works in memory after this. */
 void ethosu_deinit_all(void);
 
-/** The NPU that an argument names: None (the first), an index, or a config's name. Raises. */
+/** The NPU selected by an argument: None (the first), an index, or a config's name. Raises. */
 struct ethosu_driver *npus_choose(mp_obj_t which);
 
 /** Position of an NPU in npus(). */
 size_t npus_index(const struct ethosu_driver *npu);
 
-/** Is a job under way on one of them? */
+/** Is a job running on any NPU? */
 bool npus_are_busy(void);
 
 /** Reserve this NPU, waiting for up to `timeout` milliseconds. Raises. */
@@ -176,7 +176,7 @@ MP_DECLARE_CONST_FUN_OBJ_0(npus_obj);
 
 /* ---- callbacks while C code works or waits ---- */
 
-/** Run what is pending; false when it raised an exception: binding_raise_pending() raises it. */
+/** Run pending callbacks; false on an exception, which binding_raise_pending() then raises. */
 bool semaphore_run_events(void);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Methods with a text for help(), and methods that are written in Python; see methods.h. */
+/** Methods with a text for help(), and methods written in Python; see methods.h. */
 #include "methods.h"
 
 #include "py/builtin.h"

@@ -70,7 +70,7 @@ static mp_obj_t all_tensors(model_obj_t *self)
             tuple->items[count++] = tensor_new(MP_OBJ_FROM_PTR(self), i);
         }
     }
-    tuple->len = count; // tensors that nothing uses may be ones that can't be described
+    tuple->len = count; // an unused tensor may be one that can't be described
     return MP_OBJ_FROM_PTR(tuple);
 }
 
@@ -114,7 +114,7 @@ static mp_obj_t constant_value(const model_obj_t *self, uint32_t method, uint32_
     }
 }
 
-/** What a constant method returns: a value, or a tuple of several. */
+/** Result of a constant method: a value, or a tuple of several. */
 static mp_obj_t constant_values(const model_obj_t *self, uint32_t method, uint32_t count)
 {
     if (count == 1) {
@@ -127,7 +127,7 @@ static mp_obj_t constant_values(const model_obj_t *self, uint32_t method, uint32
     return tuple_of(list);
 }
 
-/** constants: a dict of what constant methods return, by name. */
+/** constants: a dict from the names of constant methods to their results. */
 static mp_obj_t load_constants(const model_obj_t *self)
 {
     struct ethosu_model_method method;
@@ -141,7 +141,7 @@ static mp_obj_t load_constants(const model_obj_t *self)
     return dict;
 }
 
-/** methods: a tuple of the names of all that are not constant. */
+/** methods: a tuple of the names of all non-constant methods. */
 static mp_obj_t load_methods(const model_obj_t *self)
 {
     struct ethosu_model_method method;
@@ -156,7 +156,7 @@ static mp_obj_t load_methods(const model_obj_t *self)
 
 /* ---- info() of an ExecuTorch program ---- */
 
-/** The operators that the CPU computes: how often each is called. */
+/** Operators computed by the CPU, with the number of calls of each. */
 static mp_obj_t cpu_operators(const model_obj_t *self, uint32_t instructions)
 {
     mp_obj_t dict = mp_obj_new_dict(0);
@@ -174,7 +174,7 @@ static mp_obj_t cpu_operators(const model_obj_t *self, uint32_t instructions)
     return dict;
 }
 
-/** What makes a program slow, as sentences that say what helps. */
+/** Reasons why a program is slow, as sentences with advice. */
 static mp_obj_t notes_of(const struct ethosu_model_program *program)
 {
     mp_obj_t list = mp_obj_new_list(0, NULL);
@@ -255,7 +255,7 @@ static mp_obj_t case_values(struct ethosu_description *description, bool outputs
     return list;
 }
 
-/** _case(number): a bundle's test case as (method, inputs, outputs); None behind the last one. */
+/** _case(number): a bundle's test case as (method, inputs, outputs); None past the last one. */
 static mp_obj_t model_case(mp_obj_t self_in, mp_obj_t number)
 {
     const model_obj_t *self = model_open(self_in);

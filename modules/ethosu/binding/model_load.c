@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Makes an `ethosu.Model`: its file, its NPU, its arena; see model_object.h. */
+/** Creates an `ethosu.Model`: file, NPU and arena; see model_object.h. */
 #include "model_object.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@ static bool overlap(uintptr_t a, size_t a_size, uintptr_t b, size_t b_size)
     return a < b + b_size && b < a + a_size;
 }
 
-/** The next other model whose arena overlaps memory, from an entry on; NULL: there is no more. */
+/** The next other model whose arena overlaps `memory`, starting at an entry; NULL at the end. */
 static model_obj_t *next_in(struct pins **next, const model_obj_t *self, const void *start,
                             size_t size)
 {
@@ -48,7 +48,7 @@ static model_obj_t *next_in(struct pins **next, const model_obj_t *self, const v
     return NULL;
 }
 
-/** The first fact that speaks against a shared arena; NULL: none does. */
+/** The first reason why the arena can't be shared, or NULL. */
 static MP_NOINLINE const char *conflicting_model(const model_obj_t *self,
                                                  const struct ethosu_model_memory *memory)
 {
@@ -65,7 +65,7 @@ static MP_NOINLINE const char *conflicting_model(const model_obj_t *self,
     return NULL;
 }
 
-/** Does the job of a handle, which wait() has not ended yet, use memory? */
+/** Does a handle's job that wait() has not ended yet use this memory? */
 static bool job_uses(const npu_obj_t *handle, const void *start, size_t size)
 {
     const struct ethosu_ext_program *program = &handle->program;
@@ -78,7 +78,7 @@ static bool job_uses(const npu_obj_t *handle, const void *start, size_t size)
     return false;
 }
 
-/** The NPU of what works in memory: another model that runs or is being loaded, or a handle. */
+/** NPU of the user of this memory: another model being run or loaded, or a handle. */
 static struct ethosu_driver *user_of(const model_obj_t *self, const void *start, size_t size)
 {
     struct pins *next = pin_next(NULL);
@@ -133,7 +133,7 @@ static void check_shared(const model_obj_t *self, const struct ethosu_model_memo
     model_check_arena(self, memory->arena, memory->arena_size);
 }
 
-/** From now on, whichever of these models starts looks whether another one is at work. */
+/** From now on, each of these models checks on start that no other one is running. */
 static void note_shared(model_obj_t *self)
 {
     struct pins *next = pin_next(NULL);
@@ -195,7 +195,7 @@ static void set_arena(model_obj_t *self, mp_obj_t arena, struct ethosu_model_mem
 /**
  * Check the model, and load it.
  *
- * @param any  the caller named no NPU: use the one that the model was compiled for
+ * @param any  the caller did not specify an NPU: use the one that the model was compiled for
  */
 static void load(model_obj_t *self, struct ethosu_model_source *source, bool any, mp_obj_t arena)
 {
@@ -224,7 +224,7 @@ static void load(model_obj_t *self, struct ethosu_model_source *source, bool any
     self->one_call = ethosu_model_is_one_call(self->model);
 }
 
-/** The NPU to run on: a handle from reserve(), or what reserve() takes as `npu`. Raises. */
+/** The NPU to run on: a handle from reserve(), or a value for its `npu` argument. Raises. */
 static void choose_npu(model_obj_t *self, mp_obj_t npu)
 {
     if (mp_obj_is_type(npu, &binding_npu_type)) {
@@ -235,7 +235,7 @@ static void choose_npu(model_obj_t *self, mp_obj_t npu)
     }
 }
 
-/** What Model() is told. */
+/** Arguments of Model(). */
 struct options {
     const void *file;
     uint32_t file_size;        /**< bytes */
@@ -281,13 +281,13 @@ static mp_obj_t new_model(const mp_obj_type_t *type, const struct options *optio
         .npu_reads_object = binding_npu_reads_heap(),
         .file_may_change = options->file_may_change && options->verify,
     };
-    // Loading runs callbacks: what it reads and writes stays where it is.
+    // Loading runs callbacks, so the memory that it reads and writes is pinned.
     pin_add(&self->pins, self->block, MODEL_BLOCKS, invalidate);
     load(self, &from, options->npu == mp_const_none, options->arena);
     return MP_OBJ_FROM_PTR(self);
 }
 
-/** The data file next to a file that is given as a path; None without one. */
+/** The data file next to a model file given as a path, or None. */
 static mp_obj_t find_data(mp_obj_t file, const struct source *source)
 {
     const char *suffix = ethosu_file_kind_of(source->data, source->size)->data_suffix;

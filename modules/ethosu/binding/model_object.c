@@ -26,7 +26,7 @@ model_obj_t *model_open(mp_obj_t self_in)
     return self;
 }
 
-/** A model at work: it is idle when its job was abandoned. Raises. */
+/** A running model; it is idle if its job was abandoned. Raises. */
 static MP_NOINLINE model_obj_t *end_abandoned(model_obj_t *self)
 {
     if (!job_reap_abandoned(self->npu)) {
@@ -87,7 +87,7 @@ static mp_obj_t model_exit(size_t n_args, const mp_obj_t *args)
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_exit_obj, 4, 4, model_exit);
 
-/** cancel(): stop the inference under way, if there is one; its run() raises OSError(ECANCELED). */
+/** cancel(): stop the current inference, if any; its run() raises OSError(ECANCELED). */
 static mp_obj_t model_cancel(mp_obj_t self_in)
 {
     model_stop(model_open(self_in));
@@ -95,7 +95,7 @@ static mp_obj_t model_cancel(mp_obj_t self_in)
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(model_cancel_obj, model_cancel);
 
-/** The collector frees a model that the program has lost, maybe while run() is under way. */
+/** The collector frees an unreferenced model, possibly during run(). */
 static mp_obj_t model_finalise(mp_obj_t self_in)
 {
     model_obj_t *self = MP_OBJ_TO_PTR(self_in);
@@ -107,22 +107,22 @@ static mp_obj_t model_finalise(mp_obj_t self_in)
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(model_finalise_obj, model_finalise);
 
-/** await run(inputs=None, outputs=None): tasks get the NPU in the order of asking. */
+/** await run(inputs=None, outputs=None): tasks get the NPU in the order of their requests. */
 BINDING_FROZEN_METHOD(model_run_obj, MP_QSTR_run_model,
                       "run(inputs=None, outputs=None): to be awaited");
 
 /** selftest(): compare with the golden output that `ethosu compile --selftest` stored. */
 BINDING_FROZEN_METHOD(model_selftest_obj, MP_QSTR_selftest, "selftest(rtol=1e-5, atol=1e-8)");
 
-/** What a function of the frozen Python says of a model; it raises when the model is closed. */
+/** Call a function of the frozen Python that describes a model; raises if the model is closed. */
 static MP_NOINLINE mp_obj_t read_frozen(qstr name, mp_obj_t model)
 {
     mp_map_t none = {0};
     return binding_call_frozen(name, 1, &model, &none);
 }
 
-/** metadata(): what TFLite metadata says. metadata(name): bytes under this name; None: there are
- * none. */
+/** metadata(): the TFLite metadata. metadata(name): the bytes of this entry, or None if it does
+ * not exist. */
 static mp_obj_t model_metadata(size_t n_args, const mp_obj_t *args)
 {
     if (n_args == 1) {

@@ -18,9 +18,9 @@ enum { MODEL_FILE, MODEL_ARENA, MODEL_DATA, MODEL_BLOCKS };
 
 typedef struct model_obj {
     mp_obj_base_t base;
-    struct ethosu_model *model; /**< on the heap; NULL: deinit() was called */
+    struct ethosu_model *model; /**< on the heap; NULL after deinit() */
     struct ethosu_driver *npu;
-    npu_obj_t *handle;        /**< runs on this reservation; NULL: reserves for each inference */
+    npu_obj_t *handle;        /**< reservation to run on; NULL to reserve for each inference */
     struct deadline deadline; /**< of each inference */
     struct pins pins;
     void *block[MODEL_BLOCKS]; /**< where they start, for the collector; NULL after deinit() */
@@ -28,7 +28,7 @@ typedef struct model_obj {
     uint32_t arena_span; /**< bytes from the start of its block to the arena's end */
     mp_obj_t tensors[2]; /**< tuples of inputs and outputs; MP_OBJ_NULL: not made yet */
     mp_obj_t postprocess;
-    const struct source *data; /**< what a program keeps in another file; or NULL */
+    const struct source *data; /**< data that a program keeps in another file, or NULL */
     uint32_t file_size;        /**< bytes */
     bool file_copied;          /**< the file was read into RAM */
     bool file_may_change;      /**< Python can write to the file, or to the data */
@@ -36,7 +36,7 @@ typedef struct model_obj {
     bool lost;                 /**< its ROM was written, maybe while it was being loaded */
     bool real;                 /**< predict() returns real values */
     bool verify;               /**< it was loaded with verify=True */
-    bool one_call;             /**< an inference is one NPU call and nothing else */
+    bool one_call;             /**< an inference consists of a single NPU call */
     bool shares;               /**< another model was loaded into memory of its arena */
 } model_obj_t;
 
@@ -44,14 +44,14 @@ typedef struct model_obj {
 model_obj_t *model_open(mp_obj_t self_in);
 
 /**
- * The model, whose arena may be written; raises after deinit(), when one of its inferences is under
- * way, or when another model is at work in the same arena.
+ * The model, if its arena may be written. Raises after deinit(), while the model is running, or
+ * while another model is using the same arena.
  */
 model_obj_t *model_idle(mp_obj_t self_in);
 
 /**
- * Raise OSError(EBUSY) when memory, for the arena of this model, is in use: by the inference or the
- * load of another model, or by a job of a handle.
+ * Raise OSError(EBUSY) if memory for this model's arena is in use by the inference or loading of
+ * another model, or by a job of a handle.
  */
 void model_check_arena(const model_obj_t *self, const void *start, size_t size);
 
@@ -68,7 +68,7 @@ static inline size_t model_arena_size(const model_obj_t *self)
     return (uintptr_t)self->block[MODEL_ARENA] + self->arena_span - (uintptr_t)self->arena;
 }
 
-/** Is an inference of this model under way? */
+/** Is an inference of this model running? */
 static inline bool model_is_busy(const model_obj_t *self)
 {
     return job_of(self->npu)->owner == self;
@@ -76,24 +76,24 @@ static inline bool model_is_busy(const model_obj_t *self)
 
 /* ---- describing ---- */
 
-/** The value of an attribute that describes the model; MP_OBJ_NULL if it has no such attribute. */
+/** The value of an attribute that describes the model; MP_OBJ_NULL if it does not exist. */
 mp_obj_t model_describe(model_obj_t *self, qstr name);
 
 /** Method `_case`, which reads test cases of a bundled program. */
 MP_DECLARE_CONST_FUN_OBJ_2(model_case_obj);
 
-/** Add what a program needs and does to the dict of info(). */
+/** Add a program's requirements and operations to the dict of info(). */
 void model_add_program(const model_obj_t *self, mp_obj_t dict);
 
 /* ---- running ---- */
 
 /**
- * The runtime asks, while a model is loaded or runs: run callbacks; must it stop? Ctrl-C, an
- * exception of a callback, cancel() and the time-out stop it.
+ * Polled by the runtime while a model is loaded or run: run callbacks and return whether to stop.
+ * Ctrl-C, an exception in a callback, cancel() and the time-out stop it.
  */
 bool model_must_stop(void *model);
 
-/** Stop the inference under way, if there is one. */
+/** Stop the current inference, if any. */
 void model_stop(model_obj_t *self);
 
 /** predict(), run_into(), and the steps of run(). */
@@ -107,7 +107,7 @@ MP_DECLARE_CONST_FUN_OBJ_VAR_BETWEEN(model_fetch_obj);
 
 extern const mp_obj_type_t binding_tensor_type;
 
-/** A typed view of memory in the arena, or in the file (read-only); it keeps that memory alive. */
+/** A typed view of memory in the arena or in the file (read-only); keeps that memory alive. */
 mp_obj_t tensor_view(const model_obj_t *self, const void *data, uint32_t size, uint32_t type);
 
 /** New `ethosu.Tensor` for a tensor of the main graph. Raises. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Inferences of an `ethosu.Model`: inputs written, run, outputs read; see model_object.h. */
+/** Inferences of an `ethosu.Model`: write inputs, run, read outputs; see model_object.h. */
 #include "model_object.h"
 
 #include "arm_ethos_io_memcpy.h"
@@ -66,7 +66,7 @@ bool model_must_stop(void *model)
     if (self->model == NULL) {
         return false; // it is being loaded
     }
-    // One time-out is for all of an inference: the NPU gets what is left of it.
+    // The time-out covers the whole inference; the NPU gets the remaining time.
     ethosu_ext_set_timeout(self->npu, deadline_left(&self->deadline));
     return job_of(self->npu)->wait == JOB_STOPPED || deadline_is_over(&self->deadline);
 }
@@ -117,8 +117,8 @@ static void run(model_obj_t *self)
 
 /**
  * predict(inputs, callback=None, *, real=None): write inputs, run, and return
- * a list of new arrays, one for each output; or the value of callback(model, inputs,
- * outputs), or of the model's postprocess.
+ * a list of new arrays, one for each output, or the result of callback(model, inputs,
+ * outputs) or of the model's postprocess.
  */
 static mp_obj_t model_predict(size_t n_args, const mp_obj_t *pos_args, mp_map_t *kw_args)
 {
@@ -173,8 +173,8 @@ static void get_buffers(size_t n_args, const mp_obj_t *pos_args, mp_map_t *kw_ar
 }
 
 /**
- * run_into(inputs=None, outputs=None): run without allocating. None leaves
- * inputs as they are in the arena (`model.inputs[0].data`), and outputs there.
+ * run_into(inputs=None, outputs=None): run without allocating. With None, inputs
+ * in the arena are used unchanged (`model.inputs[0].data`), and outputs stay there.
  */
 static mp_obj_t model_run_into(size_t n_args, const mp_obj_t *args, mp_map_t *kw_args)
 {
@@ -207,7 +207,7 @@ void model_stop(model_obj_t *self)
     }
 }
 
-/** Has the inference ended? Raises when it failed. */
+/** Has the inference ended? Raises if it failed. */
 static mp_obj_t progress(model_obj_t *self, int status)
 {
     if (status == ETHOSU_MODEL_PENDING) {
@@ -226,8 +226,8 @@ static mp_obj_t progress(model_obj_t *self, int status)
     return mp_const_true;
 }
 
-/** _start(inputs=None, outputs=None): write inputs and start; True when the inference has ended
- * already. */
+/** _start(inputs=None, outputs=None): write inputs and start; True if the inference has already
+ * ended. */
 static mp_obj_t model_start(size_t n_args, const mp_obj_t *args)
 {
     mp_obj_t inputs = n_args > 1 ? binding_sequence(args[1]) : mp_const_none;
@@ -248,7 +248,7 @@ static mp_obj_t model_start(size_t n_args, const mp_obj_t *args)
 }
 MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_start_obj, 1, 3, model_start);
 
-/** _step(): to be called when select.poll() says so; True when the inference has ended. */
+/** _step(): call it when select.poll() reports an event; True when the inference has ended. */
 static mp_obj_t model_step(mp_obj_t self_in)
 {
     model_obj_t *self = model_open(self_in);
@@ -268,7 +268,7 @@ static mp_obj_t model_step(mp_obj_t self_in)
 }
 MP_DEFINE_CONST_FUN_OBJ_1(model_step_obj, model_step);
 
-/** _fetch(outputs=None): a list of new arrays, or None when they were copied to buffers. */
+/** _fetch(outputs=None): a list of new arrays, or None if they were copied to buffers. */
 static mp_obj_t model_fetch(size_t n_args, const mp_obj_t *args)
 {
     mp_obj_t outputs = n_args > 1 ? binding_sequence(args[1]) : mp_const_none;

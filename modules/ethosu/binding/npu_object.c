@@ -16,9 +16,9 @@
 #include "values.h"
 
 /**
- * reserve(*, timeout_ms=-1, npu=None, powered=False): an NPU for this caller
- * alone. `powered` keeps clock and power on until release(), not only while
- * an inference runs.
+ * reserve(*, timeout_ms=-1, npu=None, powered=False): reserve an NPU for the
+ * caller. `powered` keeps clock and power on until release(), not only during
+ * inferences.
  */
 static mp_obj_t npu_reserve(size_t n_args, const mp_obj_t *pos_args, mp_map_t *kw_args)
 {
@@ -33,12 +33,12 @@ static mp_obj_t npu_reserve(size_t n_args, const mp_obj_t *pos_args, mp_map_t *k
     uint64_t timeout = binding_timeout(args[ARG_TIMEOUT].u_int);
     struct ethosu_driver *npu = npus_choose(args[ARG_NPU].u_obj);
     if (job_of(npu)->wait != JOB_NO_WAIT) {
-        // That code is below this callback on the stack: it leaves when the callback has returned.
+        // That code is below this callback on the stack, and returns after the callback.
         binding_raise_os_error(MP_EBUSY, "other code waits for this NPU: reserve it after the "
                                          "callback has returned");
     }
 
-    // The object first: an allocation that fails would leave the NPU reserved.
+    // Allocate the object first, because a failure later would leave the NPU reserved.
     npu_obj_t *self = mp_obj_malloc_with_finaliser(npu_obj_t, &binding_npu_type);
     self->npu = NULL;
     npus_reserve(npu, timeout);
@@ -65,7 +65,7 @@ npu_obj_t *npu_reserved(mp_obj_t self_in)
     return self;
 }
 
-/** The job has ended: its blocks are the caller's alone. */
+/** Unpin the blocks of a job that has ended. */
 static void drop_blocks(npu_obj_t *self)
 {
     pin_remove(&self->pins);
@@ -162,7 +162,7 @@ static void start(npu_obj_t *self, mp_obj_t payload, mp_obj_t bases, mp_int_t ti
                                    count, 0);
     if (error == 0) {
         check_written(self, bases);
-        // Before the start: from then on the collector must not free this object.
+        // Before the start, because from then on the collector must not free this object.
         self->deadline.begun = ethosu_ext_board_ticks_ms();
         job_pin(self->npu, MP_OBJ_FROM_PTR(self), &self->deadline);
         if (callback != mp_const_none) {
@@ -180,10 +180,10 @@ static void start(npu_obj_t *self, mp_obj_t payload, mp_obj_t bases, mp_int_t ti
 }
 
 /**
- * End the inference under way; raises when it failed.
+ * End the current inference; raises if it failed.
  *
- * @param timeout  milliseconds; -1: the rest of the time-out of its start
- * @return         false: it is still running (timeout 0 only)
+ * @param timeout  milliseconds; -1: the rest of the time-out set at its start
+ * @return         false if it is still running (timeout 0 only)
  */
 static bool finish(npu_obj_t *self, mp_int_t timeout)
 {
@@ -244,7 +244,7 @@ static mp_obj_t npu_invoke(size_t n_args, const mp_obj_t *args, mp_map_t *kw_arg
 }
 static BINDING_METHOD(npu_invoke_obj, npu_invoke, "invoke(payload, bases, *, timeout_ms=10000)");
 
-/** invoke_async(payload, bases, *, timeout_ms=10000, callback=None): start; wait() ends it. */
+/** invoke_async(payload, bases, *, timeout_ms=10000, callback=None): start; call wait() to end. */
 static mp_obj_t npu_invoke_async(size_t n_args, const mp_obj_t *args, mp_map_t *kw_args)
 {
     parse_and_start(n_args, args, kw_args, 4);
@@ -254,8 +254,8 @@ static BINDING_METHOD(npu_invoke_async_obj, npu_invoke_async,
                       "invoke_async(payload, bases, *, timeout_ms=10000, callback=None)");
 
 /**
- * wait(timeout_ms=-1): wait for what invoke_async() started; True when it has ended. A late one
- * is stopped. -1: the rest of the time-out of its start; 0: do not wait, only look.
+ * wait(timeout_ms=-1): wait for the inference started by invoke_async(); True when it has ended.
+ * It is stopped on time-out. -1: the rest of its time-out; 0: check without waiting.
  */
 static mp_obj_t npu_wait(size_t n_args, const mp_obj_t *pos_args, mp_map_t *kw_args)
 {
@@ -271,7 +271,7 @@ static mp_obj_t npu_wait(size_t n_args, const mp_obj_t *pos_args, mp_map_t *kw_a
 }
 static BINDING_METHOD(npu_wait_obj, npu_wait, "wait(timeout_ms=-1)");
 
-/** done(): True when wait() would not block: the inference has ended, or its time is up. */
+/** done(): True if wait() would not block, because the inference has ended or timed out. */
 static mp_obj_t npu_done(mp_obj_t self_in)
 {
     const npu_obj_t *self = npu_reserved(self_in);
@@ -279,7 +279,7 @@ static mp_obj_t npu_done(mp_obj_t self_in)
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(npu_done_obj, npu_done);
 
-/** cancel(): stop the inference under way, if any; the NPU stays reserved. */
+/** cancel(): stop the current inference, if any; the NPU stays reserved. */
 static mp_obj_t npu_cancel(mp_obj_t self_in)
 {
     npu_obj_t *self = npu_reserved(self_in);
@@ -305,7 +305,7 @@ static mp_uint_t npu_ioctl(mp_obj_t self_in, mp_uint_t request, uintptr_t flags,
 
 static const mp_stream_p_t npu_stream = {.ioctl = npu_ioctl};
 
-/** release(): stop the inference under way, free the NPU. A second call does nothing. */
+/** release(): stop the current inference and free the NPU. A second call does nothing. */
 static mp_obj_t npu_release(mp_obj_t self_in)
 {
     npu_obj_t *self = MP_OBJ_TO_PTR(self_in);
@@ -356,7 +356,7 @@ static void npu_print(const mp_print_t *print, mp_obj_t self_in, mp_print_kind_t
 static void npu_attribute(mp_obj_t self_in, qstr name, mp_obj_t *destination)
 {
     if (destination[0] != MP_OBJ_NULL) {
-        return; // nothing can be stored
+        return; // read-only
     }
     if (name == MP_QSTR_npu) {
         destination[0] = MP_OBJ_NEW_SMALL_INT(npus_index(npu_reserved(self_in)->npu));

@@ -10,13 +10,13 @@ extern const mp_obj_type_t binding_npu_type;
 
 typedef struct {
     mp_obj_base_t base;
-    struct ethosu_driver *npu; /**< NULL: released */
+    struct ethosu_driver *npu; /**< NULL after release */
     bool powered;              /**< clock and power stay on between inferences */
     bool cancelled;            /**< cancel() stopped a job that wait() has not ended yet */
-    struct pmu *pmu;           /**< the PMU object that counts; NULL: none */
+    struct pmu *pmu;           /**< the active PMU object, or NULL */
     struct deadline deadline;
     struct ethosu_ext_program program;
-    // What the running inference uses: bases, then the payload.
+    // Memory used by the running inference: bases, then the payload.
     struct pins pins;
     void *block[ETHOSU_EXT_MAX_BASES + 1];
     struct block copy; /**< of a payload that Python could change; kept for the next one */
@@ -39,7 +39,7 @@ extern const mp_obj_type_t binding_pmu_type;
 /** NPU.pmu() */
 MP_DECLARE_CONST_FUN_OBJ_VAR(npu_pmu_obj);
 
-/** Stop the PMU object that counts on this handle, if there is one; it keeps its values. */
+/** Stop this handle's active PMU object, if any; it keeps its values. */
 void pmu_stop(npu_obj_t *handle);
 
 #endif

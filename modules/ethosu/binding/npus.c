@@ -35,7 +35,7 @@ static void start_npu(size_t index)
     if (npus[index].ready || !ethosu_ext_board_npu_present(index)) {
         return;
     }
-    // The driver keeps the reason of a failure: npu_at() raises it.
+    // The driver keeps the reason for a failure; npu_at() raises it.
     npus[index].ready = ethosu_init(driver, (void *)npu->base, npu->fast_memory,
                                     npu->fast_memory_size, npu->secure, npu->privileged) == 0;
     if (npus[index].ready) {
@@ -87,7 +87,7 @@ static const char *list_names(char names[NAMES_SIZE])
     return names;
 }
 
-/** The NPU of this index; raises when there is none or its start failed. */
+/** The NPU at this index; raises if it does not exist or failed to start. */
 static struct ethosu_driver *npu_at(mp_int_t index)
 {
     bool known = index >= 0 && (size_t)index < npu_count();

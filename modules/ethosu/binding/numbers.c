@@ -8,7 +8,7 @@
 #include "py/binary.h"
 #include "py/runtime.h"
 
-/** What is known of a typecode. */
+/** Properties of a typecode. */
 static const struct kind {
     char typecode;
     uint8_t width; /**< bytes */
@@ -108,7 +108,7 @@ void numbers_put(void *data, char typecode, size_t index, mp_float_t value)
     } else {
         mp_float_t rounded = MICROPY_FLOAT_C_FUN(round)(value);
         if (!(rounded > (mp_float_t)kind->lowest)) {
-            rounded = (mp_float_t)kind->lowest; // and what is not a number
+            rounded = (mp_float_t)kind->lowest; // also NaN
         } else if (rounded > (mp_float_t)kind->highest) {
             rounded = (mp_float_t)kind->highest;
         }

@@ -20,7 +20,7 @@ static struct ethosu_driver *counting(const pmu_obj_t *self)
     return self->handle->pmu == self ? self->handle->npu : NULL;
 }
 
-/** pmu(*events): counters of these events, to be used with `with`. */
+/** pmu(*events): counters of these events, for use with `with`. */
 static mp_obj_t npu_pmu(size_t n_args, const mp_obj_t *args)
 {
     npu_obj_t *handle = npu_reserved(args[0]);
@@ -61,7 +61,7 @@ void pmu_stop(npu_obj_t *handle)
     }
 }
 
-/** Begin to count; what counted on this NPU before ends here. */
+/** Start counting; stops the PMU object that was active on this NPU. */
 static mp_obj_t pmu_enter(mp_obj_t self_in)
 {
     pmu_obj_t *self = MP_OBJ_TO_PTR(self_in);
@@ -133,7 +133,7 @@ static mp_obj_t pmu_iterate(mp_obj_t self_in, mp_obj_iter_buf_t *space)
 static void pmu_attribute(mp_obj_t self_in, qstr name, mp_obj_t *destination)
 {
     if (destination[0] != MP_OBJ_NULL) {
-        return; // nothing can be stored
+        return; // read-only
     }
     if (name == MP_QSTR_cycles) {
         destination[0] = mp_obj_new_int_from_ull(cycles(MP_OBJ_TO_PTR(self_in)));

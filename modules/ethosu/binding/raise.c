@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Exceptions for errors of runtime and waiting, and checks of arguments; see raise.h. */
+/** Exceptions for runtime errors and waits, and argument checks; see raise.h. */
 #include <stdarg.h> // before MicroPython: vstr_vprintf() is declared with it only
 
 #include "raise.h"
@@ -69,7 +69,7 @@ _Noreturn void binding_raise_inference(const struct ethosu_model *model, int sta
 
 _Noreturn void binding_raise_model(int status, const struct ethosu_model_error *error)
 {
-    binding_raise_pending(); // what has stopped the loading
+    binding_raise_pending(); // the exception that stopped loading
     if (status == ETHOSU_MODEL_BAD_MEMORY) {
         binding_raise_os_error(MP_EFAULT, "%s", error->text);
     }

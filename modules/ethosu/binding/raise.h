@@ -13,7 +13,7 @@
 /** Raise OSError(ECANCELED). */
 _Noreturn void binding_raise_cancelled(void);
 
-/** Raise the reason why an inference of a model failed; it names the operator if that is known. */
+/** Raise the reason why an inference of a model failed, with the operator if known. */
 _Noreturn void binding_raise_inference(const struct ethosu_model *model, int status,
                                        const struct ethosu_ext_fault *fault);
 
@@ -27,8 +27,8 @@ void binding_keep_exception(mp_obj_t exception);
 bool binding_is_exception_kept(void);
 
 /**
- * Raise the exception that binding_keep_exception() kept: Ctrl-C, or what a callback raised.
- * To be called when the wait has ended and the NPU was stopped.
+ * Raise the exception saved by binding_keep_exception(): Ctrl-C, or one raised by a callback.
+ * Call it when the wait has ended and the NPU is stopped.
  */
 void binding_raise_pending(void);
 
@@ -41,7 +41,7 @@ void binding_raise_pending(void);
  * left. */
 void binding_need_stack(size_t size);
 
-/** Read a time-out argument: milliseconds, -1 for none. Raises. */
+/** Read a time-out argument in milliseconds; -1 for no time-out. Raises. */
 uint64_t binding_timeout(mp_int_t milliseconds);
 
 #endif

@@ -2,7 +2,7 @@
 /**
  * The driver's semaphore under MicroPython: a wait that sleeps in WFI, runs
  * pending callbacks, and ends at Ctrl-C. An exception must not unwind the
- * driver's frames: it is kept, and the wait ends as if timed out. The driver
+ * driver's frames, so it is saved, and the wait ends as if timed out. The driver
  * stops the NPU and cleans up, then binding_raise_pending() raises it.
  */
 #include "job.h"
@@ -11,7 +11,7 @@
 #include "py/runtime.h"
 #include "raise.h"
 
-/** One for each NPU, one for a caller that waits for an NPU. */
+/** One for each NPU, and one for a caller waiting for an NPU. */
 #define SEMAPHORE_COUNT (BINDING_MAX_NPUS + 1)
 
 struct semaphore {

@@ -56,7 +56,7 @@ mp_obj_t tensor_new(mp_obj_t model, uint32_t index)
 
 /* ---- real values ---- */
 
-/** Both arguments of quantize() or dequantize(), by position or name; None when not given. */
+/** Both arguments of quantize() or dequantize(), by position or name; None if omitted. */
 static void get_arguments(size_t n_args, const mp_obj_t *args, mp_map_t *kw_args, qstr first,
                           mp_arg_val_t values[2])
 {
@@ -70,7 +70,7 @@ static void get_arguments(size_t n_args, const mp_obj_t *args, mp_map_t *kw_args
 
 /**
  * quantize(numbers, into=None): write real numbers as the tensor's raw values
- * to its memory, or to a buffer of yours; rounded to nearest, saturated.
+ * to its memory or to the buffer `into`, rounded to nearest and saturated.
  */
 static mp_obj_t tensor_quantize_method(size_t n_args, const mp_obj_t *args, mp_map_t *kw_args)
 {
@@ -90,8 +90,8 @@ static mp_obj_t tensor_quantize_method(size_t n_args, const mp_obj_t *args, mp_m
 static BINDING_METHOD(tensor_quantize_obj, tensor_quantize_method, "quantize(numbers, into=None)");
 
 /**
- * dequantize(raw=None, into=None): the real values of the tensor's memory, or
- * of raw values of yours; in a new array('f'), or in a float buffer of yours.
+ * dequantize(raw=None, into=None): the real values of the tensor's memory or of
+ * `raw`, in a new array('f') or in the float buffer `into`.
  */
 static mp_obj_t tensor_dequantize_method(size_t n_args, const mp_obj_t *args, mp_map_t *kw_args)
 {
@@ -111,7 +111,7 @@ static void tensor_attribute(mp_obj_t self_in, qstr name, mp_obj_t *destination)
 {
     tensor_obj_t *self = MP_OBJ_TO_PTR(self_in);
     if (destination[0] != MP_OBJ_NULL) {
-        return; // nothing can be stored
+        return; // read-only
     }
     if (name == MP_QSTR_data) {
         destination[0] = self->data;

@@ -98,7 +98,7 @@ void values_check_raw(uint32_t type, size_t size, const mp_buffer_info_t *given,
                       (int)given->len, (int)size, ethosu_model_type_name(type));
 }
 
-/** Raw values to read: a bytearray holds what the tensor holds. Raises. */
+/** Raw values to read; a bytearray has the layout of the tensor's memory. Raises. */
 static void get_raw(mp_obj_t given, const struct ethosu_model_tensor *tensor, struct numbers *raw)
 {
     mp_buffer_info_t buffer;

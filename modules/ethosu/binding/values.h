@@ -10,7 +10,7 @@
 
 /* ---- numbers ---- */
 
-/** real = (raw - zero_point) * scale; scale 0: the numbers are not quantised. */
+/** real = (raw - zero_point) * scale; scale 0 if the numbers are not quantised. */
 struct quantization {
     float scale;
     int32_t zero_point;
@@ -18,16 +18,16 @@ struct quantization {
 
 /** Numbers to read: elements of a list or tuple, or of memory with a typecode. */
 struct numbers {
-    const mp_obj_t *items; /**< NULL: in memory */
+    const mp_obj_t *items; /**< NULL if in memory */
     const void *data;
     size_t count;
     char typecode; /**< of Python's array module */
 };
 
-/** Read a list, tuple or buffer; false: it is none of them. */
+/** Read a list, tuple or buffer; false for any other type. */
 bool numbers_of(mp_obj_t object, struct numbers *numbers);
 
-/** Bytes of one number of this typecode; 0: not a type of numbers. */
+/** Bytes of one number of this typecode; 0 if it is not numeric. */
 size_t numbers_width(char typecode);
 
 /**
@@ -36,7 +36,7 @@ size_t numbers_width(char typecode);
  */
 mp_float_t numbers_from_object(mp_obj_t item);
 
-/** Number `index`, unchanged. Raises when an item of a list is no number. */
+/** Number `index`, unchanged. Raises if an item of a list is not a number. */
 mp_float_t numbers_get(const struct numbers *numbers, size_t index);
 
 /** Write the raw value of a real one, as TensorFlow Lite's QUANTIZE does. */
@@ -51,7 +51,7 @@ float numbers_dequantize(mp_float_t raw, const struct quantization *quantization
 
 /* ---- values of tensors ---- */
 
-/** Typecode of Python's array module for an enum ethosu_model_type; 'B' if there is none. */
+/** Typecode of Python's array module for an enum ethosu_model_type; 'B' if it has no equivalent. */
 char values_typecode(uint32_t type);
 
 /** Elements of a tensor. */
@@ -62,8 +62,8 @@ struct quantization values_channel(const struct ethosu_model *model, uint32_t in
                                    uint32_t channel);
 
 /**
- * Write real numbers as a tensor's raw values; rounded to nearest, saturated. Raises before
- * anything is written when an item of a list is no number.
+ * Write real numbers as a tensor's raw values, rounded to nearest and saturated. If an item of a
+ * list is not a number, raises before anything is written.
  *
  * @param tensor   its description
  * @param numbers  values_count() of them
@@ -88,8 +88,8 @@ void values_dequantize(const struct ethosu_model *model, uint32_t index,
 /* ---- the caller's objects; all of these raise ---- */
 
 /**
- * Are the elements of a buffer of this typecode a tensor's raw values? Those of its own type are,
- * and a bytearray holds raw bytes of any type; bytes and array('B') hold uint8 numbers.
+ * Can a buffer of this typecode hold a tensor's raw values? The type must match, except that a
+ * bytearray holds raw bytes of any type; bytes and array('B') hold uint8 numbers.
  */
 static inline bool values_take(uint32_t type, int typecode)
 {
@@ -100,9 +100,9 @@ static inline bool values_take(uint32_t type, int typecode)
  * Check type and size of a buffer of raw values.
  *
  * @param type   of the tensor, enum ethosu_model_type
- * @param size   bytes that are expected
- * @param what   it is given for, for the message
- * @param index  which of several, for the message; -1: there is one
+ * @param size   expected size in bytes
+ * @param what   purpose of the buffer, for the message
+ * @param index  number of the buffer, for the message; -1 if there is only one
  */
 void values_check_raw(uint32_t type, size_t size, const mp_buffer_info_t *given, const char *what,
                       int index);
@@ -111,16 +111,16 @@ void values_check_raw(uint32_t type, size_t size, const mp_buffer_info_t *given,
 void values_get_tensor(const struct ethosu_model *model, uint32_t index,
                        struct ethosu_model_tensor *tensor);
 
-/** Write the real numbers of an object, quantised, to a tensor's bytes. `what` they are given for.
+/** Write the real numbers of an object, quantised, to a tensor's bytes. `what` names their purpose.
  */
 void values_quantize_object(const struct ethosu_model *model, uint32_t index, mp_obj_t numbers,
                             void *bytes, const char *what);
 
-/** The same, to a buffer for all raw values of the tensor; `what` that is. */
+/** The same, to a buffer for all raw values of the tensor; `what` names the buffer. */
 void values_quantize_into(const struct ethosu_model *model, uint32_t index, mp_obj_t numbers,
                           mp_obj_t into, const char *what);
 
-/** Write the real values of raw ones to a float buffer; None: a new array('f'). Returns it. */
+/** Dequantise raw values to a float buffer, or to a new array('f') for None. Returns it. */
 mp_obj_t values_dequantize_into(const struct ethosu_model *model, uint32_t index, mp_obj_t raw,
                                 mp_obj_t into);
 
@@ -147,7 +147,7 @@ mp_obj_t values_new_outputs(const struct ethosu_model *model, bool real);
 /** NPU.info(): config, MACs, versions of architecture and driver, time-outs, resets. */
 mp_obj_t info_npu(struct ethosu_driver *npu);
 
-/** What the runtime does not know of a model. */
+/** Properties of a model that the runtime does not provide. */
 struct info_more {
     const void *arena;
     uint32_t file_size; /**< bytes */
@@ -157,7 +157,7 @@ struct info_more {
 /** Model.info(): config, steps, sizes, share of the NPU, version of Vela, place of the weights. */
 mp_obj_t info_model(const struct ethosu_model *model, const struct info_more *more);
 
-/** Version of Vela that compiled the model, as a str; None when the file does not say. */
+/** Version of Vela that compiled the model, as a str; None if not in the file. */
 mp_obj_t info_vela(const struct ethosu_model *model);
 
 /**
@@ -167,7 +167,7 @@ mp_obj_t info_vela(const struct ethosu_model *model);
  */
 int info_facts(const struct ethosu_model *model, mp_obj_t list, struct ethosu_model_error *error);
 
-/** Sentence that says where the weights are. */
+/** Sentence that describes the location of the weights. */
 const char *info_weights(const struct ethosu_model_info *info, bool file_copied);
 
 /** Dimensions of a tensor, as a tuple. */
@@ -180,7 +180,7 @@ mp_obj_t info_order(const struct ethosu_model_tensor *tensor);
 mp_obj_t info_channels(const struct ethosu_model *model, uint32_t index,
                        const struct ethosu_model_tensor *tensor, bool scales);
 
-/** Dimension of the channels; None: one scale for the whole tensor. */
+/** Dimension of the channels; None if the whole tensor has one scale. */
 mp_obj_t info_axis(const struct ethosu_model_tensor *tensor);
 
 #endif

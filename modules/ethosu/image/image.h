@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /**
- * Pictures into tensors: cropped, turned, resized, converted, and looked up in a table, in one
+ * Converts pictures to tensors: crops, rotates, resizes, converts and maps through a table, in one
  * pass. Nothing is allocated, and every result is defined exactly:
  *
  * - a pixel of RGB565 (two bytes, little-endian) has the channels round(v * 255 / 31) and
@@ -11,10 +11,10 @@
  *   integers with half_pixel_centers, on values from 0 to 255, after the conversion above;
  * - area is the mean, halves up, of the pixels from floor(i * input / output) to before
  *   floor((i + 1) * input / output), at least one, in each direction;
- * - corners is bilinear as OpenMV's cameras do it: pixel i is at i * input / output - 0.5, rows and
- *   then columns mixed and rounded in the bits that the picture has, by 32nds (RGB565) or 256ths;
- *   bits are repeated to make 8 of them, and grey is (38 R + 75 G + 15 B) >> 7;
- * - table[channel][value] is what is written for a value.
+ * - corners is bilinear as in OpenMV's cameras: pixel i is at i * input / output - 0.5; rows, then
+ *   columns are interpolated and rounded at the picture's bit depth, in 32nds (RGB565) or 256ths;
+ *   bits are replicated to make 8, and grey is (38 R + 75 G + 15 B) >> 7;
+ * - each value is written as table[channel][value].
  */
 #ifndef IMAGE_H
 #define IMAGE_H
@@ -23,14 +23,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** The widest and the highest picture. */
+/** Maximum width and height of a picture. */
 #define IMAGE_SIDE_MOST 16384
 
 enum image_format { IMAGE_GRAY, IMAGE_RGB565, IMAGE_RGB888, IMAGE_FORMATS };
 
 enum image_filter { IMAGE_NEAREST, IMAGE_BILINEAR, IMAGE_AREA, IMAGE_CORNERS, IMAGE_FILTERS };
 
-/** A part of a picture; steps lead from a pixel to the next one, either way. */
+/** Part of a picture; a step leads from one pixel to the next in either direction. */
 struct image_view {
     const uint8_t *origin; /**< first byte of the upper left pixel */
     int32_t width;
@@ -49,15 +49,15 @@ struct image_rectangle {
     int32_t height;
 };
 
-/** What a picture is written to: rows of pixels of 1 or 3 channels. */
+/** Destination of a picture: rows of pixels with 1 or 3 channels. */
 struct image_target {
     void *data;
     int32_t width;
     int32_t height;
     int32_t channels;
     struct image_rectangle inner; /**< the picture goes here, black around it */
-    const void *table;            /**< 256 elements; NULL: bytes as they are */
-    uint32_t table_step;   /**< elements from a channel's table to the next one's; 0: one for all */
+    const void *table;            /**< 256 elements; NULL to write bytes unchanged */
+    uint32_t table_step;   /**< elements from one channel's table to the next; 0: one for all */
     uint32_t element_size; /**< 1, 2 or 4 bytes */
 };
 
@@ -71,10 +71,10 @@ struct image_view image_view_of(const uint8_t *pixels, int32_t width, int32_t he
 /** Is a rectangle inside a picture of this size, and not empty? */
 bool image_has(int32_t width, int32_t height, const struct image_rectangle *rectangle);
 
-/** Leave a rectangle of a view; false: it is empty, or not all inside. */
+/** Crop a view to a rectangle; false if it is empty or not entirely inside. */
 bool image_crop(struct image_view *view, const struct image_rectangle *rectangle);
 
-/** Turn a view clockwise by so many quarters of a circle. */
+/** Rotate a view clockwise by this many quarter turns. */
 void image_turn(struct image_view *view, int quarters);
 
 /** Swap left and right. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * Bilinear as OpenMV's cameras do it, half a pixel up and to the left; see image.h. Source of the
- * numbers: what imlib_draw_image() of its lib/imlib computes with the hint BILINEAR.
+ * Bilinear as in OpenMV's cameras, half a pixel up and to the left; see image.h. The numbers match
+ * imlib_draw_image() of its lib/imlib with the hint BILINEAR.
  */
 #include "image_row.h"
 
@@ -20,7 +20,7 @@ struct pair {
     int32_t place; /**< of which the fraction is the share */
 };
 
-/** What is not resized, or is one pixel wide or high, is drawn without mixing and not moved. */
+/** Pictures that are not resized, or one pixel wide or high, are neither interpolated nor moved. */
 static bool is_plain(const struct image_rows *rows)
 {
     return (rows->x.input == rows->x.output && rows->y.input == rows->y.output) ||
@@ -58,7 +58,7 @@ static struct raw load(const uint8_t *at, enum image_format format)
     return (struct raw){{both >> 11, both >> 5 & 63, both & 31}};
 }
 
-/** Mean with weights of so many bits, halves up. */
+/** Mean with weights of `bits` bits, halves up. */
 static int32_t mix(int32_t a, int32_t b, int32_t place, int bits)
 {
     int32_t weight = place >> (FRACTION - bits) & ((1 << bits) - 1);

@@ -155,8 +155,9 @@ IMAGE_INLINE bool bilinear_fours(const struct image_rows *rows, const uint8_t *u
 }
 
 /**
- * Means of up to so many pixels: then n / count is the upper half of 2 n * ceil(2^31 / count), as
- * n is less than 256 * count, and the factor is too large by less than count / 2^31 of 1.
+ * Maximum number of pixels in a mean. Up to it, n / count is the upper half of
+ * 2 n * ceil(2^31 / count), because n is less than 256 * count and the factor's relative error is
+ * less than count / 2^31.
  */
 #define MEAN_MOST 2896
 

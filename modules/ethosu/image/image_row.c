@@ -12,7 +12,7 @@ IMAGE_INLINE int32_t nearest_of(const struct resize_axis *axis, int32_t position
     return resize_nearest(axis, position, true, false);
 }
 
-// With MVE these loops are for few pictures: one function for all kinds is enough.
+// With MVE few pictures need these loops, so one function for all kinds is enough.
 #if ETHOSU_IMAGE_MVE
 #define IMAGE_SCALAR static __attribute__((noinline, noclone))
 #else
@@ -59,7 +59,7 @@ IMAGE_SCALAR void nearest_row(const struct image_rows *rows, const uint8_t *line
     }
 }
 
-/** The rounded step of a large output leads behind the last pixel, which counts there. */
+/** The rounded step of a large output leads past the last pixel, which is then used. */
 static inline struct resize_between image_between(const struct resize_axis *axis, int32_t position)
 {
     struct resize_between between = resize_find_between(axis, position, true);
@@ -131,7 +131,7 @@ IMAGE_SCALAR void area_row(const struct image_rows *rows, const uint8_t *line, i
     }
 }
 
-/** The three loops, with constants in the place of format and channels. */
+/** The three loops, with format and channels as constants. */
 #define KIND(NAME, FORMAT, CHANNELS)                                                           \
     static void nearest_##NAME(const struct image_rows *rows, const uint8_t *line,             \
                                uint8_t *samples)                                               \

@@ -9,7 +9,7 @@
 /** Format and channels are constants where these functions are called. */
 #define IMAGE_INLINE static inline __attribute__((always_inline))
 
-/** The picture of one write, its size, and what is written for a pixel. */
+/** The picture of one write, its axes, and the channels written per pixel. */
 struct image_rows {
     const struct image_view *view;
     struct resize_axis x;
@@ -17,7 +17,7 @@ struct image_rows {
     int32_t channels;
 };
 
-/** Write the samples of row `y` of the output: x.output pixels of so many channels. */
+/** Write the samples of row `y` of the output: x.output pixels with all channels. */
 void image_row_nearest(const struct image_rows *rows, int32_t y, uint8_t *samples);
 void image_row_area(const struct image_rows *rows, int32_t y, uint8_t *samples);
 void image_row_bilinear(const struct image_rows *rows, int32_t y, uint8_t *samples);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Parts of pictures, turned and mirrored, without moving a byte; see image.h. */
+/** Crops, rotates and mirrors views without copying; see image.h. */
 #include "image.h"
 
 int32_t image_pixel_size(enum image_format format)

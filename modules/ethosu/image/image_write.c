@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Rows of samples, looked up in a table and written; see image.h. */
+/** Maps rows of samples through a table and writes them; see image.h. */
 #include <string.h>
 
 #include "image.h"
@@ -8,7 +8,7 @@
 #if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 1)
 #include <arm_mve.h>
 
-/** Bytes in the place of samples, sixteen at a time; all channels have one table. */
+/** Converts bytes in place, sixteen at a time; all channels share one table. */
 static int32_t look_up_bytes(uint8_t *samples, int32_t count, const uint8_t *table)
 {
     for (int32_t i = 0; i < count; i += 16) {
@@ -28,7 +28,7 @@ static int32_t look_up_bytes(uint8_t *samples, int32_t count, const uint8_t *tab
 }
 #endif
 
-/** What the rows of one write have in common. */
+/** State shared by the rows of one write. */
 struct writer {
     const struct image_target *target;
     struct image_rows rows;
@@ -37,8 +37,8 @@ struct writer {
 };
 
 /**
- * Elements of a row in the place of its samples, which are at its end: an element is written
- * after the samples before it were read.
+ * Converts a row in place. Samples are stored at the end of the row, so widening never overwrites
+ * unread samples.
  */
 static void look_up(const struct writer *writer, uint8_t *row, int32_t count)
 {

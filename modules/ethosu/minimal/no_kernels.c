@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
- * Replaces, in a build with ETHOSU_KERNELS=none, runtime/kernels/, live_memory.c,
- * plan_check.c, plan_record.c and schedule.c. It has no CPU operators: no scratch to plan, and
- * nothing to run while the NPU works.
+ * In a build with ETHOSU_KERNELS=none, replaces runtime/kernels/, live_memory.c, plan_check.c,
+ * plan_record.c and schedule.c. Without CPU operators, no scratch memory needs planning, and
+ * nothing runs in parallel to the NPU.
  */
 #include "kernels/nd.h"
 #include "plan_check.h"

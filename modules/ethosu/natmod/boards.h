@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Boards that init() of the native module knows by name: a table that firmware/board.py makes. */
+/** Boards that the native module's init() accepts by name; table made by firmware/board.py. */
 #ifndef BOARDS_H
 #define BOARDS_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * The functions of the native module. None of them blocks: ethosu.py makes
- * classes of them, keeps memory alive, and waits.
+ * The functions of the native module. None of them blocks; ethosu.py wraps them
+ * in classes, keeps memory alive, and waits.
  */
 #include "py/dynruntime.h"
 #include "py/objarray.h"
@@ -20,10 +20,10 @@
 
 /* ---- models ---- */
 
-/** What loading needs of the C stack, in steps of 512 bytes: gcc -fstack-usage of its functions. */
+/** C stack that loading needs, in steps of 512 bytes, from gcc -fstack-usage of its functions. */
 #define LOADER_STACK 12u
 
-/** Raise RuntimeError where the stack has no room for so many steps: a Python call checks that. */
+/** Raise RuntimeError if the stack has no room for that many steps; a Python call checks this. */
 static __attribute__((noinline)) void check_stack(unsigned steps)
 {
     volatile uint8_t room[512];
@@ -36,8 +36,8 @@ static __attribute__((noinline)) void check_stack(unsigned steps)
 }
 
 /**
- * Can the NPU read the heap, as the variables of a native module are there? Then command streams
- * are copied to the object, if at all, and not to the arena, which other models may share.
+ * Can the NPU read the heap, which holds a native module's variables? If so, command streams that
+ * need a copy are copied to the object, not to the arena, which other models may share.
  */
 static bool npu_reads_heap(void)
 {
@@ -114,7 +114,7 @@ static mp_obj_t new_view(mp_obj_t owner, const struct ethosu_model_buffer *tenso
     uint32_t size = ethosu_model_type_size(tensor->type);
     uint32_t width = size == 0 ? 1 : size;
     const mp_obj_type_t *memoryview = MP_OBJ_TO_PTR(mp_load_global(MP_QSTR_memoryview));
-    // The collector knows the start of a block only, so the view begins there.
+    // The collector only recognises the start of a block, so the view begins there.
     uint8_t *block = mp_obj_get_type(owner) == memoryview
                          ? ((mp_obj_array_t *)MP_OBJ_TO_PTR(owner))->items
                          : native_buffer_of(owner, MP_BUFFER_WRITE, "arena").buf;
@@ -229,7 +229,7 @@ static mp_obj_t model_dequantize(size_t n_args, const mp_obj_t *args)
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_dequantize_obj, 4, 4, model_dequantize);
 
-/** _sequence(given): a list, a tuple or None as it is; a tuple of any other iterable */
+/** _sequence(given): a list, tuple or None unchanged; a tuple of any other iterable */
 static MP_DEFINE_CONST_FUN_OBJ_1(model_sequence_obj, binding_sequence);
 
 /** _tensor(memory, index): name, shape, dtype, scale, zero point, axis, index */

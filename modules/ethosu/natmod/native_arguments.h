@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** What the functions of the native module need of MicroPython: exceptions and arguments. */
+/** MicroPython exceptions and arguments for the functions of the native module. */
 #ifndef NATIVE_ARGUMENTS_H
 #define NATIVE_ARGUMENTS_H
 
@@ -25,13 +25,13 @@ void native_check_model(int status, const struct ethosu_model_error *error);
 /** The NPU of an index. Raises OSError(ENODEV). */
 struct ethosu_driver *native_npu_of(mp_obj_t index_in);
 
-/** The memory of a buffer. Raises TypeError, which says what it was given for. */
+/** The memory of a buffer. Raises a TypeError that names the argument. */
 mp_buffer_info_t native_buffer_of(mp_obj_t object, unsigned flags, const char *what);
 
 /** The first whole cache line of a buffer. */
 void *native_aligned(const mp_buffer_info_t *buffer);
 
-/** What a model's object begins with. */
+/** Header of a model's object. */
 struct native_model {
     struct ethosu_model *model; /**< in the same object */
     mp_buffer_info_t arena;     /**< as they were when the model was loaded */

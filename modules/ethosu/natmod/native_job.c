@@ -11,7 +11,7 @@
 enum { TICKET_PAYLOAD = 2, TICKET_BASES = 3 };
 
 struct native_job native_jobs[PORT_NPUS];
-/** Of payloads: until its job has ended, the driver reads one, and the collector what it names. */
+/** Until a payload's job has ended, the driver reads this, and the collector what it refers to. */
 struct ethosu_ext_program natmod_programs[PORT_NPUS];
 
 static struct native_job *job_of(mp_obj_t index)
@@ -24,7 +24,7 @@ static struct ethosu_driver *npu_of(const struct native_job *job)
     return &natmod_npus[job - native_jobs];
 }
 
-/** An object as a number that the collector does not take for a pointer. */
+/** An object as a number that the collector does not mistake for a pointer. */
 static uintptr_t identity(mp_obj_t object)
 {
     return ~(uintptr_t)object;
@@ -35,7 +35,7 @@ static bool is_begun(const struct native_job *job)
     return job->ticket != 0;
 }
 
-/** A job has begun: for an owner, the ticket behind it. record: NULL for a payload. */
+/** Record a new job of an owner, followed by its ticket. record: NULL for a payload. */
 static void note(struct native_job *job, const mp_obj_t *owner_and_ticket,
                  const struct native_model *record, bool reserved)
 {
@@ -164,7 +164,7 @@ static mp_obj_t job_invoke(size_t n_args, const mp_obj_t *args)
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(job_invoke_obj, 5, 5, job_invoke);
 
-/** _ticket(index): of the job under way, or None. */
+/** _ticket(index): ticket of the current job, or None. */
 static mp_obj_t job_ticket(mp_obj_t index)
 {
     const struct native_job *job = job_of(index);
@@ -198,7 +198,7 @@ static bool is_in_place(const struct native_job *job)
 
 /**
  * _finish(index, ticket, late): end a payload's job; True when it has ended. late: None, or the
- * time-out that is over. Raises OSError(ECANCELED), once, when it was cancelled.
+ * time-out that has expired. Raises OSError(ECANCELED), once, if the job was cancelled.
  */
 static mp_obj_t job_finish(mp_obj_t index, mp_obj_t ticket, mp_obj_t late)
 {
@@ -241,8 +241,8 @@ static bool overlaps(uintptr_t base, size_t base_size, uintptr_t start, size_t s
 }
 
 /**
- * Does a job that was not ended yet use these bytes? What a payload that was unpinned is done with
- * may be another object's.
+ * Does a job that has not been ended yet use these bytes? Memory of an unpinned payload may already
+ * belong to another object.
  */
 static bool job_uses(const struct native_job *job, uintptr_t start, size_t size)
 {
@@ -319,8 +319,8 @@ static mp_obj_t progress(struct native_job *job, int status, mp_obj_t late)
 }
 
 /**
- * _begin(model, ticket, memory, index, guard): reserve the NPU, unless there is the guard of a
- * handle, and start. True: nothing is left to do. None: others have reserved the NPU.
+ * _begin(model, ticket, memory, index, guard): start, after reserving the NPU unless the guard of a
+ * handle is given. True: the inference is complete. None: the NPU is reserved by another owner.
  */
 static mp_obj_t job_begin(size_t n_args, const mp_obj_t *args)
 {
@@ -343,7 +343,7 @@ static mp_obj_t job_begin(size_t n_args, const mp_obj_t *args)
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(job_begin_obj, 5, 5, job_begin);
 
-/** _resume(memory, index, ticket, late): the same, as _finish(); ticket None: any of the model. */
+/** _resume(memory, index, ticket, late): _finish() for a model; ticket None: any of its jobs. */
 static mp_obj_t job_resume(size_t n_args, const mp_obj_t *args)
 {
     (void)n_args;
@@ -358,7 +358,7 @@ static mp_obj_t job_resume(size_t n_args, const mp_obj_t *args)
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(job_resume_obj, 4, 4, job_resume);
 
-/** _stop(index, of, tell): stop a job of this owner or ticket; tell: the next wait() says so. */
+/** _stop(index, of, tell): stop a job of this owner or ticket; tell: the next wait() reports it. */
 static mp_obj_t job_stop(mp_obj_t index, mp_obj_t of, mp_obj_t tell)
 {
     struct native_job *job = job_of(index);

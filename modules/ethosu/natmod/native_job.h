@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /**
- * What each NPU works on, and for which Python objects: the only record of it.
+ * The only record of each NPU's current job and of the Python objects that it serves.
  *
- * Ctrl-C may end Python code between any two of its steps. So one native call begins a job
- * together with the reservation that it needs, and one call ends both.
+ * Ctrl-C may interrupt Python code between any two steps. One native call therefore reserves the
+ * NPU and starts the job, and one call ends both.
  */
 #ifndef NATIVE_JOB_H
 #define NATIVE_JOB_H
@@ -12,7 +12,7 @@
 
 #include "native_arguments.h"
 
-/** An inference of a model, or of a payload. All zero: none. */
+/** An inference of a model or of a payload. All zero if there is no job. */
 struct native_job {
     mp_obj_t pinned;            /**< its ticket, a list of all that the NPU uses: see ethosu.py */
     uintptr_t ticket;           /**< which one that is; not traced, as `owner` */
@@ -20,13 +20,13 @@ struct native_job {
     struct ethosu_model *model; /**< NULL: a payload */
     const mp_buffer_info_t *arena; /**< of the model, as it was when that was loaded */
     bool reserved;                 /**< the NPU was reserved for this job alone */
-    bool cancelled;                /**< a payload was cancelled, and wait() has not said so yet */
+    bool cancelled; /**< a payload was cancelled, and wait() has not reported it yet */
 };
 
 /** By index. The collector traces the variables of a native module. */
 extern struct native_job native_jobs[PORT_NPUS];
 
-/** Stop the job under way, if any, and free its NPU and memory. Returns 0 or why it failed. */
+/** Stop the current job, if any, and free its NPU and memory. Returns 0 or an error. */
 int native_job_stop(struct native_job *job);
 
 /**
@@ -39,8 +39,8 @@ void native_job_check_memory(const struct ethosu_model *model, const void *start
 void native_job_unpin(struct native_job *job);
 
 /**
- * Index of the NPU that the guard of a handle holds. Raises OSError(EPERM) when it holds none, or
- * the handle has no guard any more: False.
+ * Index of the NPU held by the guard of a handle. Raises OSError(EPERM) if it does not hold one, or
+ * if the handle no longer has a guard (False).
  */
 unsigned native_guard_npu(mp_obj_t guard);
 

@@ -2,10 +2,10 @@
 /**
  * NPUs of the native module, and the guards that release them.
  *
- * A guard is an object that the collector finalises: when its handle is lost, and at a soft
- * reset. The table of functions that a native module may call has none to allocate such an
- * object. So a guard is one that the firmware has allocated for itself and needs no longer, with
- * its type replaced: the collector's mark belongs to the memory, not to the type.
+ * A guard is an object with a finaliser, which runs when its handle is collected and at a soft
+ * reset. The table of functions that a native module may call can't allocate such an object. A
+ * guard is therefore one that the firmware allocated and no longer needs, with its type replaced.
+ * This works because the collector's mark belongs to the memory, not to the type.
  */
 #include "py/dynruntime.h"
 
@@ -143,7 +143,7 @@ unsigned native_guard_npu(mp_obj_t guard_in)
     return guard->npu;
 }
 
-/** Stop what runs on its NPU, and release that. */
+/** Stop the job on its NPU and release the NPU. */
 static void release(struct guard *guard)
 {
     struct ethosu_driver *npu = &natmod_npus[guard->npu];

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /**
- * MicroPython for a native module, with what sources of the built-in module need in addition: the
- * table of functions that a native module may call has these under other names, or not at all.
+ * MicroPython for a native module, plus definitions that sources of the built-in module need but
+ * that the function table for native modules lacks or has under other names.
  */
 #ifndef NATIVE_PYTHON_H
 #define NATIVE_PYTHON_H
 
 #include "py/dynruntime.h"
 
-// Functions for what dynruntime.h has inline: the module is smaller.
+// Functions in place of dynruntime.h's inline ones, to make the module smaller.
 void *native_malloc(size_t size);
 #undef m_malloc
 #define m_malloc native_malloc
@@ -16,7 +16,7 @@ void native_get_array(mp_obj_t object, size_t *count, mp_obj_t **items);
 #undef mp_obj_get_array
 #define mp_obj_get_array native_get_array
 
-/** The class of the module `array`, which is no builtin name; mpy_init() finds it. */
+/** The class of the module `array`, which is not a builtin name; looked up by mpy_init(). */
 extern const mp_obj_type_t *natmod_array_type;
 
 /** A type by its builtin name. */

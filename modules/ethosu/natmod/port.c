@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
- * The hooks of driver and runtime, inside a native .mpy: a board that is
- * described at run time, no interrupt, one thread. Nothing blocks: Python
- * waits, and when it reports a time-out, each wait here ends at once.
+ * Hooks of driver and runtime for a native .mpy: a board described at run
+ * time, no interrupt, one thread. Nothing blocks. Python does the waiting, and
+ * when it reports a time-out, each wait here ends immediately.
  */
 #include "port.h"
 
@@ -24,7 +24,7 @@ struct semaphore natmod_semaphores[PORT_NPUS];
 
 void *ethosu_mutex_create(void)
 {
-    return natmod_semaphores; // any address: there is one thread
+    return natmod_semaphores; // any address will do with a single thread
 }
 
 int ethosu_mutex_lock(void *mutex)

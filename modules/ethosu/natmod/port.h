@@ -8,13 +8,13 @@
 
 #include "ethosu_board.h"
 
-/** The board in use, with the cache's line; without a name: nothing is known of it. */
+/** The board in use, with the cache line size; without a name if the board is unknown. */
 extern struct ethosu_board natmod_board;
 
 /**
- * Take a board's description into use; NULL: nothing is known of it. The line of the data cache is
- * the CPU's own answer, 0 when the cache is off; it must not be switched later. The interrupts of
- * the board's NPUs are disabled: a handler of the firmware would take what the module polls for.
+ * Set the board's description; NULL for an unknown board. The data cache line size is read from the
+ * CPU, 0 if the cache is off, which must not change later. The interrupts of the board's NPUs are
+ * disabled, because a handler in the firmware would clear the status that the module polls.
  */
 void port_init(const struct ethosu_board *board);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
  * One inference in C, without an operating system, on an MPS3-AN547: NPU, interrupt, clock, memory
- * for the model, inference. The README of the runtime says how to build and run it.
+ * for the model, inference. See the README of the runtime for how to build and run it.
  */
 #include "ethosu_ext.h"
 #include "ethosu_model.h"
@@ -102,7 +102,7 @@ static int infer(void)
     if (ethosu_model_measure(&source, &memory, &error) != ETHOSU_MODEL_OK) {
         return fail(error.text);
     }
-    // What it needs is known now; where memory is allocated, these are the sizes.
+    // A program that allocates memory does so here, with the measured sizes.
     memory.object = object;
     memory.object_size = sizeof object;
     memory.arena = arena;

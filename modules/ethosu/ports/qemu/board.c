@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** The least that the module asks of a board: this one has no NPU. */
+/** Minimal board without an NPU. */
 #include "ethosu_board.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ void ethosu_ext_board_irq_disconnect(size_t index)
     (void)index;
 }
 
-/** Nobody waits where no NPU works: the port has no clock. */
+/** Never used, since without an NPU there is nothing to wait for. The port has no clock. */
 uint32_t ethosu_ext_board_ticks_ms(void)
 {
     return 0;

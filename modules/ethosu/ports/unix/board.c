@@ -8,10 +8,10 @@
 
 #include <time.h>
 
-/** Where the NPU sees the heap: a process has addresses that are too wide for it. */
+/** NPU address of the heap; the addresses of a process are too wide for the NPU. */
 #define NPU_HEAP 0x10000000u
 
-/** Known when MicroPython has its heap. */
+/** Completed once MicroPython has its heap. */
 static struct ethosu_memory heap = {
     .name = "heap",
     .npu_address = NPU_HEAP,
@@ -33,7 +33,7 @@ const struct ethosu_board ethosu_board = {
     .npu_count = 1,
 };
 
-/** In the place of tools/sim_host/bus.c. */
+/** Replaces tools/sim_host/bus.c. */
 uint8_t *sim_host_map(const struct npu_access *access)
 {
     const uint64_t size = (uintptr_t)heap.end - (uintptr_t)heap.start;
