@@ -20,7 +20,7 @@ _ENCRYPTED = 1
 
 
 def read_whole(path: Path) -> bytes:
-    """Contents of a file; InputError if it is too large or not a file, such as a device or a pipe."""
+    """Contents of a file; InputError if too large or not a regular file, such as a pipe."""
     try:
         # A plain open() would block on a pipe without a writer.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)

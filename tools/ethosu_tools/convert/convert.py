@@ -84,7 +84,7 @@ def _check_values(samples: Path) -> None:
 
 
 def _check(model: Path, samples: Path) -> None:
-    """Reject archives that are damaged or expand to gigabytes, before another program unpacks them."""
+    """Reject archives that are damaged or expand to gigabytes, before others unpack them."""
     _check_values(samples)
     if model.is_dir():
         return

@@ -111,7 +111,7 @@ def estimate(model: Model, system: System) -> Estimate:
 def store(found: Estimate, compiled: Path) -> None:
     """Store an estimate in a compiled `.tflite`, for Model.info() on the board.
 
-    Microseconds as little-endian 32-bit numbers: the estimate, the lower bound, the upper bound or 0.
+    Microseconds as little-endian 32-bit numbers: estimate, lower bound, upper bound or 0.
     """
     low, high = found.low_ms, found.high_ms or 0.0
     times = [round(1e3 * each) for each in (found.milliseconds, low, high)]

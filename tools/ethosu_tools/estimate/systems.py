@@ -56,7 +56,7 @@ class Memory:
 
 @dataclass(frozen=True)
 class System:
-    """An NPU, its clock and its memories, and where weights, tensors and fast scratch are placed."""
+    """An NPU, its clock and its memories, and which hold weights, tensors and fast scratch."""
 
     name: str
     title: str

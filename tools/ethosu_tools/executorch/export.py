@@ -31,7 +31,7 @@ class Options:
 def export(model: Path, output: Path, options: Options, python: str | None = None) -> str:
     """Export a model (.pt2 or .py) to a program; returns the exporter's output.
 
-    A .py file defines `model` and `inputs` (a tuple of example tensors). It may define `calibration`
+    A .py defines `model` and `inputs` (a tuple of example tensors). It may define `calibration`
     (tuples of tensors) and `constants` (values of constant methods, by name). SetupError: no Python
     with ExecuTorch. InputError: the exporter rejects the model.
     """
