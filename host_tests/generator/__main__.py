@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Checks generated cases: one seed, a range, or as many as a time allows.
+"""Checks generated cases: one seed, a range, or as many as time allows.
 
-python -m host_tests.generator --seed 17              one case, told in full
+python -m host_tests.generator --seed 17              one case, in detail
 python -m host_tests.generator --count 2000           seeds 0..1999
-python -m host_tests.generator --seconds 3600         as many as fit, from a seed of the day
+python -m host_tests.generator --seconds 3600         as many as fit, with seeds from the date
 python -m host_tests.generator --choices FILE         a case that was reduced and saved
 """
 
@@ -25,7 +25,7 @@ BUILD = Path(__file__).resolve().parents[2] / "build" / "generator"
 
 
 def main() -> int:
-    """Run from the command line; exit status 1 when a case failed."""
+    """Run from the command line; exit status 1 if a case failed."""
     arguments = _arguments()
     family = FAMILIES[arguments.family]
     if arguments.choices:
@@ -116,7 +116,7 @@ class Report:
         self.features.update(result.features)
 
     def print(self) -> None:
-        """Print the verdicts, and the reasons of what never reached the NPU."""
+        """Print the verdicts, and why cases never reached the NPU."""
         for verdict, count in self.verdicts.most_common():
             print(f"{count:6} {verdict.value}")
             if not verdict.failed:

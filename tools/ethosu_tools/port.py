@@ -182,7 +182,7 @@ class Port:
         """
         try:
             line = self._port.fileno()
-        except (AttributeError, io.UnsupportedOperation):  # a URL without a descriptor, such as rfc2217
+        except (AttributeError, io.UnsupportedOperation):  # no descriptor, such as rfc2217
             for at in range(0, len(data), _PIECE_BYTES):
                 self._check_step(f"took only {at} of {len(data)} bytes")
                 self._port.write(data[at : at + _PIECE_BYTES])

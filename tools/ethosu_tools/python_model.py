@@ -37,7 +37,7 @@ _TIMEOUT_MS = 10_000
 class Model(Closeable):
     """A loaded model. Errors are those of errors.py, except time-outs and failures of the NPU.
 
-    These are OSError with ETIMEDOUT or EIO, as on a board. The model remains usable after any error.
+    These are OSError with ETIMEDOUT or EIO, as on a board. A model remains usable after errors.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Model(Closeable):
     ) -> None:
         """Load a model from a path or bytes: output of `ethosu compile`, or a program.
 
-        `on`: "sim", the simulator; "accel", the first NPU of Linux; "/dev/accel/accel1"; or a board:
+        `on`: "sim", the simulator; "accel", Linux's first NPU; "/dev/accel/accel1"; or a board:
         an open one, which stays open, its port, or "qemu". A model on a board has predict(),
         run_into() and reset(); the other methods are for models in this process.
         `timeout_ms`: per inference. `real`: predict() returns real values. `verify`: check the

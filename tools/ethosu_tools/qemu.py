@@ -235,7 +235,7 @@ class Machine(Closeable):
         `board` is one of boards.py; `npu` overrides the board's; `npu1` adds a second.
         `plugin_options` are further ones of the plugin, such as "fault=irq-lost:2", `more_options`
         of QEMU. A `repeatable` board's time follows its instructions, not the host's clock. On a
-        `timed` or `repeatable` board, an inference takes the time that `ethosu estimate` calculates,
+        `timed` or `repeatable` board, an inference takes the time estimated by `ethosu estimate`,
         unless `plugin_options` set another timing. `coherence` is the mode of the CPU's data cache,
         see coherence.py.
         """

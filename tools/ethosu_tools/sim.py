@@ -67,7 +67,7 @@ class Simulation(NativeModel):
         self._library.sim_host_observe(self._index, self._observer, ffi().NULL)
 
     def assume(self, memories: Sequence[Mapping[str, int]]) -> None:
-        """Set memory parameters for the cycle estimate; by default memory has no latency."""
+        """Set memory parameters for the cycle estimate; by default memory has no latency.
 
         Each has the fields of struct npu_memory of npu_sim.h.
         """

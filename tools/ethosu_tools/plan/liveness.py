@@ -29,7 +29,7 @@ GAP = 16
 class Buffer:
     """A block and its use: tensors that share it, or the scratch of one operator.
 
-    With neither, it is the scratch of an ethos-u operator: memory the NPU may write during the call.
+    With neither, it is the scratch of an ethos-u operator, which the NPU may write during the call.
     """
 
     block: Block

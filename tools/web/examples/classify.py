@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Pictures of the camera, or of a file, into a model that names a class."""
+"""Classifies pictures of the camera or a file."""
 
 import json
 import time
