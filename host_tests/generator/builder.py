@@ -64,7 +64,7 @@ class Builder:
         # Default types for an operator's inputs.
         self.types: tuple[str, ...] = ("int8", "int16")
         self.outputs: list[int] = []
-        # Values that some operators must avoid, since Vela miscompiles the combination (defects.py).
+        # Values that some operators must avoid, since Vela miscompiles the pair (defects.py).
         self.parts: set[int] = set()  # results of SLICE, SPLIT, ...
         self.reshaped: set[int] = set()  # inputs and outputs of RESHAPE, TRANSPOSE, ...
         self.standalone: set[int] = set()  # not to be reshaped or put into a larger tensor
