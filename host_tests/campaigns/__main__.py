@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Runs a campaign: python -m host_tests.campaigns streams --runs 10000000 (`make campaign-streams`)
 
-An interrupted campaign resumes when the same seed is given. Without --seed, the current campaign
-resumes, or a new one starts with the date as seed.
+A campaign that was stopped goes on where it was when the same seed is asked for; without --seed it
+is that of the campaign under way, or a new one of the day.
 """
 
 from __future__ import annotations

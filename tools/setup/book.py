@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Stages the pages of the tree, and a reference made from modules and commands, for mkdocs.
+"""Stage the pages of the tree, and a reference made from modules and commands, for mkdocs.
 
-Usage: book.py FOLDER. Pages keep their paths, so that links between them work; links to other
-files become plain text. `make docs` runs this, then mkdocs with docs/book.yml.
+Usage: book.py FOLDER. Pages keep their places, so that links between them hold; a link to a file
+that is no page becomes plain text. `make docs` runs this, then mkdocs with docs/book.yml.
 """
 
 import argparse

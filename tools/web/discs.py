@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Finds discs in a picture on an emulated board: `python tools/web/discs.py found.png`.
+"""An emulated board finds discs in a picture: `python tools/web/discs.py found.png`.
 
-The model has the structure of a FOMO detector: the mean of 8 x 8 pixels, then a convolution that
-separates red and green from the rest. Its few weights are in this file, so nothing is downloaded.
+The model has the shape of a FOMO detector: the mean of 8 x 8 pixels, then a convolution that tells
+red and green from the rest. Its few weights are written here, so nothing has to be downloaded.
 """
 
 from __future__ import annotations

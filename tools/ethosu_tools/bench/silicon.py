@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu bench silicon`: estimated latencies compared with measured chips."""
+"""`ethosu bench silicon`: the estimate of latency next to chips that were measured."""
 
 import argparse
 import tempfile

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Classifies pictures of the camera or a file."""
+"""Pictures of the camera, or of a file, into a model that names a class."""
 
 import json
 import time

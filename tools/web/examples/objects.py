@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Finds red and green discs in pictures of the camera or a file: boxes, in the picture's pixels."""
+"""Red and green discs in a picture of the camera, or of a file: boxes, in pixels of the picture."""
 
 import json
 import time
