@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""Campaigns: hostile inputs without end, a short form of each in `make test`."""
+"""Campaigns: endless hostile inputs; `make test` runs a short form of each."""

@@ -54,7 +54,7 @@ CAMPAIGNS: dict[str, Callable[[], Campaign]] = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Exit status 1 when something was found."""
+    """Exit status 1 if there was a finding."""
     parser = argparse.ArgumentParser(prog="python -m host_tests.campaigns", description=__doc__)
     parser.add_argument("campaign", choices=CAMPAIGNS)
     parser.add_argument(
@@ -85,7 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _state(note: Path, seed: int | None, made_from: str) -> dict:
-    """What was noted, if that is the campaign asked for; else a new one."""
+    """The saved state if it is for the requested campaign; else a new one."""
     state = json.loads(note.read_text()) if note.is_file() else {}
     if state.get("corpus") == made_from and seed in (None, state["seed"]):
         return state
@@ -94,7 +94,7 @@ def _state(note: Path, seed: int | None, made_from: str) -> dict:
 
 
 def _go_on(campaign: Campaign, state: dict, note: Path, runs: int, ui: Ui) -> None:
-    """Run what is left, and note after each chunk how far it is."""
+    """Run the rest, and save the progress after each chunk."""
     _say(f"{note.stem}: seed {state['seed']}, from run {state['runs']:,}")
     with ui.progress(note.stem) as progress:
         while state["runs"] < runs:

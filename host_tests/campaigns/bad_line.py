@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A serial line with faults: a pseudo terminal whose bytes go to a board's port and back."""
+"""A serial line with faults: a pseudo terminal that relays bytes to and from a board's port."""
 
 import contextlib
 import os
@@ -16,7 +16,7 @@ _ROOM = 4096
 
 @dataclass(frozen=True)
 class Fault:
-    """What happens to the byte number `place` of one direction, and to `size` in all."""
+    """A fault at byte number `place` of one direction, affecting `size` bytes."""
 
     to_board: bool
     place: int
@@ -26,7 +26,7 @@ class Fault:
 
 @dataclass
 class _Way:
-    """One direction: the faults to come, and what waits to be written."""
+    """One direction: pending faults, and data to be written."""
 
     source: int
     target: int
@@ -38,7 +38,7 @@ class _Way:
     silent: bool = False
 
     def take(self, data: bytes, dice) -> None:
-        """Let bytes pass, with what happens to them."""
+        """Relay bytes, applying the faults."""
         while self.faults and self.faults[0].place < self.passed + len(data):
             fault = self.faults.pop(0)
             at = max(0, fault.place - self.passed)
@@ -68,7 +68,7 @@ class _Way:
         return data
 
     def write(self, dice) -> None:
-        """Write what waits, or some of a flood."""
+        """Write pending data, or a part of a flood."""
         if self.flood and not self.waiting:
             self.waiting += dice.randbytes(512)
         if time.monotonic() >= self.held_until:
@@ -76,12 +76,12 @@ class _Way:
                 del self.waiting[: os.write(self.target, self.waiting[:_ROOM])]
 
     def wants_to_write(self) -> bool:
-        """Is there anything to write now?"""
+        """Whether there is anything to write now."""
         return bool(self.waiting or self.flood) and time.monotonic() >= self.held_until
 
 
 class BadLine:
-    """Serves one board until closed; `port` is the end for the tools."""
+    """Serves one board until closed; `port` is the tools' end."""
 
     def __init__(self, target: str) -> None:
         self._target = target
@@ -93,14 +93,14 @@ class BadLine:
         self.begin([], None)
 
     def begin(self, faults: list[Fault], dice) -> None:
-        """Forget what is under way; from now on these faults happen."""
+        """Discard pending data and schedule these faults."""
         self.pause()
         self._dice = dice
         self._faults = sorted(faults, key=lambda fault: fault.place)
         self.resume()
 
     def pause(self) -> None:
-        """Leave the board's port to others."""
+        """Close the board's port so that others can use it."""
         if self._stop:
             self._stop.set()
             self._thread.join()
@@ -118,7 +118,7 @@ class BadLine:
         self._thread.start()
 
     def close(self) -> None:
-        """End it."""
+        """Stop serving."""
         self.pause()
         os.close(self._slave)
         os.close(self._master)

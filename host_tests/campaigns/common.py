@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What campaigns share."""
+"""Common parts of the campaigns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Protocol
 from host_tests.kit import sharing
 
 C = Path(__file__).parent / "c"
-# Of the simulator's fuzz targets: the mutator of command streams.
+# From the simulator's fuzz targets: the mutator of command streams.
 FUZZ = sharing.REPO / "tools/npu_sim/fuzz"
 BUILD = sharing.BUILD / "campaigns"
 
@@ -18,7 +18,7 @@ Counts = dict[str, int]
 
 
 def added(sums: Counts, counts: Counts) -> Counts:
-    """The counts of both; of what is called `most_` the larger."""
+    """The sum of both counts; for names with `most_`, the larger."""
     sums = dict(sums)
     for name, count in counts.items():
         before = sums.get(name, 0)
@@ -27,7 +27,7 @@ def added(sums: Counts, counts: Counts) -> Counts:
 
 
 class FoundError(Exception):
-    """A run did what it must not do; the text says what, and how to repeat it."""
+    """A finding; the text describes it and how to repeat it."""
 
 
 def repeat(campaign: str, seed: int, first: int, count: int = 1) -> str:
@@ -39,20 +39,20 @@ def repeat(campaign: str, seed: int, first: int, count: int = 1) -> str:
 
 
 class Unavailable32Error(Exception):
-    """This machine builds nothing for 32 bits."""
+    """This machine cannot build for 32 bits."""
 
 
 def bits32() -> None:
-    """Compilers build for 32 bits here; else Unavailable32Error."""
+    """Raise Unavailable32Error unless compilers can build for 32 bits here."""
     if platform.machine() != "x86_64":
         raise Unavailable32Error(f"the 32-bit builds need x86_64, this is {platform.machine()}")
 
 
 class Campaign(Protocol):
-    """Inputs by number, for a seed: the same seed and numbers repeat them."""
+    """Inputs by number, for a seed: the same seed and numbers reproduce them."""
 
     chunk: int
     """Runs between two notes of how far it is."""
 
     def run(self, seed: int, first: int, count: int) -> Counts:
-        """Try `count` inputs; FoundError at a finding."""
+        """Try `count` inputs; FoundError for a finding."""

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""What campaigns start from: graphs of the generator, compiled by Vela for every kind of NPU.
+"""Start corpus of the campaigns: generated graphs, compiled by Vela for every kind of NPU.
 
-A corpus is a folder: `streams` (command streams, regions and constants, as c/corpus.h reads them),
-`models/` (the compiled files), `kernels/` (a few of one operator, for each kernel), `payloads/`
-(what the driver gets of the models), `sources/` (models before Vela, with labels behind them),
-`tables/` (Vela's debug databases), `inputs/` and `weights/` (what the targets of tools/npu_sim/fuzz
-take), `about.json` (how many of each NPU and memory mode).
+A corpus is a folder: `streams` (command streams, regions and constants, read by c/corpus.h),
+`models/` (the compiled files), `kernels/` (a few with one operator, for each kernel), `payloads/`
+(the driver's input from the models), `sources/` (models before Vela, followed by labels),
+`tables/` (Vela's debug databases), `inputs/` and `weights/` (inputs of the targets of
+tools/npu_sim/fuzz), `about.json` (the number for each NPU and memory mode).
 
-python -m host_tests.campaigns.corpus prints where the long one is.
+python -m host_tests.campaigns.corpus prints the path of the long one.
 """
 
 from __future__ import annotations
@@ -49,18 +49,18 @@ from host_tests.modules.ethosu.runtime.kernels.maker import GENERATORS, make
 from host_tests.tools.npu_sim import hardware
 
 REGIONS = 8
-# C sources that decide what is in it: NPUs and kernels.
+# C sources that determine its contents: NPUs and kernels.
 _TABLES = ("tools/npu_sim/products.def", "modules/ethosu/runtime/kernels/kernels.def")
-# The short one has more graphs of either family than there are operators: each comes first in one.
+# The short one has more graphs per family than there are operators: each comes first in one.
 GRAPHS_SHORT, GRAPHS_LONG = 180, 600
-# The memory of fuzz_stream.c, what its regions are apart, and streams that leave room for more.
+# Memory of fuzz_stream.c, distance between its regions, and streams that leave room for more.
 _MEMORY = 1 << 13
 _REGION = _MEMORY // 16
 _LONGEST = 3000
 
 
 def corpus(graphs: int) -> Path:
-    """The corpus of so many graphs of the generator; made once."""
+    """The corpus of this many generated graphs; made once."""
     sharing.make("tools/npu_sim", "shared")
     tests = sharing.REPO / "host_tests"
     sources = [*sorted((tests / "generator").rglob("*.py")), Path(__file__)]
@@ -122,7 +122,7 @@ def _add_planned(folder: Path) -> None:
 
 
 def _add_source(folder: Path, name: str, model: bytes) -> None:
-    """A model with labels, stored and deflated, and what Vela says of its compilation."""
+    """A model with labels, stored and deflated, and Vela's debug database."""
     labels = [f"label {index}" for index in range(50)]
     told = model_metadata.ModelMetadata(labels, (127.5,), (60, 61, 62.5))
     data = model_metadata.write(model, told, 1, 1)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The host's readers: a damaged file is read, or refused with one sentence, in linear time.
+"""The host's readers: a damaged file is read or rejected with one sentence, in linear time.
 
-What the tools make of a file: descriptions, memory plans, debug tables, payloads, labels. All but a
-ToolError is a finding, and so are more calls of functions than CALLS_PER_BYTE allows.
+Covers all readers of the tools: descriptions, memory plans, debug tables, payloads, labels. Any
+exception except a ToolError is a finding, as are more function calls than CALLS_PER_BYTE allows.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Files:
     chunk = 5_000
 
     def run(self, seed: int, first: int, count: int) -> Counts:
-        """Files of these numbers through every reader of their kind."""
+        """Pass the files of these numbers to every reader of their kind."""
         counts = {"files": count, "read": 0, "refused": 0}
         with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
             for number in range(first, first + count):
@@ -129,7 +129,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 class _Calls:
-    """Within this, more calls of functions than `most` are a TooManyCallsError."""
+    """Raise TooManyCallsError if more than `most` functions are called in this context."""
 
     def __init__(self, most: int) -> None:
         self.left = most

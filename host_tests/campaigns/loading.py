@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Loaders and kernels: damaged files are loaded and run, by libFuzzer with ASan and UBSan.
 
-With 64 bits the NPU's calls run too, by the driver on the simulator; with 32 bits, as a board has
-them, all that the CPU computes. c/load.c says what ends a run.
+With 64 bits, the NPU's calls run too, with the driver on the simulator; with 32 bits, as on a
+board, everything that the CPU computes. c/load.c lists what ends a run.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _BOARD = _TESTS / "board_none.c"
 _PAYLOAD = [f"-I{FUZZ}", f"-I{FUZZ.parent}", C / "mutate_payload.c", FUZZ / "mutate_stream.c"]
 _LOAD = [C / name for name in ("load.c", "steps.c", "mutate_file.c")]
 _LOAD += [_TESTS / "exercise.c", *_PAYLOAD]
-# Of the driver, what reads a payload and verifies its stream.
+# The parts of the driver that read a payload and verify its stream.
 _PAYLOADS = re.compile(r"device_u|ethosu_(payload|verify|fault|sentences|text|products)")
 
 
@@ -49,7 +49,7 @@ def _objects(bits: int) -> list[Path]:
 
 
 def _simulator() -> list[Path]:
-    """The simulator, sanitized; it steers no fuzzer: that is the campaign on streams."""
+    """The sanitized simulator, not instrumented for the fuzzer: see the campaign on streams."""
     build = sharing.BUILD / "npu_sim/fuzz_plain"
     sources = sorted((sharing.REPO / "tools/npu_sim").glob("*.c"))
     objects = [build / path.with_suffix(".o").name for path in sources]
@@ -58,7 +58,7 @@ def _simulator() -> list[Path]:
 
 
 def _load(*options: str) -> Callable[[int], list[object]]:
-    """What the program of c/load.c is made from."""
+    """Sources of the program of c/load.c."""
 
     def parts(bits: int) -> list[object]:
         wrapped = [f"-Wl,--wrap={name}" for name in (*_WRAPPED, *_WRAPPED_NPU)]
@@ -72,7 +72,7 @@ def _load(*options: str) -> Callable[[int], list[object]]:
 
 
 def _payloads(bits: int) -> list[object]:
-    """What the program of c/payload.c is made from."""
+    """Sources of the program of c/payload.c."""
     objects = [path for path in _objects(bits) if _PAYLOADS.match(path.name)]
     return [C / "payload.c", *_PAYLOAD, *objects]
 
@@ -87,7 +87,7 @@ _TARGETS = {
 
 
 def program(target: str, bits: int) -> Path:
-    """A target of libFuzzer, for pointers of so many bits."""
+    """A libFuzzer target, for this pointer size in bits."""
     parts = [*_FLAGS, *_TARGETS[target](bits)]
     if bits == 32:
         bits32()
@@ -97,7 +97,7 @@ def program(target: str, bits: int) -> Path:
 
 @dataclass(frozen=True)
 class Loading:
-    """The campaign on one corpus: a target, with pointers of so many bits."""
+    """The campaign on one corpus: a target, with this pointer size."""
 
     corpus: Path
     target: str = "models"
@@ -107,16 +107,16 @@ class Loading:
 
     @property
     def name(self) -> str:
-        """Of its notes."""
+        """Name of its saved state."""
         return f"{self.target}{self.bits}"
 
     @property
     def folder(self) -> Path:
-        """Where libFuzzer keeps inputs that reached something new."""
+        """Where libFuzzer keeps inputs with new coverage."""
         return BUILD / self.name
 
     def run(self, seed: int, first: int, count: int) -> Counts:
-        """So many inputs; a finding is saved in `folder` and named."""
+        """Run this many inputs; a finding is saved in `folder` and named."""
         found = self.folder / "found"
         inputs = self.folder / "inputs"
         if first == 0:
@@ -152,7 +152,7 @@ class Loading:
 
 
 def _summary(text: str) -> str:
-    """The lines of a sanitizer's report that say what and where."""
+    """The lines of a sanitizer's report with the error and its location."""
     wanted = re.compile(r"ERROR|runtime error|SUMMARY|Test unit|^ *#\d+ .* in |refused|guard")
     lines = [line for line in text.splitlines() if wanted.search(line)]
     return "\n".join(line for line in lines if not re.match(r"#\d+\t", line))[:3000]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What the campaign on ExecuTorch programs starts from: a folder of small .pte files.
+"""Start corpus of the campaign on ExecuTorch programs: a folder of small .pte files.
 
-Delegates inline, in segments and in data files, of each NPU and layout of memory, with integer and
-float ends, bundles, and operators of the CPU: what libFuzzer changes is the program's tables, a
+Delegates inline, in segments and in data files, for each NPU and memory layout, with integer and
+float inputs and outputs, bundles, and CPU operators. libFuzzer mutates the program's tables, a
 delegate's blocks, or its command stream.
 """
 
@@ -26,12 +26,12 @@ from host_tests.modules.ethosu.runtime.executorch.vela_binary import VelaBinary
 
 NAME = "programs"
 KEY = "0123456789abcdef" * 4
-# Those of NAME that have a delegate.
+# Variants of NAME that have a delegate.
 DELEGATES = "delegates"
 
 
 def corpus() -> Path:
-    """The folder that holds the folder of programs; made once."""
+    """Path of the folder with the folder of programs; made once."""
     tests = sharing.REPO / "host_tests/modules/ethosu/runtime/executorch"
     return sharing.cached(
         "programs", (sharing.tool_sources(), *sorted(tests.glob("*.py")), Path(__file__)), _make
@@ -67,7 +67,7 @@ def _make(folder: Path) -> None:
 
 
 def _apart(model: Path, blob: VelaBinary) -> bytes:
-    """A program whose weights are in a data file, and that file behind it, on 16 bytes."""
+    """A program with weights in a data file, followed by that file, aligned to 16 bytes."""
     data = made.quantised_ends(model, made.external(blob, KEY), methods=False).encode()
     return data + bytes(-len(data) % 16) + program_writer.data_file({KEY: blob.weights})
 

@@ -2,10 +2,10 @@
 """The serial campaign: commands of the tools over a line that loses, doubles, damages, delays and
 floods bytes, to an emulated board; and deploys to a board that is reset at any moment.
 
-    make campaign-serial RUNS=10000
+make campaign-serial RUNS=10000
 
-Each round draws its faults from the seed and its number. Its command has to end with the right
-result, or with exit code 5 and one sentence; then the same command over a sound line has to give
+Each round draws its faults from the seed and its number. Its command must end with the right
+result, or with exit code 5 and one sentence; the same command over a good line must then produce
 the right result. Time-outs are shortened, so a busy host may fail a command, never a round.
 """
 
@@ -34,19 +34,19 @@ NPU = "ethos-u55-128"
 STEPS = 2
 MODELS = ("small_cnn", "small_streaming")
 ROM = {"old.txt": b"what was there", "lib": {"old.py": b"x = 1\n"}}
-# The longest time-out of the tools becomes 3 s.
+# The tools' longest time-out is reduced to 3 s.
 FASTER = 40
-# A command that is still at work then hangs: none has so many steps that time out.
+# A command still running after this hangs: none has that many steps that time out.
 HANG_S = 600
 
 
 class HangError(Exception):
-    """A command did not end."""
+    """A command hung."""
 
 
 @dataclass
 class Outcome:
-    """What a command did."""
+    """The outcome of a command."""
 
     code: int
     out: str
@@ -54,10 +54,10 @@ class Outcome:
 
 
 class Line:
-    """A board, a bad line to it, and the commands with their right results."""
+    """A board, a bad line to it, and the commands with their expected results."""
 
     def __init__(self, folder: Path, compiled=None) -> None:
-        """Start a board; `compiled` compiles a model, if that was done before."""
+        """Start a board; `compiled` compiles a model, or returns an earlier result."""
         self.folder = folder
         self._compiled = compiled or self._compile
         self.machine = qemu.Machine(NPU, romfs=romfs.build(ROM))
@@ -67,12 +67,12 @@ class Line:
         self.seen: Counter[str] = Counter()
 
     def close(self) -> None:
-        """End line and board."""
+        """Close line and board."""
         self.line.close()
         self.machine.close()
 
     def round(self, seed: int, number: int) -> None:
-        """One command over a bad line, then over a sound one; AssertionError says what is wrong."""
+        """Run a command over a bad line, then over a good one; AssertionError reports a failure."""
         dice = random.Random(f"{seed} {number}")
         command = dice.choice(self.commands)
         forget = dice.random() < 0.3
@@ -178,7 +178,7 @@ class Line:
         return done.code
 
     def _files(self) -> dict[str, bytes]:
-        """What is in the board's ROM, over a line of its own."""
+        """Contents of the board's ROM, read over a separate line."""
         self.line.pause()
         with board.Board(self.machine.port) as handle:
             handle.soft_reset()
@@ -202,7 +202,7 @@ def _hangs(*_) -> None:
 
 @contextlib.contextmanager
 def faster():
-    """All time-outs end sooner."""
+    """Shorten all time-outs."""
     real = deadline.Deadline.__init__
 
     def shorter(self, seconds, process=None):
@@ -217,13 +217,13 @@ def faster():
 
 @dataclass(frozen=True)
 class Serial:
-    """The campaign; `compiled` compiles a model, if that was done before."""
+    """The campaign; `compiled` compiles a model, or returns an earlier result."""
 
     compiled: Callable[[Path, str], Path] | None = None
     chunk = 50
 
     def run(self, seed: int, first: int, count: int) -> Counts:
-        """Play rounds; the count of each kind of fault with the exit codes that came of it."""
+        """Play rounds; returns counts of each kind of fault with the resulting exit codes."""
         with tempfile.TemporaryDirectory() as folder:
             line = Line(Path(folder), self.compiled)
             with contextlib.closing(line):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Accepted means harmless: changed command streams of Vela through the verifier, then to the NPU.
+"""Accepted means harmless: mutated Vela command streams go to the verifier, then to the NPU.
 
-The verifier is built for 64 bits and for 32; both must say the same of each stream. What they
-accept runs on the simulator, and no access may leave the regions or write what the verifier does
-not report as written. The programs are in c/: streams.c says what they print.
+The verifier is built for 64 bits and for 32; both must agree on each stream. Accepted streams run
+on the simulator, and no access may leave the regions or write anything that the verifier does not
+report as written. The programs are in c/; streams.c documents their output.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Streams:
     chunk = 100_000
 
     def run(self, seed: int, first: int, count: int) -> Counts:
-        """Streams of these numbers; FoundError names the first ones that are not harmless."""
+        """Run streams of these numbers; FoundError reports the first ones that are not harmless."""
         arguments = [self.corpus / "streams", *map(str, (seed, first, count))]
         bits32()
         with subprocess.Popen([_verdicts(), *arguments], stdout=subprocess.PIPE) as verdicts:
@@ -67,7 +67,7 @@ class Streams:
         return json.loads(done.stdout)
 
     def run_unverified(self, seed: int, first: int, count: int) -> Counts:
-        """The same with all streams, refused ones too: what the verifier prevents."""
+        """The same with all streams, including rejected ones: shows what the verifier prevents."""
         arguments = [self.corpus / "streams", *map(str, (seed, first, count))]
         return json.loads(_run(["unverified", *arguments]).stdout)
 

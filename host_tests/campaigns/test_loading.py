@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The campaigns on loaders and kernels, short, and that their limits are at work."""
+"""Short form of the campaigns on loaders and kernels, and tests that their limits work."""
 
 import dataclasses
 from pathlib import Path
@@ -15,7 +15,7 @@ from .loading import Loading
 pytestmark = pytest.mark.usefixtures("builds_for_32_bits")
 RUNS = {"models": 4_000, "kernels": 4_000, "payloads": 20_000}
 LONGEST = 16_384
-# For 32 bits all is compiled again. The emulated boards have such pointers too, and
+# For 32 bits everything is compiled again. The emulated boards have such pointers too, and
 # executorch/test_refusals.py loads damaged programs with sanitizers for both.
 BITS = (64, pytest.param(32, marks=pytest.mark.slow))
 
@@ -43,7 +43,7 @@ def test_damaged_files_are_loaded_and_run(campaign, target, bits):
 @pytest.mark.parametrize("bits", BITS)
 @pytest.mark.parametrize("kind", ["models", "kernels"])
 def test_sound_models_are_loaded_and_run(campaign, small_corpus, kind, bits):
-    """Else nothing of the campaign would get past the loader."""
+    """Otherwise no input of the campaign would get past the loader."""
     models = sorted((small_corpus / kind).iterdir())
     counts = dataclasses.replace(campaign, bits=bits).fuzz(models)
     assert counts["loaded"] > 0.9 * len(models)
@@ -75,7 +75,7 @@ def test_a_load_that_takes_too_many_steps_is_found(campaign, small_corpus):
 
 @pytest.mark.parametrize("bits", BITS)
 def test_the_most_work_that_a_file_may_ask_for_is_allowed(campaign, tmp_path, bits):
-    """The loader refuses more than that itself: host_tests/modules/ethosu/runtime/test_work.py."""
+    """The loader itself rejects more: host_tests/modules/ethosu/runtime/test_work.py."""
     files = [tmp_path / f"{number}" for number in range(len(hostile.MUCH_WORK))]
     for file, make in zip(files, hostile.MUCH_WORK.values(), strict=True):
         file.write_bytes(make())
@@ -84,7 +84,7 @@ def test_the_most_work_that_a_file_may_ask_for_is_allowed(campaign, tmp_path, bi
 
 
 def test_a_run_that_is_cut_short_leaves_the_driver_idle(campaign, small_corpus):
-    """Wherever it is cut short; a busy driver would refuse every later run."""
+    """Truncated anywhere; a busy driver would reject all later runs."""
     model = small_corpus / "models/small_cnn"
     ends = [campaign.fuzz([model], RUN_STEPS=str(most)) for most in range(10, 130, 10)]
     assert ends[0]["cut_short"] > 0 and ends[-1]["run_on_npu"] > 0
@@ -92,7 +92,7 @@ def test_a_run_that_is_cut_short_leaves_the_driver_idle(campaign, small_corpus):
 
 @pytest.mark.parametrize("bits", BITS)
 def test_what_was_found_is_fixed(campaign, bits):
-    """Each file is an input that was a finding once; its name says what of."""
+    """Each file is a former finding; its name describes it."""
     found = sorted((Path(__file__).parent / "found").iterdir())
     counts = dataclasses.replace(campaign, bits=bits).fuzz(found)
     assert counts["inputs"] >= len(found) > 0

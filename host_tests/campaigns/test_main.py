@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How campaigns are run: they go on where they stopped, and say what they did."""
+"""How campaigns run: they resume where they stopped, and report their results."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from .common import FoundError
 
 
 class Counting:
-    """A campaign that finds something at run `bad`."""
+    """A campaign with a finding at run `bad`."""
 
     chunk = 10
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The campaign on command streams, short, and that it sees what it is there to see."""
+"""Short form of the campaign on command streams, and a test that it can find defects."""
 
 import json
 import subprocess
@@ -37,7 +37,7 @@ def test_accepted_streams_stay_inside_and_both_builds_agree(campaign):
 def test_without_the_verifier_streams_leave_their_regions(campaign):
     counts = campaign.run_unverified(SEED, 0, 2_000)
     assert counts["outside"] > 100
-    # The verifier reports what it walked; a refused stream writes more.
+    # The verifier reports only what it has walked; a rejected stream writes more.
     assert counts["unreported"] > 100
 
 

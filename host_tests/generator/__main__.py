@@ -25,7 +25,7 @@ BUILD = Path(__file__).resolve().parents[2] / "build" / "generator"
 
 
 def main() -> int:
-    """Run from the command line; exit status 1 when a case failed."""
+    """Run from the command line; exit status 1 if a case failed."""
     arguments = _arguments()
     family = FAMILIES[arguments.family]
     if arguments.choices:
@@ -116,7 +116,7 @@ class Report:
         self.features.update(result.features)
 
     def print(self) -> None:
-        """Print the verdicts, and the reasons of what never reached the NPU."""
+        """Print the verdicts, and why cases never reached the NPU."""
         for verdict, count in self.verdicts.most_common():
             print(f"{count:6} {verdict.value}")
             if not verdict.failed:

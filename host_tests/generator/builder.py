@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Builds one graph: values, their quantisation, and which value an operator takes next."""
+"""Builds one graph: values, their quantisation, and operators' choice of inputs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ethosu_tools.tflite.writer import Graph, write
 
 from .draws import Draws
 
-# Elements per tensor at most, so that thousands of cases run in minutes.
+# Maximum elements per tensor, so that thousands of cases run in minutes.
 MAX_ELEMENTS = 40_000
 
 # TFLite's fused activation functions.
@@ -28,7 +28,7 @@ class Value:
     dtype: str
     scale: float
     zero_point: int
-    low: int  # smallest and largest number that a graph input is fed with
+    low: int  # smallest and largest input value of a graph input
     high: int
 
     @property
@@ -41,18 +41,18 @@ class Value:
 
 
 def limits(dtype: str) -> tuple[int, int]:
-    """Smallest and largest number that is drawn of a type."""
+    """Smallest and largest value drawn for a type."""
     if dtype in ("bool", "int32", "int64"):
         return (0, 1) if dtype == "bool" else (-1000, 1000)
     return int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
 
 
 class UnsuitableError(Exception):
-    """An operator has no place in this graph; the graph goes on without it."""
+    """An operator cannot be used in this graph; the graph continues without it."""
 
 
 class Builder:
-    """One graph in the making; operators `pick` values and leave `result`s."""
+    """A graph under construction; operators `pick` values and leave `result`s."""
 
     def __init__(self, draws: Draws, npu: str = "") -> None:
         self.draws = draws
@@ -61,10 +61,10 @@ class Builder:
         self._more_graphs: list[Graph] = []
         self.inputs: list[Value] = []
         self.operators: list[str] = []
-        # What an operator picks that does not care.
+        # Default types for an operator's inputs.
         self.types: tuple[str, ...] = ("int8", "int16")
         self.outputs: list[int] = []
-        # Values that some operators must avoid, since Vela compiles the pair wrongly (defects.py).
+        # Values that some operators must avoid, since Vela miscompiles the pair (defects.py).
         self.parts: set[int] = set()  # results of SLICE, SPLIT, ...
         self.reshaped: set[int] = set()  # inputs and outputs of RESHAPE, TRANSPOSE, ...
         self.standalone: set[int] = set()  # not to be reshaped or put into a larger tensor
@@ -120,14 +120,14 @@ class Builder:
         zero_point: int | None = None,
         name: str = "t",
     ) -> Value:
-        """A tensor without data; quantisation that is not given is drawn."""
+        """A tensor without data; quantisation is drawn unless given."""
         shape = tuple(int(size) for size in shape)
         if np.prod(shape) > MAX_ELEMENTS:
             raise UnsuitableError(f"{shape} is too large")
         scale = self.scale() if scale is None else float(np.float32(scale))
         zero_point = self.zero_point(dtype) if zero_point is None else zero_point
         name = f"{name}{len(self.graph.tensors)}"
-        # As converters write it: truth has no quantisation.
+        # As converters write it: booleans have no quantisation.
         index = self.graph.tensor(
             name, shape, dtype, None if dtype == "bool" else scale, zero_point
         )
@@ -135,7 +135,7 @@ class Builder:
         return Value(index, shape, dtype, scale, zero_point, low, high)
 
     def variable(self, shape: Sequence[int], dtype: str, scale: float, zero_point: int) -> Value:
-        """A tensor that keeps its values from one inference to the next."""
+        """A tensor that keeps its values between inferences."""
         index = self.graph.tensor("state", shape, dtype, scale, zero_point, variable=True)
         return Value(index, tuple(shape), dtype, scale, zero_point, 0, 0)
 
@@ -159,7 +159,7 @@ class Builder:
         return self.constant(np.array(numbers, np.int32))
 
     def use_once(self, weights: np.ndarray) -> None:
-        """Use weights that nothing else in this graph has."""
+        """Register weights that must be unique in this graph."""
         # Vela defect: operators-of-equal-weights
         if weights.tobytes() in self._weights:
             raise UnsuitableError("equal weights")
@@ -192,7 +192,7 @@ class Builder:
     ) -> Value:
         """A value for an operator: one of the graph's, or a new input (of `shape`, if given).
 
-        Of the graph's values it takes none whose index is in `avoid`.
+        The graph's values with indices in `avoid` are not used.
         """
         # Vela defect: shared-between-shapes
         avoid = {*avoid, *(self.reshaped & self._used)}
@@ -219,7 +219,7 @@ class Builder:
         return self.draws.choice(dtypes)
 
     def shape(self, rank: int, batch: bool = False, largest: int = 24) -> tuple[int, ...]:
-        """A shape: N, H, W, C and what is left of it for lower ranks."""
+        """A shape: N, H, W, C, or its last dimensions for lower ranks."""
         draws = self.draws
         depth = draws.size(48)
         sides = [draws.size(largest) for _ in range(rank - 1)]
@@ -250,7 +250,7 @@ class Builder:
         return len(self._more_graphs)
 
     def pick_to_reshape(self, **conditions: Any) -> Value:
-        """A value that one operator alone reads, in another shape."""
+        """A value that only one operator reads, in another shape."""
         # Vela defect: shared-between-shapes
         x = self.pick(avoid=self._used | self.standalone, **conditions)
         self.reshaped.add(x.index)
@@ -258,7 +258,7 @@ class Builder:
 
     @property
     def tensors_outside(self) -> int:
-        """Tensors that the runtime hands to the NPU: inputs, outputs and states."""
+        """Tensors that the runtime passes to the NPU: inputs, outputs and states."""
         states = sum(bool(tensor.isVariable) for tensor, _ in self.graph.tensors)
         return len(self.inputs) + len(self.outputs) + states + len(self._more_graphs)
 
@@ -267,7 +267,7 @@ class Builder:
         return self.draws.choice((NONE, NONE, RELU, RELU6, RELU_N1_TO_1))
 
     def finish(self) -> bytes:
-        """The file: what nobody uses is an output, and sometimes more."""
+        """The file: unused values become outputs, and sometimes others do."""
         fed = {value.index for value in self.inputs}
         made = [value for value in self._pool if value.index not in fed]
         outputs = [value.index for value in made if value.index not in self._used]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One case: a graph, how Vela is to compile it, and what it is fed with."""
+"""One case: a graph, Vela's options for it, and its inputs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _RANDOM_FEEDS = 2
 
 @dataclass(frozen=True)
 class Case:
-    """All that is needed to run one comparison, and to say how it came about."""
+    """Everything needed to run one comparison, and to reproduce it."""
 
     family: Family
     seed: int | None
@@ -45,8 +45,8 @@ def make(
 ) -> Case:
     """The case of a seed, or of a recorded sequence of choices, for a family of NPUs.
 
-    Consecutive seeds start with consecutive operators of the table, so that every operator has
-    its turn.
+    Consecutive seeds start with consecutive operators of the table, so that every operator gets
+    used.
     """
     draws = Draws(seed, choices)
     npu, options = _target(draws, family)
@@ -91,7 +91,7 @@ def _target(draws: Draws, family: Family) -> tuple[str, tuple[str, ...]]:
             return npu, (*options, switch)
     if draws.chance(15):
         options += ["--cop-format", "COP2"]
-        draws.integer(0, 1)  # nothing depends on it: it keeps the graphs of the seeds
+        draws.integer(0, 1)  # unused, but removing it would change the graphs of all seeds
     return npu, tuple(options)
 
 
@@ -103,7 +103,7 @@ def _add(b: Builder, family: Family, name: str) -> None:
 def feeds(
     rng: np.random.Generator, inputs: Sequence[Value], as_unsigned: bool
 ) -> tuple[tuple[np.ndarray, ...], ...]:
-    """Random arrays, and the extremes: all least, all greatest, all zero."""
+    """Random arrays, and the extremes: all minimum, all maximum, all zero."""
     kinds = ("random",) * _RANDOM_FEEDS + ("low", "high", "zero")
     rows = (tuple(_array(rng, value, kind) for value in inputs) for kind in kinds)
     return tuple(tuple(map(unsigned.raised, row)) if as_unsigned else row for row in rows)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs one case through LiteRT, Vela and the functional NPU, and says how it went."""
+"""Runs one case through LiteRT, Vela and the functional NPU, and returns the verdict."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from ethosu_tools.sim import Simulation
 from . import coverage, isolated, vela
 from .case import Case
 
-# Operators that may stay on the CPU without computing anything there.
+# Operators that may stay on the CPU because they compute nothing there.
 _FREE = {"CALL_ONCE", "RESHAPE", "VAR_HANDLE"}
 
 
 class Verdict(Enum):
-    """How a case went."""
+    """Outcome of a case."""
 
     EXACT = "exact"
     BOUNDED = "differs within the bound of its operator"
@@ -35,13 +35,13 @@ class Verdict(Enum):
 
     @property
     def failed(self) -> bool:
-        """The model, or what holds for it, is wrong."""
+        """The model is wrong, or violates an invariant."""
         return self in (Verdict.DIFFERS, Verdict.FAULT, Verdict.DIED)
 
 
 @dataclass(frozen=True)
 class Difference:
-    """One output that is not the reference's."""
+    """One output that differs from the reference."""
 
     feed: int
     output: int
@@ -58,7 +58,7 @@ class Difference:
 
 @dataclass
 class Result:
-    """The verdict on a case, and what it rests on."""
+    """The verdict on a case, and its evidence."""
 
     verdict: Verdict
     reason: str = ""
@@ -75,7 +75,7 @@ class Result:
 
 
 def check(case: Case) -> Result:
-    """Run a case in a child process: neither Vela, nor LiteRT, nor our model can take us along."""
+    """Run a case in a child process, so that a crash of Vela, LiteRT or our model is contained."""
     try:
         result: Result = isolated.call(_check, case)
     except isolated.DiedError as error:
@@ -84,7 +84,7 @@ def check(case: Case) -> Result:
 
 
 def _blame(case: Case, how: str) -> Result:
-    """Whose crash it was: Vela's, or ours or LiteRT's."""
+    """Attribute a crash: to Vela, or to ours or LiteRT."""
     try:
         isolated.call(vela.compile_case, case)
     except isolated.DiedError:
@@ -120,7 +120,7 @@ def reference(case: Case) -> list[list[np.ndarray]]:
 
 
 def simulate(case: Case, result: Result) -> Result:
-    """Fill in what the compiled model of a result gives on the simulator."""
+    """Add the simulator's outputs of the compiled model to a result."""
     try:
         with Simulation(result.compiled, case.npu) as simulation:
             for feed in case.feeds:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What a compiled model asks of the NPU: the features that its command streams use.
+"""Collects the NPU features that a compiled model's command streams use.
 
-A feature is a short text such as "CONV ifm=int8 NHCWB16" or "POOL mode=1". The state that
-an operation sees is that of the registers when its command is read.
+A feature is a short text such as "CONV ifm=int8 NHCWB16" or "POOL mode=1". The state of an
+operation is that of the registers when its command is read.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from host_tests.tools.npu_sim.hardware import commands as command_table
 PAYLOAD = 0x4000
 OPERATIONS = ("CONV", "DEPTHWISE", "POOL", "ELEMENTWISE", "RESIZE")  # on feature maps
 
-# Parameter and payload of the command that set each register last.
+# Parameter and payload of the last command that set each register.
 State = dict[str, tuple[int, int]]
 
 _NAMES = {
@@ -44,7 +44,7 @@ def streams(model: bytes) -> Iterator[bytes]:
 
 
 def constants(model: bytes) -> bytes:
-    """The read-only data (region 0) of the first NPU operator; empty if there is none."""
+    """The read-only data (region 0) of the first NPU operator, or empty."""
     graph = parse(model)[0]
     of_npu = (graph.tensors[node.inputs[NPU_CONSTANTS]] for node in graph.operators if node.on_npu)
     return next((tensor.content for tensor in of_npu), b"")
@@ -86,7 +86,7 @@ def features(model: bytes) -> Counter[str]:
     return found
 
 
-# --- What the sample has to show -----------------------------------------------------------------
+# --- Required features of the sample --------------------------------------------------------------
 
 _MODES = [
     "CONV",
@@ -131,10 +131,10 @@ _WAYS = [
     ),
 ]
 
-# Opcode and mode pairs, and ways to use them, that the sample must contain.
+# Opcode and mode pairs, and their uses, that the sample must contain.
 REQUIRED = [*_MODES, *_WAYS]
 
-# Beginnings of features that Vela 5.2 never emits for TFLite graphs, and why.
+# Prefixes of features that Vela 5.2 never emits for TFLite graphs, and why.
 NOT_EMITTED = {
     "IRQ": "the stream's STOP raises the only interrupt",
     "PMU_MASK": "profiling of parts of a stream is left to hand-written streams",
@@ -169,7 +169,7 @@ def _type(precision: int, width: int) -> str:
 
 
 def _kernel(state: State) -> Iterator[str]:
-    """What all operations on feature maps have."""
+    """Features of all operations on feature maps."""
     ifm, ofm = _param(state, "IFM_PRECISION"), _param(state, "OFM_PRECISION")
     yield f"ifm {_type(ifm, ifm >> 2 & 3)}"
     yield f"ofm {_type(ofm, ofm >> 1 & 3)}"
@@ -195,7 +195,7 @@ def _kernel(state: State) -> Iterator[str]:
 
 
 def _window(state: State) -> Iterator[str]:
-    """What operations with a sliding window have."""
+    """Features of operations with a sliding window."""
     yield from _kernel(state)
     stride = _param(state, "KERNEL_STRIDE")
     x, y = (stride & 1) + (stride >> 6 & 1) * 2 + 1, (stride >> 1 & 1) + (stride >> 9 & 1) * 2 + 1

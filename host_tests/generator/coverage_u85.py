@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a model that was compiled for an Ethos-U85 asks of it, as coverage.py says for the others.
+"""Collects the features of a model compiled for Ethos-U85, as coverage.py does for the others.
 
 Feature: operation, mode, and one way in which it is used: "POOL SUM transpose CHW".
 """
@@ -26,7 +26,7 @@ _FUNCTIONS = {
 _BINARY_BROADCAST = 7
 _SCALAR = 8
 
-# What the sample must contain.
+# Required features of the sample.
 REQUIRED = [
     *("CONV", "CONV order depth-first", "CONV order part-kernel"),
     *("CONV accumulator 48", "CONV MATMUL", "DEPTHWISE", "DEPTHWISE chained"),
@@ -47,7 +47,7 @@ REQUIRED = [
     "DMA_START strides",
 ]
 
-# Beginnings of features that Vela 5.2 never emits for TFLite graphs, and why.
+# Prefixes of features that Vela 5.2 never emits for TFLite graphs, and why.
 NOT_EMITTED = {
     "IRQ": "as on the smaller NPUs",
     "BRANCH": "TFLite's control flow stays on the CPU",
@@ -59,7 +59,7 @@ NOT_EMITTED = {
 
 
 def features(model: bytes) -> Counter[str]:
-    """Features of all command streams of a compiled model, with how often each is used."""
+    """Features of all command streams of a compiled model, with their number of uses."""
     found: Counter[str] = Counter()
     for stream in streams(model):
         state: dict[str, tuple[int, int]] = {}
@@ -79,7 +79,7 @@ def _param(state: State, name: str) -> int:
 
 
 def _kernel(state: State) -> Iterator[str]:
-    """What all operations on feature maps have."""
+    """Features of all operations on feature maps."""
     ifm, ofm = _param(state, "IFM_PRECISION"), _param(state, "OFM_PRECISION")
     yield f"ifm {8 << (ifm >> 2 & 3)}"
     yield f"ofm {8 << (ofm >> 1 & 3)}"

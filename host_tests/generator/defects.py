@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Known defects of Vela 5.2: for each a small graph that it compiles wrongly (known_defects/).
+"""Known defects of Vela 5.2, each with a small graph that it compiles wrongly (known_defects/).
 
 The generator does not draw these graphs: the function that draws the operator avoids them, at a
-comment with the defect's name. test_defects.py shows for each that the compiled graph is wrong, and
-by which registers; where registers alone are wrong, that the right ones give the right result.
+comment with the defect's name. test_defects.py shows for each which registers of the compiled graph
+are wrong and, if only registers are, that correcting them gives the right result.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _DRAM = ("--system-config", "Ethos_U85_SYS_DRAM_Mid", "--memory-mode", "Sram_Onl
 
 @dataclass(frozen=True)
 class Register:
-    """What a register holds when an operation starts, and what the graph requires.
+    """Value of a register when an operation starts, and the value that the graph requires.
 
-    The name of the operation's own opcode stands for its mode.
+    The operation's own opcode as register name stands for its mode.
     """
 
     operation: int  # on feature maps, counted from 0
@@ -41,7 +41,7 @@ class Register:
 
 @dataclass(frozen=True)
 class Constant:
-    """Bytes of the constants, from an offset on."""
+    """Bytes of the constants, from an offset."""
 
     offset: int
     found: bytes
@@ -50,17 +50,17 @@ class Constant:
 
 @dataclass(frozen=True)
 class Offset:
-    """Where a tensor begins in the arena."""
+    """Address of a tensor in the arena."""
 
     graph: int
-    tensor: str  # its name, or the end of it
+    tensor: str  # its name, or a suffix of it
     found: int
     required: int
 
 
 @dataclass(frozen=True)
 class Count:
-    """How many operations of a kind there are."""
+    """Number of operations of a kind."""
 
     name: str
     found: int
@@ -72,13 +72,13 @@ Shown = Register | Constant | Offset | Count
 
 @dataclass(frozen=True)
 class Defect:
-    """A graph, and how the compiled graph shows what Vela does wrong."""
+    """A graph, and how its compiled form shows Vela's defect."""
 
     name: str
     npu: str
     shows: tuple[Shown, ...]
     # Whether the required registers and constants give the right result. If not, operations are
-    # missing or memory is planned wrongly, which no register repairs.
+    # missing or memory is planned wrongly, which registers cannot repair.
     repaired: bool
 
     @property

@@ -2,8 +2,8 @@
 """Random choices that can be recorded, replayed and shrunk.
 
 Everything random about a case comes from one sequence of small numbers, where 0 always means the
-simplest choice. A case is reduced by making its sequence shorter and its numbers smaller; the
-operators know nothing of it.
+simplest choice. A case is reduced by making its sequence shorter and its numbers smaller, without
+any support by the operators.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Draws:
         self._random = np.random.default_rng(seed)
 
     def integer(self, low: int, high: int, wish: int | None = None) -> int:
-        """A number of low..high; `low` is the simplest. A first run takes the `wish`."""
+        """A number in low..high; `low` is the simplest. A first run takes the `wish`."""
         span = high - low
         if self._replay is None:
             random = int(self._random.integers(0, span + 1))
@@ -42,11 +42,11 @@ class Draws:
         return options[self.integer(0, len(options) - 1)]
 
     def chance(self, percent: int) -> bool:
-        """True that often; False is the simplest."""
+        """True with this probability in percent; False is the simplest."""
         return self.integer(0, 99) >= 100 - percent
 
     def size(self, high: int, low: int = 1) -> int:
-        """A length of low..high, small ones and multiples of 8 more often."""
+        """A length in low..high; small ones and multiples of 8 are more frequent."""
         kind = self.integer(0, 3)
         if kind < 2:
             return self.integer(low, max(low, high // 4))
@@ -55,5 +55,5 @@ class Draws:
         return max(low, min(high, 8 * self.integer(1, max(1, high // 8))))
 
     def rng(self) -> np.random.Generator:
-        """A generator for bulk data: values that no reduction needs to touch one by one."""
+        """A generator for bulk data, whose values need not be reduced one by one."""
         return np.random.default_rng(self.integer(0, 9999))

@@ -14,11 +14,11 @@ from .operators import u85
 
 @dataclass(frozen=True)
 class Family:
-    """What Vela can be asked for, and what is known of the answers."""
+    """Options for Vela, and known properties of the results."""
 
     name: str
     npus: tuple[str, ...]
-    # Systems of Vela's configuration file on which a memory mode is possible, by product.
+    # Systems of Vela's configuration file that support a memory mode, by product.
     systems: Mapping[str, Mapping[str, tuple[str, ...]]]
     generators: Mapping[str, Callable[[Builder], None]]
     alone: frozenset[str]
@@ -26,10 +26,10 @@ class Family:
     bounds: Mapping[str, int]
     never_on_npu: Mapping[str, str]
     without_generator: Mapping[str, str]
-    # A switch of Vela's, and in how many percent of the cases; the first that is drawn counts.
+    # A Vela switch, and its percentage of the cases; the first one drawn is used.
     switches: Mapping[str, int]
     features: Callable[[bytes], Counter[str]] = coverage.features
-    # uint8 in place of int8; graphs with 16-bit numbers are left out.
+    # uint8 instead of int8; graphs with 16-bit numbers are excluded.
     unsigned: bool = False
 
 

@@ -46,7 +46,7 @@ def call(function: Callable[..., Any], *arguments: Any, timeout_s: float = 120) 
 
 
 def _answer(pipe: int, function: Callable[..., Any], arguments: tuple[Any, ...]) -> NoReturn:
-    """In the child: call, send, and leave without the parent's clean-up."""
+    """In the child: call, send the result, and exit without the parent's clean-up."""
     status = 1
     faulthandler.disable()
     try:
@@ -62,7 +62,7 @@ def _answer(pipe: int, function: Callable[..., Any], arguments: tuple[Any, ...])
 
 
 def _receive(pipe: int, deadline: float) -> bytes | None:
-    """All that the child sends, None when it takes too long."""
+    """Everything that the child sends, or None if it takes too long."""
     parts: list[bytes] = []
     while True:
         left = deadline - time.monotonic()

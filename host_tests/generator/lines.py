@@ -18,7 +18,7 @@ from .families import U55_U65, U85
 
 
 def main() -> None:
-    """Only the simulator runs here: a child process would take its counters with it."""
+    """Runs only the simulator: a child process would lose its counters."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=1000)
     count, done = parser.parse_args().count, 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Makes a failing case smaller: a shorter sequence of smaller choices that fails alike."""
+"""Reduces a failing case: a shorter sequence of smaller choices with the same failure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_TRIALS = 200
 
 
 def reduce_case(case: Case, result: Result, trials: int = MOST_TRIALS) -> tuple[Case, Result]:
-    """The smallest case found that has the same verdict, and its result."""
+    """The smallest case found with the same verdict, and its result."""
     progress = True
     while progress and trials > 0:
         progress = False
@@ -36,7 +36,7 @@ def _size(case: Case) -> tuple[int, int, int, tuple[int, ...]]:
 
 
 def _simpler(choices: Sequence[int]) -> Iterator[Sequence[int]]:
-    """Candidates, the boldest first: without spans, with smaller numbers."""
+    """Candidates, largest reductions first: without spans, with smaller numbers."""
     length = len(choices)
     span = length // 2
     while span:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Comparisons of int8 numbers of any scales on Ethos-U85, compared with TFLite's.
 
-TFLite shifts a number up by 8 bits and scales it with two roundings, Vela has the NPU do it with
-one. Each scaled number differs by 1 of 256 parts at most, so the comparison may differ where the
-numbers differ by two parts or less, and nowhere else.
+TFLite shifts a number up by 8 bits and scales it with two roundings, the NPU with one. Each scaled
+number differs by at most 1/256, so the comparison may only differ if the numbers differ by 2/256
+or less.
 """
 
 import numpy as np

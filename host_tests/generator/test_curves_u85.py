@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""LOGISTIC and TANH on Ethos-U85 by Vela's tables: every number there is, bit by bit."""
+"""LOGISTIC and TANH on Ethos-U85 with Vela's tables: every possible input, bit by bit."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from . import isolated, vela
 from .case import Case
 from .families import U85
 
-# At 1/16, -170 lies upon the border of the outermost segments of LOGISTIC.
+# At 1/16, -170 is on the border of the outermost segments of LOGISTIC.
 SCALES = (1 / 16, 1 / 4096, 0.0007, 0.0123, 0.031)
 
 

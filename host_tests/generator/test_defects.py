@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Each known defect of Vela still shows, is Vela's, is avoided and is in the README."""
+"""Each known Vela defect still exists, is Vela's, is avoided, and is in the README."""
 
 import json
 import re
@@ -24,7 +24,7 @@ from .operators.convolution import weights
 from .operators.recurrent import _weights as gate
 
 HERE = Path(__file__).parent
-# Of these the parameter is looked at, not the payload: shifts and whole steps.
+# For these the parameter is compared, not the payload: shifts and whole steps.
 PARAMETERS = ("OFM_SCALE", "RESIZE_X_STEP", "RESIZE_Y_STEP")
 
 
@@ -53,7 +53,7 @@ def with_registers(model, rows):
 
 
 def value(name, param, payload):
-    """Of a command that sets a register; payload None: it has none."""
+    """A command that sets a register; payload None if it has none."""
     return param if payload is None or name in PARAMETERS else payload
 
 
@@ -70,7 +70,7 @@ def encoded(command, number=None):
 
 
 def repaired(stream, rows):
-    """The stream with each row's register set to the required value, for its operation alone."""
+    """The stream with each row's register set to the required value for its operation only."""
     at, result, original, current = 0, [], {}, {}
     for command in commands(stream):
         _, name, *numbers = command
@@ -103,7 +103,7 @@ def commands(stream):
 
 
 def found(model, fact):
-    """What a compiled graph has in place of what it should."""
+    """The wrong values in a compiled graph."""
     operations = list(coverage.operations(model))
     graphs = parse(model)
     match fact:
@@ -133,14 +133,14 @@ def with_constants(model, facts):
 
 
 def is_right(model, case):
-    """The result of a compiled graph is LiteRT's."""
+    """Whether the result of a compiled graph equals LiteRT's."""
     result = Result(Verdict.EXACT, compiled=model, expected=reference(case))
     return simulate(case, result).verdict is Verdict.EXACT
 
 
 @pytest.fixture(scope="module", params=DEFECTS, ids=lambda defect: defect.name)
 def compiled(request):
-    """A defect, its case and what Vela makes of it."""
+    """A defect, its case and the compiled result."""
     case = request.param.case
     return request.param, case, isolated.call(vela.compile_case, case).model
 
@@ -165,7 +165,7 @@ def test_compiled_graph_shows_it(compiled):
     indirect=True,
 )
 def test_required_registers_give_the_right_result(compiled):
-    """So that nothing else, and not the simulator, is wrong."""
+    """Shows that nothing else is wrong, including the simulator."""
     defect, case, model = compiled
     model = with_constants(model, [fact for fact in defect.shows if isinstance(fact, Constant)])
     rows = [fact for fact in defect.shows if isinstance(fact, Register)]
@@ -180,7 +180,7 @@ def test_repair_without_rows_changes_nothing():
 
 
 def test_generator_avoids_each_defect():
-    """A comment, or an error, in the generator names each; no other name is there."""
+    """A comment or an error in the generator names each; there are no other names."""
     text = "".join(path.read_text() for path in sorted(HERE.rglob("*.py")))
     named = set(re.findall(r"Vela defect: ([a-z0-9-]+)", text))
     assert named == {defect.name for defect in DEFECTS}

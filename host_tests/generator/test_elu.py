@@ -8,7 +8,7 @@ from ethosu.vela.tflite.Model import Model
 from . import case as cases
 from .check import Verdict, check
 
-# Scales whose ratio brings results next to a tie.
+# Scales whose ratio puts results close to a tie.
 SEEDS = (1_823, 3_143, 4_188)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Why an LSTM layer differs: its gates use the functions of TFLite's TANH and LOGISTIC, exactly.
 
-TFLite's own LSTM kernel computes them in fixed point, another way; that alone is left to differ.
+TFLite's own LSTM kernel computes them differently, in fixed point; that is the only difference.
 """
 
 from contextlib import suppress
@@ -20,7 +20,7 @@ LSTM = "UNIDIRECTIONAL_SEQUENCE_LSTM"
 FUNCTIONS = {3: "TANH", 4: "LOGISTIC"}
 ADD = ("ELEMENTWISE", 1)
 
-# What Vela clamps the sigmoid to afterwards: TFLite's range.
+# Vela clamps the sigmoid to this afterwards: TFLite's range.
 RANGE = {"TANH": (-32768, 32767), "LOGISTIC": (11, 32757)}
 
 
@@ -29,7 +29,7 @@ LAYERS = 4
 
 @pytest.fixture(scope="module")
 def layers():
-    """Graphs of one LSTM layer, and what Vela makes of them; it crashes on some."""
+    """Graphs of one LSTM layer, compiled; Vela crashes on some."""
     found = []
     for seed in range(list(GENERATORS).index(LSTM), 2_000, len(GENERATORS)):
         case = cases.make(seed)
@@ -43,7 +43,7 @@ def layers():
 
 
 def sums(case, model):
-    """(function, sum, result) of every addition with a function, in the order of the stream."""
+    """(function, sum, result) of every addition with a function, in stream order."""
     kinds = list(coverage.operations(model))
     results, rows = {}, []
 
@@ -61,7 +61,7 @@ def sums(case, model):
                 name, mode, state = next(place)
                 function = FUNCTIONS.get(state["ACTIVATION"][0] & 0x1F)
                 if (name, mode) == ADD and function:
-                    # Results may lie upon operands: take those from when they were written.
+                    # Results may overwrite operands: use those from the time they were written.
                     parts = [
                         results[one.region, one.base[0]] for one in (operation.ifm, operation.ifm2)
                     ]

@@ -15,15 +15,15 @@ from .families import FAMILIES, U55_U65, U55_U65_UNSIGNED, U85
 
 @dataclass(frozen=True)
 class Sample:
-    """Seeds of a family, and what their graphs must contain."""
+    """Seeds of a family, and required contents of their graphs."""
 
     family: object
-    seeds: tuple[int, ...]  # the fewest that have all that the tests below look for
+    seeds: tuple[int, ...]  # the fewest with everything that the tests below require
     nightly: range
-    exact: float  # the least share of the seeds; the others make no graph or stay on the CPU
+    exact: float  # minimum share of the seeds; the others make no graph or stay on the CPU
     required: list[str]
     not_emitted: dict[str, str]
-    without_kernel: frozenset = frozenset()  # operators that LiteRT does not have in this type
+    without_kernel: frozenset = frozenset()  # operators that LiteRT lacks for this type
 
 
 UINT8 = [
@@ -74,7 +74,7 @@ SAMPLES = [
 
 
 def run(seeds, family):
-    """The cases that found a graph, with their results."""
+    """The cases with a graph, and their results."""
     rows = []
     for seed in seeds:
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Pools as all releases of Vela program them give TFLite's results."""
+"""Pools as programmed by all Vela releases give TFLite's results."""
 
 import itertools
 import subprocess
@@ -25,7 +25,7 @@ NPUS = ("ethos-u55-128", "ethos-u65-512", "ethos-u85-256")
 
 
 def make(kind: str, padding: int, npu: str, dtype: str = "int8", kernel: int = 3) -> Case:
-    """A pool alone, at the head of its stream."""
+    """A single pool at the start of its stream."""
     b = Builder(Draws(replay=()))
     x = b.input((1, 9, 10, 20), dtype, 0.05, 0 if dtype == "int16" else 5)
     rows, columns = (window(size, kernel, 1, 1, padding) for size in x.shape[1:3])
@@ -40,12 +40,12 @@ def make(kind: str, padding: int, npu: str, dtype: str = "int8", kernel: int = 3
 
 
 def verdict(case: Case, model: bytes) -> Result:
-    """What the simulator makes of a compiled model."""
+    """The simulator's outputs of a compiled model."""
     return simulate(case, Result(Verdict.EXACT, compiled=model, expected=reference(case)))
 
 
 def scaled(model: bytes) -> bytes:
-    """The model, its pool with a fourth of its OFM_SCALE, as other Velas set another one."""
+    """The model with a quarter of its pool's OFM_SCALE, as another Vela release might set it."""
     rows = [
         Register(at, "OFM_SCALE", state["OFM_SCALE"][0], state["OFM_SCALE"][0] + 2)
         for at, (name, _, state) in enumerate(coverage.operations(model))
@@ -56,7 +56,7 @@ def scaled(model: bytes) -> bytes:
 
 
 OBEYED = {
-    ("AVERAGE_POOL_2D", VALID, "ethos-u55-128"),  # it is the division
+    ("AVERAGE_POOL_2D", VALID, "ethos-u55-128"),  # the average uses the division
     ("AVERAGE_POOL_2D", VALID, "ethos-u65-512"),
     ("MAX_POOL_2D", SAME, "ethos-u85-256"),
     ("MAX_POOL_2D", VALID, "ethos-u85-256"),
@@ -81,7 +81,7 @@ def test_a_scale_that_the_npu_obeys_changes_the_result(kind, padding, npu):
 @pytest.mark.slow
 @pytest.mark.parametrize("release", TRIED)
 def test_pools_of_each_release_are_exact(tmp_path, release):
-    """Alone, so that the verifier sees a stream that sets what a pool needs, and no more."""
+    """Alone, so that the verifier sees a stream that sets only what a pool needs."""
     python = tmp_path / "vela/bin/python"
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "vela"], check=True)
     package = ["ethos-u-vela==" + release, *(["numpy<1.24"] if release < "4" else [])]
@@ -104,6 +104,6 @@ def test_pools_of_each_release_are_exact(tmp_path, release):
 
 
 def products(release: str) -> tuple[str, ...]:
-    """Those of NPUS that a release knows."""
+    """The NPUS that a release supports."""
     major = int(release.partition(".")[0])
     return NPUS[: 1 + (major >= 3) + (major >= 4)]

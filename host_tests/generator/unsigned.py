@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The same graph with unsigned 8-bit numbers: all int8 is uint8, 128 steps higher.
+"""The same graph with unsigned 8-bit numbers: all int8 becomes uint8, with 128 added.
 
-TFLite has no scales per channel there, so that each tensor keeps the first of its scales.
+TFLite has no per-channel scales for uint8, so each tensor keeps its first scale.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _STEPS = 128
 
 
 def rewrite(graph: Graph) -> None:
-    """Make all int8 tensors of a graph uint8, which stand for the same real numbers."""
+    """Change all int8 tensors of a graph to uint8 with the same real values."""
     types = {tensor.type for tensor, _ in graph.tensors}
     if TensorType.INT16 in types or TensorType.INT8 not in types:
         raise UnsuitableError("16-bit numbers go with int8 weights, and others have no use for it")
@@ -33,5 +33,5 @@ def rewrite(graph: Graph) -> None:
 
 
 def raised(array: np.ndarray) -> np.ndarray:
-    """An int8 array as uint8, 128 steps higher; any other as it is."""
+    """An int8 array as uint8, with 128 added; other arrays unchanged."""
     return array.view(np.uint8) ^ _STEPS if array.dtype == np.int8 else array

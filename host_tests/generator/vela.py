@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Vela in this process: a compilation takes milliseconds where a process start takes a second.
+"""Vela in this process: a compilation takes milliseconds, while a process start takes a second.
 
-Vela can crash and prints much, so this belongs into a child process (see isolated.py).
+Vela can crash and prints a lot, so use it in a child process (see isolated.py).
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from .case import Case
 
 
 class _CurrentOutput(io.TextIOBase):
-    """Whatever sys.stdout is when somebody writes."""
+    """Forwards to the current sys.stdout at the time of each write."""
 
     def write(self, text: str) -> int:
-        """Pass the text on."""
+        """Forward the text."""
         return sys.stdout.write(text)
 
 
@@ -40,14 +40,14 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True)
 class Compiled:
-    """A compiled model, and what Vela said about it."""
+    """A compiled model, and Vela's messages about it."""
 
     model: bytes
     log: str
 
 
 def compile_case(case: Case) -> Compiled:
-    """Compile the model of a case as the case asks."""
+    """Compile the model of a case with the case's options."""
     with tempfile.TemporaryDirectory(prefix="generator-") as folder:
         work = Path(folder)
         source = work / "case.tflite"
@@ -64,7 +64,7 @@ def compile_case(case: Case) -> Compiled:
             with _printing_to(log):
                 vela.main(arguments)
         except (Exception, SystemExit) as error:
-            # Vela 5.2 fails on some operators in its report, when the model is written already.
+            # Vela 5.2 fails on some operators in its report, after the model has been written.
             if not product.is_file():
                 raise RefusedError(f"{type(error).__name__}: {_first_line(str(error))}") from error
         text = log.read_text(errors="replace")
@@ -88,7 +88,7 @@ def _first_line(text: str) -> str:
 
 @contextmanager
 def _printing_to(path: Path) -> Iterator[None]:
-    """Send what Python and C++ print to a file."""
+    """Redirect output of Python and C++ to a file."""
     with path.open("w", encoding="utf-8") as file:
         saved = [os.dup(1), os.dup(2)]
         try:

@@ -10,7 +10,7 @@ __all__ = ["Model"]
 
 
 def __getattr__(name: str) -> Any:
-    """Load `Model` when it is asked for: it loads much that the command does not need."""
+    """Load `Model` on first use: it imports modules that the command does not need."""
     if name == "Model":
         from .python_model import Model
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs compiled models on an NPU behind Linux's own driver, /dev/accel/accel*.
+"""Runs compiled models on an NPU through the Linux driver, /dev/accel/accel*.
 
 The library is modules/ethosu/accel: see ethosu_accel.h.
 """
@@ -20,12 +20,12 @@ _ALIGNMENT = 64
 
 
 def is_device(where: str) -> bool:
-    """Does it name an NPU of Linux: "accel", or a device file?"""
+    """Whether `where` is an NPU of Linux: "accel", or a device file."""
     return where == "accel" or Path(where).parent == FOLDER
 
 
 def devices() -> list[Path]:
-    """Files of this Linux's NPUs; SetupError: there are none."""
+    """Device files of this machine's NPUs; SetupError if none is found."""
     found = sorted(FOLDER.glob("accel*"))
     if not found:
         raise SetupError(f"no {FOLDER}/accel*: this Linux has no NPU, or no driver for it")
@@ -38,9 +38,9 @@ class AccelModel(NativeModel):
     def __init__(
         self, model: Path | bytes | ModelFile, where: str = "accel", *, data: bytes | None = None
     ) -> None:
-        """Load a compiled model on a device, "accel": the first one that is an Ethos-U.
+        """Load a compiled model on a device; "accel" selects the first Ethos-U.
 
-        `data`: the data file of a program. BoardError: no NPU; InputError: not for this NPU.
+        `data`: a program's data file. BoardError: no NPU; InputError: compiled for another NPU.
         """
         driver = library.load_accel()
         self._calls = _calls_of(driver)
@@ -52,11 +52,11 @@ class AccelModel(NativeModel):
 
     @property
     def copied(self) -> int:
-        """Bytes copied for the NPU so far: all but what lies in the arena."""
+        """Bytes copied for the NPU so far, except those already in the arena."""
         return int(self._library.ethosu_accel_copied(self._driver))
 
     def fence(self) -> int:
-        """Return a descriptor that is readable when the inference under way has ended."""
+        """Return a descriptor that becomes readable when the current inference ends."""
         file = int(self._library.ethosu_accel_fence(self._driver))
         if file < 0:
             raise BoardError(self._reason())
@@ -102,7 +102,7 @@ def _close(driver: Any, handle: Any) -> None:
 
 
 def _calls_of(driver: Any) -> Any:
-    """The system calls: a library for tests has its own."""
+    """The system calls; the tests' library replaces them."""
     try:
         return driver.sim_accel_calls()
     except (AttributeError, ffi().error):

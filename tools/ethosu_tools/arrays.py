@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Arrays for a model's ends, kept in `.npz` files under the keys "0", "1", …, or names of inputs.
+"""Arrays of a model's inputs and outputs in `.npz` files, keyed "0", "1", …, or by input name.
 
-Values are raw quantised numbers. An array has its tensor's shape, or a time axis in front of it:
-then the model is invoked once per index, keeping its state. An `.npy` file is the array of the
-first input.
+Values are raw quantised numbers. An array has its tensor's shape, optionally with a leading time
+axis: the model is then invoked once per index and keeps its state. An `.npy` file is the array of
+the first input.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ Array = NDArray[np.generic]
 
 @dataclass(frozen=True)
 class Feed:
-    """Checked inputs: `steps` invocations, or a single one when the arrays had no time axis."""
+    """Checked inputs: `steps` invocations, or one if the arrays had no time axis."""
 
     arrays: tuple[Array, ...]
     steps: int
@@ -38,20 +38,20 @@ class Feed:
         return [array[index % len(array)] for array in self.arrays]
 
     def block(self, start: int, stop: int) -> list[bytes]:
-        """Bytes of some invocations: for each the inputs, one after the other."""
+        """Bytes of some invocations: each invocation's inputs, one after the other."""
         return [
             b"".join(np.ascontiguousarray(array).tobytes() for array in self.step(index))
             for index in range(start, stop)
         ]
 
 
-# Beginnings of an archive, and of one bare array.
+# Magic bytes of an archive, and of a single array.
 _ZIP, _ARRAY = b"PK\x03\x04", b"\x93NUM"
-# The classes of samples, which a file may have next to the inputs.
+# Class labels of the samples, which a file may contain next to the inputs.
 LABELS = ("labels", "label", "y")
-# Pillow would read files of 40 other formats under any name, PostScript among them.
+# Otherwise Pillow would read 40 other formats under any name, including PostScript.
 _PICTURES = ("BMP", "GIF", "JPEG", "PNG", "PPM", "WEBP")
-# Axes that are tried in every order: 720 orders.
+# Maximum number of axes tried in every order: 720 orders.
 _MOST_AXES = 6
 
 
@@ -71,7 +71,7 @@ def load(path: Path) -> dict[str, Array]:
 
 
 def load_one(path: Path, data: bytes) -> Array:
-    """The array of an .npy file, whose contents these are."""
+    """The array in the contents of an .npy file."""
     with _sound(path, ".npy"):
         return _array(data)
 
@@ -82,7 +82,7 @@ def _array(content: bytes) -> Array:
 
 @contextlib.contextmanager
 def _sound(path: Path, kind: str) -> Iterator[None]:
-    """Name a damaged file: NumPy evaluates headers as Python, and may raise any exception."""
+    """Report a damaged file: NumPy evaluates headers as Python, and may raise any exception."""
     try:
         yield
     except Exception as error:
@@ -101,9 +101,9 @@ def save(path: Path, arrays: Mapping[str, Array]) -> None:
 def picture(
     name: str, content: bytes, mode: str, size: tuple[int, int] | None = None
 ) -> NDArray[np.uint8]:
-    """Pixels of a picture in Pillow's `mode`, resized to `size` (width, height), if there is one.
+    """Pixels of a picture in Pillow's `mode`, resized to `size` (width, height) if given.
 
-    SetupError: Pillow is not installed. InputError: it is no picture that Pillow can read.
+    SetupError: Pillow is not installed. InputError: not a picture that Pillow can read.
     """
     try:
         from PIL import Image
@@ -119,7 +119,7 @@ def picture(
 def random_inputs(tensors: Sequence[Tensor], random: np.random.Generator) -> list[Array]:
     """Raw values spread evenly over the whole range of each integer tensor; floats from -1 to 1.
 
-    Integers of 32 bits and more are 0: they are indices, mostly, and 0 is a good one of any.
+    Integers of 32 bits and more are 0: they are usually indices, and 0 is valid for any of them.
     """
     return [_random(tensor, random) for tensor in tensors]
 
@@ -140,20 +140,20 @@ def _range(dtype: str) -> tuple[int, int]:
 
 
 def names(tensors: Sequence[Tensor]) -> list[str]:
-    """What a message calls each input: its number, and the name that will do as well."""
+    """Names of each input in messages: its number, and its name if that is accepted too."""
     return [f"{i} ({name})" if name else str(i) for i, name in enumerate(_unique(tensors))]
 
 
 def _unique(tensors: Sequence[Tensor]) -> list[str]:
-    """Names that mean one input; empty where a name is another's, too, or a number."""
+    """Names that identify one input; empty if a name is ambiguous or is a number."""
     known = [tensor.name for tensor in tensors]
     return ["" if known.count(name) > 1 or name.isdecimal() else name for name in known]
 
 
 def in_order(arrays: Mapping[str, Array], tensors: Sequence[Tensor]) -> list[Array]:
-    """The array of each input, by its number or its name; InputError: others are given.
+    """The array of each input, by number or name; InputError if the keys do not match.
 
-    Classes (LABELS) may be there, too.
+    Classes (LABELS) are allowed too.
     """
     if len(arrays) > len(tensors):
         own = {tensor.name for tensor in tensors}
@@ -171,10 +171,10 @@ def in_order(arrays: Mapping[str, Array], tensors: Sequence[Tensor]) -> list[Arr
 
 
 def check(arrays: Mapping[str, Array], tensors: Sequence[Tensor], steps: int | None = None) -> Feed:
-    """Check arrays against the tensors that they are for; InputError says what differs.
+    """Check arrays against their tensors; InputError describes the difference.
 
-    An input without a time axis is repeated for each step, if `steps` or another input asks for
-    several. Samples of a tensor with a first dimension of 1 are steps, also without that dimension.
+    An input without a time axis is repeated for each step if `steps` or another input has several.
+    Samples of a tensor with a first dimension of 1 are steps, even if they lack that dimension.
     """
     if steps is not None and steps < 1:
         raise UsageError(f"--steps must be 1 or more, found {steps}")
@@ -215,7 +215,7 @@ def _check_one(key: str, array: Array, tensor: Tensor) -> None:
 
 
 def _raw(array: Array, tensor: Tensor) -> str:
-    """How to make raw values, where real ones were given."""
+    """Advice on converting to raw values, if real ones were given."""
     if array.dtype.kind != "f" or not tensor.scale:
         return ""
     low, high = _range(tensor.dtype)
@@ -226,7 +226,7 @@ def _raw(array: Array, tensor: Tensor) -> str:
 
 
 def check_finite(name: str, array: Array) -> None:
-    """Refuse real values that stand for no number."""
+    """Reject NaN and infinity."""
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         place = tuple(map(int, np.argwhere(~np.isfinite(array))[0]))
         kind = "NaN" if np.isnan(array[place]) else "an infinite value"
@@ -234,7 +234,7 @@ def check_finite(name: str, array: Array) -> None:
 
 
 def quantise(name: str, array: Array, tensor: Tensor) -> Array:
-    """Raw values of real ones, the nearest that there are; other arrays as they are."""
+    """Quantise real values to the nearest raw ones; other arrays are returned unchanged."""
     if array.dtype.kind != "f" or not tensor.scale:
         return array
     check_finite(name, array)
@@ -244,15 +244,15 @@ def quantise(name: str, array: Array, tensor: Tensor) -> Array:
 
 
 def is_same_layout(found: Sequence[int], wanted: Sequence[int]) -> bool:
-    """May an array be reshaped so? Only axes of size 1 differ, or it has a single axis."""
+    """Whether a reshape is safe: only axes of size 1 differ, or there is a single axis."""
     return _without_ones(found) == _without_ones(wanted) or tuple(found) == (math.prod(wanted),)
 
 
 def advice(found: Sequence[int], wanted: Sequence[int], lead: int | None = None) -> str:
-    """How to bring an array into a tensor's shape, to follow a refusal; "" if nothing is known.
+    """Advice for an error message on how to match a tensor's shape; "" if unknown.
 
-    Of several orders of the axes one that moves a single axis comes first, as from NCHW to NHWC.
-    `lead` axes in front, which count samples, stay where they are; None: there may be one.
+    If several orders of the axes fit, one that moves a single axis comes first, as in NCHW to NHWC.
+    `lead` leading axes, which count samples, keep their position; None: there may be one.
     """
     leads = (0, 1) if lead is None else (lead,)
     orders = [
@@ -275,7 +275,7 @@ def _without_ones(shape: Sequence[int]) -> list[int]:
 
 
 def _moves(order: Sequence[int]) -> int:
-    """0: the axes stay where they are; 1: one of them moves; 2: more."""
+    """0: the axes keep their positions; 1: one of them moves; 2: more."""
     if list(order) == sorted(order):
         return 0
     rest = ([axis for axis in order if axis != moved] for moved in order)
@@ -300,7 +300,7 @@ def _steps(timed: Mapping[str, int], steps: int | None) -> int:
 
 
 def collect(rows: Sequence[Sequence[Array]], *, has_time: bool) -> dict[str, Array]:
-    """Outputs of all steps as arrays under their keys."""
+    """Outputs of all steps as arrays, by key."""
     if not has_time:
         return {str(index): array for index, array in enumerate(rows[0])}
     return {str(index): np.stack(column) for index, column in enumerate(zip(*rows, strict=True))}

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Which operator of the model a command of the NPU belongs to: a table that a model carries along.
+"""Table in a compiled model that maps NPU commands to the operators of the original model.
 
-It comes from Vela's debug database and names the operators of the model as it was before Vela. The
-metadata "ethosu_debug" is a row of little-endian 32-bit words: the mark "EDBG", the version, the
+It is made from Vela's debug database and names the operators as they were before Vela. The
+metadata "ethosu_debug" consists of little-endian 32-bit words: the mark "EDBG", the version, the
 number of entries, then three words for each entry, in the order of the commands: the NPU operator
-(0 for the first of the graph), the offset in bytes of the operator's last command in its command
-stream, and where in the metadata its name begins. The names, ended by a zero, follow.
+(0 for the first of the graph), the byte offset of the operator's last command in its command
+stream, and the offset of its name in the metadata. The zero-terminated names follow.
 """
 
 import csv
@@ -23,13 +23,13 @@ NAME = "ethosu_debug"
 MARK = b"EDBG"
 VERSION = 1
 VELA_OPTION = "--enable-debug-db"
-# So that an error sentence holds it; converters make names of several hundred characters.
+# Limit for error messages; converters generate names of several hundred characters.
 LONGEST_NAME = 64
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One operator of the model: all commands up to `end` that no entry before it has."""
+    """One operator of the model: the commands after the previous entry's, up to `end`."""
 
     npu_operator: int
     end: int
@@ -37,10 +37,10 @@ class Entry:
 
 
 def make(database: Path, model: bytes) -> bytes | None:
-    """Turn Vela's database of a compilation into the table; `model` is what Vela was given.
+    """Make the table from Vela's database of a compilation; `model` is Vela's input.
 
-    None: it can't be read. Vela writes names into this XML file as they are, so a name with "]]>"
-    or a control character damages it.
+    None if it cannot be read. Vela writes names to this XML file unescaped, so a name with "]]>"
+    or a control character corrupts it.
     """
     try:
         return _make(_commands(database, model))
@@ -58,7 +58,7 @@ def _make(commands: Iterator[tuple[int, int, str]]) -> bytes:
 
 
 def pack(entries: list[Entry]) -> bytes:
-    """Lay entries out as the metadata has them."""
+    """Encode entries as metadata."""
     words = [VERSION, len(entries)]
     texts = b""
     for entry in entries:
@@ -68,7 +68,7 @@ def pack(entries: list[Entry]) -> bytes:
 
 
 def parse(table: bytes | memoryview) -> list[Entry]:
-    """Read what `pack` laid out."""
+    """Decode the result of `pack`."""
     if table[:4] != MARK:
         raise InputError(f"a debug table begins with {MARK!r}, found {bytes(table[:4])!r}")
     rows = read_debug_table(bytes(table))
@@ -79,10 +79,10 @@ def parse(table: bytes | memoryview) -> list[Entry]:
 
 
 def _names(sources: list[dict[str, str]], graph: Graph) -> dict[str, str]:
-    """Name of each of Vela's source operators: its number, what it does, its output's name.
+    """Label of each of Vela's source operators: its number, type and output's name.
 
-    Behind the main graph's operators, which are all there, come those of other graphs: without a
-    name, for they are not run by an inference.
+    The main graph's operators, which are complete, are followed by those of other graphs. The
+    latter get no label, since an inference does not run them.
     """
     names = {}
     for position, row in enumerate(sources):

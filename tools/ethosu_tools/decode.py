@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Explains a pasted error or fault report: the layer of the model, the operator, the cause.
 
-Each row of _KINDS is a form of message, with the function that reads it. Sentences of the driver
-come from modules/ethosu/driver/include/ethosu_errors.def, those of the runtime from
-modules/ethosu/runtime/operators.c, reports of faults from firmware/fault.c.
+Each row of _KINDS pairs a form of message with the function that parses it. Driver messages are
+defined in modules/ethosu/driver/include/ethosu_errors.def, runtime messages in
+modules/ethosu/runtime/operators.c, fault reports in firmware/fault.c.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 from .layers.table import Names
 
-# Bits of the NPU's register STATUS: what it says, and what most often is behind it.
+# Bits of the NPU's register STATUS: meaning, and most frequent cause.
 STATUS = {
     2: ("bus error", "an address that the NPU cannot reach: where are model and arena?"),
     4: ("command not understood", "the stream was damaged, or written over while the NPU ran"),
@@ -36,7 +36,7 @@ _CHANNELS = {
     9: "what a DMA writes",
 }
 RUNNING = "the NPU was still running: is its clock slow, or timeout_ms short?"
-_VECTORS = 0x400  # no code is below: lr holds another number then
+_VECTORS = 0x400  # no code is below; lr then holds another number
 _LINKER = "arm-none-eabi-addr2line"
 
 
@@ -64,7 +64,7 @@ class Context:
     firmware: Path | None
 
     def layers(self, offset: int) -> str | None:
-        """Layers with a command at this offset: one, or one of each stream that is long enough."""
+        """Layers with a command at this offset: one per stream that is long enough."""
         found = self.names.find_all(offset)
         if len(found) == 1:
             return found[0][1]
@@ -74,10 +74,10 @@ class Context:
 def decode(text: str, model: Path, firmware: Path | None = None) -> list[Finding]:
     """Decode all known messages of a text, in order.
 
-    `firmware` is the .elf that a fault report's addresses are looked up in.
+    `firmware` is the .elf in which a fault report's addresses are looked up.
     """
     context = Context(model, Names(model), firmware)
-    # Our own errors join the lines of a log with bars.
+    # The tools' own errors join the lines of a log with bars.
     text = text.replace("\r\n", "\n").replace(" | ", "\n  ")
     found = [
         (match, finding)
@@ -87,14 +87,14 @@ def decode(text: str, model: Path, firmware: Path | None = None) -> list[Finding
     ]
     starts = sorted(match.start() for match, _ in found)
     return [
-        finding  # but for a sentence that only leads to another, which says more
+        finding  # unless it only introduces another message with more detail
         for match, finding in sorted(found, key=lambda pair: pair[0].start())
         if not any(match.start() < start < match.end() for start in starts)
     ]
 
 
 def status(value: int) -> tuple[str, str]:
-    """Description of a STATUS value, and its most common cause."""
+    """Meaning of a STATUS value, and its most common cause."""
     bits = [row for bit, row in STATUS.items() if value >> bit & 1]
     if not bits:
         return ("running", RUNNING) if value & 1 else ("no error bit", "")
@@ -122,14 +122,14 @@ def _on_npu(layer: str | None) -> str:
 
 
 def _word(match: re.Match[str], context: Context) -> Iterator[Finding]:
-    """The driver's verifier refused a command."""
+    """The driver's verifier rejected a command."""
     layer = context.layers(4 * int(match["word"]))
     advice = "the file was damaged, or compiled for another NPU: compile it again"
     yield Finding(match[0], layer, _on_npu(layer), match[0].strip(), advice)
 
 
 def _operator(match: re.Match[str], context: Context) -> Iterator[Finding]:
-    """The runtime refused an operator."""
+    """The runtime rejected an operator."""
     number, name = int(match["number"]), match["name"]
     inside = int(match["graph"]) == 0 and number < len(context.names.operators)
     layer = context.names.operators[number][0] if inside else None
@@ -153,7 +153,7 @@ def _memory(match: re.Match[str], context: Context) -> Iterator[Finding]:
 
 
 def _fault(match: re.Match[str], context: Context) -> Iterator[Finding]:
-    """A fault of the CPU, in code rather than in the model."""
+    """A CPU fault, in code rather than in the model."""
     report = match[0]
     causes = re.findall(r"^ +cause: (.+?)$", report, re.MULTILINE)
     address = re.search(r"^ +address: (0x[0-9a-f]+)", report, re.MULTILINE)
@@ -169,7 +169,7 @@ def _fault(match: re.Match[str], context: Context) -> Iterator[Finding]:
 
 
 def _places(firmware: Path | None, addresses: list[str]) -> str:
-    """Functions and lines of addresses."""
+    """Functions and line numbers of addresses."""
     if firmware is None or not addresses:
         return ""
     if not shutil.which(_LINKER):
@@ -183,7 +183,7 @@ _STATUS = r".*?\(STATUS (?P<status>0x[0-9a-fA-F]+)\)(?:; operator (?P<name>.+?)\
 _KINDS: tuple[tuple[str, Callable[[re.Match[str], Context], Iterator[Finding]]], ...] = (
     (r"NPU stopped at byte (?P<byte>\d+) of the command stream:" + _STATUS, _npu),
     (r"(?:inference took longer|NPU finished, but no interrupt)" + _STATUS, _npu),
-    # As Arm's driver logs it.
+    # Format of Arm's driver log.
     (
         r"(?i)\bstatus ?[=:] ?(?P<status>0x[0-9a-f]+),? +qread ?[=:] ?(?P<byte>0x[0-9a-f]+|\d+)",
         _npu,
@@ -196,7 +196,7 @@ _KINDS: tuple[tuple[str, Callable[[re.Match[str], Context], Iterator[Finding]]],
         r"\d+ bytes at (?P<at>0x[0-9a-f]+), is in memory that the NPU can't (?P<use>see|write)",
         _memory,
     ),
-    # A log that is cut off may begin with the registers.
+    # A truncated log may begin with the registers.
     (
         r"(?:\*\*\* (?P<kind>Fault: [^\n]+|Fatal: [^\n]+)|\br\d+ +[0-9a-f]{8}\b[^\n]*)(?:\n +.*)*",
         _fault,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Files that commands read and write: whole or not at all, with one sentence when it can't be."""
+"""Reads and writes files, whole or not at all, and reports errors in one sentence."""
 
 import errno
 import io
@@ -12,17 +12,17 @@ from pathlib import Path
 
 from .errors import InputError
 
-# No model, image or array of inputs comes near this; what does is not meant, or has no end.
+# No valid model, image or array of inputs comes near this; larger files are mistakes or endless.
 LARGEST = 1 << 30
-# What zipfile unpacks piece by piece. It unpacks the other methods as a whole, whatever the size.
+# Methods that zipfile unpacks piece by piece. It unpacks others as a whole, whatever the size.
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _ENCRYPTED = 1
 
 
 def read_whole(path: Path) -> bytes:
-    """Contents of a file; InputError for what is none, such as a device or a pipe, or too large."""
+    """Contents of a file; InputError if too large or not a regular file, such as a pipe."""
     try:
-        # A pipe that nobody writes to would hold up a plain open().
+        # A plain open() would block on a pipe without a writer.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
         try:
             found = os.fstat(descriptor)
@@ -33,9 +33,9 @@ def read_whole(path: Path) -> bytes:
                     f"{path} cannot be read: it has {found.st_size:,} bytes, more than {LARGEST:,}"
                 )
             with open(descriptor, "rb", closefd=False) as file:
-                # read() allocates as much as it is asked for; files of /proc have a size of 0.
+                # read() allocates as much as requested; files of /proc have a size of 0.
                 data = file.read(found.st_size or LARGEST)
-            if data is None:  # as of /proc/kmsg, which says that it is a file
+            if data is None:  # such as /proc/kmsg, which claims to be a file
                 raise InputError(f"{path} cannot be read: it is no file that has an end")
             return data
         finally:
@@ -52,7 +52,7 @@ def _kind(mode: int) -> str:
 def unpack(data: bytes, most: int = LARGEST) -> Iterator[tuple[str, bytes]]:
     """Name and contents of each file in a ZIP archive.
 
-    InputError: the archive is damaged or encrypted, or has more than `most` bytes when unpacked.
+    InputError: the archive is damaged or encrypted, or unpacks to more than `most` bytes.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -66,7 +66,7 @@ def unpack(data: bytes, most: int = LARGEST) -> Iterator[tuple[str, bytes]]:
                         f"{entry.filename} is encrypted, or neither stored nor deflated"
                     )
                 with archive.open(entry) as file:
-                    # Without a size, read() unpacks up to 2 GB more than the archive promises.
+                    # Without a size, read() unpacks up to 2 GB more than the archive declares.
                     content = file.read(entry.file_size)
                 if len(content) != entry.file_size:
                     raise ValueError(f"{entry.filename} is cut short")
@@ -77,15 +77,15 @@ def unpack(data: bytes, most: int = LARGEST) -> Iterator[tuple[str, bytes]]:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file and the folder that it lies in; a failure leaves what was there before.
+    """Write a file and create its folder; on failure the old contents remain.
 
-    A symbolic link stays: the file that it names is written.
+    A symbolic link is kept; its target is written.
     """
     write_all({path: data})
 
 
 def write_all(contents: Mapping[Path, bytes]) -> None:
-    """Write files as `write_whole` does: none before the contents of all are stored."""
+    """Write files as `write_whole` does; all contents are stored before any file is replaced."""
     parts: list[tuple[Path, Path]] = []
     path = Path()
     try:
@@ -108,8 +108,8 @@ def write_all(contents: Mapping[Path, bytes]) -> None:
 
 
 def _target(path: Path) -> Path:
-    """What a path names at the end of all links."""
+    """The target of a path after all links."""
     target = Path(os.path.realpath(path))
-    if target.is_symlink():  # only a link that leads to itself is left
+    if target.is_symlink():  # only a link to itself is left
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
     return target

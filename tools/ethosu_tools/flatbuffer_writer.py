@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Writes a FlatBuffer from dictionaries, by the numbers of the schema's fields.
 
-A table is a dictionary from field to scalar, text, bytes (aligned to 16), numbers, table, or a list
-of tables. A dictionary that is named more than once is one table of the file.
+A table is a dictionary from field to scalar, text, bytes (aligned to 16), numbers, table, or list
+of tables. A dictionary that is used more than once is stored as one table.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Numbers:
 Table = Mapping[int, Any]
 
 
-# Numbers in a table, by their type: u8(3), f32(0.5).
+# Numbers in a table, by type: u8(3), f32(0.5).
 u8, i8 = partial(Scalar, types.Uint8Flags), partial(Scalar, types.Int8Flags)
 u32, i32 = partial(Scalar, types.Uint32Flags), partial(Scalar, types.Int32Flags)
 u64, i64 = partial(Scalar, types.Uint64Flags), partial(Scalar, types.Int64Flags)
@@ -77,9 +77,9 @@ def _offset(builder: Any, node: Any, tables: dict[int, int]) -> int:
 
 
 def _table(builder: Any, fields: Table, tables: dict[int, int]) -> int:
-    """Write a table, unless `tables` has it already.
+    """Write a table, unless it is already in `tables`.
 
-    They are known by their id: all dictionaries live as long as the root.
+    Tables are identified by id(), since all dictionaries live as long as the root.
     """
     if id(fields) in tables:
         return tables[id(fields)]

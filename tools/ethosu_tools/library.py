@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The C library: driver, runtime and simulator, or driver and runtime for Linux's NPUs.
 
-Its structures and functions are those of the headers: `make library-binding` has cffi read them.
+Its structures and functions are generated from the headers by `make library-binding` with cffi.
 """
 
 from functools import cache
@@ -30,7 +30,7 @@ def ffi() -> Any:
 
 @cache
 def load(path: Path, target: str, *needed: str) -> Any:
-    """Load a library that `make target` builds, which must have the functions `needed`."""
+    """Load a library built by `make target`, which must have the functions `needed`."""
     try:
         library = ffi().dlopen(str(path))
         for name in ("ethosu_model_describe", "ethosu_model_load", *needed):
@@ -54,7 +54,7 @@ def load_accel() -> Any:
 
 @cache
 def describing() -> Any:
-    """A library that describes models: either does."""
+    """A library that can describe models; either one can."""
     try:
         return load_sim()
     except SetupError as error:
@@ -65,11 +65,11 @@ def describing() -> Any:
 
 
 def check(status: int, error: Any) -> None:
-    """Raise InputError with the library's sentence, unless a call was successful."""
+    """Raise InputError with the library's message unless a call succeeded."""
     if status != OK:
         raise InputError(text_of(error))
 
 
 def text_of(error: Any) -> str:
-    """The sentence of a struct ethosu_model_error."""
+    """The message of a struct ethosu_model_error."""
     return str(ffi().string(error.text).decode(errors="replace"))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""LiteRT, in a process of its own: some models make its C++ abort the process that it runs in.
+"""LiteRT in a separate process, because some models make its C++ code abort.
 
-One child serves all models of this process, so that its start (0.4 s, most of it NumPy's) is paid
-once; a step costs 0.1 ms more than here. A child that ends takes its models along, and the next
-model begins a new one.
+One child serves all models of this process, so that its start-up (0.4 s, mostly NumPy) is paid
+once; each step costs 0.1 ms more. If the child ends, its models are lost, and the next model starts
+a new one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.generic]
-# What an interpreter says of a tensor: name, shape, type, scale and zero point.
+# An interpreter's tensor details: name, shape, type, scale and zero point.
 Detail = tuple[str, tuple[int, ...], str, float, int]
 
 
@@ -32,7 +32,7 @@ class Interpreter:
     """One model in this process."""
 
     def __init__(self, content: bytes, kernels: str) -> None:
-        """Load a model; ValueError or RuntimeError when LiteRT does not take it."""
+        """Load a model; ValueError or RuntimeError if LiteRT rejects it."""
         # Imported here so that commands that need no reference start without LiteRT.
         from ai_edge_litert import interpreter
 
@@ -63,10 +63,10 @@ def _detail(detail: dict[str, Any]) -> Detail:
 
 
 class RemoteInterpreter:
-    """One model in the child, with the same face."""
+    """One model in the child, with the same interface."""
 
     def __init__(self, content: bytes, kernels: str) -> None:
-        """Load a model; ValueError when LiteRT does not take it, or its process ends."""
+        """Load a model; ValueError if LiteRT rejects it or the child ends."""
         self._child = _child()
         self._number, self.details = self._child.call("load", content, kernels)
         weakref.finalize(self, self._child.dropped.append, self._number)
@@ -78,7 +78,7 @@ class RemoteInterpreter:
 
 
 class _Child:
-    """The process, and the line to it."""
+    """The child process and the connection to it."""
 
     def __init__(self) -> None:
         self.parent = os.getpid()
@@ -87,7 +87,7 @@ class _Child:
         self._log = tempfile.TemporaryFile(prefix="ethosu-litert-")  # noqa: SIM115
         self._line, theirs = Pipe()
         with theirs:
-            # In a session of its own, Ctrl-C reaches only us.
+            # In a separate session, the child does not receive Ctrl-C.
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", __name__, str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
@@ -99,11 +99,11 @@ class _Child:
         self._finalizer = weakref.finalize(self, _stop, self._process, self._line, self._log)
 
     def usable(self) -> bool:
-        """Can this process still ask it?"""
+        """Whether this process can still use it."""
         return self.parent == os.getpid() and self._finalizer.alive
 
     def call(self, *request: object) -> Any:
-        """Have the child carry out a request; ValueError with its reason for not doing so."""
+        """Execute a request in the child; ValueError with its reason if it fails."""
         with self._lock:
             if not self._finalizer.alive:
                 raise ValueError("its process has ended with another model")
@@ -121,7 +121,7 @@ class _Child:
         return answer
 
     def _end(self) -> str:
-        """Clean up after a child that ended by itself, and say how that was."""
+        """Clean up after a child that ended by itself, and describe its end."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(10)
         code = self._process.returncode
@@ -143,13 +143,13 @@ _children: list[_Child] = []
 
 
 def _child() -> _Child:
-    """The child of this process, started when there is none."""
+    """The child of this process; started if necessary."""
     _children[:] = [child for child in _children if child.usable()] or [_Child()]
     return _children[0]
 
 
 def serve(line: Connection[Any, Any]) -> None:
-    """What the child does, until the other end is closed."""
+    """Main loop of the child, until the other end is closed."""
     models: dict[int, Interpreter] = {}
     number = 0
     while True:
@@ -167,7 +167,7 @@ def serve(line: Connection[Any, Any]) -> None:
             else:
                 answer = models[arguments[0]].step(arguments[1])
             line.send((True, answer))
-        # Whatever LiteRT and NumPy make of a bad model is the model's fault.
+        # Any exception of LiteRT or NumPy on a bad model is the model's fault.
         except Exception as error:
             line.send((False, str(error) or type(error).__name__))
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""A board has one user at a time: a lock file for each port, in a folder that hosts may share.
+"""Locks boards for one user at a time: a lock file per port, in a folder that hosts may share.
 
-The folder is the one of ETHOSU_LOCKS, else one that only this user can write to. The lock is the
-kernel's, flock(2), which NFS carries to other hosts: it ends with the process that holds it,
-however that ends. The file says who that is, and is removed with the lock. Other users of this
-computer are kept out by the lock on the device itself, see port.py.
+The folder is ETHOSU_LOCKS, else one that only this user can write to. The lock is the kernel's,
+flock(2), which NFS carries to other hosts. It is released when its process ends, for whatever
+reason. The file identifies the holder and is removed with the lock. Other users of this computer
+are kept out by the lock on the device itself, see port.py.
 
-A lock file is written only if it is one: others may have put a link there, in a shared folder.
+A lock file is only written after checking its type: in a shared folder others may plant a link.
 """
 
 import contextlib
@@ -28,22 +28,22 @@ from .closeable import Closeable
 from .errors import BoardLinkError, SetupError
 
 VARIABLE = "ETHOSU_LOCKS"
-# The last line of a lock file whose holder has acquired a labgrid's place, and will release it.
+# Last line of a lock file whose holder has acquired a labgrid place and will release it.
 _ACQUIRED = b"\nacquired"
-# The workers of one run of pytest wait for each other: the plugin sets what the run is called.
+# The workers of one pytest run wait for each other: the plugin sets the run's name.
 _runs: list[str] = []
 
 
 def begin_run(name: str) -> None:
-    """Belong to a run that has several processes."""
+    """Join a run that has several processes."""
     _runs[:] = [name]
 
 
 class LockedError(BoardLinkError):
-    """Someone else has the board; `same_run`: another worker of this run of pytest."""
+    """Someone else has the board; `same_run`: another worker of this pytest run."""
 
     def __init__(self, name: str, holder: str) -> None:
-        """Say who it is, as the lock file does."""
+        """`holder`: as identified in the lock file."""
         who, run = [*holder.splitlines(), "", ""][:2]
         self.same_run = run in _runs
         super().__init__(f"{name} is in use by {who or 'another program'}")
@@ -52,13 +52,13 @@ class LockedError(BoardLinkError):
 class Lock(Closeable):
     """Holds the lock of a port until it is closed, or until this process ends.
 
-    `port` is what can be opened: the serial line of a labgrid's place, or what was given.
+    `port` is what can be opened: the serial line of a labgrid place, or the given port.
     """
 
     def __init__(self, port: str, title: str = "") -> None:
-        """LockedError when someone else has it, which calls it `title` (default: the port)."""
+        """LockedError if someone else has it; the message calls it `title` (default: the port)."""
         self._path = _path(port)
-        # Was its last holder killed, after it had acquired the place?
+        # Was its last holder killed after it had acquired the place?
         self._left_over = False
         self._place: labgrid_places.Acquired | None = None
         self._file: int | None = self._take(title or port)
@@ -67,7 +67,7 @@ class Lock(Closeable):
         self.port = self._place.port if self._place else port
 
     def close(self) -> None:
-        """Let others have it; safe to call again."""
+        """Release the lock; may be called repeatedly."""
         place, self._place = self._place, None
         file, self._file = self._file, None
         try:
@@ -84,22 +84,22 @@ class Lock(Closeable):
 
     @property
     def lends(self) -> bool:
-        """Does another program need this lock, for as long as it has `port` open?"""
+        """Whether another program needs this lock while it has `port` open."""
         return self._place is not None
 
     def wanted(self) -> bool:
-        """Does a worker of the same run wait for it?"""
+        """Whether a worker of the same run is waiting for it."""
         path = _wanted(self._path)
         if not path.exists():
             return False
         with _opened(path) as file:
             free = _try(file)
-        if free:  # who waited has ended
+        if free:  # the waiting process has ended
             path.unlink(missing_ok=True)
         return not free
 
     def _acquire(self, port: str) -> labgrid_places.Acquired:
-        """Have a place of a labgrid, too, whose users know nothing of lock files."""
+        """Acquire a labgrid place as well, since its other users do not use lock files."""
         try:
             place = labgrid_places.Acquired(port, self._left_over)
         except BaseException:
@@ -131,7 +131,7 @@ class Lock(Closeable):
 
 @contextlib.contextmanager
 def waiting(port: str) -> Iterator[None]:
-    """Have `wanted` of the lock's holder return True for the time of the `with` statement."""
+    """Make `wanted` of the lock's holder return True during the `with` statement."""
     path = _wanted(_path(port))
     with _opened(path) as file:
         fcntl.flock(file, fcntl.LOCK_SH)
@@ -150,7 +150,7 @@ def _self() -> str:
 
 
 def _path(port: str) -> Path:
-    """The lock file of a port: a device is one of this host, and may have several names."""
+    """The lock file of a port; devices are local to a host and may have several names."""
     here = f"{socket.gethostname()}:{os.path.realpath(port)}"
     name = port.lower() if "://" in port or labgrid_places.is_place(port) else here
     return _folder() / f"{quote(name, safe=':')}.lock"
@@ -178,7 +178,7 @@ def _folder() -> Path:
 
 
 def _own_folder() -> Path:
-    """Folder of this user: in the one that the system made for the session, else in /tmp."""
+    """Folder of this user, in the system's session folder if there is one, else in /tmp."""
     user = os.getuid()
     session = Path(os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{user}")
     if _is_private(session):
@@ -196,7 +196,7 @@ def _own_folder() -> Path:
 
 
 def _is_private(folder: Path) -> bool:
-    """Is it a folder, not a link to one, that nobody else can write to?"""
+    """Whether it is a folder, not a link to one, that nobody else can write to."""
     try:
         found = folder.lstat()
     except OSError:
@@ -207,7 +207,7 @@ def _is_private(folder: Path) -> bool:
 def _open(path: Path) -> int:
     flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
-        with contextlib.suppress(FileNotFoundError):  # others' files in a common folder
+        with contextlib.suppress(FileNotFoundError):  # other users' files in a shared folder
             return _checked(os.open(path, flags), path)
         file = _checked(os.open(path, flags | os.O_CREAT, 0o666), path)
         with contextlib.suppress(OSError):
@@ -220,7 +220,7 @@ def _open(path: Path) -> int:
 
 
 def _checked(file: int, path: Path) -> int:
-    """The open file, if it is nothing but a lock file: it will be truncated and written."""
+    """The open file, if it is certainly a lock file: it will be truncated and written."""
     found = os.fstat(file)
     if not stat.S_ISREG(found.st_mode):
         what = "not a regular file"

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Makes models that Vela leaves partly on the CPU: `python -m ethosu_tools.make_mixed FOLDER`.
 
-    mixed_cnn        small_cnn, with convolutions, sums and softmax kept from the NPU by an option
-    float_ends       float32 in and out, the quantised layers between
-    svdf             two SVDF layers with state, each before a fully connected one
-    attention        words come in as numbers (GATHER), products of two computed tensors kept back
+    mixed_cnn        small_cnn, with convolutions, sums and softmax kept off the NPU by an option
+    float_ends       float32 inputs and outputs, quantised layers between
+    svdf             two SVDF layers with state, each followed by a fully connected one
+    attention        words as input numbers (GATHER), products of two computed tensors on the CPU
     segmenter        upscaling by three and a stride of three, ARG_MAX at the end
-    two_branches     an image for the NPU, a sound for the CPU at the same time, and their sum
-    detection        boxes and scores of two feature maps, and the choice of the best among them
+    two_branches     an image on the NPU and a sound on the CPU at the same time, and their sum
+    detection        boxes and scores of two feature maps, and selection of the best ones
 
 Random numbers as in make_model. Operators stay on the CPU because of their shapes and types, or
-because an option of Vela says so: NAME.options has the options for each NAME.tflite.
+because of an option of Vela: NAME.options has the options for each NAME.tflite.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from flatbuffers import flexbuffers
 from .make_model import INT8_RMS, NONE, RELU, SAME, VALID, Net, Signal, small_cnn
 from .tflite.writer import write
 
-INT16_RMS = 18918.0  # of numbers spread evenly over all of int16
+INT16_RMS = 18918.0  # of numbers spread evenly over the int16 range
 INT32 = 2  # the schema's TensorType
 
 
 @dataclass(frozen=True)
 class Mixed:
-    """A model, Vela's options for it, and operators that Vela must leave on the CPU."""
+    """A model, Vela's options for it, and operators that Vela must leave to the CPU."""
 
     make: Callable[[], bytes]
     on_cpu: tuple[str, ...]
@@ -41,10 +41,10 @@ class Mixed:
 
 
 class MixedNet(Net):
-    """More layers: those that an Ethos-U55 does not take, or not in every shape."""
+    """More layers, which an Ethos-U55 does not support, or not in every shape."""
 
     def float_input(self, shape: tuple[int, ...]) -> Signal:
-        """A float32 input, made int8 by the first operator."""
+        """A float32 input, quantised to int8 by the first operator."""
         tensor = self.graph.tensor("input", shape, "float32")
         self.graph.inputs.append(tensor)
         x = self._signal("quantized", shape, NONE)
@@ -60,7 +60,7 @@ class MixedNet(Net):
     def detections(
         self, boxes: int, scores: int, anchors: np.ndarray, classes: int, most: int
     ) -> None:
-        """The `most` best boxes that don't hide each other: four float32 outputs of the model."""
+        """The up to `most` best boxes that do not overlap: four float32 outputs of the model."""
         options = {
             "max_detections": most,
             "max_classes_per_detection": 1,
@@ -84,7 +84,7 @@ class MixedNet(Net):
         graph.outputs += outputs
 
     def embedding(self, shape: tuple[int, ...], words: int, depth: int) -> Signal:
-        """An int32 input, and the rows of a table that its numbers name."""
+        """An int32 input, and the rows of a table that it selects."""
         tensor = self.graph.tensor("words", shape, "int32")
         self.graph.inputs.append(tensor)
         y = self._signal("embedding", (*shape, depth), NONE)
@@ -122,7 +122,7 @@ class MixedNet(Net):
         return y
 
     def matmul(self, a: Signal, b: Signal, *, transposed: bool) -> Signal:
-        """The product of two computed matrices, the second one transposed or not."""
+        """The product of two computed matrices, the second optionally transposed."""
         width = b.shape[-2] if transposed else b.shape[-1]
         deviation = a.rms * b.rms * math.sqrt(a.shape[-1])
         y = self._signal("matmul", (*a.shape[:-1], width), NONE, deviation)
@@ -132,7 +132,7 @@ class MixedNet(Net):
         return y
 
     def upscale(self, x: Signal, factor: int) -> Signal:
-        """Bilinear, by a whole factor."""
+        """Bilinear upscaling by an integer factor."""
         height, width = (size * factor for size in x.shape[1:3])
         y = self._like(x, "upscale", (1, height, width, x.shape[3]))
         self.graph.operator(
@@ -145,7 +145,7 @@ class MixedNet(Net):
         return y
 
     def transpose_conv(self, x: Signal, depth: int, stride: int) -> Signal:
-        """A transposed convolution whose windows lie side by side."""
+        """A transposed convolution with adjacent, non-overlapping windows."""
         shape = (1, x.shape[1] * stride, x.shape[2] * stride, depth)
         weights, bias = self._weights(x, (depth, stride, stride, x.shape[3]), axis=0)
         y = self._signal("transpose_conv", shape, NONE, deviation=stride)
@@ -161,7 +161,7 @@ class MixedNet(Net):
         return y
 
     def arg_max(self, x: Signal) -> int:
-        """The index of the largest along the last axis, an int32 output of the model."""
+        """The argmax along the last axis, an int32 output of the model."""
         tensor = self.graph.tensor("class", x.shape[:-1], "int32")
         axis = self.graph.constant("axis", np.array(len(x.shape) - 1, np.int32))
         self.graph.operator(
@@ -171,7 +171,7 @@ class MixedNet(Net):
         return tensor
 
     def join(self, signals: list[Signal], axis: int) -> Signal:
-        """Signals of one quantisation behind each other."""
+        """Concatenation of signals with the same quantisation."""
         shape = list(signals[0].shape)
         shape[axis] = sum(signal.shape[axis] for signal in signals)
         y = self._like(signals[0], "joined", tuple(shape))
@@ -190,7 +190,7 @@ class MixedNet(Net):
 
 
 def float_ends(seed: int = 11) -> bytes:
-    """An image classifier that takes and gives real numbers."""
+    """An image classifier with float inputs and outputs."""
     net = MixedNet("float_ends", seed)
     x = net.conv(net.float_input((1, 24, 24, 3)), 8, kernel=(3, 3), stride=(2, 2))
     x = net.pool(net.conv(x, 16, kernel=(3, 3)), "MAX_POOL_2D", 2)
@@ -200,7 +200,7 @@ def float_ends(seed: int = 11) -> bytes:
 
 
 def svdf(seed: int = 12) -> bytes:
-    """A detector over time in the manner of small keyword models: a frame in, scores out."""
+    """A detector over time, like small keyword models: a frame in, scores out."""
     net = MixedNet("svdf", seed)
     x = net.input((1, 40))
     x = net.dense(net.svdf(x, 48, memory=8), 32, gain=1.0)
@@ -210,7 +210,7 @@ def svdf(seed: int = 12) -> bytes:
 
 
 def two_branches(seed: int = 16) -> bytes:
-    """An image and a frame of sound, which know nothing of each other until their sum."""
+    """An image and a frame of sound, processed independently until their sum."""
     net = MixedNet("two_branches", seed)
     image = net.conv(net.input((1, 32, 32, 3)), 8, kernel=(3, 3), stride=(2, 2))
     image = net.pool(net.conv(image, 16, kernel=(3, 3)), "AVERAGE_POOL_2D", 16)
@@ -221,7 +221,7 @@ def two_branches(seed: int = 16) -> bytes:
 
 
 def attention(seed: int = 13) -> bytes:
-    """One head of attention over twelve words, each one of 50."""
+    """One attention head over twelve words from a vocabulary of 50."""
     net = MixedNet("attention", seed)
     x = net.reshape(net.embedding((1, 12), words=50, depth=16), (1, 12, 1, 16))
     query, key, value = (
@@ -247,7 +247,7 @@ def segmenter(seed: int = 14) -> bytes:
 
 
 def detection(seed: int = 15, classes: int = 4) -> bytes:
-    """Boxes and scores at 5 x 5 and 3 x 3 places, of which the best five come out."""
+    """Boxes and scores at 5 x 5 and 3 x 3 positions, of which the best five are returned."""
     net = MixedNet("detection", seed)
     x = net.conv(net.input((1, 40, 40, 3)), 12, kernel=(3, 3), stride=(2, 2))
     large = net.conv(net.pool(x, "MAX_POOL_2D", 4), 24, kernel=(3, 3), padding=SAME)
@@ -267,7 +267,7 @@ def detection(seed: int = 15, classes: int = 4) -> bytes:
 
 
 def _anchors(side: int) -> np.ndarray:
-    """Squares side by side that fill the picture: centre and size, from 0 to 1."""
+    """A grid of squares that fills the picture: centre and size, from 0 to 1."""
     centres = (np.argwhere(np.ones((side, side))) + 0.5) / side
     return np.hstack([centres, np.full_like(centres, 1 / side)])
 

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: MIT
 """Makes the project's own small models: `python -m ethosu_tools.make_model FOLDER`.
 
-They are int8, made of random numbers from a fixed seed, and small enough for every test:
+They are int8, with random weights from a fixed seed, and small enough for every test:
 
     small_cnn        convolution, depthwise, residual add, both poolings, fully connected, softmax
     small_streaming  a wake-word model in miniature: frames come in, two resource variables hold
                      the past (filled once with values that are not all alike), uint8 out
 
-Two more are made only when they are asked for by name, to measure with:
+Two more are made only if requested by name, for measurements:
 
     mobilenet_v2     MobileNetV2 1.0 for 224 x 224 images: 300 million multiplications
-    weights_300k     more than 300 KB of weights, and little else
+    weights_300k     more than 300 KB of weights, and few layers
 
 Weights are scaled so that every layer's output has a standard deviation near 1 and uses most of
-its 8 bits: rounding errors and wrong saturation then show in the result.
+its 8 bits, so that rounding errors and wrong saturation show in the result.
 """
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ class Net:
     def _weights(
         self, x: Signal, shape: tuple[int, ...], axis: int | None, gain: float = 1.0
     ) -> tuple[int, int]:
-        """Weights and bias that turn `x` into numbers with a standard deviation near `gain`."""
+        """Weights and bias that map `x` to values with a standard deviation near `gain`."""
         channels = shape[axis or 0]
         taps = math.prod(shape) // channels
         values = self.random.integers(-127, 128, shape).astype(np.int8)
@@ -269,7 +269,7 @@ def small_streaming(seed: int = 2) -> bytes:
     return write([net.graph, init], "small_streaming: random weights")
 
 
-# Inverted residual blocks of MobileNetV2: expansion, depth, how many, stride of the first.
+# Inverted residual blocks of MobileNetV2: expansion, depth, count, stride of the first.
 MOBILENET_V2 = (
     (1, 16, 1, 1),
     (6, 24, 2, 2),
@@ -351,7 +351,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "names",
         nargs="*",
-        default=list(MODELS),  # without it, argparse calls NAME required
+        default=list(MODELS),  # otherwise argparse treats NAME as required
         metavar="NAME",
         help=f"of {', '.join(every)}; default: the small ones",
     )

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Short ways to what a model file says, for one question each; `ModelFile` answers several.
+"""Shortcuts to single properties of a model file; use `ModelFile` for several.
 
-Every failure to read one ends in one InputError.
+Every failure to read a file becomes one InputError.
 """
 
 from pathlib import Path
@@ -22,28 +22,28 @@ __all__ = [
     "read",
 ]
 
-# Metadata that `ethosu compile` writes: the latency, the board, of what a quantised model was made.
+# Metadata by `ethosu compile`: latency, board, and the source of a quantised model.
 LATENCY, BOARD, SOURCE = "ethosu_latency", "ethosu_board", "ethosu_source"
 _QUANTISED = ("int8", "uint8", "int16")
-# On which NPU a model is loaded that has nothing for one.
+# NPU on which a model without NPU operators is loaded.
 ANY_NPU = "ethos-u55-128"
 
 Model = Path | bytes | ModelFile
 
 
 def read(model: Model) -> bytes:
-    """The contents of a model file, which may be given as they are."""
+    """The contents of a model file, which may be passed directly."""
     return ModelFile.of(model).data
 
 
 def is_quantised(model: Model) -> bool:
-    """Does a TensorFlow Lite model compute with quantised numbers, at least in a part of it?"""
+    """Whether a TensorFlow Lite model is quantised, at least in part."""
     tensors = (tensor for graph in ModelFile.of(model).graphs for tensor in graph.tensors)
     return any(each.dtype in _QUANTISED and not each.constant for each in tensors)
 
 
 def board_of(model: Model) -> str | None:
-    """The board that `ethosu compile --board` compiled a model for; None if that is not known."""
+    """The board that `ethosu compile --board` compiled a model for; None if unknown."""
     file = ModelFile.of(model)
     if file.is_program:
         return None
@@ -58,5 +58,5 @@ def describe(model: Model, *, named: bytes | None = None, method: str = "forward
 
 
 def describe_compiled(model: Model, *, named: bytes | None = None) -> Description:
-    """Describe a model that Vela or ExecuTorch made, for an NPU or for the CPU alone."""
+    """Describe a model compiled by Vela or ExecuTorch, for an NPU or for the CPU alone."""
     return ModelFile.of(model, named).compiled

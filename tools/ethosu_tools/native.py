@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Models in this process: the runtime in C, on an NPU that is simulated or Linux's.
+"""Models in this process: the C runtime on a simulated NPU or on one of Linux.
 
 The library is plain C: see ethosu_model.h and library.py.
 """
@@ -22,12 +22,12 @@ from .library import OK, PENDING, ffi
 from .model import ModelFile, Tensor
 from .models import ANY_NPU
 
-# Memory of a board is not zero at the start either.
+# A board's memory is not zeroed at start-up either.
 _ARENA_FILL = b"\xa5"
 
 
 class NativeModel(Closeable):
-    """A loaded model on an NPU, which a subclass opens and gives back."""
+    """A loaded model on an NPU, which a subclass opens and releases."""
 
     def __init__(
         self,
@@ -40,8 +40,8 @@ class NativeModel(Closeable):
     ) -> None:
         """Load a compiled model, a file or its contents; `data`: the data file of a program.
 
-        With `verify` False the NPU gets the command streams as they are, right or wrong, where it
-        is simulated; None: as verification.py says.
+        `verify` False passes command streams to a simulated NPU unchecked; None: see
+        verification.py.
         """
         file = ModelFile.of(model, data)
         description = file.compiled
@@ -53,7 +53,7 @@ class NativeModel(Closeable):
         try:
             self._driver = self._open_npu()
             self._model = self._load(file, verification.chosen(verify))
-            # A loaded model's buffers stay where they are.
+            # A loaded model's buffers must not move.
             self._input_places = self._places("ethosu_model_inputs", self.inputs)
             self._output_places = self._places("ethosu_model_outputs", self.outputs)
             self._output_types = [np.dtype(tensor.dtype) for tensor in self.outputs]
@@ -63,7 +63,7 @@ class NativeModel(Closeable):
 
     @abstractmethod
     def _end(self) -> Callable[[], None]:
-        """Return what gives the NPU and all memory back; it must not know this object."""
+        """Return a function that releases NPU and memory; it must not refer to this object."""
 
     @abstractmethod
     def _open_npu(self) -> Any:
@@ -71,10 +71,10 @@ class NativeModel(Closeable):
 
     @abstractmethod
     def _alloc(self, size: int) -> Any:
-        """Return memory for what the CPU works with."""
+        """Return memory for use by the CPU only."""
 
     def _alloc_arena(self, size: int) -> Any:
-        """Return memory for what CPU and NPU work with."""
+        """Return memory shared by CPU and NPU."""
         return self._alloc(size)
 
     def run(self, feed: Feed) -> Iterator[list[Array]]:
@@ -83,7 +83,7 @@ class NativeModel(Closeable):
             yield self.step(feed.step(index))
 
     def step(self, inputs: Sequence[Array]) -> list[Array]:
-        """Invoke the model once; a failure of the NPU is a BoardError."""
+        """Invoke the model once; an NPU failure is a BoardError."""
         self.write(inputs)
         try:
             self.invoke()
@@ -92,19 +92,19 @@ class NativeModel(Closeable):
         return self.read()
 
     def invoke(self) -> None:
-        """Run once; the tensors stay where they are. OSError when the NPU fails or is late."""
+        """Run once, with tensors in place. OSError if the NPU fails or times out."""
         self._check(self._library.ethosu_model_invoke(self._model, self._driver))
 
     def start(self) -> bool:
-        """Begin an inference; False: it has ended already."""
+        """Begin an inference; False if it has already ended."""
         return self._goes_on(self._library.ethosu_model_start(self._model, self._driver))
 
     def resume(self) -> bool:
-        """Go on with it, without waiting for the NPU; False: it has ended."""
+        """Continue it without waiting for the NPU; False if it has ended."""
         return self._goes_on(self._library.ethosu_model_resume(self._model, False))
 
     def expire(self) -> None:
-        """Wait no longer for the NPU: OSError ETIMEDOUT, unless it has just ended its run."""
+        """Stop waiting for the NPU: OSError ETIMEDOUT, unless its run has just ended."""
         self._library.ethosu_ext_set_timeout(self._driver, 1)
         try:
             self._goes_on(self._library.ethosu_model_resume(self._model, True))
@@ -112,16 +112,16 @@ class NativeModel(Closeable):
             self.set_timeout(self.timeout_ms)
 
     def cancel(self) -> None:
-        """Stop the inference under way, if there is one."""
+        """Stop the current inference, if any."""
         self._library.ethosu_ext_cancel(self._driver)
         self._library.ethosu_model_forget(self._model)
 
     def fence(self) -> int | None:
-        """Return a descriptor that is readable when the NPU has ended its run; None: it has."""
+        """Return a descriptor that is readable when the NPU's run has ended; None if it has."""
         return None
 
     def set_timeout(self, milliseconds: int) -> None:
-        """Of each inference from now on."""
+        """Time-out of each inference from now on."""
         self.timeout_ms = milliseconds
         self._library.ethosu_ext_set_timeout(self._driver, milliseconds)
 
@@ -138,7 +138,7 @@ class NativeModel(Closeable):
         return np.frombuffer(memory, tensor.dtype).reshape(tensor.shape)
 
     def write(self, inputs: Sequence[Array]) -> None:
-        """Put raw values into the model's inputs."""
+        """Copy raw values to the model's inputs."""
         if len(inputs) != len(self.inputs):
             raise InputError(f"the model has {len(self.inputs)} inputs, found {len(inputs)}")
         for index, (array, (place, size)) in enumerate(
@@ -159,17 +159,17 @@ class NativeModel(Closeable):
         ]
 
     def reset(self) -> None:
-        """Put the model's state back to the beginning."""
+        """Reset the model's state."""
         self._library.ethosu_model_reset(self._model)
 
     def info(self) -> dict[str, Any]:
-        """What the runtime says of the loaded model: sizes in bytes, steps of an inference."""
+        """The runtime's figures for the loaded model: sizes in bytes, steps of an inference."""
         info = ffi().new("struct ethosu_model_info *")
         self._library.ethosu_model_get_info(self._model, info)
         return {name: getattr(info, name) for name in dir(info) if name != "npu"}
 
     def close(self) -> None:
-        """Release NPU and memory; may be called again."""
+        """Release NPU and memory; may be called repeatedly."""
         self._finalizer()
 
     def _goes_on(self, status: int) -> bool:
@@ -202,13 +202,13 @@ class NativeModel(Closeable):
         return loaded[0]
 
     def _copy(self, data: bytes) -> Any:
-        """Memory for the CPU with these contents."""
+        """CPU memory with these contents."""
         memory = self._alloc(len(data))
         ffi().memmove(memory, data, len(data))
         return memory
 
     def _refused(self, error: Any) -> str:
-        """Why the runtime does not load the model."""
+        """Why the runtime cannot load the model."""
         return library.text_of(error)
 
     def _places(self, function: str, tensors: Sequence[Tensor]) -> list[tuple[Any, int]]:
@@ -217,7 +217,7 @@ class NativeModel(Closeable):
         return [(buffers[i].data, buffers[i].size) for i in range(len(tensors))]
 
     def _fault(self) -> tuple[int, str]:
-        """Errno and sentence of what the driver refused last; 0 and nothing if it did not."""
+        """Errno and message of the driver's last error; 0 and empty if there was none."""
         text = ffi().new("char[256]")
         fault = self._library.ethosu_ext_last_error(self._driver)
         self._library.ethosu_ext_describe(fault, text, len(text))

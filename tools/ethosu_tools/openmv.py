@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The ROM file system of a board that runs OpenMV's scripts without a camera.
+"""ROM file system for a board that runs OpenMV scripts without a camera.
 
-It has the modules of modules/openmv/ in lib/, and pictures in frames/ as these read them: BMP of 16
-bits a pixel. A sound is sound.wav.
+It has the modules of modules/openmv/ in lib/, and pictures in frames/ in their format: BMP with 16
+bits per pixel. The sound file is sound.wav.
 """
 
 import struct
@@ -16,12 +16,12 @@ from .errors import InputError, SetupError
 from .romfs import Tree
 
 FRAMES = "frames"
-# What Pillow reads and the board does not.
+# Formats that Pillow can read and the board cannot.
 _PICTURES = (".jpg", ".jpeg", ".png", ".gif", ".ppm", ".webp")
 
 
 def tree_of(content: Tree) -> Tree:
-    """The files of a user, and the modules; a file of the user's with a module's name stays."""
+    """The user's files and the modules; a user's file replaces a module of the same name."""
     tree: dict[str, Any] = dict(content)
     modules = {path.name: path.read_bytes() for path in sorted(paths.openmv().glob("*.py"))}
     tree["lib"] = modules | dict(_folder(tree, "lib"))
@@ -46,7 +46,7 @@ def _folder(tree: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def _bmp(path: str, content: bytes) -> bytes:
-    """A picture as a BMP of RGB565, rows from the top."""
+    """A picture as an RGB565 BMP, with rows from the top."""
     try:
         pixels = arrays.picture(path, content, "RGB").astype(np.uint16)
     except SetupError as error:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The outside reference: TFLite's reference kernels on the original model.
+"""The external reference: TFLite's reference kernels on the original model.
 
-Every result of this project is compared, bit by bit, with what LiteRT 1.2.0 computes with its
-reference kernels (BUILTIN_REF) from the model as it was before Vela. LiteRT 1.3 and later round
-FULLY_CONNECTED once where Vela programs the NPU to round twice, so the version is part of the
-definition and is checked here.
+Every result of this project is compared, bit by bit, with the result of LiteRT 1.2.0's reference
+kernels (BUILTIN_REF) for the model before Vela. LiteRT 1.3 and later round FULLY_CONNECTED once
+where Vela programs the NPU to round twice, so the version is part of the definition and is checked
+here.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .model.graph import Tensor
 
 LITERT_VERSION = "1.2.0"
 
-# Sets of kernels, in LiteRT's words; all run on one thread.
+# Sets of kernels, by LiteRT's names; all run on one thread.
 REFERENCE = "BUILTIN_REF"
 BUILTIN = "BUILTIN_WITHOUT_DEFAULT_DELEGATES"
 XNNPACK = "BUILTIN"
@@ -35,9 +35,9 @@ class Oracle:
     def __init__(
         self, model: bytes | str | Path, *, kernels: str = REFERENCE, here: bool = False
     ) -> None:
-        """Load a model; other kernels than the reference serve to measure time, and the few
-        operators that the reference kernels lack or compute wrongly. `here` runs it in this
-        process, to measure time: what LiteRT's C++ cannot bear then ends this process.
+        """Load a model. Kernels other than the reference are for timing, and for the few
+        operators that the reference kernels lack or compute wrongly. `here` runs the model in this
+        process, for timing; if LiteRT's C++ code aborts, it then ends this process.
         """
         self._name = "the model" if isinstance(model, bytes) else str(model)
         _check_version()
@@ -70,8 +70,8 @@ def run(
 ) -> dict[str, Array]:
     """Run `model` from its initial state and return its outputs, keyed "0", "1", ….
 
-    `inputs` is keyed alike, or a list in the model's order; time axes and `steps` are those of
-    `arrays.check`. The state of resource variables is kept from step to step.
+    `inputs` has the same keys, or is a list in the model's order; time axes and `steps` are those
+    of `arrays.check`. The state of resource variables is kept between steps.
     """
     oracle = Oracle(model)
     if not isinstance(inputs, Mapping):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Where the files are that the tools need: in the source tree, or in the installed package.
+"""Locations of the files that the tools need: in the source tree or in the installed package.
 
-An installed package carries a small tree of the same shape (`tools/setup/wheel.py` makes it), so
-nothing else in the tools asks which of the two it is.
+An installed package contains a small tree of the same layout (`tools/setup/wheel.py` makes it), so
+the rest of the tools need not distinguish the two.
 """
 
 import os
@@ -11,12 +11,12 @@ from pathlib import Path
 
 from .errors import SetupError
 
-# Of an installed package: it is not there in the source tree.
+# Tree of an installed package; missing in the source tree.
 _CARRIED = Path(__file__).parent / "tree"
 
 
 def root() -> Path:
-    """Root of the tree: ETHOSU_ROOT, else the one that this package carries or lies in."""
+    """Root of the tree: ETHOSU_ROOT, else the package's own tree or the source tree."""
     asked = os.environ.get("ETHOSU_ROOT")
     if asked:
         return Path(asked)
@@ -24,12 +24,12 @@ def root() -> Path:
 
 
 def can_build() -> bool:
-    """Can `make` build here, or has the package only what was built for it?"""
+    """Whether `make` can build here; an installed package only has prebuilt files."""
     return root() != _CARRIED
 
 
 def missing(what: str, target: str) -> SetupError:
-    """What to say when a file of the tree is not there that `make target` builds."""
+    """Advice for a missing file of the tree that `make target` builds."""
     if not can_build():
         return SetupError(
             f"{what} is not there, and this package of ethosu-tools does not hold it: build it in "
@@ -45,7 +45,7 @@ def _built(path: Path, target: str) -> Path:
 
 
 def work(name: str) -> Path:
-    """Folder for files that a command makes on the way: in build/, or else in the user's cache."""
+    """Folder for a command's intermediate files: in build/, or else in the user's cache."""
     if can_build():
         return root() / "build" / name
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
@@ -53,7 +53,7 @@ def work(name: str) -> Path:
 
 
 def environment(name: str) -> Path:
-    """Folder of a Python environment that `ethosu setup` makes, in the user's data folder."""
+    """Folder of a Python environment made by `ethosu setup`, in the user's data folder."""
     data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share"
     return Path(data) / "ethosu" / name
 
@@ -61,7 +61,7 @@ def environment(name: str) -> Path:
 def host_library(*, cmsis_nn: bool = False) -> Path:
     """Driver, runtime and NPU simulator as a shared library (ETHOSU_SIM_LIBRARY, if set).
 
-    With `cmsis_nn` the one whose operators with weights are CMSIS-NN's.
+    `cmsis_nn` selects the variant with CMSIS-NN's kernels for operators with weights.
     """
     if cmsis_nn:
         library = root() / "build/sim_host-cmsis-nn/libethosu_sim.so"
@@ -71,14 +71,14 @@ def host_library(*, cmsis_nn: bool = False) -> Path:
 
 
 def library_binding() -> Path:
-    """What the tools know of both libraries, made from their headers."""
+    """Interface of both libraries for the tools, generated from their headers."""
     return _built(root() / "build/library/ethosu_library.py", "library-binding")
 
 
 def accel_library() -> Path:
-    """Driver and runtime for an NPU behind Linux's own driver (ETHOSU_ACCEL_LIBRARY, if set).
+    """Driver and runtime for an NPU with the Linux driver (ETHOSU_ACCEL_LIBRARY, if set).
 
-    Else the one of the tree, or else the one that is installed.
+    Otherwise the one in the tree, or else the installed one.
     """
     default = root() / "build/accel/libethosu_accel.so"
     library = Path(os.environ.get("ETHOSU_ACCEL_LIBRARY", default))
@@ -92,12 +92,12 @@ def qemu_plugin() -> Path:
 
 
 def firmware_file(board: str) -> Path:
-    """Where the firmware image of a board is, once it is built."""
+    """Path of a board's firmware image once it is built."""
     return root() / "build/firmware" / board / "firmware.elf"
 
 
 def firmware_with_ulab(board: str) -> Path | None:
-    """Firmware image of a board that was built with ulab, if it was."""
+    """Firmware image of a board built with ulab, if it exists."""
     path = firmware_file(f"{board}-ulab")
     return path if path.is_file() else None
 
@@ -108,7 +108,7 @@ def firmware(board: str) -> Path:
 
 
 def examples() -> Path:
-    """Folder for /rom: the examples and the models that they load."""
+    """Folder for /rom: the examples and their models."""
     folder = root() / "build/examples"
     if not folder.is_dir():
         raise missing(str(folder), "examples")
@@ -126,5 +126,5 @@ def web_image() -> Path:
 
 
 def web_runner() -> Path:
-    """What runs the board WEB in node."""
+    """Runs the board WEB in node."""
     return root() / "tools/web/board/js/node.mjs"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""A board's serial port: waits that count the board's time, and steps that end.
+"""A board's serial port, with waits in board time and bounded steps.
 
-The protocol on it is mpremote's. The port is locked while it is open (flock(2) on the device, as
-pyserial does for mpremote, too): that keeps out other users of this computer.
+It uses mpremote's protocol. The port is locked while it is open (flock(2) on the device, as
+pyserial does for mpremote), which keeps out other users of this computer.
 """
 
 import errno
@@ -24,17 +24,17 @@ from .errors import BoardLinkError
 from .locks import LockedError
 
 BAUDRATE = 115200
-# A board that is asked answers within this time; time-outs are looked at in reads of _POLL_S.
+# A responsive board answers within this time; time-outs are checked in reads of _POLL_S.
 ANSWER_TIMEOUT_S = 10.0
 _POLL_S = 0.05
-# No answer comes near this; a board that sends more without an end would fill the memory.
+# Far above any valid answer; a board that sends endlessly would otherwise fill the memory.
 LARGEST_ANSWER = 16 << 20
-# So much of a step is kept for the case that it fails.
+# Number of bytes kept from a step for error reports.
 _HEARD_BYTES = 8192
-# Pieces in which data go to a port.
+# Chunk size for writes to a port.
 _PIECE_BYTES = 4096
 
-# How the raw REPL marks the end of a program's output, and of its error.
+# The raw REPL's marks for the end of a program's output and of its error.
 EOT = b"\x04"
 
 OnOutput = Callable[[bytes], None]
@@ -43,14 +43,14 @@ _ENDLESS = Deadline(None)
 
 
 class StepError(TransportError):  # type: ignore[misc]  # mpremote has no types
-    """A step took longer in all, or the board sent more, than is allowed."""
+    """A step took too long in total, or the board sent too much."""
 
 
 class Port:
-    """A serial port that waits for the board's time, not the host's; else as pyserial's."""
+    """A serial port whose waits are in board time, not host time; otherwise like pyserial's."""
 
     def __init__(self, port: serial.Serial, deadlines: Deadlines = Deadline) -> None:
-        """Take over an open port; `deadlines` makes the deadline of a wait."""
+        """Wrap an open port; `deadlines` makes the deadline of a wait."""
         self._port = port
         self._port.timeout = _POLL_S
         self._deadlines = deadlines
@@ -68,10 +68,10 @@ class Port:
             setattr(self._port, name, value)
 
     def begin(self, seconds: float | None) -> None:
-        """Begin a step: reads and writes raise StepError once it took so long in all.
+        """Begin a step: reads and writes raise StepError once its total time is exceeded.
 
-        A silence ends a step sooner. This is for boards that never stop sending, or that take
-        what we send too slowly.
+        Silence ends a step sooner. The limit is for boards that never stop sending, or that accept
+        data too slowly.
         """
         self._seconds = math.inf if seconds is None else seconds
         self._step = self._deadlines(seconds)
@@ -89,20 +89,20 @@ class Port:
         return self._history
 
     def forget(self) -> None:
-        """Begin a new history."""
+        """Clear the history."""
         self._history = b""
 
     @property
     def in_waiting(self) -> int:
-        """Number of bytes that can be read at once."""
+        """Number of bytes that can be read without waiting."""
         return len(self._received) + int(self._port.in_waiting)
 
-    def inWaiting(self) -> int:  # noqa: N802  # the name that mpremote calls
+    def inWaiting(self) -> int:  # noqa: N802  # mpremote calls this name
         """Return the same as `in_waiting`."""
         return self.in_waiting
 
     def read(self, size: int = 1) -> bytes:
-        """Return so many bytes, or fewer if the board keeps silent."""
+        """Return the requested number of bytes, or fewer if the board falls silent."""
         data, silence = b"", self._deadlines(ANSWER_TIMEOUT_S)
         while len(data) < size and self._fill(silence):
             data += self._take(size - len(data))
@@ -116,11 +116,11 @@ class Port:
         overall: float | None = None,
         on_output: OnOutput | None = None,
     ) -> bytes:
-        """Return all up to `ending`, or what came until a time-out.
+        """Return everything up to `ending`, or what was received before a time-out.
 
-        StepError when that is more than LARGEST_ANSWER.
-        `timeout` bounds the silence between two bytes. With `on_output`, which gets each byte as
-        it comes, only the last one is returned.
+        StepError if that exceeds LARGEST_ANSWER.
+        `timeout` limits the gap between two bytes. With `on_output`, which receives each byte as it
+        arrives, only the last byte is returned.
         """
         data, silence, end = bytearray(), self._deadlines(timeout), self._deadlines(overall)
         while not data.endswith(ending) and self._fill(silence, end):
@@ -139,9 +139,9 @@ class Port:
         return bytes(data)
 
     def wait_for(self, mark: bytes, timeout: float) -> bool:
-        """Take all up to the byte `mark`; False if the program on the board ended instead.
+        """Consume input up to the byte `mark`; False if the program on the board ended instead.
 
-        What it printed before that stays to be read.
+        In that case its output remains to be read.
         """
         silence, at = self._deadlines(timeout), 0
         while True:
@@ -155,7 +155,7 @@ class Port:
                 raise StepError("fell silent")
 
     def read_exactly(self, size: int, timeout: float) -> bytes:
-        """Return so many bytes; StepError if the board falls silent before."""
+        """Return the requested number of bytes; StepError if the board falls silent first."""
         _check_size(size)
         silence = self._deadlines(timeout)
         while len(self._received) < size:
@@ -164,7 +164,7 @@ class Port:
         return self._take(size)
 
     def _more(self, silence: Deadline) -> bool:
-        """Take what comes; False after a silence."""
+        """Receive available data; False after a silence."""
         before = len(self._received)
         self._receive()
         if len(self._received) > before:
@@ -173,21 +173,21 @@ class Port:
         return not silence.expired()
 
     def write(self, data: bytes) -> int:
-        """Write all; SerialTimeoutException if the board takes nothing and says nothing.
+        """Write all data; SerialTimeoutException if the board neither accepts nor sends anything.
 
-        StepError if the step's time is over before the board has taken all.
+        StepError if the step's time expires before the board has accepted everything.
 
-        What the board says meanwhile is kept: a board that echoes would else wait for its reader,
-        and the writer for the board.
+        Data received meanwhile is kept. Otherwise an echoing board would wait for its reader, and
+        the writer for the board.
         """
         try:
             line = self._port.fileno()
-        except (AttributeError, io.UnsupportedOperation):  # a URL without one, such as rfc2217
+        except (AttributeError, io.UnsupportedOperation):  # no descriptor, such as rfc2217
             for at in range(0, len(data), _PIECE_BYTES):
                 self._check_step(f"took only {at} of {len(data)} bytes")
                 self._port.write(data[at : at + _PIECE_BYTES])
             return len(data)
-        self._port.write_timeout = 0  # writes what fits
+        self._port.write_timeout = 0  # non-blocking
         silence, written = self._deadlines(ANSWER_TIMEOUT_S), 0
         while written < len(data):
             self._check_step(f"took only {written} of {len(data)} bytes")
@@ -205,28 +205,28 @@ class Port:
         return written
 
     def _check_step(self, found: str) -> None:
-        """End a step whose time is over; `found` is what the board did."""
+        """Raise StepError if the step's time is over; `found` describes the board's behaviour."""
         now = time.monotonic()
-        if now - self._looked < _POLL_S:  # an emulator's deadline is slow to ask
+        if now - self._looked < _POLL_S:  # an emulator's deadline is slow to query
             return
         self._looked = now
         if self._step.expired():
             raise StepError(f"{found} within {self._seconds:g} s")
 
     def _receive(self) -> None:
-        """Take what has come, or the next byte if it comes soon."""
+        """Receive available data, or the next byte if it arrives soon."""
         self._check_step("kept sending, but gave no proper answer")
         try:
             data = self._port.read(max(1, self._port.in_waiting))
             self._received += data
             self._heard = (self._heard + data)[-_HEARD_BYTES:]
             self._history = (self._history + data)[-_HEARD_BYTES:]
-        except OSError as error:  # a pseudo terminal without its other end
+        except OSError as error:  # a pseudo terminal whose other end is closed
             raise serial.SerialException(f"nothing can be read: {error}") from error
         _check_size(len(self._received))
 
     def _fill(self, silence: Deadline, end: Deadline = _ENDLESS) -> bool:
-        """Is there a byte, or does one come before a silence and the end?"""
+        """Whether a byte is available, or arrives before silence or the end of the step."""
         while not self._received:
             self._receive()
             if end.expired() or (not self._received and silence.expired()):
@@ -234,7 +234,7 @@ class Port:
         return True
 
     def _take(self, size: int) -> bytes:
-        """So many of the bytes that have come."""
+        """Take this many of the received bytes."""
         taken = bytes(self._received[:size])
         del self._received[:size]
         return taken
@@ -246,16 +246,16 @@ def _check_size(received: int) -> None:
 
 
 def _send_at_once(port: serial.Serial) -> None:
-    """Have a network's port send without delay; pyserial leaves `socket://` as it is."""
+    """Set TCP_NODELAY on a network port; pyserial does not for `socket://`."""
     line = getattr(port, "_socket", None)
     if isinstance(line, socket.socket):
         line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
 def open_port(name: str, baudrate: int = BAUDRATE, **options: Any) -> serial.Serial:
-    """Open a device or a URL of pyserial; BoardLinkError says why that fails.
+    """Open a device or a pyserial URL; BoardLinkError with the reason on failure.
 
-    LockedError: another program has it.
+    LockedError: another program is using it.
     """
     try:
         return serial.serial_for_url(name, baudrate, exclusive=True, **options)
@@ -265,7 +265,7 @@ def open_port(name: str, baudrate: int = BAUDRATE, **options: Any) -> serial.Ser
             "rfc2217://HOST:PORT"
         ) from None
     except OSError as error:
-        # pyserial puts the reason of a network's port into its text only.
+        # For network ports, pyserial includes the reason only in the message.
         source = error.__context__ if isinstance(error.__context__, OSError) else error
         number = source.errno or 0
         if number in (errno.EAGAIN, errno.EBUSY):
@@ -279,10 +279,10 @@ _ACCESS = "; your user may have to be in the group of the device (dialout, as a 
 
 
 class Transport(SerialTransport):  # type: ignore[misc]  # mpremote has no types
-    """mpremote's protocol over a port that counts the board's time."""
+    """mpremote's protocol over a port with waits in board time."""
 
     def __init__(self, name: str, deadlines: Deadlines) -> None:
-        # Not mpremote's constructor, which drops the reason when a port cannot be opened.
+        # Does not call mpremote's constructor, which drops the reason when a port cannot be opened.
         self.device_name = name
         self.in_raw_repl, self.use_raw_paste, self.mounted = False, True, False
         port = open_port(name, inter_byte_timeout=1)
@@ -290,7 +290,7 @@ class Transport(SerialTransport):  # type: ignore[misc]  # mpremote has no types
         self.serial = Port(port, deadlines)
 
     def follow(self, timeout: float, data_consumer: OnOutput | None = None) -> tuple[bytes, bytes]:
-        """Output and error of the program that runs; StepError after a silence of `timeout`."""
+        """Output and error of the running program; StepError after a silence of `timeout`."""
         found = []
         for consumer in (data_consumer, None):
             data = self.read_until(1, EOT, timeout, consumer)
@@ -307,7 +307,7 @@ class Transport(SerialTransport):  # type: ignore[misc]  # mpremote has no types
         data_consumer: OnOutput | None = None,
         timeout_overall: float | None = None,
     ) -> bytes:
-        """Read until `ending`, or until one of the time-outs, in seconds of the board."""
+        """Read until `ending` or one of the time-outs, in seconds of board time."""
         return self.serial.read_until(
             ending, timeout, overall=timeout_overall, on_output=data_consumer
         )

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A compiled model for Python programs: on Linux's NPU, on the simulator, or on a board.
 
-The same names as MicroPython's `ethosu.Model` (modules/ethosu/ethosu.pyi), with NumPy's arrays:
+Same interface as MicroPython's `ethosu.Model` (modules/ethosu/ethosu.pyi), with NumPy arrays:
 
     from ethosu_tools import Model
 
@@ -35,9 +35,9 @@ _TIMEOUT_MS = 10_000
 
 
 class Model(Closeable):
-    """A loaded model. Errors are those of errors.py, but for time-outs and failures of the NPU.
+    """A loaded model. Errors are those of errors.py, except time-outs and failures of the NPU.
 
-    These are OSError with ETIMEDOUT or EIO, as on a board. After each error the next call works.
+    These are OSError with ETIMEDOUT or EIO, as on a board. A model remains usable after errors.
     """
 
     def __init__(
@@ -49,14 +49,14 @@ class Model(Closeable):
         real: bool = False,
         verify: bool | None = None,
     ) -> None:
-        """Load a model from a path, or its bytes: what `ethosu compile` made, or a program.
+        """Load a model from a path or bytes: output of `ethosu compile`, or a program.
 
-        `on`: "sim", the simulator; "accel", the first NPU of Linux; or "/dev/accel/accel1". Or a
-        board: one that is open, which stays so, the port of one, or "qemu"; it has predict(),
-        run_into() and reset(), the others are for models in this process.
-        `timeout_ms`: of each inference. `real`: predict() returns real values. `verify`: check
-        the command streams before the NPU gets them; None: unless ETHOSU_VERIFY is 0. Linux's
-        driver always does.
+        `on`: "sim", the simulator; "accel", Linux's first NPU; "/dev/accel/accel1"; or a board:
+        an open one, which stays open, its port, or "qemu". A model on a board has predict(),
+        run_into() and reset(); the other methods are for models in this process.
+        `timeout_ms`: per inference. `real`: predict() returns real values. `verify`: check the
+        command streams before they reach the NPU; None: unless ETHOSU_VERIFY is 0. The Linux driver
+        always checks.
         """
         model = source if isinstance(source, bytes) else Path(source)
         self._native: NativeModel | _OnBoard
@@ -99,7 +99,7 @@ class Model(Closeable):
         inputs: Sequence[ArrayLike] | None = None,
         outputs: Sequence[NDArray[Any]] | None = None,
     ) -> None:
-        """Run once. None: the tensors stay where they are, see `data()`."""
+        """Run once. None: the tensors are used in place, see `data()`."""
         self._write(inputs)
         self._native.invoke()
         self._fetch(outputs)
@@ -109,10 +109,10 @@ class Model(Closeable):
         inputs: Sequence[ArrayLike] | None = None,
         outputs: Sequence[NDArray[Any]] | None = None,
     ) -> list[Array] | None:
-        """Run once while other tasks run; calls of one model wait for each other.
+        """Run once while other tasks run; calls of one model are serialised.
 
-        Without `outputs`: a list of new arrays. A task that is cancelled ends when the NPU has
-        ended its run, which Linux cannot stop.
+        Without `outputs`, returns a list of new arrays. A cancelled task ends when the NPU's run
+        has ended, because Linux cannot stop it.
         """
         async with self._turn:
             self._write(inputs)
@@ -128,7 +128,7 @@ class Model(Closeable):
             return self._results(None) if outputs is None else None
 
     def cancel(self) -> None:
-        """Forget the inference under way; on Linux this waits until the NPU has ended it."""
+        """Abandon the current inference; on Linux this waits until the NPU has finished it."""
         self._native.cancel()
 
     def reset(self) -> None:
@@ -138,12 +138,12 @@ class Model(Closeable):
     def data(self, tensor: Tensor) -> NDArray[Any]:
         """Memory of an input or output, as an array; valid until the model is closed.
 
-        On Linux it is not cached: copy it once, and do not work in it.
+        On Linux it is uncached: copy it once instead of working in it.
         """
         return self._native.view(tensor)
 
     def close(self) -> None:
-        """Give the NPU and all memory back; may be called again."""
+        """Release the NPU and all memory; may be called repeatedly."""
         self._native.close()
 
     def _write(self, inputs: Sequence[ArrayLike] | None) -> None:
@@ -176,9 +176,9 @@ class Model(Closeable):
         ]
 
     async def _ended(self) -> None:
-        """Sleep until the NPU has ended its run, or the time is over."""
+        """Sleep until the NPU's run has ended, or the time is over."""
         file = self._native.fence()
-        if file is None:  # the simulator has ended it before it returned
+        if file is None:  # the simulator finished before it returned
             await asyncio.sleep(0)
             return
         loop, ended = asyncio.get_running_loop(), asyncio.Event()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""An emulated board: a QEMU process with our NPU plugin, and its memory as ours.
+"""An emulated board: a QEMU process with our NPU plugin, and its memory mapped here.
 
-Memories of the guest are memory files that this process maps too, so that models and tensors reach
-the board without passing a serial line. QEMU ends with this process, however that ends.
+The guest's memories are memory files that this process maps too, so that models and tensors reach
+the board without a serial line. QEMU ends with this process, for whatever reason it ends.
 """
 
 import contextlib
@@ -35,40 +35,40 @@ from .romfs import largest, sizes
 OLDEST_QEMU = (7, 2)
 _QEMU = "qemu-system-arm"
 
-# How an ELF file begins, and how it says at byte 18 that it is for Arm (EM_ARM).
+# Magic bytes of an ELF file, and its machine at byte 18 for Arm (EM_ARM).
 _ELF = b"\x7fELF"
 _ARM = (40).to_bytes(2, "little")
 
 CONSOLES = ("fast", "uart")
-# The count of executed instructions in the plugin's page: tools/qemu_plugin/emulator_page.h.
+# Count of executed instructions in the plugin's page: tools/qemu_plugin/emulator_page.h.
 _INSTRUCTIONS = 0x10
 
-# Seconds of the emulator's time: see deadline.py.
+# Seconds of emulator time: see deadline.py.
 START_TIMEOUT_S = 10.0
 CONTROL_TIMEOUT_S = 10.0
 _POLL_S = 0.05
-_END_S = 2.0  # for a process that was killed to be gone
+_END_S = 2.0  # for a killed process to exit
 _FIND_S = 0.01
-_TAIL_BYTES = 64 * 1024  # a board that resets again and again writes without end
-# How QEMU names the UART's host end, and the plugin its own console's.
+_TAIL_BYTES = 64 * 1024  # a board in a reset loop writes endlessly
+# QEMU's name for the host end of the UART, and the plugin's for its console.
 _CONSOLE_LINE = re.compile(r"(?:char device redirected to|ethosu: console) (\S+)")
-# What QEMU says, with these options, of an access to no device and no memory.
+# QEMU's message, with these options, for an access outside any device and memory.
 _NOTHING_THERE = re.compile(
     r"Invalid (read|write) at addr (0x[0-9A-F]+), size (\d), region '\(null\)', reason: rejected"
 )
 GUEST_ERRORS = ("-d", "guest_errors")
-# QEMU's own machine looks for vectors at address 0 before the image is loaded.
+# QEMU's own machine reads vectors at address 0 before the image is loaded.
 _RESET = re.compile(r"(?:Invalid read at addr 0x[04], size 4, region '\(null\)'.*\n){2}")
 _PR_SET_PDEATHSIG = 1
-# Loaded here, since little may be done between fork and exec.
+# Loaded here, since little is allowed between fork and exec.
 _LIBC = ctypes.CDLL(None)
 
 
 class GuestMemory:
-    """Memories of the guest that are ours as well, addressed as the guest does."""
+    """Guest memories mapped into this process, addressed by guest address."""
 
     def __init__(self, memories: Mapping[str, Span]) -> None:
-        """Make a memory file for each, named as the plugin names it."""
+        """Make a memory file for each, with the plugin's name for it."""
         self._spans = memories
         self.files: dict[str, int] = {}
         self._maps: dict[str, mmap.mmap] = {}
@@ -82,17 +82,17 @@ class GuestMemory:
             raise
 
     def write(self, address: int, data: bytes | bytearray | memoryview) -> None:
-        """Put bytes at a guest address."""
+        """Write bytes at a guest address."""
         memory, start = self._find(address, len(data))
         memory[start : start + len(data)] = bytes(data)
 
     def read(self, address: int, size: int) -> bytes:
-        """Take bytes from a guest address."""
+        """Read bytes from a guest address."""
         memory, start = self._find(address, size)
         return memory[start : start + size]
 
     def close(self) -> None:
-        """Give the memory back."""
+        """Unmap the memory."""
         for memory in self._maps.values():
             memory.close()
         for file in self.files.values():
@@ -118,15 +118,15 @@ class Control:
 
     @property
     def fd(self) -> int:
-        """The end for QEMU."""
+        """The end of the channel passed to QEMU."""
         return self._theirs.fileno()
 
     def command(
         self, name: str, deadline: Deadline, *, event: str | None = None, **arguments: object
     ) -> Any:
-        """Have QEMU carry out a command; wait for its result, and for the event, if any.
+        """Execute a QEMU command; wait for its result, and for the event, if any.
 
-        Events that QEMU reported before, as when the guest reset itself, do not count.
+        Earlier events do not count, such as those of a reset by the guest itself.
         """
         if not self._ready:
             self._ready = True
@@ -147,7 +147,7 @@ class Control:
         return result
 
     def _drop_old(self) -> None:
-        """Forget what QEMU has said so far."""
+        """Discard earlier messages from QEMU."""
         while select.select([self._ours], [], [], 0)[0]:
             if not self._ours.recv(65536):
                 break
@@ -159,7 +159,7 @@ class Control:
         self._theirs.close()
 
     def _reply(self, deadline: Deadline) -> dict[str, Any]:
-        """The next line that QEMU sends."""
+        """The next line from QEMU."""
         while b"\n" not in self._received:
             try:
                 self._received += self._ours.recv(65536)
@@ -172,7 +172,7 @@ class Control:
 
 
 def check_elf(image: Path) -> Path:
-    """The image, if it is one: QEMU would start with anything, and say nothing."""
+    """Check the image: QEMU would start with anything, without an error."""
     head = read_whole(image)
     for at, expected in ((0, _ELF), (18, _ARM)):
         found = head[at : at + len(expected)]
@@ -185,7 +185,7 @@ def check_elf(image: Path) -> Path:
 
 
 def timing_options(board: boards.BoardFacts, npu: str) -> list[str]:
-    """Options of the plugin for a board whose NPU takes the time that is estimated of it."""
+    """Plugin options for a board whose NPU takes its estimated time."""
     from .estimate import systems
 
     if not board.estimate:
@@ -200,7 +200,7 @@ def timing_options(board: boards.BoardFacts, npu: str) -> list[str]:
 
 
 def rom_place(board: boards.BoardFacts, image: bytes) -> Span:
-    """Where an image of the ROM file system goes: the board's place, else one of the emulator's."""
+    """Address of a ROM file system image: the board's, else one of the emulator's."""
     more = board.qemu.romfs if board.qemu else None
     places = [board.romfs, *([more] if more else [])]
     for place in places:
@@ -230,14 +230,14 @@ class Machine(Closeable):
         timed: bool = False,
         coherence: str | None = None,
     ) -> None:
-        """Start QEMU; `port` then names the console's serial device.
+        """Start QEMU; `port` is then the name of the console's serial device.
 
-        `board` is one of boards.py, `npu` another one than the board's, `npu1` adds a second;
-        `plugin_options` are more of the plugin's, "fault=irq-lost:2", `more_options` of QEMU's. A
-        `repeatable` board's time follows its instructions, not the host's clock. On a `timed` one,
-        and on a `repeatable`, an inference takes as long as `ethosu estimate` says of the board,
-        unless `plugin_options` have another timing. `coherence` is the mode of the CPU's data
-        cache, see coherence.py.
+        `board` is one of boards.py; `npu` overrides the board's; `npu1` adds a second.
+        `plugin_options` are further ones of the plugin, such as "fault=irq-lost:2", `more_options`
+        of QEMU. A `repeatable` board's time follows its instructions, not the host's clock. On a
+        `timed` or `repeatable` board, an inference takes the time estimated by `ethosu estimate`,
+        unless `plugin_options` set another timing. `coherence` is the mode of the CPU's data cache,
+        see coherence.py.
         """
         self.board = boards.chosen(board)
         if self.board.qemu is None:
@@ -262,9 +262,9 @@ class Machine(Closeable):
         plugin += plugin_options
         more = ["-icount", "shift=3,sleep=off"] if repeatable else []
         self._repeatable = repeatable
-        # It can still be read when QEMU has ended.
+        # A file, so that it can still be read when QEMU has ended.
         self._log = tempfile.TemporaryFile("w+b", prefix="ethosu-qemu-")  # noqa: SIM115
-        with contextlib.ExitStack() as made:  # what is open is closed if a later step fails
+        with contextlib.ExitStack() as made:  # closes everything if a later step fails
             self.memory = GuestMemory(self._emulation.memories)
             made.callback(self.memory.close)
             self._control = Control()
@@ -285,15 +285,15 @@ class Machine(Closeable):
             self._finalizer = weakref.finalize(self, made.pop_all().close)
 
     def close(self) -> None:
-        """End QEMU; safe to call again."""
+        """End QEMU; may be called repeatedly."""
         self._finalizer()
 
     def running(self) -> bool:
-        """Is QEMU still there?"""
+        """Whether QEMU is still running."""
         return self.process.poll() is None
 
     def rest(self) -> None:
-        """Stop a repeatable board until `wake`: its clock keeps a processor busy while it waits."""
+        """Stop a repeatable board until `wake`: its clock uses a host CPU even while it waits."""
         if self._repeatable and self.running():
             self.process.send_signal(signal.SIGSTOP)
 
@@ -303,7 +303,7 @@ class Machine(Closeable):
             self.process.send_signal(signal.SIGCONT)
 
     def _ends(self) -> bool:
-        """Has QEMU ended, or is it about to? Its links break before the process is gone."""
+        """Whether QEMU has ended or is about to. Its links break before the process has exited."""
         try:
             self.process.wait(_END_S)
         except subprocess.TimeoutExpired:
@@ -316,7 +316,7 @@ class Machine(Closeable):
         self._control.command("system_reset", self._deadline(CONTROL_TIMEOUT_S), event="RESET")
 
     def state(self) -> str:
-        """What QEMU does, for messages; a processor that waits executes few instructions."""
+        """State of QEMU, for messages; a waiting CPU executes few instructions."""
         if not self.running():
             return f"ended ({self.process.returncode})"
         self.wake()
@@ -331,18 +331,18 @@ class Machine(Closeable):
         return f"runs, {after:,} instructions so far, {after - before:,} in the last {_POLL_S} s"
 
     def log(self) -> str:
-        """All that QEMU, the plugin and the firmware's fault reports have said."""
+        """The log: output of QEMU and the plugin, and the firmware's fault reports."""
         return read_log(self._log)
 
     def log_tail(self, lines: int = 5) -> str:
-        """Return the last lines of the log, in one."""
+        """Return the last lines of the log as one line."""
         return last_words(read_log(self._log, most=_TAIL_BYTES), lines)
 
     def _deadline(self, seconds: float) -> Deadline:
         return Deadline(seconds, self.process)
 
     def _instructions(self) -> int:
-        """What the guest has executed, from the plugin's page."""
+        """The number of instructions executed by the guest, from the plugin's page."""
         text = self._control.command(
             "human-monitor-command",
             self._deadline(CONTROL_TIMEOUT_S),
@@ -352,7 +352,7 @@ class Machine(Closeable):
         return high << 32 | low
 
     def _check_start(self) -> None:
-        """Have the board run, if QEMU does: it names its port before it asks the plugin."""
+        """Wait until the board runs: QEMU prints its port before it loads the plugin."""
         try:
             self._control.command("cont", self._deadline(START_TIMEOUT_S))
         except BoardError as error:
@@ -381,17 +381,17 @@ class Machine(Closeable):
 
 
 def read_log(file: IO[bytes], most: int | None = None) -> str:
-    """What QEMU has written to its log, the last `most` bytes; bad accesses in a sentence."""
+    """The last `most` bytes of QEMU's log; bad accesses as sentences."""
     size = os.fstat(file.fileno()).st_size
     start = 0 if most is None else max(0, size - most)
-    # QEMU shares the file's position, which therefore must stay.
+    # QEMU shares the file's position, which must not move.
     text = os.pread(file.fileno(), size - start, start).decode(errors="replace")
     text = text if start else _RESET.sub("", text, count=1)
     return _NOTHING_THERE.sub(r"\1 of \3 bytes at \2, where this board has nothing", text)
 
 
 def last_words(log: str, lines: int = 5) -> str:
-    """Return the last lines of a log in one; what ended QEMU, without its list of registers."""
+    """Return the last lines of a log as one line: QEMU's fatal error, without its register dump."""
     found = [line.strip() for line in log.splitlines() if line.strip()]
     found = [line for line in found if not _CONSOLE_LINE.match(line)]
     fatal = [line for line in found if line.startswith("qemu: fatal:")]
@@ -399,9 +399,9 @@ def last_words(log: str, lines: int = 5) -> str:
 
 
 def find_qemu(program: str = _QEMU) -> str:
-    """Return path of a QEMU that is new enough: the program on PATH.
+    """Return the path of a QEMU that is new enough: the program on PATH.
 
-    ETHOSU_QEMU names another one for the boards; for their program only.
+    ETHOSU_QEMU overrides the program for the boards, but not others.
     """
     wanted = os.environ.get("ETHOSU_QEMU", _QEMU) if program == _QEMU else program
     qemu = shutil.which(wanted)
@@ -420,7 +420,7 @@ def find_qemu(program: str = _QEMU) -> str:
 
 
 def version(qemu: str) -> tuple[int, int]:
-    """The first two numbers of what a QEMU calls itself."""
+    """The first two numbers of QEMU's version."""
     text = subprocess.run([qemu, "--version"], capture_output=True, text=True, check=False).stdout
     found = re.search(r"version (\d+)\.(\d+)", text)
     if found is None:
@@ -443,12 +443,12 @@ def _options(
         *("-chardev", f"socket,id=control,fd={control_fd}", "-mon", "control,mode=control"),
         *("-display", "none"),
         *GUEST_ERRORS,
-        "-S",  # until it is told to run
+        "-S",  # until resumed over QMP
     ]
 
 
 def quoted(value: object) -> str:
-    """Write a value for one of QEMU's option lists, where a comma would begin the next option."""
+    """Escape a value for QEMU's option lists, in which a comma begins the next option."""
     return str(value).replace(",", ",,")
 
 
@@ -468,7 +468,7 @@ def _start(command: list[str], log: IO[bytes], pass_fds: Sequence[int]) -> subpr
 
 
 def die_with_parent() -> None:
-    """Have the kernel end this process with the one that started it, however that ends."""
+    """Have the kernel end this process when its parent ends, for whatever reason."""
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 

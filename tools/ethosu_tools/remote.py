@@ -20,17 +20,17 @@ from .qemu import Machine
 from .ui import Update
 from .web import WebBoard
 
-# A silence longer than this means that the board hangs; big models take seconds when emulated.
+# A longer silence means that the board hangs; large models take seconds when emulated.
 STEP_TIMEOUT_S = 120
-# A board runs so many steps at most before their outputs are fetched.
+# Maximum number of steps on the board before their outputs are fetched.
 BLOCK_STEPS = 32
-# So many models stay on a board; where its disk is small, fewer.
+# Maximum number of models kept on a board; fewer if its disk is small.
 KEPT_MODELS = 4
 ROM_NAME = "model"
 _IDS = itertools.count()
 
-# What the board runs: one step on the bytes of all inputs and of all outputs, or several on memory.
-# A board that is open may have several models: what belongs to one has its `id` behind the name.
+# Code for the board: one step on the bytes of all inputs and outputs, or several steps on memory.
+# An open board may have several models: names with an `id` suffix belong to one model.
 _LOAD = """\
 import ethosu, uctypes
 _model{id} = ethosu.Model({path!r}{data}{verify})
@@ -59,10 +59,10 @@ def _copy(target, source, size):
     memoryview(uctypes.bytearray_at(target, size))[:] = uctypes.bytearray_at(source, size)
 _answer = ethosu.npus()[0]
 """
-# Where the tensors of the loaded model are.
+# Addresses of the loaded model's tensors.
 _PLACES = "[uctypes.addressof(each.data) for each in {model}.{ends}]"
 
-# Note that a model is used now, and remove those that were not for the longest time.
+# Record that a model was used, and remove the least recently used ones.
 _KEEP = """\
 import os
 def _keep(path, size, most):
@@ -90,33 +90,33 @@ _keep({path!r}, {size}, {most})
 
 
 class _BoardRunner(Closeable):
-    """A model on a board; how bytes get there and back is for the subclasses."""
+    """A model on a board; subclasses transfer the bytes."""
 
     board: Board
 
     def __init__(self, model: Path | ModelFile) -> None:
-        """Describe the model: a file that is none is refused before a board is opened."""
+        """Describe the model, so that an invalid file is rejected before a board is opened."""
         self._file = ModelFile.of(model)
         description = self._file.compiled
         self._id = next(_IDS)
-        self.name = f"_model{self._id}"  # of the loaded model on the board
+        self.name = f"_model{self._id}"  # name of the loaded model on the board
         self.inputs: Sequence[Tensor] = description.inputs
         self.outputs: Sequence[Tensor] = description.outputs
         self.input_bytes = sum(tensor.size for tensor in self.inputs)
         self.output_bytes = sum(tensor.size for tensor in self.outputs)
-        self.path = ""  # of the model on the board, once it is there
-        self.data_path: str | None = None  # and of the data file that it names
+        self.path = ""  # path of the model on the board, once it is there
+        self.data_path: str | None = None  # and of its data file
 
     @abstractmethod
     def run(self, feed: Feed) -> Iterator[list[Array]]:
         """Invoke the model step by step, keeping its state; yields the outputs of each step."""
 
     def close(self) -> None:
-        """Leave the board."""
+        """Disconnect from the board."""
         self.board.close()
 
     def reset(self) -> None:
-        """Put the model's state back to the beginning."""
+        """Reset the model's state."""
         self.board.ask(f"{self.name}.reset()")
 
     def _load(self, path: str, data: str | None = None) -> None:
@@ -134,7 +134,7 @@ class _BoardRunner(Closeable):
         try:
             npu = self.board.ask(code, timeout=STEP_TIMEOUT_S)
         except RemoteError as error:
-            if error.kind == "ValueError":  # the model's fault: the same as where it is simulated
+            if error.kind == "ValueError":  # the model's fault, as on the simulator
                 text = verification.with_way_out(error.text)
                 raise InputError(f"{self._file}: {text}") from error
             raise
@@ -160,7 +160,7 @@ class _BoardRunner(Closeable):
 
 
 class EmulatedRunner(_BoardRunner):
-    """A model on an emulated board: it and its tensors go straight into the board's memory."""
+    """A model on an emulated board; model and tensors go directly into the board's memory."""
 
     def __init__(
         self,
@@ -172,10 +172,10 @@ class EmulatedRunner(_BoardRunner):
         coherence: str | None = None,
         repeatable: bool = False,
     ) -> None:
-        """Start a board with the model in its ROM, and the data file that it names.
+        """Start a board with the model and its data file in its ROM.
 
-        Without `board` it is the one that the model was compiled for. `repeatable`: its time is
-        that of `Machine`'s.
+        Without `board` it is the one that the model was compiled for. `repeatable`: see
+        `Machine`.
         """
         super().__init__(model)
         files = self._file.named_files(ROM_NAME)
@@ -216,7 +216,7 @@ class EmulatedRunner(_BoardRunner):
                 yield self._split(data)
 
     def _run_in_pieces(self, feed: Feed) -> Iterator[list[Array]]:
-        """One step after the other, with tensors that the window does not hold as a whole."""
+        """Run step by step, with tensors that do not all fit into the window."""
         inputs, outputs = (
             self.board.eval(_PLACES.format(model=self.name, ends=ends))
             for ends in ("inputs", "outputs")
@@ -242,7 +242,7 @@ class EmulatedRunner(_BoardRunner):
 class SerialRunner(_BoardRunner):
     """A model on a board at a serial port; the model stays there for the next time.
 
-    Models that were not used for the longest time make room for new ones.
+    The least recently used models make room for new ones.
     """
 
     def __init__(
@@ -251,7 +251,7 @@ class SerialRunner(_BoardRunner):
         where: str | Board,
         progress: Update | None = None,
     ) -> None:
-        """Send the model to the board's file system, unless it is there already."""
+        """Send the model to the board's file system, unless it is already there."""
         super().__init__(model)
         named = self._file.named
         self._is_ours = isinstance(where, str)
@@ -263,7 +263,7 @@ class SerialRunner(_BoardRunner):
             self._load(path, data)
 
     def close(self) -> None:
-        """Leave the board, and close it unless it was open before; the model's memory is freed."""
+        """Free the model's memory, and close the board unless it was open before."""
         if self._is_ours:
             super().close()
         else:
@@ -271,7 +271,7 @@ class SerialRunner(_BoardRunner):
                 self.board.ask(f"{self.name} = None")
 
     def _send(self, data: bytes, suffix: str, progress: Update | None) -> str:
-        """Have a file on the board; returns its path."""
+        """Make sure a file is on the board; returns its path."""
         wanted = hashlib.sha256(data)
         path = f"/ethosu_{wanted.hexdigest()[:12]}{suffix}"
         there = self.board.file_hash(path) == wanted.digest()
@@ -283,7 +283,7 @@ class SerialRunner(_BoardRunner):
         return path
 
     def run(self, feed: Feed) -> Iterator[list[Array]]:
-        """Invoke the model in blocks of steps, each of which goes over the line at once."""
+        """Invoke the model in blocks of steps, each transferred at once."""
         step_bytes = max(self.input_bytes, self.output_bytes, 1)
         most = min(BLOCK_STEPS, max(1, self.board.piece_bytes() // step_bytes))
         for start in range(0, feed.steps, most):
@@ -300,12 +300,12 @@ class SerialRunner(_BoardRunner):
 
 
 class WebRunner(SerialRunner):
-    """A model on the board that is a WebAssembly instance, in its ROM."""
+    """A model in the ROM of the board that is a WebAssembly instance."""
 
     def __init__(self, model: Path | ModelFile, npu: str | None = None) -> None:
-        """Start a board with the model in its ROM, and the data file that it names."""
+        """Start a board with the model and its data file in its ROM."""
         file = ModelFile.of(model)
-        own = file.compiled.npu  # refuses a file that was never compiled
+        own = file.compiled.npu  # rejects a file that was never compiled
         npu = npu or own or vela.NPUS[0]
         self._web = WebBoard([npu], rom=romfs.build(file.named_files(ROM_NAME)))
         with self._closing_on_error():

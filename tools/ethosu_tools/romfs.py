@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Images of MicroPython's ROM file system, in which every file lies where the NPU can use it.
+"""Images of MicroPython's ROM file system in which every file is aligned for the NPU.
 
-The format is MicroPython's (extmod/vfs_rom.c): records of kind, length and payload, the first two
-as big-endian numbers of seven bits per byte. Lengths are written in a fixed number of bytes here,
-so that each file's place is known as it is written and its data can be aligned.
+The format is MicroPython's (extmod/vfs_rom.c): records of kind, length and payload. Kind and length
+are big-endian numbers with seven bits per byte. Lengths have a fixed number of bytes here, so that
+each file's position is known when it is written and its data can be aligned.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ from .errors import InputError
 from .files import read_whole
 
 ALIGNMENT = 16
-# What Python on the PC leaves in folders of programs; no board can use it.
+# Files that Python on the PC leaves in program folders; useless on a board.
 CACHE = "__pycache__"
 
 _MAGIC = b"\xd2\xcd\x31"
@@ -25,7 +25,7 @@ _DIRECTORY = 4
 _FILE = 5
 _LENGTH_BYTES = 5
 _HEAD_BYTES = 1 + _LENGTH_BYTES
-# Files that a message names.
+# Maximum number of files listed in a message.
 _SHOWN = 3
 
 Tree = Mapping[str, "bytes | Tree"]
@@ -34,7 +34,7 @@ Tree = Mapping[str, "bytes | Tree"]
 def build(tree: Tree, places: dict[str, int] | None = None) -> bytes:
     """Build an image of these files and directories; its address must be aligned to 16.
 
-    `places` gets the offset of each file's data in the image, by path.
+    `places` receives the offset of each file's data in the image, by path.
     """
     places = {} if places is None else places
     payload = _entries(tree, len(_MAGIC) + _LENGTH_BYTES, "", places)
@@ -53,7 +53,7 @@ def files(tree: Tree, folder: str = "") -> Iterator[tuple[str, bytes]]:
 
 
 def tree_of(content: Mapping[str, bytes]) -> Tree:
-    """The tree of files that are given by their paths."""
+    """The tree of files given by path."""
     tree: dict[str, Any] = {}
     for path, data in content.items():
         *folders, name = path.split("/")
@@ -65,7 +65,7 @@ def tree_of(content: Mapping[str, bytes]) -> Tree:
 
 
 def read_tree(path: Path) -> Tree:
-    """Files below a directory but for Python's caches, or one file, as a tree."""
+    """Files below a directory except Python's caches, or one file, as a tree."""
     return _read_tree(path, ())
 
 
@@ -73,7 +73,7 @@ def _read_tree(path: Path, above: tuple[Path, ...]) -> Tree:
     try:
         if path.is_dir():
             folder = path.resolve()
-            if folder in above:  # two such links would be followed for ever
+            if folder in above:  # two such links would be an infinite loop
                 raise InputError(f"{path} cannot be read: it is a link to a folder that it is in")
             return {
                 entry.name: _read_tree(entry, (*above, folder))
@@ -88,7 +88,7 @@ def _read_tree(path: Path, above: tuple[Path, ...]) -> Tree:
 
 
 def sizes(image: bytes) -> dict[str, int]:
-    """Sizes of the files of an image, by their paths; of a damaged one, of those before it."""
+    """Sizes of the files of an image, by path; for a damaged one, of those before the damage."""
     found: dict[str, int] = {}
     with contextlib.suppress(IndexError, RecursionError):
         length, start = _read_number(image, len(_MAGIC))
@@ -114,7 +114,7 @@ def _add_sizes(image: bytes, at: int, end: int, folder: str, found: dict[str, in
 
 
 def largest(sizes: Mapping[str, int]) -> str:
-    """The largest files, for a message: as many as say where the bytes are."""
+    """The largest files, for a message: enough to account for the size."""
     names = sorted(sizes, key=lambda path: sizes[path], reverse=True)
     shown = [f"{path} ({sizes[path]:,} bytes)" for path in names[:_SHOWN]]
     more = [f"{len(names) - _SHOWN} smaller ones"] if len(names) > _SHOWN else []
@@ -135,7 +135,7 @@ def load_image(path: Path) -> bytes:
 
 
 def _entries(tree: Tree, at: int, folder: str, places: dict[str, int]) -> bytes:
-    """Records of a directory's contents, which will lie at `at`."""
+    """Records of a directory's contents, which will be placed at `at`."""
     out = bytearray()
     for name, content in tree.items():
         try:
@@ -155,7 +155,7 @@ def _entries(tree: Tree, at: int, folder: str, places: dict[str, int]) -> bytes:
 
 
 def _aligned_data(content: bytes, at: int) -> bytes:
-    """Give a data record, after a padding record that moves its payload to an aligned place."""
+    """Return a data record, preceded by a padding record that aligns its payload."""
     missing = -(at + _HEAD_BYTES) % ALIGNMENT
     if missing == 1:
         missing += ALIGNMENT  # the shortest record has two bytes
@@ -168,7 +168,7 @@ def _record(kind: int, payload: bytes, length_bytes: int = _LENGTH_BYTES) -> byt
 
 
 def _read_number(image: bytes, at: int) -> tuple[int, int]:
-    """A number and where it ends. IndexError if it has more than 32 bits."""
+    """A number and its end. IndexError if it has more than 32 bits."""
     value = 0
     for end in range(at, at + _LENGTH_BYTES):
         value = value << 7 | image[end] & 0x7F
@@ -178,7 +178,7 @@ def _read_number(image: bytes, at: int) -> tuple[int, int]:
 
 
 def _number(value: int, width: int = 1) -> bytes:
-    """Number with seven bits per byte, in at least `width` bytes."""
+    """Encode a number with seven bits per byte, in at least `width` bytes."""
     out = [value & 0x7F]
     while value := value >> 7:
         out.insert(0, 0x80 | value & 0x7F)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Runner(Protocol):
-    """What all three have in common."""
+    """Common base of all three."""
 
     npu: str
     inputs: Sequence[Tensor]
@@ -34,10 +34,10 @@ class Runner(Protocol):
         """Invoke the model step by step, keeping its state; yields the outputs of each step."""
 
     def reset(self) -> None:
-        """Put the model's state back to the beginning."""
+        """Reset the model's state."""
 
     def close(self) -> None:
-        """Release what it holds."""
+        """Release its resources."""
 
 
 def open_runner(
@@ -51,22 +51,22 @@ def open_runner(
     data: Path | None = None,
     progress: Update | None = None,
 ) -> Runner:
-    """Load a compiled model on `where`: "sim", "qemu", "web", "accel" or a device of Linux,
-    a port, or a board that is open, which stays so.
+    """Load a compiled model on `where`: "sim", "qemu", "web", "accel" or a Linux device, a port,
+    or an open board, which stays open.
 
     A port is a serial port or pyserial URL; devices of Linux are /dev/accel/accel*.
 
-    A simulated NPU is the one that the model was compiled for, unless `npu` names another. `board`
+    A simulated NPU is the one that the model was compiled for, unless overridden by `npu`. `board`
     is the one to emulate, see boards.py; `coherence` is the mode of its CPU's data cache. `data` is
     the data file of a program, if it is not the one in the program's folder.
-    `progress` is told how much of a model has gone over a serial line.
+    `progress` is called while a model is sent over a serial line.
     """
     file = ModelFile.of(model, data)
     if not isinstance(where, str):
         from .remote import SerialRunner
 
         return SerialRunner(file, where, progress)
-    # Each of these loads much that the others do not need.
+    # Imported here: each of these loads modules that the others do not need.
     if where == "sim":
         from .sim import Simulation
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""A self-test that a model carries along: a seed for its inputs, hashes of the golden outputs.
+"""Self-test stored in a model: a seed for its inputs, and hashes of the golden outputs.
 
-Golden is what TFLite's reference kernels make of the model as it was before Vela. The metadata
+Golden outputs are those of TFLite's reference kernels for the model before Vela. The metadata
 "ethosu_selftest" holds: the mark "EST1", the seed (4 bytes), the number of steps (1 byte), 3 zero
 bytes, then for each step a SHA-256 of each output's bytes. Inputs are the seed's noise, in order:
 block n, of 32 bytes, is SHA-256(seed, n as 4 bytes, little-endian); each input begins a block.
@@ -27,7 +27,7 @@ STEPS = 3
 
 
 def make(source: Path, *, seed: int = 1, steps: int = STEPS) -> bytes:
-    """Self-test of a model as it is before Vela."""
+    """Make the self-test of a model before Vela."""
     from .oracle import Oracle
 
     oracle = Oracle(source)
@@ -52,7 +52,7 @@ def add(source: Path, compiled: Path, *, seed: int = 1, steps: int = STEPS) -> i
 
 
 def store(content: bytes, compiled: Path) -> int:
-    """Store what `make` made in a compiled model; returns its bytes."""
+    """Store the result of `make` in a compiled model; returns its bytes."""
     write_whole(compiled, put(compiled.read_bytes(), {NAME: content}))
     return len(content)
 

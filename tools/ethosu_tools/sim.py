@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs compiled models in this process: our driver and runtime on the NPU simulator."""
+"""Runs compiled models in this process: driver and runtime on the NPU simulator."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -37,9 +37,9 @@ class Simulation(NativeModel):
     ) -> None:
         """Load a compiled model, a file or its contents; `data`: the data file of a program.
 
-        The NPU is the one that it was compiled for, unless `npu` names another. With `verify`
-        False the simulator gets the command streams as they are, right or wrong; None: as
-        verification.py says. `coherence` is the mode of the data cache, see coherence.py.
+        The NPU is the one that it was compiled for, unless overridden by `npu`. `verify` False
+        passes command streams to the simulator unchecked; None: see verification.py. `coherence` is
+        the mode of the data cache, see coherence.py.
         """
         mode = chosen(coherence)
         simulator = library.load_sim()
@@ -50,16 +50,16 @@ class Simulation(NativeModel):
         super().__init__(simulator, model, npu, verify=verify, data=data)
 
     def observe(self, observer: Callable[[Operation], None] | None) -> None:
-        """Call `observer` after each operation of the NPU, which waits meanwhile; None ends it.
+        """Call `observer` after each operation of the NPU, which waits for it; None removes it.
 
-        `feature_map` shows then what the operation has written.
+        Within the call, `feature_map` returns what the operation has written.
         """
 
         def call(_context: Any, operation: Any) -> None:
             try:
                 if observer and not self._observer_errors:
                     observer(Operation.from_c(operation))
-            except BaseException as error:  # C can't pass it on; step() raises it
+            except BaseException as error:  # C cannot propagate it; step() raises it
                 self._observer_errors.append(error)
 
         signature = "void(void *, const struct npu_operation *)"
@@ -67,7 +67,7 @@ class Simulation(NativeModel):
         self._library.sim_host_observe(self._index, self._observer, ffi().NULL)
 
     def assume(self, memories: Sequence[Mapping[str, int]]) -> None:
-        """Say what memory is like, for the estimate of cycles; without it, it is always ready.
+        """Set memory parameters for the cycle estimate; by default memory has no latency.
 
         Each has the fields of struct npu_memory of npu_sim.h.
         """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Strips a program and compares the outputs of both."""
+"""Strips a program and checks that the outputs stay the same."""
 
 import numpy as np
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What pictures share: their style on light and dark paper, short names, bars."""
+"""Common parts of pictures: style for light and dark backgrounds, short names, bars."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
 
-# One palette for each kind of thing, so that a colour means one thing on a page.
+# One palette per kind of object, so that a colour has one meaning on a page.
 UNITS = ("#2f7ab8", "#5a4fb3", "#7b8794", "#274c77", "#8ab6d6", "#a39bd3", "#4a5560")
 MEMORIES = ("#c0392b", "#e58e83", "#8a6d1d", "#d9b84a", "#3b7a57", "#8fc7a8", "#6b3e26", "#b98b6f")
 ROW, NAME, WIDTH = 18, 270, 900
@@ -32,7 +32,7 @@ text { fill: #ddd } .name { fill: #fff } .paper { fill: #16191d } .frame { strok
 
 
 def shorten(name: str, longest: int) -> str:
-    """Cut a name in the middle to `longest` letters: names of layers differ at both ends."""
+    """Shorten a name to `longest` letters in the middle: names of layers differ at both ends."""
     if len(name) <= longest:
         return name
     end = (longest - 1) // 2
@@ -40,7 +40,7 @@ def shorten(name: str, longest: int) -> str:
 
 
 def bars(rows: Sequence[tuple[str, Mapping[str, float]]], unit: str, palette: Sequence[str]) -> str:
-    """Draw a horizontal bar for each row; the longest takes the whole width."""
+    """Draw a horizontal bar per row; the longest takes the whole width."""
     parts = sorted({part for _, values in rows for part, value in values.items() if value})
     colour = {part: palette[index % len(palette)] for index, part in enumerate(parts)}
     longest = max((sum(values.values()) for _, values in rows), default=0) or 1

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Operations of the NPU in an inference, their feature maps and memory traffic.
+"""NPU operations of an inference, their feature maps and memory traffic.
 
-`Simulation.observe` (sim.py) gives one Operation after another.
+`Simulation.observe` (sim.py) passes them to its observer one at a time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _BITS = {33: "AND", 34: "OR", 35: "XOR", 36: "NOT", 42: "AND_NOT"}
 
 MEMORIES = 4  # NPU_MEMORIES of npu_sim.h
 
-# Modes of the operations that have some: the parameter of the command.
+# Modes of operations that have them: the parameter of the command.
 MODES: dict[str, dict[int, str]] = {
     "NPU_OP_CONV": {1: "MATMUL"},
     "NPU_OP_POOL": dict(enumerate(_POOL)),
@@ -58,7 +58,7 @@ class FeatureMap:
 
     @classmethod
     def from_c(cls, map_: Any) -> FeatureMap | None:
-        """Translate the C structure; None when the operation has no such map."""
+        """Convert the C structure; None if the operation has no such map."""
         if not map_.used:
             return None
         return cls(
@@ -75,11 +75,11 @@ class FeatureMap:
 
     @property
     def item_size(self) -> int:
-        """Bytes of one value."""
+        """Size of one value in bytes."""
         return np.dtype(self.dtype).itemsize
 
     def offsets(self) -> np.ndarray:
-        """Byte offset in the region of each value, [height, width, depth]."""
+        """Byte offset of each value in the region, [height, width, depth]."""
         if self.chained:
             raise InputError("a chained feature map never leaves the NPU")
         height, width, depth = self.shape
@@ -102,7 +102,7 @@ class FeatureMap:
 
 @dataclass(frozen=True)
 class Costs:
-    """Cycles that each unit is busy with an operation; they work side by side."""
+    """Busy cycles of each unit for an operation; units work in parallel."""
 
     mac: int
     output: int
@@ -114,7 +114,7 @@ class Costs:
 
     @classmethod
     def from_c(cls, raw: Any) -> Costs:
-        """Translate the C structure."""
+        """Convert the C structure."""
         return cls(**_values(raw))
 
 
@@ -122,8 +122,8 @@ class Costs:
 class Operation:
     """One executed operation; offset: of its command in the stream.
 
-    cycles: that it adds to the inference, estimated; 0 if others take longer meanwhile. commands:
-    bytes of the commands since the operation before. read and written are bytes of each region.
+    cycles: estimated contribution to the inference; 0 if hidden by others. commands: bytes of
+    the commands since the previous operation. read and written are bytes per region.
     """
 
     index: int
@@ -144,7 +144,7 @@ class Operation:
 
     @classmethod
     def from_c(cls, raw: Any) -> Operation:
-        """Translate the C structure."""
+        """Convert the C structure."""
         fields = _values(raw)
         kernel = fields.pop("kernel_height"), fields.pop("kernel_width")
         maps = {name: FeatureMap.from_c(fields[name]) for name in ("ifm", "ifm2", "ofm")}
@@ -162,7 +162,7 @@ class Operation:
         return f"{self.name.removeprefix('NPU_OP_')} {self.mode or ''}".strip()
 
     def as_dict(self) -> dict[str, Any]:
-        """Give plain data, for JSON; reads and writes by region."""
+        """Return plain data, for JSON; reads and writes by region."""
         data = {**asdict(self), "mode": self.mode}
         for kind in ("read", "written"):
             data[kind] = {str(region): count for region, count in enumerate(data[kind]) if count}
@@ -170,7 +170,7 @@ class Operation:
 
 
 def traffic(operations: Sequence[Operation]) -> dict[int, dict[str, int]]:
-    """Bytes read and written in each region that the operations touched."""
+    """Bytes read and written in each region used by the operations."""
     regions: dict[int, dict[str, int]] = {}
     for operation in operations:
         for kind, amounts in (("read", operation.read), ("written", operation.written)):

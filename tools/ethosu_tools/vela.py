@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Drives Vela, Arm's compiler for Ethos-U NPUs, as a process of its own.
+"""Runs Vela, Arm's compiler for Ethos-U NPUs, in a separate process.
 
-A process, because Vela's native core can crash on a damaged model.
+Its native core can crash on a damaged model.
 """
 
 import argparse
@@ -28,13 +28,13 @@ TIMEOUT_S = 1800
 
 @dataclass(frozen=True)
 class Target:
-    """How Vela is told about the system around an NPU."""
+    """Vela's options for the system around an NPU."""
 
     system_config: str
     memory_mode: str
 
 
-# The example of Vela that fits each NPU.
+# Vela's example system for each NPU.
 # Shared_Sram keeps weights in the slow memory and the arena in SRAM; its 4 MiB arena limit is
 # exactly the internal SRAM of a Corstone-300. U65 and U85 systems keep the arena in DRAM, with a
 # fast scratch in SRAM; a U85 of more MACs has more ports, and the system around it is faster.
@@ -60,7 +60,7 @@ NPUS = tuple(TARGETS)
 
 
 def npus_of(board: BoardFacts) -> tuple[str, ...]:
-    """NPUs that a board can have: its own, the usual one first, and any if its emulator does."""
+    """NPUs that a board supports: its own, the default first, and any if its emulator does."""
     others = NPUS if board.qemu and board.qemu.any_npu else ()
     return tuple(dict.fromkeys((*board.npus, *others)))
 
@@ -72,7 +72,7 @@ def add_npu_option(
     default: str | None = "ethos-u55-128",
     option: str = "--npu",
 ) -> None:
-    """Declare an option that names an NPU; another name is a wrong command line."""
+    """Declare an option that takes an NPU; unknown names are a command line error."""
     parser.add_argument(option, default=default, type=_npu, metavar="NPU", help=text)
 
 
@@ -88,7 +88,7 @@ def _npu(text: str) -> str:
 
 
 _SCRATCH_SIZES = ("256KB", "384KB", "512KB")
-# What lies where, in each mode of Vela's own configuration file.
+# Memory placement in each mode of Vela's own configuration file.
 MEMORY_MODES = {
     "Sram_Only": "all in SRAM",
     "Shared_Sram": "weights in flash or DRAM, the arena in SRAM",
@@ -118,10 +118,10 @@ def compile_model(
 ) -> dict[str, Any]:
     """Compile `source` for `npu` into the file `output`, and Vela's report into `report`.
 
-    System config and memory mode are those of the `board`, else Vela's own that fit the NPU, unless
-    others are named; they are sections of `config` or of the board's file. `more` are further
-    options in Vela's own words; `debug` stores the table of operators that an error names. Returns
-    what the compiled model needs, and Vela's estimates.
+    System config and memory mode default to the `board`'s, else to Vela's own for the NPU; they are
+    sections of `config` or of the board's file. `more` are further Vela options; `debug` stores the
+    table of operators for error messages. Returns the compiled model's requirements and Vela's
+    estimates.
     """
     if npu not in NPUS:
         raise InputError(f"Vela knows no NPU {npu!r}, but {', '.join(NPUS)}")
@@ -172,7 +172,7 @@ def vela_options(
     config: str = CONFIG_FILE,
     debug: bool = True,
 ) -> list[str]:
-    """What Vela is told of an NPU and the system around it, in Vela's own words."""
+    """Vela's command line options for an NPU and the system around it."""
     return [
         *("--accelerator-config", npu),
         *("--config", config),
@@ -185,14 +185,14 @@ def vela_options(
 
 
 def _check_mode(mode: str | None, config: str, board: VelaFacts | None) -> None:
-    """Refuse a memory mode that Vela's own file does not have; another file may have any."""
+    """Reject a memory mode missing in Vela's own file; other files may define any."""
     if mode and config == CONFIG_FILE and board is None and mode not in MEMORY_MODES:
         modes = ", ".join(f"{name} ({what})" for name, what in MEMORY_MODES.items())
         raise UsageError(f"Vela has no memory mode {mode!r}; there are {modes}")
 
 
 def run_vela(source: Path, options: Sequence[str]) -> str:
-    """Run Vela, and return what it printed; InputError: it refused the model, or crashed on it."""
+    """Run Vela and return its output; InputError if it rejects the model or crashes."""
     command = [sys.executable, "-P", "-m", "ethosu.vela", *options, str(source)]
     try:
         done = subprocess.run(
@@ -223,7 +223,7 @@ def _suspect(source: Path) -> str:
 
 
 def _last_line(text: str) -> str:
-    """What a traceback ends in, without the exception's class."""
+    """The last line of a traceback, without the exception's class."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines:
         return "it said nothing"
@@ -239,7 +239,7 @@ def _products(work: Path, source: Path) -> tuple[Path, Path]:
 
 
 def _summary_row(summary: Path) -> dict[str, str]:
-    """What Vela says in its summary file that it compiled for, and its figures."""
+    """The target and the figures in Vela's summary file."""
     with summary.open(newline="") as file:
         return next(csv.DictReader(file))
 

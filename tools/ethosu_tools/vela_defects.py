@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Models that Vela 5.2 compiles wrongly without a word.
+"""Detects models that Vela 5.2 silently compiles wrongly.
 
-Source: `operators-of-equal-weights` in host_tests/generator/defects.py shows by registers what is
-wrong.
+Source: `operators-of-equal-weights` in host_tests/generator/defects.py shows the wrong registers.
 """
 
 from collections.abc import Iterator
@@ -10,7 +9,7 @@ from pathlib import Path
 
 from . import tflite
 
-# Positions of weights and of their bias among an operator's inputs; -1: there is none.
+# Positions of weights and of their bias among an operator's inputs; -1: no bias.
 _WEIGHTS: dict[str, tuple[tuple[int, int], ...]] = {
     "CONV_2D": ((1, 2),),
     "DEPTHWISE_CONV_2D": ((1, 2),),
@@ -23,7 +22,7 @@ _WEIGHTS: dict[str, tuple[tuple[int, int], ...]] = {
 
 
 def warnings(source: Path, compiled: Path) -> list[str]:
-    """One sentence for each two operators on the NPU with equal weights and different biases."""
+    """One sentence per pair of NPU operators with equal weights and different biases."""
     on_cpu = {
         graph.tensors[output].name
         for graph in tflite.parse(tflite.read(compiled))
@@ -46,7 +45,7 @@ def warnings(source: Path, compiled: Path) -> list[str]:
 
 
 def _weights(model: Path) -> Iterator[tuple[str, bytes, bytes]]:
-    """Of all operators with weights: name of the output, weights, and bias (zeros are as none)."""
+    """For each operator with weights: its output's name, weights, and bias (zeros as none)."""
     for graph in tflite.parse(tflite.read(model)):
         for operator in graph.operators:
             for positions in _WEIGHTS.get(operator.name, ()):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The releases of Vela whose output was compared with TFLite's reference kernels."""
+"""The Vela releases whose output was compared with TFLite's reference kernels."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -9,7 +9,7 @@ from .errors import InputError
 
 # tools/npu_sim/README.md lists the models; host_tests/generator/test_velas.py compares them again.
 EXACT = ("5.2.0", "5.1.0", "5.0.0")
-# Of these, pools are exact, but a few other operators were seen to differ.
+# With these releases pools are exact, but differences were seen in a few other operators.
 TRIED = (
     *EXACT,
     *("4.5.0", "4.4.1", "4.4.0", "4.3.0", "4.2.0", "4.1.0", "4.0.1"),
@@ -19,7 +19,7 @@ TRIED = (
 
 
 def warnings(paths: Iterable[Path]) -> Iterator[str]:
-    """Yield a sentence for each model, also in folders, that a release not in EXACT compiled."""
+    """Yield a sentence for each model, also in folders, compiled by a release not in EXACT."""
     for path in paths:
         for file in sorted(path.rglob("*.tflite")) if path.is_dir() else [path]:
             version = _version(file)
@@ -37,13 +37,13 @@ def warnings(paths: Iterable[Path]) -> Iterator[str]:
 
 
 def _version(path: Path) -> str | None:
-    """Which Vela wrote a file; None: no file of Vela's, or it does not say."""
+    """Version of Vela that wrote a file; None if it is not Vela's, or unknown."""
     try:
-        if not path.is_file():  # what a pipe has is for the command, and may never come
+        if not path.is_file():  # the command reads pipes, which may block
             return None
         with path.open("rb") as file:
             if file.read(8)[4:] != tflite.IDENTIFIER:
                 return None
         return tflite.vela_version(path)
-    except (OSError, InputError):  # the command says what is wrong
+    except (OSError, InputError):  # the command reports the error
         return None

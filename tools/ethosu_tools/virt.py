@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""QEMU's machine for Linux, virt, with an NPU: a kernel finds it by the device tree made here.
+"""QEMU's machine for Linux, virt, with an NPU that the kernel finds by a device tree made here.
 
-Where NPU and SRAM are: tools/qemu_plugin/boards/virt.toml. What the kernel's driver looks for: its
-binding, Documentation/devicetree/bindings/npu/arm,ethos.yaml.
+Addresses of NPU and SRAM: tools/qemu_plugin/boards/virt.toml. The kernel driver's binding:
+Documentation/devicetree/bindings/npu/arm,ethos.yaml.
 """
 
 import shutil
@@ -21,12 +21,12 @@ CONSOLE = "console=ttyAMA0"
 
 _NPU_BASE, _NPU_SPI = 0xC100000, 100
 _SRAM_BASE, _SRAM_SIZE = 0xC200000, 0x60000
-# Size of the window of registers, and what the driver is found by.
+# Size of the register window, and the string the driver matches.
 _PRODUCTS = {
     "ethos-u65": (0x1000, '"fsl,imx93-npu", "arm,ethos-u65"'),
     "ethos-u85": (0x2000, '"arm,corstone1000-ethos-u85", "arm,ethos-u85"'),
 }
-# Where a kernel image says what it is for, in which bytes: QEMU's program and CPU for it.
+# Magic bytes of kernel images and their positions, with QEMU's program and CPU.
 _KERNELS = (
     (56, b"ARM\x64", "qemu-system-aarch64", "cortex-a53"),
     (36, b"\x18\x28\x6f\x01", "qemu-system-arm", "cortex-a15"),
@@ -72,9 +72,9 @@ def command(
 ) -> list[str]:
     """Return the command that boots a kernel, whose device tree is written to `folder`.
 
-    The kernel's console is the terminal; `append` is more of its command line. InputError for a
-    file that is no kernel, or an NPU that the kernel's driver does not know; SetupError for what is
-    not installed.
+    The kernel's console is the terminal; `append` extends its command line. InputError if a file is
+    not a kernel, or the kernel's driver does not support the NPU; SetupError if a program is not
+    installed.
     """
     program, cpu = _for_kernel(kernel)
     machine = ["-machine", "virt", "-cpu", cpu, "-m", memory]
@@ -106,7 +106,7 @@ def _for_kernel(kernel: Path) -> tuple[str, str]:
 
 
 def _device_tree(machine: Sequence[str], npu: str, folder: Path) -> Path:
-    """QEMU's own device tree of this machine, with NPU and SRAM."""
+    """QEMU's own device tree of this machine, with NPU and SRAM added."""
     window, compatible = _PRODUCTS.get(npu.rpartition("-")[0], (0, ""))
     if not window:
         raise InputError(f"Linux has no driver for {npu}, only for {' and '.join(_PRODUCTS)}")
@@ -132,7 +132,7 @@ def _device_tree(machine: Sequence[str], npu: str, folder: Path) -> Path:
 
 
 def run(words: Sequence[str]) -> str:
-    """Return what a program prints; SetupError when it is not there, or fails."""
+    """Return a program's output; SetupError if it is missing or fails."""
     if shutil.which(words[0]) is None:
         raise SetupError(f"{words[0]} is not installed; install Debian's device-tree-compiler")
     done = subprocess.run(words, capture_output=True, text=True, check=False)

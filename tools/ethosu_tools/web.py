@@ -18,12 +18,12 @@ from .errors import InputError, SetupError
 
 _STOP_S = 5.0
 _LOG_BYTES = 2000
-# As of tools/web/board/memory.S.
+# As in tools/web/board/memory.S.
 ROMFS_BYTES = 0x2000100
 
 
 def find_node() -> str:
-    """The node that runs it; raises SetupError when there is none."""
+    """Path of node; SetupError if it is not found."""
     node = shutil.which("node")
     if node is None:
         raise SetupError("node is missing, which runs the board WEB: apt-get install nodejs")
@@ -31,7 +31,7 @@ def find_node() -> str:
 
 
 class WebBoard(Closeable):
-    """A running board; `port` is what `--on` and mpremote take."""
+    """A running board; `port` works with `--on` and mpremote."""
 
     def __init__(
         self, npus: Sequence[str] = ("ethos-u55-128",), *, rom: bytes | None = None
@@ -47,7 +47,7 @@ class WebBoard(Closeable):
         self._folder = tempfile.TemporaryDirectory(prefix="ethosu-web-")
         file = Path(self._folder.name) / "rom.img"
         file.write_bytes(image)
-        # The slave stays open: what the board writes before somebody listens is not lost.
+        # The slave stays open, so that output before a client connects is not lost.
         master, self._slave = pty.openpty()
         tty.setraw(self._slave)
         os.set_blocking(master, False)
@@ -58,18 +58,18 @@ class WebBoard(Closeable):
             pass_fds=[master],
             stdin=subprocess.DEVNULL,
             stderr=self._errors,
-            start_new_session=True,  # a Ctrl-C of the terminal is for the command
+            start_new_session=True,  # Ctrl-C in the terminal is for the command
         )
         os.close(master)
 
     def log_tail(self) -> str:
-        """The end of what node said."""
+        """The end of node's error output."""
         size = self._errors.seek(0, os.SEEK_END)
         self._errors.seek(max(0, size - _LOG_BYTES))
         return self._errors.read().decode(errors="replace").strip() or "it said nothing"
 
     def close(self) -> None:
-        """End it."""
+        """Stop the board."""
         self.process.terminate()
         try:
             self.process.wait(_STOP_S)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What is measured of each board: `make boards-table`.
+"""Table of measurements of each board: `make boards-table`.
 
-Called with the folder of the JUnit files of `make suite-BOARD`, BOARD-QEMU.xml. It believes
-nothing but these files, the images, which it runs to measure a copy, and the tree: a board without
-a file is listed as not tested.
+Argument: the folder with the JUnit files of `make suite-BOARD`, BOARD-QEMU.xml. Its only sources
+are these files, the images, which it runs to measure a copy, and the tree. A board without a file
+is listed as not tested.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ _SOURCES = {".c", ".h", ".toml"}
 
 
 def tests(junit: Path) -> str:
-    """Count what became of a suite's tests: "580 passed, 3 skipped"."""
+    """Summarise a suite's results: "580 passed, 3 skipped"."""
     if not junit.is_file():
         return "not tested"
     counts = Counter(
@@ -37,20 +37,20 @@ def tests(junit: Path) -> str:
 
 
 def copied(name: str) -> str:
-    """What a copy by the DMA controller costs, in the CPU's instructions: "1.60 %; 49.7 %"."""
+    """Cost of a copy by the DMA controller, in CPU instructions: "1.60 %; 49.7 %"."""
     with contextlib.redirect_stdout(None):
         found = [copy_cost.measure(name, coherence) for coherence in ("off", "strict")]
     return "; ".join(f"{100 * each['reference']['ratio']:.2f} %" for each in found)
 
 
 def text_bytes(name: str) -> str:
-    """Size of the image's text, as `arm-none-eabi-size` printed it when it was built."""
+    """Size of the image's text section, as printed by `arm-none-eabi-size` at build time."""
     path = paths.firmware(name).with_suffix(".size")
     return f"{int(path.read_text().split()[6]):,}" if path.is_file() else "not built"
 
 
 def lines(name: str) -> str:
-    """Lines of the board's own folder, and of the chip's, which its boards share: "120 + 300"."""
+    """Lines of the board's own folder, and of its chip's shared one: "120 + 300"."""
     folders = [paths.root() / "boards" / name.partition("-")[0]]
     chip = tomllib.loads((folders[0] / board_files.FILE).read_text()).get("chip")
     folders += [paths.root() / board_files.CHIPS / chip] if chip else []

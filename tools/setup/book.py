@@ -18,7 +18,7 @@ from pathlib import Path
 from ethosu_tools import cli
 
 REPO = Path(__file__).resolve().parents[2]
-# What a program on a board imports; modules in Python have types and docstrings themselves.
+# Modules for programs on a board; those written in Python have types and docstrings themselves.
 _MODULES = ("*.pyi", "modules/ethosu/binding/python/[!_]*.py", "modules/ml/ml/**/*.py")
 _NO_PAGES = {"build", ".venv", ".git", ".pytest_cache"}
 _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
@@ -26,19 +26,19 @@ _LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]+)\)")
 
 
 def files(pattern: str) -> list[Path]:
-    """The files of the tree of this name, from its root."""
+    """The files of the tree with this name, by path from the root."""
     found = (path.relative_to(REPO) for path in REPO.rglob(pattern))
     return sorted(path for path in found if not _NO_PAGES & set(path.parts))
 
 
 def stage(path: Path, known: set[Path]) -> str:
-    """A page as mkdocs takes it."""
+    """A page in mkdocs' dialect."""
     text = (REPO / path).read_text()
     ends = [0, *(end for match in _FENCE.finditer(text) for end in match.span()), len(text)]
     parts = [text[begin:end] for begin, end in pairwise(ends)]
     for index in range(0, len(parts), 2):  # between fences
         parts[index] = _LINK.sub(lambda match: _link(match, path, known), parts[index])
-        # Markdown begins a list only behind an empty line, GitHub's anywhere.
+        # Markdown requires an empty line before a list, GitHub does not.
         parts[index] = re.sub(r"(?m)^(?![-*|\s]|\d+\.)(.+)\n(?=[-*] )", r"\1\n\n", parts[index])
     return re.sub(r"(?m)^```(\w+) .*$", r"```\1", "".join(parts))
 
@@ -56,7 +56,7 @@ def _link(match: re.Match[str], page: Path, known: set[Path]) -> str:
 
 
 def module_name(path: Path) -> str:
-    """What a program imports: the file's name, behind those of the packages that it is in."""
+    """Import name: the file's name, prefixed with its packages."""
     names = [] if path.stem == "__init__" else [path.stem]
     folder = path.parent
     while (folder / "__init__.py").exists():
@@ -66,7 +66,7 @@ def module_name(path: Path) -> str:
 
 
 def reference(path: Path) -> str:
-    """A page of what a stub, or a module in Python, declares."""
+    """A page of the declarations of a stub or Python module."""
     tree = ast.parse(path.read_text())
     lines = [f"# Module `{module_name(path)}`", ast.get_docstring(tree) or ""]
     hidden = {
@@ -79,7 +79,7 @@ def reference(path: Path) -> str:
 
 
 def offered(tree: ast.Module) -> list[ast.stmt]:
-    """The statements of a module, without functions and classes that its __all__ leaves out."""
+    """The statements of a module, without functions and classes missing in its __all__."""
     promised = next(
         (
             ast.literal_eval(node.value)
@@ -94,7 +94,7 @@ def offered(tree: ast.Module) -> list[ast.stmt]:
 
 
 def _members(body: list[ast.stmt], level: int, hidden: dict[str, ast.ClassDef]) -> Iterator[str]:
-    """What these statements declare; a class has the members of its hidden bases, too."""
+    """The declarations in these statements; classes include members of hidden bases."""
     for index, node in enumerate(body):
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
             yield f"{'#' * level} class `{node.name}`"
@@ -116,7 +116,7 @@ def _is_public(name: str) -> bool:
 
 
 def _signature(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
-    """The function's head, with its decorators."""
+    """The function's signature, with its decorators."""
     head = ast.unparse(node).split(":\n")[0].removesuffix(": ...")
     return re.sub(r"\n\s+.*", "", head) if "\n    " in head else head
 
@@ -127,7 +127,7 @@ def _text(node: ast.stmt | None) -> str:
 
 
 def commands() -> str:
-    """A page of all commands, as --help says it."""
+    """A page of all commands' --help texts."""
     lines = ["# The `ethosu` command", cli.exit_codes()]
     for name, summary in cli.discover("commands").items():
         text = io.StringIO()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Makes the binding of the C library for the tools, from its headers: `make library-binding`.
+"""Generates the tools' binding of the C library from its headers: `make library-binding`.
 
-cffi reads the headers, behind the compiler's preprocessor, and writes a Python module with all
-structures and functions. `ethosu_tools/library.py` loads it.
+cffi reads the preprocessed headers and writes a Python module with all structures and functions.
+`ethosu_tools/library.py` loads it.
 
 Usage: library_binding.py OUTPUT; CC names the compiler.
 """
@@ -28,16 +28,16 @@ HEADERS = {
     "tools/sim_host": ("sim_host.h",),
     "tools/sim_accel": ("sim_accel.h",),
 }
-# Of the C library cffi knows the types, but for this one.
+# cffi knows the types of the C library except this one.
 SYSTEM = {"sys/types.h": "typedef long off_t;\n"} | dict.fromkeys(
     ("stdbool.h", "stddef.h", "stdint.h", "stdio.h", "string.h"), ""
 )
-# cffi takes declarations only.
+# cffi accepts declarations only.
 FUNCTION = re.compile(r"^static inline.*?^}$", re.MULTILINE | re.DOTALL)
 
 
 def declarations() -> str:
-    """All that the headers declare."""
+    """All declarations of the headers."""
     with tempfile.TemporaryDirectory() as folder:
         for name, content in SYSTEM.items():
             path = Path(folder, name)

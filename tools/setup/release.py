@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What `make release` puts into build/release: images, wheel, what each was tested with, checksums.
+"""Fills build/release for `make release`: images, wheel, test environments, checksums.
 
-Called with the JUnit file of the tests of each board. A board without a passed test in that file is
-listed as not tested.
+Argument: the JUnit file of the boards' tests. A board without a passed test in it is listed as not
+tested.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from ethosu_tools import boards, paths
 
 SUMS = "SHA256SUMS"
 TESTED = "TESTED.md"
-# Of the folder of an image that does not look for the emulator: firmware/Makefile.
+# Of the build folder of an image without emulator detection: firmware/Makefile.
 FOR_CHIP = "-no-emulator"
 # In the ids of host_tests/boards/test_every_board.py.
 _QEMUS = ("installed", "newer")
@@ -48,12 +48,12 @@ What each board writes to its UART, and a command."""
 
 
 def folder(name: str) -> Path:
-    """The folder of the image to release: that of a chip does not look for the emulator."""
+    """The folder of the image to release: the chip's, which does not detect the emulator."""
     return paths.root() / "build/firmware" / (name + (FOR_CHIP if boards.load(name).flash else ""))
 
 
 def images(names: Sequence[str], release: str, target: Path) -> list[str]:
-    """Copy the images of the boards; return those that have none."""
+    """Copy the images of the boards; return the boards without an image."""
     missing = []
     for name in names:
         built = folder(name)
@@ -66,7 +66,7 @@ def images(names: Sequence[str], release: str, target: Path) -> list[str]:
 
 @dataclass
 class Results:
-    """What became of each board's tests, and what it said when it booted, by "BOARD QEMU"."""
+    """Results of each board's tests, and its boot messages, by "BOARD QEMU"."""
 
     counts: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     boots: dict[str, str] = field(default_factory=dict)
@@ -96,7 +96,7 @@ def results(junit: Path, names: Sequence[str]) -> Results:
 
 
 def boot(name: str, found: Results) -> list[str]:
-    """What a board says from its reset to its prompt, on both QEMUs if they differ."""
+    """A board's output from reset to prompt, for both QEMUs if it differs."""
     said: dict[str, list[str]] = {}
     for qemu in _QEMUS:
         if text := found.boots.get(f"{name} {qemu}"):
@@ -108,7 +108,7 @@ def boot(name: str, found: Results) -> list[str]:
 
 
 def report(names: Sequence[str], found: Results, tools: Mapping[str, str]) -> str:
-    """Make the page that says what was tested with what."""
+    """Make the page that lists what each image was tested with."""
     lines = [_HEAD]
     for name in names:
         facts = boards.load(name)
@@ -127,7 +127,7 @@ def report(names: Sequence[str], found: Results, tools: Mapping[str, str]) -> st
 
 
 def sums(target: Path) -> str:
-    """The checksums of all files, in the form that `sha256sum -c` reads."""
+    """The checksums of all files, in the format of `sha256sum -c`."""
     files = sorted(path for path in target.iterdir() if path.name != SUMS)
     return "".join(
         f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in files
@@ -153,7 +153,7 @@ def _tools() -> dict[str, str]:
 
 
 def main(junit: Path, target: Path) -> str:
-    """Fill the folder, which holds the wheel already; returns what is wrong, or nothing."""
+    """Fill the folder, which already holds the wheel; returns the error, or an empty text."""
     release, names = version("ethosu-tools"), boards.names()
     missing = images(names, release, target)
     if missing:

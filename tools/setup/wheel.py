@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Makes the wheel of the tools, with all that was built for them: `make wheel`.
+"""Makes the wheel of the tools, with all files built for them: `make wheel`.
 
-The wheel holds the package, in it a small tree of the shape that `ethosu_tools/paths.py` expects,
-and next to it the stubs of the firmware's modules (PEP 561). Its tag names the oldest glibc that
-its libraries ask for. Made twice of the same files, it is the same to the bit.
+The wheel holds the package, in it a small tree of the layout that `ethosu_tools/paths.py` expects,
+and next to it the stubs of the firmware's modules (PEP 561). Its tag is the oldest glibc that
+its libraries require. Building it is reproducible.
 """
 
 import os
@@ -33,27 +33,27 @@ SOURCES = (
     "build/library/*.py",
     "modules/openmv/*.py",
 )
-# Stubs of the firmware's modules in C, and its modules in Python, which have types themselves.
+# Stubs of the firmware's C modules, and its Python modules, which have types themselves.
 STUBS = (
     "modules/ethosu/*.pyi",
     "modules/ethosu/binding/python/[!_]*.py",
     "firmware/emulator/*.pyi",
 )
-# Of Vela, whose package has the name of the module, the checker reads the sources.
+# The checker reads Vela's sources, since its package has the same name as the module.
 PARTIAL = "partial\n"
-# The date of all files in it, unless SOURCE_DATE_EPOCH says another: 2026-01-01.
+# The date of all files in it, unless overridden by SOURCE_DATE_EPOCH: 2026-01-01.
 EPOCH = "1767225600"
 MACHINES = {"EM_X86_64": "x86_64", "EM_AARCH64": "aarch64"}
 
 
 def copy(file: Path, target: Path) -> None:
-    """Copy a file, and make the folders that it lies in."""
+    """Copy a file, creating its folders."""
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(file, target)
 
 
 def copy_built(file: Path, target: Path, *strip: str) -> bool:
-    """Copy a file without what is for debuggers; False: it was not built."""
+    """Copy a file without debug information; False if it was not built."""
     if not file.is_file():
         return False
     copy(file, target)
@@ -63,9 +63,9 @@ def copy_built(file: Path, target: Path, *strip: str) -> bool:
 
 
 def fill(tree: Path, root: Path, machine: str | None = None) -> list[str]:
-    """Copy what the tools need into `tree`; return what was not built.
+    """Copy the tools' files into `tree`; return those that were not built.
 
-    `machine`: of the libraries, which are in build/MACHINE; None: this one's, in build/.
+    `machine`: whose libraries to use, from build/MACHINE; None: this machine's, from build/.
     """
     absent = []
     folder = root / "build" / (machine or "")
@@ -85,7 +85,7 @@ def fill(tree: Path, root: Path, machine: str | None = None) -> list[str]:
 
 
 def add_stubs(tools: Path, root: Path) -> None:
-    """Lay the stubs out where type checkers and editors look."""
+    """Place the stubs where type checkers and editors look for them."""
     for stub in (file for pattern in STUBS for file in sorted(root.glob(pattern))):
         folder = tools / f"{stub.stem}-stubs"
         folder.mkdir()
@@ -98,7 +98,7 @@ def add_stubs(tools: Path, root: Path) -> None:
 
 
 def platform_tag(libraries: Iterable[Path]) -> str:
-    """The platform of PEP 600 that has all of glibc that the libraries ask for."""
+    """The oldest PEP 600 platform with every glibc symbol that the libraries require."""
     needed, machines = (2, 17), set()
     for library in libraries:
         with library.open("rb") as file:
@@ -120,7 +120,7 @@ def _glibc(section: GNUVerNeedSection) -> Iterator[tuple[int, int]]:
 
 
 def make(target: Path, root: Path, machine: str | None = None) -> tuple[Path, list[str]]:
-    """Make the wheel of a machine (None: this one) in `target`; return it, and what it lacks."""
+    """Make the wheel of a machine (None: this one) in `target`; return it and what it lacks."""
     with tempfile.TemporaryDirectory(prefix="ethosu-wheel-") as work:
         stage = Path(work)
         tools = stage / "tools"
@@ -132,7 +132,7 @@ def make(target: Path, root: Path, machine: str | None = None) -> tuple[Path, li
         add_stubs(tools, root)
         tag = platform_tag((tools / "ethosu_tools/tree").rglob("*.so"))
         (stage / "setup.cfg").write_text(f"[bdist_wheel]\nplat_name = {tag}\n")
-        for file in (stage, *stage.rglob("*")):  # a wheel keeps the modes
+        for file in (stage, *stage.rglob("*")):  # a wheel preserves the modes
             file.chmod(0o755 if file.is_dir() else 0o644)
         target.mkdir(parents=True, exist_ok=True)
         for old in target.glob(f"*{tag.split('_', 3)[3]}.whl"):  # of another release
@@ -145,7 +145,7 @@ def make(target: Path, root: Path, machine: str | None = None) -> tuple[Path, li
 
 
 def main(target: Path, machine: str | None = None) -> str:
-    """Make the wheel; returns what is wrong, or nothing."""
+    """Make the wheel; returns the error, or an empty text."""
     wheel, absent = make(target, paths.root(), machine)
     if absent:
         return f"not built: {', '.join(absent)}; run: make wheel"

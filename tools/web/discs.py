@@ -96,7 +96,7 @@ def to_565(picture: Array) -> bytes:
 
 
 def rom_files(npu: str = NPU) -> dict[str, bytes]:
-    """What the example of modules/ethosu/examples loads."""
+    """The file that the example of modules/ethosu/examples loads."""
     with tempfile.TemporaryDirectory(prefix="ethosu-") as folder:
         source, out = Path(folder) / "discs.tflite", Path(folder) / "out.tflite"
         source.write_bytes(make_model())
@@ -122,7 +122,7 @@ def parse(line: str) -> Found:
 
 
 def draw(picture: Array, found: list[Found]) -> Array:
-    """The picture with a frame of three pixels around each box, in its label's colour, darker."""
+    """The picture with a three-pixel frame around each box, in a darker shade of its colour."""
     result = picture.copy()
     for each in found:
         x, y, width, height = each.box
@@ -149,7 +149,7 @@ def png(picture: Array) -> bytes:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Find, tell, draw."""
+    """Find the discs, print them, draw the picture."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("output", type=Path, metavar="FILE.png", help="the picture with boxes")
     args = parser.parse_args(arguments)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Lays the page out as static files: `lay_out.py PARTS ETHOSU_WASM OUTPUT`.
+"""Installs the page as static files: `lay_out.py PARTS ETHOSU_WASM OUTPUT`.
 
-PARTS has node_modules, and vela/vela.wasm or not. Says what each file has, as it is and compressed.
+PARTS has node_modules, and optionally vela/vela.wasm. Prints file sizes, plain and compressed.
 """
 
 import gzip
@@ -25,18 +25,18 @@ NPM_FILES = (
     "@xterm/xterm/css/xterm.css",
     "@xterm/addon-fit/lib/addon-fit.mjs",
 )
-# Only for node.
+# Files only used in node.
 NOT_IN_PAGE = ("vela_node.mjs",)
 
 
 class Example(NamedTuple):
-    """A model, and what the page offers with it."""
+    """A model, and the page's inputs for it."""
 
     name: str
     text: str
     script: str
-    recording: str = ""  # what is said
-    voice: str = "en-us"  # one of espeak-ng's that the model understands
+    recording: str = ""  # spoken text
+    voice: str = "en-us"  # an espeak-ng voice that the model recognises
     picture: str = ""
 
 
@@ -56,7 +56,7 @@ EXAMPLES = (
 
 
 def make_examples(models: Path) -> None:
-    """Have the example models there."""
+    """Collect the example models in this folder."""
     models.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "ethosu_tools.make_model", str(models)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
@@ -78,7 +78,7 @@ def script_of(example: Example) -> str:
 
 
 def write_wav(text: str, voice: str, file: Path) -> None:
-    """A recording of what espeak-ng says."""
+    """A recording of speech by espeak-ng."""
     with wave.open(str(file), "wb") as sound:
         sound.setparams((1, 2, speech.RATE, 0, "NONE", ""))
         sound.writeframes(speech.say(text, voice).astype("<i2").tobytes())
@@ -104,7 +104,7 @@ def lay_out_examples(models: Path, page: Path) -> None:
 
 
 def lay_out_licences(parts: Path, folder: Path) -> None:
-    """The licences of all that the page is made of, as they ask for."""
+    """The licences of all parts of the page."""
     root = HERE.parents[1]
     pins = tomllib.loads((root / "firmware/micropython.toml").read_text())
     sources = {
@@ -122,7 +122,7 @@ def lay_out_licences(parts: Path, folder: Path) -> None:
 
 
 def name_as_servers_know(folder: Path) -> None:
-    """Rename x.mjs to x.js: not every server knows the type of .mjs, as browsers want it."""
+    """Rename x.mjs to x.js: not every server sends the type that browsers require for .mjs."""
     for file in [*folder.glob("*.mjs"), *folder.glob("*.html")]:
         text = file.read_text().replace('.mjs"', '.js"')
         file.write_text(text)
@@ -131,7 +131,7 @@ def name_as_servers_know(folder: Path) -> None:
 
 
 def main() -> None:
-    """Lay it out anew, so that no file of an older page stays."""
+    """Install it from scratch, so that no file of an older page remains."""
     parts, board, output = map(Path, sys.argv[1:4])
     new = output.with_name(output.name + ".new")
     shutil.rmtree(new, ignore_errors=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Lays out what runs the book's blocks of Python: `lay_out_live.py ETHOSU_WASM FOLDER`."""
+"""Installs the runtime for the book's Python blocks: `lay_out_live.py ETHOSU_WASM FOLDER`."""
 
 import json
 import shutil

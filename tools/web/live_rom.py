@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a board has in /rom that runs the Python of the book's pages: in tests, and in the book."""
+"""Contents of /rom on the board that runs the Python of the book's pages, in tests and the book."""
 
 import tempfile
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Writes what `ethosu compile` has Vela pass to its compiler core: `settings.py MODEL JSON`.
+"""Writes the settings that `ethosu compile` has Vela pass to its core: `settings.py MODEL JSON`.
 
     {"vela_version": "5.2.0",
      "texts": [configuration text],
@@ -9,9 +9,9 @@
                   "memories": [struct npu_memory]}],
      "interval": {"short_ms", "short_error", "error"}}
 
-The configuration of a target is its head with its text behind it; `standard` marks what `ethosu
-compile` takes when nothing but the NPU is named. Vela's own command line runs here, up to the call
-of its core, so that the page has no second list of Vela's options.
+The configuration of a target is its head followed by its text; `standard` marks the default of
+`ethosu compile` for the NPU. Vela's own command line code runs here, up to the call of its core,
+so that the page needs no second list of Vela's options.
 """
 
 import contextlib
@@ -31,12 +31,12 @@ from ethosu_tools.estimate import latency, systems
 from ethosu_tools.estimate.systems import System
 from ethosu_tools.vela import Target
 
-# Where the text begins that is the same for all targets of a configuration file.
+# Start of the text that is the same for all targets of a configuration file.
 _HEAD_LINES = 6
 
 
 class _CalledError(Exception):
-    """What Vela passed to its core."""
+    """The arguments that Vela passed to its core."""
 
 
 def _call(accelerator: str, _model: Any, _format: Any, config: str, options: str, **_: Any) -> None:
@@ -46,7 +46,7 @@ def _call(accelerator: str, _model: Any, _format: Any, config: str, options: str
 def record(
     npu: str, target: Target, board: VelaFacts | None, model: Path
 ) -> tuple[str, str, str] | None:
-    """Accelerator, configuration and options; None when Vela does not take the combination."""
+    """Accelerator, configuration and options; None if Vela rejects the combination."""
     options = vela.vela_options(npu, target, board=board)
     with tempfile.TemporaryDirectory() as work, contextlib.redirect_stdout(io.StringIO()):
         try:
@@ -54,13 +54,13 @@ def record(
         except _CalledError as called:
             accelerator, config, passed = called.args
             return str(accelerator), str(config), str(passed)
-        except Exception:  # Vela's classes of errors have no common base
+        except Exception:  # Vela's exceptions have no common base
             return None
     raise RuntimeError("Vela ended without a call of its core")
 
 
 def combinations() -> Iterator[tuple[str, Target, VelaFacts | None, str | None, bool]]:
-    """What the page offers: each NPU with each memory mode, each board as it is."""
+    """The targets on the page: each NPU with each memory mode, and each board as it is."""
     for npu, standard in vela.TARGETS.items():
         yield npu, standard, None, None, True
         for mode in vela.MEMORY_MODES:
@@ -74,7 +74,7 @@ def combinations() -> Iterator[tuple[str, Target, VelaFacts | None, str | None, 
 
 
 def timed(system: System) -> dict[str, Any]:
-    """A system that `ethosu estimate` knows, for a simulator that counts its cycles."""
+    """A system known to `ethosu estimate`, for a simulator that counts its cycles."""
     return {
         "name": system.name,
         "title": system.title,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The board's part of the campaigns (MicroPython): inputs and outputs of the models in its ROM."""
+"""Board part of the campaigns (MicroPython): inputs and outputs of the models in its ROM."""
 
 STEPS = 4
 

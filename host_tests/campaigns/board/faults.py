@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Every fault at a random moment of every use: the next result is exact, and nothing is lost.
+"""Injects each fault at a random moment of each use; the next result must be exact, without leaks.
 
-Each round draws from the seed and its number alone, and the emulated board's time follows its
-instructions: a block of rounds, from its first one on, repeats to the instruction.
+Each round depends only on the seed and its number, and the emulated board's time follows its
+instructions: a block of rounds, run from its first one, repeats to the instruction.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from ..common import FoundError
 from .common import NPUS, Level, turn_of
 from .models import rom_image
 
-# So many rounds begin with a soft reset.
+# Number of rounds in a block, which begins with a soft reset.
 BLOCK = 25
-# Bytes of the heap that a block of rounds may lose.
+# Number of heap bytes that a block of rounds may lose.
 MISSING = 4096
 SILENCE_S = 20.0
 TRIES = 5
 
-# What a round runs: a function of faults_on_board.py.
+# Uses of the NPU in a round: functions of faults_on_board.py.
 USES = (
     "predict",
     "predict_with_functions",
@@ -47,7 +47,7 @@ USES = (
     "forgotten",
     "deploy",
 )
-# The NPU of the board whose ROM is no RAM: its memory can refuse a step, and lose power in one.
+# The NPU of the board with a non-RAM ROM: its memory can reject a step, or lose power during one.
 NVM_NPU, NVM_BOARD = "ethos-u55-256", "ALIF_ENSEMBLE_E7-M55_HP"
 ALL_NPUS = (*NPUS, NVM_NPU)
 # Steps of a deploy: lines of MRAM, of the image and its move.
@@ -61,25 +61,25 @@ CLOSED = "ValueError this model was closed by deinit()"
 
 @dataclass(frozen=True)
 class Fault:
-    """What happens, and how a use may end then, other than with the right result."""
+    """A fault, and the acceptable ends of a use other than the right result."""
 
-    name: str  # the emulator's; after a space, of "board.call", the function that is called
+    name: str  # the emulator's; "board.call" is followed by a space and the function to call
     ends: tuple[str, ...] = ()
-    most: int = 1  # times that it may happen
+    most: int = 1  # maximum number of occurrences
     restarts: bool = False
-    soft_reset: bool = False  # follows at once
+    soft_reset: bool = False  # immediately afterwards
     uses: tuple[str, ...] = USES
 
     def suits(self, npu: str, use: str) -> bool:
-        """Does this NPU have the fault, and may this use meet it?"""
+        """Whether this NPU supports the fault, and this use can be tested with it."""
         if use == "deploy" and not (self.restarts or self.soft_reset):
-            return False  # a program that goes on has no models
+            return False  # a program that continues has no models
         has = self.name != "npu.branch-error" or "u85" in npu
         return use in self.uses and use in uses_of(npu) and has
 
 
 def uses_of(npu: str) -> list[str]:
-    """What a board with this NPU, and its second one, can do."""
+    """Capabilities of a board with this NPU, and its second one."""
     return [use for use in USES if use not in (ON_SECOND if npu == NVM_NPU else ("deploy",))]
 
 
@@ -116,7 +116,7 @@ FAULTS = (
 
 @dataclass(frozen=True)
 class Round:
-    """What one round does."""
+    """The parameters of one round."""
 
     number: int
     use: str
@@ -127,7 +127,7 @@ class Round:
         return f"round {self.number}: {self.use} with {said}"
 
     def allows(self, result: str) -> bool:
-        """Is this a way for the use to end?"""
+        """Whether this is an acceptable end of the use."""
         if result == "restarted":
             return any(fault.restarts for fault, _, _ in self.faults)
         ends = [end for fault, _, _ in self.faults for end in fault.ends]
@@ -135,12 +135,12 @@ class Round:
 
 
 def drawable(npu: str) -> list[Fault]:
-    """Faults that this NPU can have."""
+    """Faults that this NPU supports."""
     return [fault for fault in FAULTS if any(fault.suits(npu, use) for use in USES)]
 
 
 def draw(seed: int, npu: str, number: int, durations: dict[str, int]) -> Round:
-    """After as many rounds as there are faults each has happened, then with the next use."""
+    """In as many rounds as there are faults, each occurs once, then again with the next use."""
     draws = random.Random(f"{seed} {npu} {number}")
     faults = drawable(npu)
     cycle, index = divmod(number, len(faults))
@@ -151,19 +151,19 @@ def draw(seed: int, npu: str, number: int, durations: dict[str, int]) -> Round:
     if draws.random() < 0.25:
         more = [fault for fault in faults if fault.suits(npu, use)]
         chosen.append(draws.choice([one for one in more if one.name[:10] != first.name[:10]]))
-    # A fault may make it last until a time-out.
+    # A fault may extend it up to a time-out.
     longest = durations[use] + draws.choice([0, 0, 0, 60_000])
     rows = []
     for fault in chosen:
         at_once = fault.name[:3] in ("npu", "dma") and draws.random() < 0.5
-        at_once |= fault.name[:3] == "nvm"  # its count of steps is the moment
+        at_once |= fault.name[:3] == "nvm"  # its step count determines the moment
         after = 0 if at_once else 1 + int(draws.random() * longest * 1000)
         rows.append((fault, draws.randint(1, fault.most), after))
     return Round(number, use, tuple(rows))
 
 
-class Restarted(Exception):  # noqa: N818  # it is no error
-    """The board is at the prompt that follows its start."""
+class Restarted(Exception):  # noqa: N818  # not an error
+    """The board restarted and is at its prompt."""
 
 
 def _watch() -> tuple[bytearray, Callable[[bytes], None]]:
@@ -178,12 +178,12 @@ def _watch() -> tuple[bytearray, Callable[[bytes], None]]:
 
 
 class Running:
-    """One emulated board, and what was seen there."""
+    """One emulated board and its findings."""
 
     def __init__(self, npu: str, seed: int, *, host_time: bool = False) -> None:
-        """Start the board and see how long each use takes."""
+        """Start the board and measure how long each use takes."""
         self.npu, self.seed = npu, seed
-        # The host's time passes while a busy host runs other programs.
+        # Host time also passes while a busy host runs other programs.
         self.timeout_ms = 1000 if host_time else 50
         self.failures: list[str] = []
         self.ends: Counter[str] = Counter()
@@ -202,7 +202,7 @@ class Running:
             raise
 
     def round(self, number: int) -> None:
-        """One round; what goes wrong is kept in `failures`."""
+        """Run one round; failures are kept in `failures`."""
         if number % BLOCK == 0:
             self.board.soft_reset()
             self._begin()
@@ -219,7 +219,7 @@ class Running:
             self._reach([fault.name.partition(" ")[0] for fault, _, _ in drawn.faults])
 
     def _begin(self) -> None:
-        """Load the program, and see how much memory is free then."""
+        """Load the program, and measure free memory afterwards."""
         program = f"timeout_ms = {self.timeout_ms}\nexec(open('/rom/program.py').read())"
         self.board.exec(program, timeout=SILENCE_S)
         for use in uses_of(self.npu):
@@ -253,12 +253,12 @@ class Running:
         return result
 
     def _reach(self, faults: list[str]) -> None:
-        """Come back to the program after whatever happened on the line."""
+        """Return to the program's prompt, whatever happened on the line."""
         for _ in range(TRIES):
             with contextlib.suppress(BoardError):
                 self.board.interrupt()
                 self.board.exec(f"import emulator\nfor n in {faults}: emulator.fault(n, 0)")
-                # Noise can mean anything, a soft reset, too.
+                # Noise can have any effect, even a soft reset.
                 if not self.board.eval("'again' in globals()"):
                     self._begin()
                 return
@@ -286,7 +286,7 @@ class Running:
 
 
 class Faults:
-    """Rounds by number, for a seed: the campaign."""
+    """The campaign: rounds by number, for a seed."""
 
     chunk = 4 * BLOCK
 
@@ -294,7 +294,7 @@ class Faults:
         self._host_time = host_time
 
     def run(self, seed: int, first: int, count: int) -> dict[str, int]:
-        """So many rounds; returns how they ended, or raises FoundError."""
+        """Run this many rounds; returns the counts of their ends, or raises FoundError."""
         ends: Counter[str] = Counter(rounds=count)
         for begin in range(first - first % self.chunk, first + count, self.chunk):
             npu = turn_of(begin, self.chunk, ALL_NPUS)

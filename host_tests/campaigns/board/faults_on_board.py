@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The board's part of the fault campaign (MicroPython): uses of the NPU, each with its check.
+"""Board part of the fault campaign (MicroPython): uses of the NPU, each with its check.
 
-Who starts it sets `timeout_ms`, of each inference.
+The host sets `timeout_ms`, the time-out of each inference.
 
-Each inference has another input than the one before, so that an old result is not right.
+Each inference has a different input from the previous one, so that a stale result is wrong.
 """
 
 import asyncio
@@ -67,7 +67,7 @@ class Raw:
 
 cnn, second = Loaded("cnn"), Loaded("cnn")
 other = Loaded("cnn", 1) if len(ethosu.npus()) > 1 else None
-spare = Loaded("cnn")  # for callbacks: it has a turn of its own
+spare = Loaded("cnn")  # for callbacks; separate from the others
 stream, mixed = Loaded("stream"), Loaded("mixed")
 raw = Raw()
 out = bytearray(len(cnn.y[0]))
@@ -181,7 +181,7 @@ def load(loaded=cnn):
 
 
 def forgotten():
-    """A job whose model nobody keeps: whoever needs the NPU may stop it when its time is up."""
+    """A job whose model is not referenced; it may be stopped on time-out if the NPU is needed."""
     ethosu.Model(cnn.path, timeout_ms=TIMEOUT_MS)._start([cnn.next()])
     gc.collect()
     time.sleep_ms(TIMEOUT_MS)
@@ -189,7 +189,7 @@ def forgotten():
 
 
 def stamps():
-    """The stamps at both ends of the image in ROM."""
+    """The stamps at both ends of the ROM image."""
     rom = vfs.VfsRom(vfs.rom_ioctl(2, 0))
     return [memoryview(rom.open(name, "rb")) for name in ("first", "last")]
 
@@ -200,11 +200,11 @@ def check_stamps():
         raise WrongError
 
 
-check_stamps()  # the image is whole, whatever was done to it before
+check_stamps()  # the image must be intact before the change
 
 
 def check_refused(views):
-    """After an error nothing changes any more before a reset, and what is mounted is whole."""
+    """After an error nothing changes until a reset, and the mounted image is intact."""
     held = [bytes(view) for view in views]
     if not isinstance(vfs.rom_ioctl(2, 0), int):
         check_stamps()
@@ -213,7 +213,7 @@ def check_refused(views):
 
 
 def deploy():
-    """Write another image of the same files: that ends the models in it."""
+    """Write another image of the same files, which invalidates the models in it."""
     views = stamps()
     try:
         write(other_image(*views))
@@ -229,7 +229,7 @@ def deploy():
 
 
 def other_image(first, last):
-    """The image with other stamps, and each byte 16 bytes further on or back."""
+    """The image with other stamps, and each byte shifted by 16 bytes."""
     memory, old = vfs.rom_ioctl(2, 0), bytes(first)
     new = bytes((byte + 1) % 256 for byte in old)
     at = [uctypes.addressof(view) - uctypes.addressof(memory) for view in (first, last)]
@@ -252,7 +252,7 @@ def write(image):
     vfs.rom_ioctl(5, 0)
 
 
-# --- What a callback does, by the name of the fault ----------------------------
+# --- Callbacks, by name of the fault --------------------------------------------
 
 
 def fail():
@@ -314,10 +314,10 @@ def emulator_call():
 
 
 def attempt(use, faults, what):
-    """Run a use while faults happen (name, count, nanoseconds from now); print how it ended."""
+    """Run a use with faults (name, count, nanoseconds from now); print how it ended."""
     global action
     action = what
-    time.sleep_ms(1)  # from a tick of the clock on, so that it repeats
+    time.sleep_ms(1)  # start at a clock tick, for repeatability
     for fault in faults:
         emulator.fault(*fault)
     try:
@@ -331,7 +331,7 @@ def attempt(use, faults, what):
 
 
 def settle():
-    """What a program does after an error: free what it holds, start anew what it has lost."""
+    """Recover like a program after an error: free its objects, restart what it has lost."""
     global kept, handle
     for held in (kept, handle):
         if held is not None:
@@ -342,7 +342,7 @@ def settle():
 
 
 def again(use):
-    """Now all has to be right, and nothing held; prints how much memory is free."""
+    """Check that everything works and nothing is held; prints the amount of free memory."""
     settle()
     time.sleep_ms(TIMEOUT_MS)
     asyncio.new_event_loop()  # as any program does after asyncio.run() has raised
@@ -355,7 +355,7 @@ def again(use):
 
 
 def duration(use):
-    """Microseconds of the board's time that a use takes."""
+    """Duration of a use in microseconds of board time."""
     time.sleep_ms(1)
     begin = time.ticks_us()
     globals()[use]()

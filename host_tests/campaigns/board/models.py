@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The campaigns' models as a ROM file system, with inputs and what the reference makes of them."""
+"""The campaigns' models as a ROM file system, with inputs and reference outputs."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from host_tests.kit import vela_once
 
 HERE = Path(__file__).parent
 STEPS = 4
-# At both ends of the image: equal in one that is whole.
+# Stamps at both ends of the image; equal if it is intact.
 STAMP = b"stamp of 16 byte"
-# On the board, by name: a model's source, and Vela's options for it.
+# By name on the board: a model's source, and Vela's options for it.
 SOURCES = {
     "cnn": (make_model.MODELS["small_cnn"], ()),
     "stream": (make_model.MODELS["small_streaming"], ()),
@@ -61,7 +61,7 @@ def _compiled(name: str, source: bytes, npu: str) -> bytes:
 
 
 def _raw(source: bytes, npu: str) -> Any:
-    """What Vela writes with --output-format raw."""
+    """Vela's output with --output-format raw."""
 
     with tempfile.TemporaryDirectory() as folder:
         model = Path(folder) / "raw.tflite"
@@ -72,7 +72,7 @@ def _raw(source: bytes, npu: str) -> Any:
 
 
 def _case(source: bytes) -> tuple[bytes, bytes]:
-    """Inputs and outputs of all steps, from the model's initial state; the models have one each."""
+    """Inputs and outputs of all steps, from the model's initial state; one of each per model."""
     oracle, random = Oracle(source), np.random.default_rng(5)
     (tensor,) = oracle.inputs
     limit = np.iinfo(tensor.dtype)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Models come and go on an emulated board: each result exact, heap and NPU counters level.
+"""Loads and drops models on an emulated board: results stay exact, heap and NPU counters stable.
 
-The board draws its work from the seed and the part's number; an inference of any kind counts.
+The board draws its work from the seed and the part's number; any kind of inference counts.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from ..common import FoundError
 from .common import NPUS, Level, turn_of
 from .models import rom_image
 
-# Inferences between two looks at the heap.
+# Inferences between two heap samples.
 PART = 1000
-# Bytes of the heap that a chunk may lose: a few models come and go by chance.
+# Number of heap bytes that a chunk may lose, as a few models come and go by chance.
 MISSING = 16384
 SILENCE_S = 120.0
 
 
 class Working:
-    """One emulated board at work."""
+    """One emulated board running the soak."""
 
     def __init__(self, npu: str, mode: str) -> None:
         image = rom_image((npu, NPUS[npu]), "soak_on_board.py")
@@ -39,7 +39,7 @@ class Working:
         self.inferences = self.loads = 0
 
     def part(self, seed: int, number: int, count: int = PART) -> None:
-        """So many inferences; raises FoundError."""
+        """Run this many inferences; raises FoundError."""
         drawn = (seed << 20 | number) & 0x3FFFFFFF
         done, loads, wrong = self.board.eval(f"work({count}, {drawn})", timeout=SILENCE_S)
         free, counts = self.board.eval("level()")
@@ -56,12 +56,12 @@ class Working:
 
 
 class Soak:
-    """Inferences by number, for a seed; every other chunk with a cache that does its worst."""
+    """Inferences by number, for a seed; every other chunk with a worst-case cache."""
 
     chunk = 50_000
 
     def run(self, seed: int, first: int, count: int) -> dict[str, int]:
-        """At least so many inferences; raises FoundError."""
+        """Run at least this many inferences; raises FoundError."""
         counts: Counter[str] = Counter()
         for begin in range(first, first + count, self.chunk):
             index = begin // self.chunk

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The board's part of the soak (MicroPython): models come and go on all NPUs, each result exact."""
+"""Board part of the soak (MicroPython): models come and go on all NPUs, with exact results."""
 
 import asyncio
 import gc
@@ -19,7 +19,7 @@ inferences = loads = wrong = 0
 
 
 class Slot:
-    """A loaded model, by path or from RAM, and where it is in its steps."""
+    """A loaded model, by path or from RAM, and its current step."""
 
     def __init__(self, name, npu):
         path = "/rom/%s%d.tflite" % (name, npu)
@@ -29,7 +29,7 @@ class Slot:
         self.step = 0
 
     def next(self):
-        """Input and expected output; a state goes on from step to step, then begins anew."""
+        """Input and expected output; the state persists from step to step, then is reset."""
         step = self.step
         if step == 0:
             self.m.reset()
@@ -63,7 +63,7 @@ def run_into(slot):
 
 
 def on_reservation(slot):
-    """Another model, for this one reservation."""
+    """Use another model for this one reservation."""
     index = slot.m.npu
     x, y = CASES["cnn"]
     with ethosu.reserve(npu=index, powered=True) as npu:
@@ -86,7 +86,7 @@ USES = (predict, predict, run_in_place, run_into, run_into, on_reservation)
 
 
 def turn():
-    """A model comes or goes, then the loaded ones work for a while."""
+    """Load or drop a model, then run the loaded ones for a while."""
     global loads
     index = random.randrange(SLOTS)
     if slots[index] is None or random.randrange(2):
@@ -106,7 +106,7 @@ def turn():
 
 
 def work(count, seed):
-    """At least so many inferences from a seed; then all models go."""
+    """Run at least this many inferences from a seed, then drop all models."""
     global inferences, loads, wrong
     inferences = loads = wrong = 0
     random.seed(seed)
@@ -119,7 +119,7 @@ def work(count, seed):
 
 
 def level():
-    """Free bytes of the heap, and of each NPU the counts that only grow with faults."""
+    """Free bytes of the heap, and for each NPU the counters that only faults increment."""
     gc.collect()
     counts = []
     for index in range(NPUS):

@@ -25,7 +25,7 @@ def test_each_fault_at_some_moment(npu):
 
 @pytest.mark.parametrize("npu", ALL_NPUS)
 def test_draws_reach_each_fault_of_each_use(npu):
-    """In the long campaign, in those of its rounds that are this NPU's."""
+    """As in the long campaign, in the rounds for this NPU."""
     durations = dict.fromkeys(USES, 1000)
     numbers = [number for number in range(10_000) if turn_of(number, Faults.chunk, ALL_NPUS) == npu]
     rounds = [draw(SEED, npu, number, durations) for number in numbers]
@@ -36,7 +36,7 @@ def test_draws_reach_each_fault_of_each_use(npu):
 
 
 def test_a_wrong_result_is_seen():
-    """The reference of another input: the rounds that end right fail, and say how to repeat it."""
+    """With another input's reference, all successful rounds fail and report how to repeat them."""
     running = Running("ethos-u55-128", SEED)
     with contextlib.closing(running.board):
         running.board.exec("cnn.y.append(cnn.y.pop(0))")

@@ -21,16 +21,16 @@ GENERATORS: dict[str, Callable[[Builder], None]] = dict(
     )
 )
 
-# Operators that make a graph of their own. The reference kernels of LiteRT 1.2.0 lack ELU and add
-# negative numbers wrongly in SUM, so the optimised kernels speak for these two, and an LSTM layer
-# and ABS are exact to a bound only, which holds for their own outputs.
+# Operators that form a whole graph. The reference kernels of LiteRT 1.2.0 lack ELU and add
+# negative numbers wrongly in SUM, so the optimised kernels are the reference for these two. An LSTM
+# layer and ABS are exact only to a bound, which holds for their own outputs.
 ALONE = {"ABS", "ELU", "SUM", "UNIDIRECTIONAL_SEQUENCE_LSTM"}
 OPTIMISED_KERNELS = {"ELU", "SUM"}
 
-# The hardware's own nature: tools/npu_sim/README.md says why, and what these bounds are.
+# Bounds due to the hardware itself: see tools/npu_sim/README.md.
 BOUNDS = {"ABS": 1, "ELU": 1, "UNIDIRECTIONAL_SEQUENCE_LSTM": 12}
 
-# Operators of Vela's report that it left on the CPU whatever was tried, with its reason.
+# Operators of Vela's report that it always left on the CPU, with its reason.
 NEVER_ON_NPU = {"REVERSE_V2": "Axis attribute is not supported."}
 
 # Operators of Vela's report for which no graph is generated, and why.

@@ -16,7 +16,7 @@ _RANKS = (4, 2, 3)
 _LARGEST_SCALE = 4  # 32,768 steps of it in LiteRT's units, 1 / 12,288, fit into 32 bits
 _LARGEST_SOFTMAX_SCALE = 8
 _TIE = 2.0**-15  # two steps of a single-precision number of 8 bits before the point
-_FIXED_POINT_TIE = 2.0**-11  # what LiteRT's 16-bit HARD_SWISH can be off
+_FIXED_POINT_TIE = 2.0**-11  # possible error of LiteRT's 16-bit HARD_SWISH
 
 
 def _range(value: Value) -> tuple[float, float]:
@@ -26,7 +26,7 @@ def _range(value: Value) -> tuple[float, float]:
 
 
 def _output(b: Builder, x: Value, low: float, high: float, dtype: str | None = None) -> Value:
-    """An output whose range is about low..high of real numbers."""
+    """An output with a range of about low..high in real numbers."""
     dtype = dtype or x.dtype
     stretch = b.draws.choice((1.0, 0.6, 1.7))
     if dtype == "int16":
@@ -39,7 +39,7 @@ def _output(b: Builder, x: Value, low: float, high: float, dtype: str | None = N
 def _no_ties(
     function: Callable[[np.ndarray], np.ndarray], x: Value, out: Value, tie: float = _TIE
 ) -> None:
-    """LiteRT computes its table in single precision and Vela in double: near ties they differ."""
+    """Reject values near a tie: LiteRT's table is single-precision, Vela's double-precision."""
     if x.dtype == "int8":
         values = function((np.arange(-128, 128) - x.zero_point) * float(np.float32(x.scale)))
         if np.any(np.abs(values / out.scale % 1 - 0.5) < tie):
@@ -64,7 +64,7 @@ def _unary(
             _no_ties(function, x, out)
         elif kind == "ABS":
             # Ratios that are exact or far from a tie: LiteRT divides the scales in single
-            # precision and Vela in double.
+            # precision, Vela in double.
             out = b.tensor(x.shape, x.dtype, x.scale * b.draws.choice((1.0, 0.75, 0.5, 1.5, 2.0)))
         elif kind == "LEAKY_RELU" and b.draws.chance(50):
             out = b.tensor(x.shape, x.dtype, x.scale, x.zero_point)
@@ -79,7 +79,7 @@ def _unary(
             _no_ties(_gelu, x, out)
             _no_ties(_approximate_gelu, x, out)
         if kind == "EXP" and _range(x)[1] > np.log(out.scale * 2.0**31):
-            # Vela defect: exp-overflow. LiteRT's own int16 EXP wraps, too.
+            # Vela defect: exp-overflow. LiteRT's own int16 EXP wraps too.
             raise UnsuitableError("EXP beyond 2^31 steps")
         b.operator(kind, [x], [out], options, **_fields(b, kind))
 
@@ -95,7 +95,7 @@ def _fields(b: Builder, kind: str) -> dict[str, object]:
 
 
 def _positive(kind: str, function: Callable[[np.ndarray], np.ndarray]) -> Callable[[Builder], None]:
-    """An operator of positive numbers: it gets an input of its own."""
+    """An operator of positive numbers, with a separate input."""
 
     def make(b: Builder) -> None:
         dtype = b.dtype(_BOTH)

@@ -46,7 +46,7 @@ def weights(
 
 
 def bias(b: Builder, x: Value, scales: np.ndarray, count: int) -> Value | None:
-    """Random biases of about the size of the sums; sometimes none, where LiteRT allows it."""
+    """Random biases of about the size of the sums; sometimes none, if LiteRT allows it."""
     if x.dtype != "int16" and b.draws.chance(15):
         return None
     limit = 1 << (20 if x.dtype == "int16" else 12)
@@ -55,7 +55,7 @@ def bias(b: Builder, x: Value, scales: np.ndarray, count: int) -> Value | None:
 
 
 def output_scale(b: Builder, x: Value, w: np.ndarray, scale: np.ndarray, terms: int) -> float:
-    """A scale that lets most sums stay in range, and some saturate."""
+    """A scale with which most sums stay in range, and some saturate."""
     spread = 74 if x.dtype == "int8" else 18_900
     deviation = float(np.sqrt((w.astype(float) ** 2).mean() * max(terms, 1)))
     half_range = 128 if x.dtype == "int8" else 32_768
@@ -80,12 +80,12 @@ def _finish(
 
 
 def _given(*values: Value | None) -> list[Value | None]:
-    """The inputs without those that are left out at the end."""
+    """The inputs without trailing absent ones."""
     return [value for value in values if value is not None]
 
 
 def paddings(b: Builder, x: Value) -> int:
-    """How a window goes over the edges of `x`."""
+    """Padding of a window at the edges of `x`."""
     # Vela defect: padding-of-slice
     return VALID if x.index in b.parts else b.draws.choice((SAME, VALID))
 
@@ -103,7 +103,7 @@ def _sliding(b: Builder, x: Value, largest: int = 11) -> tuple[int, int, int, in
 
 
 def conv_2d(b: Builder) -> None:
-    """CONV_2D, dilated, strided, grouped now and then."""
+    """CONV_2D, sometimes dilated, strided or grouped."""
     x = b.pick(batch=True)
     n, h, w, c = x.shape
     kh, kw, sh, sw, dh, dw, padding = _sliding(b, x)
@@ -132,7 +132,7 @@ def conv_2d(b: Builder) -> None:
 
 
 def depthwise_conv_2d(b: Builder) -> None:
-    """DEPTHWISE_CONV_2D with a depth multiplier now and then."""
+    """DEPTHWISE_CONV_2D, sometimes with a depth multiplier."""
     x = b.pick(batch=True)
     n, h, w, c = x.shape
     kh, kw, sh, sw, dh, dw, padding = _sliding(b, x)
@@ -192,7 +192,7 @@ def transpose_conv(b: Builder) -> None:
 
 
 def fully_connected(b: Builder) -> None:
-    """FULLY_CONNECTED, rows of a batch or all of a feature map."""
+    """FULLY_CONNECTED, with the rows of a batch or a whole feature map."""
     x = b.pick(ranks=(2, 3, 4))
     keep = b.draws.chance(30) and x.rank > 2
     inner = x.shape[-1] if keep or x.rank == 2 or b.draws.chance(50) else x.elements
@@ -214,7 +214,7 @@ def fully_connected(b: Builder) -> None:
 
 
 def batch_matmul(b: Builder) -> None:
-    """BATCH_MATMUL of two values that change."""
+    """BATCH_MATMUL of two non-constant values."""
     # Vela defect: batch-matmul-of-slice
     x = b.pick(dtypes=("int8",), ranks=(3, 4, 2), batch=True, avoid=b.parts)
     adjoint_x, adjoint_y = b.draws.chance(20), b.draws.chance(40)

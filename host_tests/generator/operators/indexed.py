@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Operators that look for, or place, elements by an index; state that outlives an inference."""
+"""Operators that search or place elements by index; state that persists between inferences."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _RANKS = (4, 3, 2)
 
 
 def gather(b: Builder) -> None:
-    """GATHER of rows by indices that are fed or constant; Vela takes axis == batch_dims."""
+    """GATHER of rows by input or constant indices; Vela takes axis == batch_dims."""
     batch = b.draws.choice((0, 0, 1))
     x = b.pick(dtypes=("int8", "int16", "int32"), ranks=(2, 3), accept=lambda v: v.rank > batch + 1)
     if x.rank <= batch + 1:
@@ -30,7 +30,7 @@ def gather(b: Builder) -> None:
 
 
 def scatter_nd(b: Builder) -> None:
-    """SCATTER_ND of rows to constant places, each at most once, into zeros."""
+    """SCATTER_ND of rows to constant positions, each at most once, into zeros."""
     rows = b.draws.integer(1, 12)
     total = rows + b.draws.integer(0, 8)
     dtype = b.dtype(("int8", "int32"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Operators whose values are true or false, and casts between types: Ethos-U85 only."""
+"""Operators on booleans, and casts between types: Ethos-U85 only."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def _truth(b: Builder, shape: tuple[int, ...]) -> Value:
 
 
 def _whole(value: Value) -> bool:
-    """Numbers of a type and scale that LiteRT and the NPU bring to one scale without rounding."""
+    """Values that LiteRT and the NPU can rescale to one scale without rounding."""
     return value.dtype == "int32" or value.scale in _SCALES
 
 
 def _compare(kind: str, options: str) -> Callable[[Builder], None]:
-    """A comparison, with broadcast; LiteRT has none for int16.
+    """A comparison, with broadcast; LiteRT does not support int16.
 
     LiteRT rounds scaled operands twice, the NPU once: see test_compare_u85.py.
     """
@@ -104,7 +104,7 @@ def _select(kind: str, options: str, broadcasts: bool) -> Callable[[Builder], No
 
 
 def cast(b: Builder) -> None:
-    """CAST between integers, and to and from truth."""
+    """CAST between integer types, and from and to booleans."""
     types = {"bool": 6, "int8": 9, "uint8": 3, "int16": 7, "int32": 2}
     x = b.pick(dtypes=tuple(types), ranks=_RANKS, batch=True)
     dtype = b.draws.choice([name for name in types if name != x.dtype])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Operators that gather a neighbourhood or an axis: pools, reductions, resizing."""
+"""Operators that combine a neighbourhood or an axis: pools, reductions, resizing."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def axes_of(b: Builder, x: Value) -> list[int]:
 
 
 def reduced(x: Value, axes: Sequence[int], keep: bool) -> tuple[int, ...]:
-    """The shape that is left."""
+    """The shape after the reduction."""
     if keep:
         return tuple(1 if axis in axes else size for axis, size in enumerate(x.shape))
     shape = tuple(size for axis, size in enumerate(x.shape) if axis not in axes)
@@ -57,7 +57,7 @@ def reduced(x: Value, axes: Sequence[int], keep: bool) -> tuple[int, ...]:
 
 
 def mean(b: Builder) -> None:
-    """MEAN along one axis or several."""
+    """MEAN along one or several axes."""
     x = b.pick(ranks=(4, 3, 2))
     axes, keep = axes_of(b, x), b.draws.chance(50)
     scale = x.scale * b.draws.choice((1.0, 0.7, 1.9))

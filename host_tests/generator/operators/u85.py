@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """One function per operator that Vela can place on an Ethos-U85.
 
-Those of the smaller NPUs, some of them with more freedom, and those that only a U85 has.
+Those of the smaller NPUs, some with fewer restrictions, and those that only a U85 supports.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _resize(b: Builder, kind: str, options: str, factors: tuple[int, ...] | None
 
 
 def _wide(make: Callable[[Builder], None]) -> Callable[[Builder], None]:
-    """The operator, of int32 now and then."""
+    """The operator, sometimes with int32."""
 
     def make_wide(b: Builder) -> None:
         usual = b.types

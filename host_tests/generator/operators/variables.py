@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""State that outlives an inference: variables that a graph reads and assigns."""
+"""State that persists between inferences: variables that a graph reads and assigns."""
 
 from __future__ import annotations
 

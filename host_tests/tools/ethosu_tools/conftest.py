@@ -8,7 +8,7 @@ from ethosu_tools import cli, tflite
 
 @pytest.fixture
 def ethosu(capsys):
-    """Runs `ethosu ...`; gives exit code, stdout, stderr."""
+    """Runs `ethosu ...`; returns exit code, stdout, stderr."""
 
     def run(*words):
         capsys.readouterr()

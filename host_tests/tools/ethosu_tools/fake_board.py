@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""A pretended board on a pseudo terminal: MicroPython's raw REPL protocol around CPython's exec.
+"""A fake board on a pseudo terminal: MicroPython's raw REPL protocol around CPython's exec.
 
-Its faults are those of real links: silence, garbage, a late answer, a board that goes away in
-mid-sentence, one that does not stop sending. A board that lies gives `fault` as what it answers;
-a `Lie` keeps to the protocol, hashes included, and lies in the values.
+Its faults are those of real links: silence, garbage, a late answer, a board that disappears in
+mid-sentence, one that does not stop sending. A lying board answers with `fault`; a `Lie` follows
+the protocol, including hashes, and falsifies the values.
 """
 
 import contextlib
@@ -23,13 +23,13 @@ from dataclasses import dataclass
 CTRL_A, CTRL_C, CTRL_D = b"\x01", b"\x03", b"\x04"
 PASTE_REQUEST = b"\x05A\x01"
 TRICKLE_S = 0.1
-# What the tools ask to see that a board answers to them; faults in answers begin after it.
+# Sent by the tools to check that a board responds; faults in answers begin after it.
 PROOF = re.compile(rb"print\('[0-9a-f]{8}'\)")
 
 
 @dataclass(frozen=True)
 class Lie:
-    """What is answered to each question, as text, and to each exchange of data."""
+    """The answers to each request, as text, and to each exchange of data."""
 
     value: str
     data: bytes = b""
@@ -53,8 +53,8 @@ class FakeBoard:
 
     def __exit__(self, *_):
         self.closing = True
-        # Without any slave open the server's read fails, so that it ends before its number for
-        # the master can belong to another file.
+        # Without an open slave the server's read fails, so the server ends before its descriptor of
+        # the master can be reused for another file.
         with contextlib.suppress(OSError):
             os.close(self.slave)
         self.thread.join(timeout=5)
@@ -141,7 +141,7 @@ class FakeBoard:
         self._send(b"OK" + out.getvalue().encode() + CTRL_D + error.encode() + CTRL_D + b">")
 
     def _lie(self, code):
-        """Answer as the functions of board_code.py do."""
+        """Answer like the functions of board_code.py."""
         arguments = code.partition(b"(")[2][:-1]
         if code.startswith(b"_ask("):
             digest = literal_eval(arguments.decode())[1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Input arrays: what fits is fed in order, what doesn't is refused with the difference."""
+"""Input arrays: matching ones are passed in order, others are rejected with the difference."""
 
 import io
 import random
@@ -66,7 +66,7 @@ def test_names_do_as_well_as_numbers():
     for given in ({"x": x, "y": y}, {"y": y, "0": x}, {"1": y, "x": x}):
         assert [each.sum() for each in arrays.check(given, [X, Y]).step(0)] == [0, 2]
     with pytest.raises(InputError, match="keys 0, 1, numbers or names, found x"):
-        arrays.check({"x": x}, [X, X])  # a name of two inputs means none of them
+        arrays.check({"x": x}, [X, X])  # an ambiguous name matches neither input
 
 
 def test_samples_are_steps_and_their_classes_are_left_out():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The Board interface against a pretended board: answers, errors, broken links."""
+"""The Board interface with a fake board: answers, errors, broken links."""
 
 import os
 import re
@@ -117,7 +117,7 @@ def test_flood_during_a_write_takes_no_memory_without_end(monkeypatch):
 
 @pytest.mark.parametrize("end", ["b''", "b'x' * 9", "'x'"])
 def test_file_that_is_not_as_long_as_the_board_said_is_an_error(board, end):
-    """A board whose file never ends would else fill the memory."""
+    """A board whose file never ends would otherwise fill the memory."""
     board.exec(f"""
 class File:
     def seek(self, *_):
@@ -262,7 +262,7 @@ def test_board_that_ctrl_c_does_not_stop_is_named_and_asked_again_for_a_short_ti
 
 
 def test_board_without_prompt_shows_what_it_sent_once():
-    """It says the same again after each reset."""
+    """It gives the same answer after each reset."""
     report = b"*** Fault: MemManage, exception 4\r\n  cause: forbidden data access\r\n"
     expected = r"it sent: \*\*\* Fault: MemManage, exception 4 \| cause: forbidden data access$"
     with (
@@ -304,7 +304,7 @@ def test_a_write_to_a_board_that_takes_little_ends_with_the_step():
 
 
 def test_a_write_to_a_board_that_echoes_does_not_wait_for_itself():
-    """The board reads on only after its echo was read."""
+    """The board continues reading only after its echo was read."""
     board, line = os.openpty()
     port = Port(serial.Serial(os.ttyname(line)), lambda seconds: Deadline(seconds and 5))
     data = bytes(i % 251 for i in range(50_000))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tools know of boards: board.toml, its variants, and what is wrong with it."""
+"""Reading board.toml, its variants, and its errors."""
 
 import configparser
 import json
@@ -123,14 +123,14 @@ def test_a_board_is_not_compiled_for_with_another_npu(ethosu, small_models, tmp_
     code, _, err = ethosu(*words, "ALIF_ENSEMBLE_E7-M55_HP", "--npu", "ethos-u55-64")
     assert (code, output.exists()) == (2, False)
     assert "ALIF_ENSEMBLE_E7-M55_HP has ethos-u55-256, not ethos-u55-64" in err
-    # The FPGA and the emulator have any, but its file describes a system with an Ethos-U55.
+    # The FPGA and the emulator support any, but the file describes a system with an Ethos-U55.
     assert ethosu(*words, "MPS3_AN547", "--npu", "ethos-u55-64")[0] == 0
     code, _, err = ethosu(*words, "MPS3_AN547", "--npu", "ethos-u85-256")
     assert code == 2 and "MPS3_AN547 has ethos-u55-128, not ethos-u85-256" in err
 
 
 def segments(image):
-    """Address and bytes of what an ELF file loads."""
+    """Address and bytes of an ELF file's segments."""
     (table,) = struct.unpack_from("<I", image, 28)
     size, count = struct.unpack_from("<HH", image, 42)
     for at in range(count):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu bringup`: all pass on each emulated board; a fault fails the check for it."""
+"""`ethosu bringup` passes on each emulated board; a fault fails the check for it."""
 
 import dataclasses
 import json
@@ -34,14 +34,14 @@ def machine():
 
 
 def chain(name):
-    """A check and those that it needs, in order."""
+    """A check and its prerequisites, in order."""
     check = BY_NAME[name]
     return [*(chain(check.needs) if check.needs else []), check]
 
 
 @pytest.fixture
 def failing(machine, monkeypatch):
-    """`failing(name, code)` runs that check after code that spoils it, and gives the outcome."""
+    """`failing(name, code)` runs that check after code that breaks it, and returns the outcome."""
 
     def run(name, code="", **changes):
         *before, last = chain(name)

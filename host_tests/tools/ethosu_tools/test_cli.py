@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The `ethosu` command from outside: help, results, errors in one sentence, exit codes."""
+"""The `ethosu` command: help, results, errors in one sentence, exit codes."""
 
 import contextlib
 import json
@@ -63,7 +63,7 @@ def test_readme_names_only_commands_that_there_are(repo, page):
 
 
 def test_version_is_the_same_everywhere(repo):
-    """That of the package, of the command, and of `ethosu.__version__` on a board."""
+    """The version of the package, of the command, and of `ethosu.__version__` on a board."""
     package = tomllib.loads((repo / "pyproject.toml").read_text())["project"]["version"]
     header = (repo / "modules/ethosu/ethosu_version.h").read_text()
     assert f'#define ETHOSU_VERSION "{package}"' in header
@@ -199,7 +199,7 @@ def test_the_reference_shows_its_progress(small_models):
 
 @pytest.fixture
 def aborting(small_models, tmp_path):
-    """A model that makes LiteRT abort: what an ADD adds has no scale."""
+    """A model that makes LiteRT abort: an ADD whose inputs have no scale."""
     model = schema.ModelT.InitFromObj(
         schema.Model.GetRootAsModel(small_models["small_cnn"].read_bytes(), 0)
     )
@@ -454,7 +454,7 @@ def test_newline_and_escape_of_a_name_do_not_reach_the_terminal(ethosu, tmp_path
 
 
 def test_ctrl_c_again_and_again_is_one_sentence():
-    """The second one comes while the program ends."""
+    """The second one arrives while the program ends."""
     pipe = subprocess.PIPE
     with subprocess.Popen([PROGRAM, "qemu"], stdout=pipe, stderr=pipe, text=True) as program:
         assert program.stdout.readline()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The mode of the data cache: how it is named, chosen and passed on."""
+"""The mode of the data cache: its names, selection and forwarding."""
 
 import os
 import subprocess

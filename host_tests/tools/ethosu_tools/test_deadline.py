@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Time-outs count what the board did: a host that has no time for it ends no wait."""
+"""Time-outs count board activity: a busy host does not end a wait."""
 
 import contextlib
 import re
@@ -94,7 +94,7 @@ def board():
 
 @pytest.fixture
 def stopped(board):
-    """The board's emulator gets no time from the host for a while, from now on."""
+    """The board's emulator gets no host CPU time for a while, from now on."""
     process = board.machine.process
     process.send_signal(signal.SIGSTOP)
     timer = threading.Timer(STOPPED_S, process.send_signal, [signal.SIGCONT])

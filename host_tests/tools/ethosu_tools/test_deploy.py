@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu deploy`: what is there stays; what cuts it off leaves the old files or the new ones."""
+"""`ethosu deploy`: existing files stay; an interruption leaves the old files or the new ones."""
 
 import json
 import os
@@ -106,7 +106,7 @@ def count_of_steps(board, monkeypatch):
 
 
 class CutError(Exception):
-    """The host is gone."""
+    """The host disappears."""
 
 
 def test_cut_at_any_request_leaves_the_old_files_or_the_new(board, monkeypatch):
@@ -126,7 +126,7 @@ def test_cut_at_any_request_leaves_the_old_files_or_the_new(board, monkeypatch):
         with monkeypatch.context() as patch, pytest.raises(CutError):
             patch.setattr(Board, "ask", ask)
             deploy(board.port, NEW)
-        if last % 2:  # the board's power, too
+        if last % 2:  # also cut the board's power
             board.reset()
         state = found(board.port)
         assert state in (flat(OLD), kept), last
@@ -153,7 +153,7 @@ def test_a_deploy_that_was_cut_off_goes_on_where_it_was(board, monkeypatch):
     before = sum(sent[:-1])
     sent.clear()
     assert deploy(board.port, tree).sent == ["large"], "which compares all hashes at its end"
-    # What was there stays there, but for the first part and the one that was cut off.
+    # Existing contents remain, except the first part and the interrupted one.
     assert before >= 4 * 65_536 and sum(sent) <= 420_000 - (before - 2 * 65_536)
 
 
@@ -162,7 +162,7 @@ def test_a_deploy_that_was_cut_off_goes_on_where_it_was(board, monkeypatch):
     [(0, 0), (1, 0), (2, 0), (3, 0), (4, 0), (4, 1), (4, 3), (4, 5000), (4, 1 << 20)],
 )
 def test_cut_in_the_last_step_leaves_the_old_files_or_the_new(board, words, moved):
-    """The board had written so many words of its record, and moved so much of the new image."""
+    """Number of record words, and of bytes of the new image, that the board had written."""
     image = romfs.build(NEW)
     start = board.romfs.size - len(image) & -256  # a chunk of firmware/nvm.h
     magic = 0x45564F4D
@@ -185,7 +185,7 @@ def test_without_room_for_both_it_says_so_before(board, monkeypatch):
 
 
 def test_files_that_do_not_fit_are_named(board):
-    """The largest first; --replace only where it helps."""
+    """The largest first; --replace only if it helps."""
     size = board.romfs.size
     large = {"a": bytes(9), "b": bytes(size - 99), "c": bytes(99), "d": bytes(999)}
     named = rf"/rom .* has {size:,}: b \({size - 99:,} bytes\), d \(999 bytes\), c \(99 bytes\), 1 "
@@ -256,7 +256,7 @@ def test_a_rom_that_cannot_be_written_says_so(tmp_path):
 
 
 class Liar:
-    """A board that answers what a test has it answer; the key is a part of the question."""
+    """A board that gives a test's answers; the key is a part of the request."""
 
     port = "/dev/liar"
     lies: ClassVar[dict[str, object]] = {}
@@ -342,7 +342,7 @@ class Flash(Liar):
 
 
 def test_each_step_of_writing_over_is_bounded_by_its_bytes(monkeypatch):
-    """So that a board that never gets done with one does not hold up the rest of them."""
+    """So that a board that never finishes one does not hold up the others."""
     flash = Flash(Liar.port)
     monkeypatch.setattr(deploying, "Board", lambda _: flash)
     monkeypatch.setattr(deploying, "_check", lambda *_: None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Files that commands read and write: what is none ends in a sentence, and leaves nothing."""
+"""Reading and writing files: anything unusable ends in one sentence, and leaves nothing."""
 
 import io
 import os
@@ -19,7 +19,7 @@ from ethosu_tools.tflite.model_metadata import ENTRY
 
 @pytest.fixture
 def pipe(tmp_path):
-    """A pipe that nobody writes to."""
+    """A pipe without a writer."""
     path = tmp_path / "pipe"
     os.mkfifo(path)
     return path
@@ -27,7 +27,7 @@ def pipe(tmp_path):
 
 @pytest.fixture
 def full_disk():
-    """No file can grow beyond 4 KB, as on a disk that is full."""
+    """No file can grow beyond 4 KB, as on a full disk."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
     yield

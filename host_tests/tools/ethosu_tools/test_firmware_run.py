@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Firmware that is not this project's runs on an emulated board, and says how it ended."""
+"""Third-party firmware runs on an emulated board, and its outcome is reported."""
 
 import functools
 import json
@@ -51,7 +51,7 @@ def test_a_byte_after_eot_is_the_exit_code(ethosu, image):
     "printed", [[b"x pass", b"\x04\x09"], [b"x pass\x04\x09"], [b"x pa", b"ss\x04\x09"]]
 )
 def test_after_the_awaited_text_no_code_counts(printed, monkeypatch, image, tmp_path):
-    """However the reads fall: a stand-in for QEMU writes the text, then EOT and a code."""
+    """For any split of the reads: a stand-in for QEMU writes the text, then EOT and a code."""
     program = tmp_path / "qemu"
     writes = "".join(f"os.write(1, {each!r}); time.sleep(0.2); " for each in printed)
     program.write_text(f"#!{sys.executable}\nimport os, time\n{writes}\n")
@@ -116,7 +116,7 @@ def test_fixture(firmware_run, image):
 
 
 def test_its_uart_may_be_a_port(ethosu, image):
-    """As for a MicroPython whose prompt is there: nobody waits for a prompt of ours."""
+    """For a MicroPython already at its prompt, no prompt is awaited."""
     words = "qemu", "--firmware", image, "--console", "uart"
     code, _, err = ethosu(*words, "--until", "x")
     assert code == 2 and "leave out --console" in err

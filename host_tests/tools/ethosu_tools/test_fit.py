@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What does not fit a board, or can't run there, is refused before anything is written; what the
-tools know of boards is what their images and their interpreters say."""
+"""Models that do not fit a board, or cannot run on it, are rejected before anything is written;
+the tools' facts about boards match their images and interpreters."""
 
 import json
 from dataclasses import replace
@@ -168,7 +168,7 @@ def test_deploy_takes_what_the_board_runs_and_files_of_any_kind(
 
 
 def test_room_in_rom_is_left_to_the_deploy_itself(monkeypatch):
-    """It checks all files together, and --force does not help there."""
+    """It checks all files together, even with --force."""
     monkeypatch.setattr(fit, "ask", lambda _: fit.Room("a board", (), 1000, 2000))
     need = fit.Need(None, 1000, 2001)
     assert [*deploy._check_board(None, {"m": need}, force=False)] == []
@@ -185,7 +185,7 @@ def test_a_firmware_without_our_module_is_not_asked_for_more(small_models, compi
 
 
 def test_the_file_says_for_which_board_it_is(ethosu, small_models, tmp_path, monkeypatch):
-    """Each command takes that board, unless one is named; else the same default."""
+    """Each command uses that board, unless one is named; else the same default."""
     source, model = small_models["small_cnn"], tmp_path / "out.tflite"
     assert ethosu("compile", source, "--board", HE, "-o", model)[0] == 0
     for words in (["estimate"], ["report", "-o", tmp_path / "out.html"], ["bench", "--on", "sim"]):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The fixture of the third-party models: absent models skip with a reason, and fail where all
+"""The fixture of the third-party models: missing models skip with a reason, and fail where all
 tests have to run."""
 
 import os
@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-# What conftest.py asks for.
+# Dependencies of conftest.py.
 NEEDED = (
     "*.py",
     "kit/*.py",
@@ -22,7 +22,7 @@ USES_MODELS = "def test_models(shared_models):\n    assert shared_models.is_dir(
 
 @pytest.fixture
 def run_alone(repo, tmp_path):
-    """Runs a test with the fixtures of this tree in a tree of its own."""
+    """Runs a test with this tree's fixtures in a separate tree."""
     ours, tests = repo / "host_tests", tmp_path / "tree" / "host_tests"
     for file in (each for pattern in NEEDED for each in ours.glob(pattern)):
         if file.name.startswith("test_"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Locks of ports: what others put into a shared folder is not written to; users exclude others."""
+"""Locks of ports: foreign files in a shared folder are not written; users exclude each other."""
 
 import os
 import socket
@@ -23,7 +23,7 @@ PRECIOUS = "what root owns\n" * 3
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder that users share, as the environment names it."""
+    """A folder that users share, given by the environment."""
     folder = tmp_path / "locks"
     folder.mkdir(mode=0o777)
     monkeypatch.setenv(locks.VARIABLE, str(folder))
@@ -69,7 +69,7 @@ def session(tmp_path, monkeypatch):
 def test_lock_files_are_in_a_folder_of_the_users_own(tmp_path, session):
     with Lock(PORT):
         assert lock_file(session / "ethosu-locks").is_file()
-    session.chmod(0o777)  # as of no session: others may write to it
+    session.chmod(0o777)  # not a session folder: others may write to it
     with Lock(PORT):
         own = tmp_path / f"ethosu-locks-{os.getuid()}"
         assert lock_file(own).is_file() and stat.S_IMODE(own.stat().st_mode) == 0o700
@@ -119,7 +119,7 @@ def test_users_with_folders_of_their_own_exclude_each_other(session, tmp_path):
 
 @pytest.mark.parametrize("run", ["another", "this"])
 def test_only_workers_of_the_same_run_hold_back_an_emulated_board(monkeypatch, run):
-    """They will leave the board that has the NPU; when another user does, nobody knows."""
+    """They will release the board with that NPU; when another user does is unknown."""
     needs = pool.Needs("ethos-u55-256")
     emulated = pool.Place(board="MPS3_AN547")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The project's own models: reproducible and alive."""
+"""The project's own models: reproducible, with meaningful outputs."""
 
 import subprocess
 import sys

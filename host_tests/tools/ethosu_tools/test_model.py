@@ -12,7 +12,7 @@ import pytest
 from ethosu_tools import Model, accel, oracle
 from ethosu_tools.errors import BoardError, InputError, SetupError
 
-# Without the hooks that pip puts into an environment.
+# Without the hooks that pip installs into an environment.
 SITE = f"""
 import sys
 sys.path += {[str(Path(np.__file__).parents[1]), str(Path(ethosu_tools.__file__).parents[1])]!r}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A board behind rfc2217://, which escapes bytes and negotiates settings, is like any other."""
+"""A board behind rfc2217://, which escapes bytes and negotiates settings, works like any other."""
 
 import os
 import select
@@ -15,7 +15,7 @@ from serial import rfc2217
 
 
 class Manager(rfc2217.PortManager):
-    """pyserial's own server side, without the lines of a modem, which a pseudo terminal lacks."""
+    """pyserial's own server side, without modem lines, which a pseudo terminal lacks."""
 
     def check_modem_lines(self, force_notification=False):
         pass

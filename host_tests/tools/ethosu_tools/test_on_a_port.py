@@ -28,7 +28,7 @@ def uart(request, board_npu):
 
 @pytest.fixture(scope="module")
 def port(request, board_npu):
-    """For what is the same at each port: a UART takes a processor's time for each byte."""
+    """For port-independent tests: a UART takes CPU time for each byte."""
     yield from port_of_a_board(request, board_npu, "fast")
 
 

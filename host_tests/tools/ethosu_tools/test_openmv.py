@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `ethosu qemu --openmv` puts into the ROM file system, and what it says."""
+"""Contents of `ethosu qemu --openmv`'s ROM file system, and its messages."""
 
 import re
 import signal
@@ -14,7 +14,7 @@ from ethosu_tools import boards, openmv, paths
 from ethosu_tools.commands import qemu
 from ethosu_tools.errors import InputError, SetupError
 
-# As OpenMV's examples are written, but with an end.
+# Written like OpenMV's examples, but not endless.
 SCRIPT = """
 import csi, ml, time
 csi0 = csi.CSI()
@@ -31,12 +31,12 @@ PIXELS = np.random.default_rng(5).integers(0, 256, (3, 5, 3), np.uint8)
 
 
 class Picture:
-    """In the place of Pillow's."""
+    """Replaces Pillow's."""
 
     def __init__(self, file, formats):
         assert "EPS" not in formats
         if file.read() != b"a picture":
-            raise SyntaxError("unknown")  # one of those that Pillow raises
+            raise SyntaxError("unknown")  # one of Pillow's exceptions
 
     def convert(self, mode):
         assert mode == "RGB"
@@ -106,7 +106,7 @@ def test_what_a_user_would_find_out_later(place, firmware, said):
 
 
 def test_the_three_lines_of_the_page(repo, tmp_path, small_models):
-    """They are run as they are: only PORT is replaced."""
+    """They run unchanged: only PORT is replaced."""
     page = (repo / "modules/ml/README.md").read_text()
     compile_line, qemu_line, run_line = re.findall(
         r"^    (ethosu compile MODEL.*|ethosu qemu .*--openmv|mpremote connect .*)$", page, re.M

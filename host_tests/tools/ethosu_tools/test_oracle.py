@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The outside reference: what it computes, what it keeps, and what it refuses."""
+"""The external reference: its results, state and errors."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The pytest plugin, as a user's project meets it: `board` without any set-up, ports, and pools."""
+"""The pytest plugin in a user's project: `board` without any set-up, ports, and pools."""
 
 import contextlib
 import os
@@ -40,9 +40,9 @@ def processes_with(variable):
 
 @pytest.fixture
 def users_pytest(tmp_path, monkeypatch):
-    """Runs pytest in a user's own folder: `users_pytest(*options, tests=USERS_TESTS)`.
+    """Runs pytest in a separate user folder: `users_pytest(*options, tests=USERS_TESTS)`.
 
-    Each run has to leave nothing behind: no process, no lock, no temporary file.
+    Each run must leave nothing behind: no process, no lock, no temporary file.
     """
     locks, temporary = tmp_path / "locks", tmp_path / "temporary"
     temporary.mkdir()
@@ -86,7 +86,7 @@ def test_same_tests_run_on_a_port(users_pytest, option):
 
 @pytest.mark.parametrize("workers", ["2", "auto"])
 def test_a_port_has_one_worker(users_pytest, machine, workers):
-    """Two would speak to the board at the same time."""
+    """Two workers would access the board at the same time."""
     code, out = users_pytest("-n", workers, f"--port={machine.port}")
     assert "3 passed" in out and code == 0, out
     assert "bringing up nodes" not in out
@@ -99,7 +99,7 @@ def test_port_that_is_not_there_fails_with_its_name(users_pytest):
 
 @pytest.mark.parametrize("option", ["--port", "--ethosu-port"])
 def test_port_that_pytest_takes_for_its_root_folder_is_refused(users_pytest, machine, option):
-    """It looks for that folder before it loads plugins: else /dev/pts would be the root."""
+    """It determines that folder before it loads plugins; otherwise /dev/pts would be the root."""
     code, out = users_pytest(option, machine.port)
     assert code == 4 and f"write {option}={machine.port}" in out, out
     code, out = users_pytest("test_mine.py", option, machine.port)
@@ -241,7 +241,7 @@ def test_two(board):
     assert board.eval("1") == 1
 """
 KILLED = "board.machine.process.kill(); board.exec('1')"
-# It sleeps: one that computes would do so for all the time-outs of a recovery.
+# It sleeps: a busy one would run through all time-outs of a recovery.
 HUNG = (
     "board.exec('import micropython, time; micropython.kbd_intr(-1)\\n"
     "while 1: time.sleep(9)', timeout=1)"
@@ -334,7 +334,7 @@ def test_three(boards):
 
 
 def test_emulated_boards_of_a_pool_are_like_real_ones(users_pytest):
-    """Each has one user at a time; the NPU that a board has is preferred to one that is put in."""
+    """Each has one user at a time; a board with the NPU is preferred to one that needs another."""
     file = users_pytest.folder / "pool.toml"
     file.write_text(EMULATED_POOL)
     options = ["--ethosu-pool", file, "--junitxml=r.xml", "-rs", "test_mine.py"]
@@ -472,7 +472,7 @@ def number(name, default):
 
 @pytest.mark.slow
 def test_sixteen_boards_run_two_hundred_tests_ten_times(users_pytest):
-    """Of other size with STRESS_BOARDS, STRESS_TESTS and STRESS_ROUNDS."""
+    """STRESS_BOARDS, STRESS_TESTS and STRESS_ROUNDS change the size."""
     boards, tests = number("BOARDS", 16), number("TESTS", 200)
     for _ in range(number("ROUNDS", 10)):
         code, out = users_pytest("-n", boards, tests=MANY.replace("200", str(tests)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The emulated board as a process and as memory: it starts, answers, resets, and never stays."""
+"""The emulated board as a process and as memory: it starts, answers, resets, and always ends."""
 
 import array
 import json
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.on_board
 
 
 def alive(pid):
-    """Is the process there, and not just waiting to be collected?"""
+    """Whether the process exists and is not a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
@@ -34,7 +34,7 @@ def alive(pid):
 
 
 def with_words(board, changed):
-    """The board's firmware, with other words at all places of some."""
+    """The board's firmware, with some words replaced wherever they occur."""
     image = paths.firmware(board).read_bytes()
     words = array.array("I", image[: len(image) & ~3])
     return array.array("I", (changed.get(word, word) for word in words)).tobytes()
@@ -117,7 +117,7 @@ def test_rom_files_appear_on_the_board():
 
 
 def test_firmware_that_looks_for_its_rom_elsewhere_is_told(ethosu, tmp_path):
-    """As that of another board would: then /rom was missing without a word."""
+    """Like another board's; previously /rom was then missing without an error."""
     facts = boards.load(boards.DEFAULT)
     start, end = 0x62000000, 0x63000000
     image = with_words(facts.name, {start: 0x66000000, end: 0x67000000})
@@ -147,7 +147,7 @@ def test_plugin_in_a_folder_with_a_comma_is_found(tmp_path, monkeypatch):
 
 @CONSOLES
 def test_unknown_npu_ends_in_the_plugins_sentence(console):
-    """With its UART as console QEMU names the port before it asks the plugin."""
+    """With its UART as console, QEMU prints the port before it loads the plugin."""
     with pytest.raises(BoardError, match=r"QEMU ended at once.*ethos-u99"):
         qemu.Machine("ethos-u99-1", console=console)
 
@@ -193,7 +193,7 @@ def test_access_where_the_board_has_nothing_is_logged():
 
 
 def test_a_look_for_npus_that_are_not_there_is_no_news():
-    """The firmware looks where a second NPU can be; a program's own accesses are told each time."""
+    """The firmware probes for a second NPU; a program's own accesses are reported each time."""
     look = "import ethosu\nethosu.npus()"
     with open_board("qemu") as board:
         board.exec(look)
@@ -208,7 +208,7 @@ def test_a_look_for_npus_that_are_not_there_is_no_news():
 
 
 def undefined_instruction(path):
-    """This project's firmware, which faults when it looks for a ROM file system."""
+    """This project's firmware, faulting when it looks for a ROM file system."""
     image = paths.firmware("MPS3_AN547")
     with image.open("rb") as file:
         elf = ELFFile(file)
@@ -220,8 +220,8 @@ def undefined_instruction(path):
 
 
 def heap_in_no_memory(path):
-    """This project's firmware, whose table of memories lacks that of the heap."""
-    row = struct.pack("<2I", 0x60000000, 0x70000000)  # where the DDR starts and ends
+    """This project's firmware, without the heap's memory in its memory table."""
+    row = struct.pack("<2I", 0x60000000, 0x70000000)  # start and end of the DDR
     other = struct.pack("<2I", 0x68000000, 0x70000000)
     path.write_bytes(paths.firmware("MPS3_AN547").read_bytes().replace(row, other))
 
@@ -234,7 +234,7 @@ FAULTY = {
 
 @pytest.fixture(params=FAULTY, ids=lambda make: make.__name__)
 def faulty(request, tmp_path):
-    """Firmware that gives no prompt, and what it sends."""
+    """Firmware without a prompt, and its output."""
     path = tmp_path / "faulty.elf"
     request.param(path)
     return path, f"it sent: .*{FAULTY[request.param]}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""ROM file systems: every file is found again, and lies on 16 bytes."""
+"""ROM file systems: every file can be found, and is aligned to 16 bytes."""
 
 import os
 import random
@@ -19,7 +19,7 @@ def number(data, at):
 
 
 def parse(data, at, end):
-    """Files of an image, as MicroPython finds them: path -> (place, content)."""
+    """Files of an image, found as MicroPython does: path -> (place, content)."""
     files = {}
     while at < end:
         kind, at = number(data, at)
@@ -135,7 +135,7 @@ def test_missing_image_is_refused(tmp_path):
 
 
 def test_files_of_a_flash_dump_are_found_without_its_erased_end():
-    """A dump is as long as the flash; erased bytes would be a number without end."""
+    """A dump is as long as the flash; erased bytes would be an endless number."""
     image = romfs.build({"a.bin": bytes(10), "b": {"c.bin": bytes(20)}})
     expected = {"a.bin": 10, "b/c.bin": 20}
     assert romfs.sizes(image) == romfs.sizes(image + b"\xff" * (1 << 24)) == expected

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A runner computes the same anywhere: on the simulated NPU, through memory on emulated boards, and
-on the board that is a WebAssembly instance. What it computes is what TFLite's reference kernels do,
+"""A runner computes the same everywhere: on the simulated NPU, through memory on emulated boards,
+and on the board that is a WebAssembly instance. Results equal those of TFLite's reference kernels
 bit by bit."""
 
 from dataclasses import replace
@@ -77,7 +77,7 @@ def test_large_tensors(check, shared_models):
 
 
 def test_state_is_kept_from_block_to_block(check):
-    """Noise that swells from silence to full scale and back, over several blocks of steps."""
+    """Noise that grows from silence to full scale and back, over several blocks of steps."""
     path = Path(pymicro_wakeword.__file__).parent / "models" / "okay_nabu.tflite"
     steps = 3 * remote.BLOCK_STEPS + 4
     (tensor,) = tflite.describe(path).inputs
@@ -143,7 +143,7 @@ def test_refused_model_leaves_no_emulator_behind(small_models, compiled, monkeyp
     [("ethos-u85-256", "ethos-u55-128"), ("ethos-u55-128", "ethos-u85-256")],
 )
 def test_model_for_another_npu_is_refused_alike_everywhere(small_models, compiled, model_npu, npu):
-    """The same error, so the same exit code, in the same words."""
+    """The same error, so the same exit code and the same message."""
     model = compiled(small_models["small_cnn"], model_npu)
     words = set()
     for where in ("sim", "qemu"):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Commands against boards that do not keep to the protocol, and the short form of the serial
-campaign; `make campaign-serial` is the long one.
+"""Commands against boards that violate the protocol, and the short form of the serial campaign;
+`make campaign-serial` is the long one.
 """
 
 import pytest
@@ -31,7 +31,7 @@ def test_each_command_ends_on_a_board_that_does_not_behave(
     assert all(each.isprintable() for each in err.strip())
 
 
-# They keep to the protocol, so that no hash reveals them.
+# They follow the protocol, so no hash reveals them.
 VALUES = [
     *("None", "-1", "7", "1 << 3", str(1 << 70), "1e999", "'\\x1b[2J'", "'ethos-u55-128'", "b''"),
     *("()", "[]", "{}", "(1,)", "(1, 2)", "(1, 2, 3)", "(None, None, None)", "('', '', '')"),
@@ -57,7 +57,7 @@ def test_each_command_ends_on_a_board_that_lies_within_the_protocol(
     assert all(each.isprintable() or each == "\n" for each in out + err)
 
 
-# Not the one that needs a board to interrupt, nor the one that compares an answer with True.
+# Except the one that needs a board to interrupt, and the one that compares an answer with True.
 CHECKS = [check for check in bringup.CHECKS if check.name not in ("ctrl-c", "selftest")]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The simulated NPU in this process: its C structures, its life, its results."""
+"""The simulated NPU in this process: its C structures, lifetime and results."""
 
 import subprocess
 
@@ -8,7 +8,7 @@ import pytest
 from ethosu_tools import arrays, library, sim
 from ethosu_tools.errors import InputError, SetupError
 
-# Of each kind: with pointers, bytes that are aligned, a text, 64-bit fields, an array.
+# One of each kind: with pointers, aligned bytes, a text, 64-bit fields, an array.
 STRUCTURES = (
     "ethosu_model_error",
     "ethosu_model_source",
@@ -21,7 +21,7 @@ STRUCTURES = (
 
 
 def test_structures_are_those_of_the_compiler(repo, tmp_path):
-    """cffi lays them out itself, by what it reads in the headers."""
+    """cffi computes the layout itself, from the headers."""
     layouts = {name: library.ffi().typeof(f"struct {name}") for name in STRUCTURES}
     lines = []
     expected = []

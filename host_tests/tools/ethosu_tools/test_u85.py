@@ -19,7 +19,7 @@ def small_cnn(small_models):
 
 @pytest.fixture
 def feed(small_cnn):
-    """Random inputs, and what TFLite makes of them."""
+    """Random inputs, and TFLite's outputs for them."""
     reference = oracle.Oracle(small_cnn)
     inputs = arrays.random_inputs(reference.inputs, np.random.default_rng(5))
     return inputs, reference.step(inputs)

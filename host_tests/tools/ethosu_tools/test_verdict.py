@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu compile` refuses what the runtime would, and says what to do; the CPU alone is enough."""
+"""`ethosu compile` rejects what the runtime would, with advice; models for the CPU alone work."""
 
 import json
 
@@ -14,7 +14,7 @@ from .plan import c_runtime
 
 
 def gather(graph):
-    """What Vela leaves to the CPU, which can compute it."""
+    """Operators that Vela leaves to the CPU, which supports them."""
     x = graph.tensor("x", (1, 8, 4), "int8", 0.1, 3)
     y = graph.tensor("y", (1, 2, 4), "int8", 0.1, 3)
     chosen = graph.constant("chosen", np.array([3, 1], np.int32))
@@ -33,7 +33,7 @@ def top_k(graph):
 
 
 def cumsum(graph):
-    """A quantised model, whose converter left in floats what it could not quantise."""
+    """A quantised model with the operators that its converter could not quantise in float."""
     x, y = graph.tensor("x", (1, 8), "int8", 0.1, 3), graph.tensor("y", (1, 8), "int8", 0.1, 3)
     floats = graph.tensor("f", (1, 8), "float32"), graph.tensor("net/sum", (1, 8), "float32")
     axis = graph.constant("axis", np.array(1, np.int32))
@@ -60,7 +60,7 @@ def dense(dtype):
 
 
 def softmax(graph):
-    """Of int16, with a type of output that no kernel has."""
+    """With int16, and an output type that no kernel supports."""
     x = graph.tensor("x", (1, 8), "int32", 0.1)
     y = graph.tensor("y", (1, 8), "int32", 0.1)
     graph.operator("SOFTMAX", [x], [y], "SoftmaxOptions", beta=1.0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""--no-verify runs what the verifier refuses, and a file of an untried Vela is told."""
+"""--no-verify runs what the verifier rejects, and untested Vela versions are reported."""
 
 import json
 import os
@@ -25,7 +25,7 @@ WAY_OUT = "if you trust the file, use --no-verify (in Python verify=False)"
 
 @pytest.fixture(scope="module")
 def refused(tmp_path_factory):
-    """A pool that asks for scales of channels, which are never set: it computes the average."""
+    """A pool that uses channel scales that are never set: it computes the average."""
     case = test_velas.make("AVERAGE_POOL_2D", VALID, "ethos-u55-128")
     model = isolated.call(vela.compile_case, case).model
     folder = tmp_path_factory.mktemp("refused")
@@ -76,7 +76,7 @@ def test_a_class_that_is_not_told_does_as_the_environment_says(refused, where, m
 
 
 def test_a_worker_with_another_environment_is_told(ethosu, refused, tmp_path, monkeypatch):
-    """As one of a Dask cluster has it."""
+    """As on a Dask cluster."""
     data, real = tmp_path / "data.npz", work.run_block
     arrays.save(data, {"0": arrays.load(refused.parent / "in.npz")["0"][None]})
 
@@ -138,14 +138,14 @@ def test_a_file_that_does_not_say_its_vela_is_not_told(refused):
 
 
 class Pipe(type(Path())):
-    """A path of a pipe. `Path.open` itself stays as it is: pytest's plugins need it meanwhile."""
+    """A path of a pipe. `Path.open` itself is unchanged, because pytest's plugins need it."""
 
     def open(self, *_args, **_kwargs):
         pytest.fail("the pipe was opened")
 
 
 def test_a_pipe_is_left_to_the_command(tmp_path):
-    """To open one would wait for whoever writes to it."""
+    """Opening one would block until there is a writer."""
     folder = Pipe(tmp_path)
     os.mkfifo(folder / "model.tflite")
     assert [*vela_versions.warnings([folder / "model.tflite", folder])] == []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Command streams by hand, for tests that Vela's output cannot reach."""
+"""Hand-written command streams, for tests that Vela's output cannot reach."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from host_tests.tools.npu_sim import hardware as npu
 
 _PAYLOAD = 0x4000
 
-# CONFIG as Vela writes it into each payload.
+# CONFIG as Vela writes it to each payload.
 CONFIGS = {
     "ethos-u55-32": 0x00001005,
     "ethos-u55-64": 0x00001006,
@@ -28,11 +28,11 @@ CONFIGS = {
 
 @functools.cache
 def codes(config: str) -> dict[str, int]:
-    """Code of each command; asked for late, when the library is built."""
+    """Code of each command; loaded on first use, when the library has been built."""
     return {name.removeprefix("NPU_"): code for code, (name, _) in npu.commands(config).items()}
 
 
-# An elementwise, pool or convolution of one row; tests override what they are about.
+# An elementwise, pool or convolution of one row; tests override the registers they test.
 DEFAULTS = {
     "IFM_PAD_TOP": 0, "IFM_PAD_LEFT": 0, "IFM_PAD_RIGHT": 0, "IFM_PAD_BOTTOM": 0,
     "IFM_DEPTH_M1": 0, "IFM_PRECISION": 0x1, "IFM_UPSCALE": 0, "IFM_ZERO_POINT": 0,
@@ -54,7 +54,7 @@ DEFAULTS = {
     "DMA0_SRC": 0, "DMA0_DST": 0, "DMA0_LEN": 16,
 }  # fmt: skip
 
-# The same for Ethos-U85: what it has not, and what it has instead.
+# The same for Ethos-U85: registers removed and added.
 _NOT_U85 = {"IFM2_SCALAR", "OPA_SCALE", "OPB_SCALE"}
 U85_DEFAULTS = {key: value for key, value in DEFAULTS.items() if key not in _NOT_U85} | {
     "ACC_FORMAT": 0x300, "WEIGHT_FORMAT": 0, "OFM_SCALE": 1 << 45 | 1, "IFM_SCALE": 1,
@@ -82,7 +82,7 @@ class Stream:
         return self
 
     def defaults(self, **registers: int) -> Stream:
-        """Set every register that operations use, these ones to other values."""
+        """Set every register that operations use, with these ones overridden."""
         return self.set(**{**self._defaults, **registers})
 
     def op(self, name: str, param: int = 0, payload: int | None = None) -> Stream:
@@ -92,7 +92,7 @@ class Stream:
         return self
 
     def raw(self, *words: int) -> Stream:
-        """Append words as they are."""
+        """Append words unchanged."""
         self.words += words
         return self
 
@@ -101,7 +101,7 @@ class Stream:
         return self.op("STOP", 0xFFFF).bytes()
 
     def bytes(self) -> bytes:
-        """Give the stream as it stands."""
+        """Return the stream so far."""
         return struct.pack(f"<{len(self.words)}I", *self.words)
 
 

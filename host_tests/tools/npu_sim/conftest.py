@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The simulator library, and the NPUs that it knows."""
+"""The simulator library, and the NPUs that it supports."""
 
 from pathlib import Path
 

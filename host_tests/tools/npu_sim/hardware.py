@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The bare simulator (tools/npu_sim/npu_sim.h): a register window and the memory that it sees."""
+"""The bare simulator (tools/npu_sim/npu_sim.h): a register window and the NPU's memory."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ObserverFunction = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 
 
 class Register(enum.IntEnum):
-    """Byte offsets of the registers that driving the NPU takes."""
+    """Byte offsets of the registers needed to drive the NPU."""
 
     ID = 0x000
     STATUS = 0x004
@@ -152,21 +152,21 @@ def _load() -> ctypes.CDLL:
 
 @dataclass
 class Memory:
-    """Bytes that the NPU sees at an address."""
+    """Bytes at an NPU address."""
 
     address: int
     data: np.ndarray
     writable: bool = True
 
     def covers(self, address: int, length: int, write: bool) -> bool:
-        """All of [address, address + length) lies here, and may be accessed so."""
+        """Whether all of [address, address + length) is here, and allows this access."""
         inside = self.address <= address and address + length <= self.address + len(self.data)
         return inside and (self.writable or not write)
 
 
 @dataclass
 class Hardware(Closeable):
-    """One NPU with its memories; nothing but hardware."""
+    """One NPU with its memories; hardware only."""
 
     config: str
     memories: list[Memory] = field(default_factory=list)
@@ -175,7 +175,7 @@ class Hardware(Closeable):
 
     def __post_init__(self) -> None:
         self._lib = _load()
-        # ctypes callbacks live as long as this object.
+        # Keep ctypes callbacks alive as long as this object.
         self._bus = BusStruct(
             None,
             MapFunction(lambda _context, access: self._map(access.contents)),
@@ -211,7 +211,7 @@ class Hardware(Closeable):
         self.log.append(message.decode())
 
     def add(self, content: bytes | int, writable: bool = True) -> Memory:
-        """Put bytes (or so many zeros) behind the memory that is there, with a gap between."""
+        """Add bytes (or this many zeros) after the existing memory, with a gap between."""
         end = max((m.address + len(m.data) for m in self.memories), default=_FIRST_ADDRESS)
         size = content if isinstance(content, int) else len(content)
         room = np.zeros(size + _ALIGNMENT, np.uint8)
@@ -228,11 +228,11 @@ class Hardware(Closeable):
         return int(self._lib.npu_read(self._handle, offset))
 
     def write(self, offset: int, value: int) -> int:
-        """Write a register; returns the action that it asks of its host (0: none)."""
+        """Write a register; returns the action requested of the host (0: none)."""
         return int(self._lib.npu_write(self._handle, offset, value))
 
     def execute(self, operations: int = 0) -> Outcome:
-        """Execute the command stream, or so many operations of it; then publish the outcome."""
+        """Execute the command stream, or this many operations of it; then publish the outcome."""
         outcome = Outcome(self._lib.npu_execute(self._handle, operations))
         self._lib.npu_finish(self._handle)
         return outcome
@@ -246,7 +246,7 @@ class Hardware(Closeable):
         self._lib.npu_abort(self._handle)
 
     def set_memories(self, memories: Sequence[dict[str, int]]) -> bool:
-        """Say what the estimate of cycles assumes of memory; False: it is refused."""
+        """Set memory parameters of the cycle estimate; False if rejected."""
         table = ffi().new("struct npu_memory[]", memories)
         address = int(ffi().cast("uintptr_t", table))
         return bool(self._lib.npu_set_memories(self._handle, address, len(memories)))
@@ -293,7 +293,7 @@ def configs() -> list[str]:
 
 
 def commands(config: str = "ethos-u65-512") -> dict[int, tuple[str, int]]:
-    """Give a config's command table: code to name and mask of meaningful parameter bits."""
+    """Return a config's command table: code to name and mask of meaningful parameter bits."""
     lib = _load()
     table: dict[int, tuple[str, int]] = {}
     info = CommandInfoStruct()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Single operations with random everything, as command streams: shapes, layouts, strides, scales.
+"""Single random operations as command streams: shapes, layouts, strides, scales.
 
-They go further than any compiler would. Weights are random numbers in Vela's encoding: which
-weight they are does not matter, for both sides decode the same stream.
+They go further than any compiler would. Weights are random numbers in Vela's encoding; their
+values do not matter, because both sides decode the same stream.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _CLIP_RANGES = (2, 3, 5)  # uint8, int8, int16
 
 @dataclass(frozen=True)
 class Operation:
-    """A command stream, the memory of its regions, and what it is."""
+    """A command stream, the memory of its regions, and a description."""
 
     config: str
     stream: bytes
@@ -113,7 +113,7 @@ def _layout(
 def _output(
     random: np.random.Generator, shape: tuple[int, ...], stored: tuple[int, ...]
 ) -> dict[str, int]:
-    """An OFM of a shape, which in memory is another where its axes are swapped."""
+    """An OFM of a shape, which differs in memory if its axes are swapped."""
     height, width, depth = shape
     ofm = _Element(int(random.choice([8, 8, 8, 16])), bool(random.integers(2)))
     registers, bricks = _layout(random, "OFM", stored, ofm)
@@ -192,7 +192,7 @@ def _operands(random: np.random.Generator, ifm: _Element, shape: tuple[int, ...]
 
 
 def _scale(random: np.random.Generator, low: int, high: int) -> int:
-    """A multiplier near 2^30 … 2^31, now and then any, with a shift as parameter."""
+    """A multiplier near 2^30 … 2^31, sometimes any, with a shift as parameter."""
     if random.integers(8) == 0:
         return int(random.integers(64)) << 32 | int(random.integers(1 << 32))
     return int(random.integers(low, high)) << 32 | int(random.integers(1 << 30, 1 << 31))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What Ethos-U85 has differently in random operations: other registers, and more of them."""
+"""Random operations for Ethos-U85, with its different and additional registers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TRANSPOSES = {0: (0, 1, 2), 1: (1, 0, 2), 2: (0, 2, 1), 3: (1, 2, 0), 6: (2, 0,
 
 
 def arrangement(random: np.random.Generator, shape: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
-    """Bits of OFM_PRECISION that write an axis backwards or swap axes, and the shape in memory."""
+    """Bits of OFM_PRECISION that reverse or swap axes, and the shape in memory."""
     if random.integers(2):
         return int(random.integers(4)) << 9, shape
     transpose = int(random.choice(list(_TRANSPOSES)))
@@ -53,7 +53,7 @@ def _activation(random: np.random.Generator, old: int, precision: int) -> int:
 
 
 def _input_scale(random: np.random.Generator) -> int:
-    """1, or a multiplier near 2^30 with shifts to both sides, in either rounding."""
+    """1, or a multiplier near 2^30 with left and right shifts, in either rounding."""
     if random.integers(3) == 0:
         return 1
     before, shift = int(random.integers(0, 20)), int(random.integers(28, 33))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Whoever resets the NPU waits for no operation to end, however long it takes."""
+"""A reset of the NPU does not wait for an operation to end, however long that takes."""
 
 import threading
 
@@ -9,7 +9,7 @@ from host_tests.tools.npu_sim.assembler import Stream
 from host_tests.tools.npu_sim.hardware import Hardware, Outcome
 
 _TAPS, _WIDTH, _DEPTH = 8192, 8192, 256
-# Each does 2^34 steps in one single row.
+# Each takes 2^34 steps in a single row.
 _OPERATIONS = {
     "max": ("POOL", 0),
     "average": ("POOL", 1),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What an access on the NPU's bus carries: AXI port, direction, security and privilege."""
+"""Attributes of an access on the NPU's bus: AXI port, direction, security and privilege."""
 
 from dataclasses import dataclass
 
@@ -23,7 +23,7 @@ class Access:
 
 
 class Bus(Hardware):
-    """Keeps what each access carries; memory that starts at `secure_only` is for secure ones."""
+    """Records the attributes of each access; memory from `secure_only` on is for secure ones."""
 
     secure_only = None
 
@@ -48,7 +48,7 @@ def run(config, regions=0x5555, reset=0, attributes=(), program=None):
 
 
 def ports(npu):
-    """Port of each access, by what it did: the stream is fetched first, through QCONFIG 2."""
+    """Port of each access, by type: the stream is fetched first, through QCONFIG 2."""
     return [(access.port, access.write) for access in npu.accesses]
 
 
@@ -117,7 +117,7 @@ def test_memory_for_secure_accesses_only(reset, ends):
             assert "non-secure" in npu.log[-1]
 
 
-# Operations, each with a register that does not fit it.
+# Operations, each with a register that does not match it.
 WRONG = [
     ("ethos-u55-128", "CONV", {"OFM_PRECISION": 1, "WEIGHT_LENGTH": 0}),
     ("ethos-u55-128", "CONV", {"OFM_PRECISION": 1, "SCALE_LENGTH": 0}),

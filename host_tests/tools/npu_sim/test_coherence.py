@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The library that gives CPU and NPU a copy of memory each, under ASan and UBSan.
+"""The library that gives CPU and NPU separate copies of memory, under ASan and UBSan.
 
 Each test is a TEST() of the C source; run one alone with `pytest -k its_name`.
 """

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Cycles of the MAC array next to Vela's own function for Ethos-U55 and U65.
+"""Cycles of the MAC array compared with Vela's own function for Ethos-U55 and U65.
 
-Vela is told of output units and memories that take no time, and of OFMs of whole blocks: then its
-sum is that of the MAC array. What the project does besides is tested in test_traffic.py.
+Vela is given output units and memories that take no time, and OFMs of whole blocks, so that its
+sum is that of the MAC array. The project's additions are tested in test_traffic.py.
 """
 
 from dataclasses import replace
@@ -37,7 +37,7 @@ CONFIGS = ("ethos-u55-32", "ethos-u55-64", "ethos-u55-128", "ethos-u55-256", "et
 
 
 def simulated(config: str, layer: Layer, wide: bool) -> int:
-    """What the simulator says."""
+    """The simulator's result."""
     layer = replace(layer, weights=0 if layer.op == "POOL" else 16 * (symbols(layer) // 16 + 4))
     layer = replace(layer, scales=10 * layer.ofm[2] + 16 - 10 * layer.ofm[2] % 16)
     commands = Stream(config).defaults().set(**registers(layer, 0)).set(ACC_FORMAT=int(wide))
@@ -52,7 +52,7 @@ def simulated(config: str, layer: Layer, wide: bool) -> int:
 
 
 def expected(config: str, layer: Layer, wide: bool, monkeypatch) -> float:
-    """What Vela says."""
+    """Vela's result."""
     arch = create_default_arch(Accelerator(config))
     arch.output_cycles_per_elem = (0,) * 8
     arch.activation_cycles_per_elem = (0,) * 3
@@ -77,7 +77,7 @@ def expected(config: str, layer: Layer, wide: bool, monkeypatch) -> float:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("config", CONFIGS)
 def test_the_mac_array_takes_as_long_as_vela_says(config, kind, wide, monkeypatch) -> None:
-    """In a plane, in a line, and where each step waits for the one before it."""
+    """In a plane, in a line, and where each step waits for the previous one."""
     for ofm, block in (PLANE, LINE, SMALLEST):
         layer = replace(KINDS[kind], ofm=ofm, block=block)
         found = simulated(config, layer, wide)

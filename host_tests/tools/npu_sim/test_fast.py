@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Every fast way of the simulator equals the plain one: kernels, and whole operations.
+"""Every fast path of the simulator equals the plain one: kernels, and whole operations.
 
-`make plain` builds the simulator without them: portable C, and the exact way of each operation.
+`make plain` builds the simulator without them: portable C, and the exact path of each operation.
 """
 
 import ctypes
@@ -26,7 +26,7 @@ PAYLOAD = 0x4000
 
 @pytest.fixture(scope="module")
 def build(repo):
-    """Build a variant of the simulator: the library."""
+    """Build a variant of the simulator; returns the library."""
 
     def make_variant(name):
         sharing.make("tools/npu_sim", name)
@@ -37,7 +37,7 @@ def build(repo):
 
 @pytest.fixture(scope="module", params=["as it is", "avx2"])
 def fast_library(request, build, npu_library):
-    """The simulator with all that this machine has, or the sanitized one; and with AVX2 alone."""
+    """The simulator with all of this machine's features, or sanitized; and with AVX2 alone."""
     if request.param == "as it is":
         return Path(os.environ.get("ETHOSU_NPU_LIBRARY", npu_library))
     return build("avx2")
@@ -81,7 +81,7 @@ def test_operations_equal_the_plain_model(run_both, config, kind):
 
 
 def damage(config, stream, random):
-    """Change one register, but none that sets a size."""
+    """Change one register, except those that set a size."""
     known = commands(config)
     words = np.frombuffer(stream, "<u4").copy()
     places, at = [], 0
@@ -100,7 +100,7 @@ def damage(config, stream, random):
 
 @pytest.mark.parametrize(("config", "kind"), OPERATIONS)
 def test_damaged_operations_equal_the_plain_model(run_both, config, kind):
-    """Whatever they do now, and however it ends."""
+    """Whatever the operations do now, and however they end."""
     outcomes = set()
     for seed in SEEDS:
         operation = make(kind, seed, config)
@@ -114,7 +114,7 @@ def test_damaged_operations_equal_the_plain_model(run_both, config, kind):
 
 @pytest.mark.parametrize(("config", "kind"), OPERATIONS)
 def test_memory_that_ends_too_early_is_the_same_fault(run_both, config, kind):
-    """Cut a region: what is beyond its end the NPU does not see."""
+    """Truncate a region: the NPU does not see anything past its end."""
     faults = 0
     for seed in SEEDS:
         operation = make(kind, seed, config)
@@ -162,7 +162,7 @@ def kernels(library):
 
 @dataclass
 class Sums:
-    """Random arguments of npu_dot(), and what it must give."""
+    """Random arguments of npu_dot(), and the expected result."""
 
     runs: list[np.ndarray]  # [pixels][2 * pairs]
     weights: np.ndarray  # [all pairs][LANES][2]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Faults by name (npu_faults.h): each happens as often as it was asked for, and as silicon would.
+"""Faults by name (npu_faults.h): each happens as often as requested, and as on silicon.
 
-The driver's tests inject them into whole inferences; here is what each does at the registers.
+The driver's tests inject them into whole inferences; these check their effect on registers.
 """
 
 import ctypes as c

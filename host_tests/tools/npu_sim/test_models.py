@@ -11,7 +11,7 @@ from ethosu_tools.sim import Simulation
 from host_tests.modules.ethosu.runtime.reference_cases import SHARED, WAKE_WORDS, check_on_sim
 from host_tests.tools.npu_sim.conftest import CONFIGS, U85_CONFIGS
 
-# Operators that only rename or copy bytes; another one would be computed by the CPU.
+# Operators that only rename or copy bytes; any other would be computed by the CPU.
 NOT_COMPUTED = {"CALL_ONCE", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "RESHAPE"}
 U55 = tuple(config for config in CONFIGS if "u55" in config)
 QUICK_ON_U85 = ("kws_ref_model", "vww_96_int8", "ad01_int8")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The simulator's sources compile for a 32-bit host without a conversion that loses bits."""
+"""The simulator's sources compile for a 32-bit host without lossy conversions."""
 
 import subprocess
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Each register holds the bits that it has, forgets them at a reset, and serves the next run."""
+"""Registers hold only implemented bits, are cleared by a reset, and affect the next run."""
 
 import pytest
 
@@ -16,7 +16,7 @@ from host_tests.tools.npu_sim.hardware import (
 WORD = 0xFFFFFFFF
 PMU_IRQ = 1 << 6
 
-# Bits that a driver can write, by register: Arm's interface headers.
+# Writable bits by register: Arm's interface headers.
 WRITABLE = {
     0x010: WORD,  # QBASE
     0x014: WORD,
@@ -75,7 +75,7 @@ def test_reset_takes_over_privilege_and_security(device, state):
 
 
 def test_a_run_takes_its_registers_when_it_starts(device):
-    """What is written while it runs serves the next."""
+    """Writes while it runs take effect in the next run."""
     stream = device.add(Stream().defaults().op("IRQ").op("POOL", 1).stop())
     room = [device.add(bytes(range(64))), device.add(64), device.add(64)]
     device.start(stream, [room[0].address, room[1].address])
@@ -100,7 +100,7 @@ def test_read_pointer_stands_behind_the_command_that_was_executed(device):
 
 
 def test_base_pointers_have_as_many_bits_as_addresses():
-    """An Ethos-U55 leaves the upper words out."""
+    """An Ethos-U55 ignores the upper words."""
     stream = Stream().defaults().op("POOL", 1).stop()
     for config, outcome in zip(CONFIGS, (Outcome.STOPPED, Outcome.BUS_ERROR), strict=True):
         with Hardware(config) as device:

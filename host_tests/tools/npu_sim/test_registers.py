@@ -143,7 +143,7 @@ def test_unknown_registers_are_logged(device):
 
 
 def counted(stream: Stream, setup: dict[int, int], *registers: int) -> list[int]:
-    """Registers after a stream ran with others set before; the last is the cycles it took."""
+    """Registers after a stream ran with others set before; the last is its cycle count."""
     with Hardware("ethos-u55-128") as device:
         for register, value in setup.items():
             device.write(register, value)
@@ -199,7 +199,7 @@ def test_performance_registers_hold_what_is_written():
 
 
 def test_performance_counters_of_one_axi_channel():
-    """PMCAXI_CHAN chooses the channel whose traffic counts: DMA reads and IFM reads differ."""
+    """PMCAXI_CHAN selects the channel whose traffic counts: DMA reads and IFM reads differ."""
 
     def beats(channel: int) -> int:
         stream = Stream().defaults(DMA0_LEN=1024).op("DMA_START")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Scaling equals a restatement in Python's unbounded integers, on edges and random values.
 
-The way through the NPU: REDUCE_SUM over one channel of a 32-bit IFM scales each value with
+The NPU's operation: REDUCE_SUM over one channel of a 32-bit IFM scales each value with
 OFM_SCALE in the chosen mode, and a 32-bit OFM saturates but does not clamp.
 """
 
@@ -56,7 +56,7 @@ def scale_on_npu(values: np.ndarray, multiplier: int, shift: int, mode: int) -> 
 def test_scaling_is_exact(multiplier, shift, mode):
     random = np.random.default_rng(shift)
     edges = [INT32.min, INT32.min + 1, -3, -2, -1, 0, 1, 2, 3, INT32.max]
-    # Products at the middle between two results show how ties go.
+    # Products in the middle between two results show how ties are rounded.
     ties = [sign * ((2 * k + 1) << shift >> 1) // multiplier for k in range(20) for sign in (1, -1)]
     ties = [t + d for t in ties for d in (-1, 0, 1) if abs(t) < INT32.max - 1]
     values = np.array([*edges, *ties, *random.integers(INT32.min, INT32.max, 50)], np.int32)
@@ -65,7 +65,7 @@ def test_scaling_is_exact(multiplier, shift, mode):
 
 
 def test_the_modes_differ_where_they_should():
-    """-0.5, 0.5 and what double rounding lifts over a tie."""
+    """-0.5, 0.5 and values that double rounding lifts over a tie."""
     assert [scale(-1, 1, 1, m) for m in (TRUNCATE, NATURAL)] == [0, 0]
     assert [scale(-3, 1, 1, m) for m in (TRUNCATE, NATURAL)] == [-1, -1]
     assert scale(13514, 0x5F5B1E16, 34, DOUBLE) == 1259

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The same tests again, with the simulator under the address and undefined-behaviour sanitizers.
+"""Repeats tests with the simulator under the address and undefined-behaviour sanitizers.
 
-Run as a program it runs the models of a folder; the sanitizers are the judge.
+Run as a program it runs the models of a folder; only the sanitizers check the result.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ SUITES = (
 
 
 def runtime(name: str) -> str:
-    """Give the path of a sanitizer's runtime, which has to be loaded before Python."""
+    """Return the path of a sanitizer's runtime, which must be loaded before Python."""
     command = ["gcc", f"-print-file-name={name}"]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
@@ -78,7 +78,7 @@ def main(folder: Path) -> None:
     random = np.random.default_rng(1)
     runs = 0
     for path in sorted(folder.iterdir()):
-        # What the CPU lacks an operator for is refused; an index outside of its table is a fault.
+        # Operators that the CPU lacks are rejected; an index outside its table is a fault.
         with contextlib.suppress(InputError), Simulation(path) as simulation:
             for fill in (None, 0x7F, 0x80, 0):
                 for tensor in simulation.inputs:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Speed of the simulator and of an emulated board; `pytest -s -m slow` on this file prints it.
 
-Time does not repeat on a busy machine, a ratio does: one inference of ours and one of LiteRT's run
-after each other, both on one thread, and the median of many such pairs counts. No assertion is
-on time.
+Times are not repeatable on a busy machine, but ratios are: one inference of ours and one of
+LiteRT's run alternately, both on one thread, and the median of many such pairs counts. No
+assertion is on time.
 """
 
 import statistics
@@ -20,7 +20,7 @@ PAIRS = 15
 # Each measured piece repeats its inference until it takes about this long.
 SAMPLE_S = 0.01
 
-# Its DMA controller takes the time of the bus that it models, so the CPU copies.
+# Its DMA controller is as slow as the bus that it models, so the CPU copies.
 ON_BOARD = """\
 import dma, time
 dma.enable(False)
@@ -34,7 +34,7 @@ def _seconds(count):
 
 
 def seconds(step, inputs):
-    """One inference; the first one, which fills caches, only says how many to do."""
+    """One inference; the first, which also fills caches, determines the number of repetitions."""
     start = time.perf_counter()
     step(inputs)
     count = max(1, round(SAMPLE_S / (time.perf_counter() - start)))
@@ -45,7 +45,7 @@ def seconds(step, inputs):
 
 
 def in_turns(ours, rival, inputs):
-    """Seconds of each, measured right after each other, each first in every second pair."""
+    """Seconds of each, measured alternately, each first in every second pair."""
     found = []
     for pair in range(PAIRS):
         steps = (ours, rival) if pair % 2 else (rival, ours)
@@ -62,7 +62,7 @@ def show(rival, pairs):
 
 @pytest.fixture(scope="module")
 def mobilenet(tmp_path_factory):
-    """The project's own, before and after compiling, of 300 million MACs."""
+    """The project's own model with 300 million MACs, before and after compiling."""
     folder = tmp_path_factory.mktemp("mobilenet")
     model, compiled = folder / "mobilenet_v2.tflite", folder / "compiled.tflite"
     model.write_bytes(make_model.LARGE_MODELS["mobilenet_v2"]())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Malformed streams: each ends in the right fault and a log line that names what is wrong."""
+"""Malformed streams: each ends in the right fault and a log line that identifies the error."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def run(stream: bytes, config: str = "ethos-u55-128"):
 
 
 def test_command_table_equals_velas():
-    """Every command that Vela knows, by its code and name, and no other."""
+    """Every command known to Vela, by its code and name, and no other."""
     expected = {c.value: c.name for c in vela_registers.cmd0}
     expected |= {c.value | 0x4000: c.name for c in vela_registers.cmd1}
     assert {code: name for code, (name, _) in npu.commands().items()} == expected
@@ -85,7 +85,7 @@ def test_malformed_operation(operation, registers, words):
     assert f"NPU_OP_{operation[0]}" in log
 
 
-# Operations with registers for which they succeed, but for weights of their own.
+# Operations with registers for which they succeed, without weights.
 COMPLETE = {
     "conv": (("CONV", 0), {"OFM_PRECISION": 1}),
     "depthwise": (("DEPTHWISE", 0), {"OFM_PRECISION": 1}),
@@ -205,7 +205,7 @@ def test_a_fault_names_command_offset_operation_operand_and_address():
 
 
 def test_state_does_not_outlive_a_reset():
-    """Registers and tables that an earlier stream has set are unknown again."""
+    """Registers and tables that an earlier stream set are undefined again."""
     stream = Stream().defaults().op("POOL", 1)
     outcome, device = execute("ethos-u55-128", stream.stop(), ROOM)
     with device:

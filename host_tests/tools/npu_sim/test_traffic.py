@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What the NPU moves, and how long it takes, next to the counters of Arm's Fast Model.
+"""Memory traffic and cycles of the NPU, compared with the counters of Arm's Fast Model.
 
 Arm publishes them for kws_micronet_m, compiled for Ethos-U55-128 (docs/use_cases/kws.md of the
-evaluation kit): beats of 8 bytes. The stream here has the same operations in the same blocks, by
-hand; what its weights are makes no difference, only how long they are.
+evaluation kit), in beats of 8 bytes. The stream here has the same operations in the same blocks,
+written by hand; the values of its weights do not matter, only their length.
 """
 
 from dataclasses import dataclass
@@ -83,7 +83,7 @@ def symbols(layer: Layer) -> int:
 
 
 def constants(layer: Layer) -> bytes:
-    """Weights, filled up with the end-of-stream marker, then scales."""
+    """Weights, padded with the end-of-stream marker, then scales."""
     weights = bytes(mlw_codec.encode([0] * symbols(layer))) if layer.weights else b""
     assert len(weights) <= layer.weights
     return weights.ljust(layer.weights, b"\xff") + bytes(layer.scales)
@@ -99,7 +99,7 @@ def strides(prefix: str, width: int, depth: int, format_: int) -> dict[str, int]
 
 
 def registers(layer: Layer, weights: int) -> dict[str, int]:
-    """All registers of a layer; its weights are at an offset of their region."""
+    """All registers of a layer; its weights are at an offset in their region."""
     height, width, depth = layer.ofm
     columns = (width - 1) * (2 if layer.stride & 1 else 1) + layer.kernel[1]
     columns -= layer.padding[1] + layer.padding[2]
@@ -143,7 +143,7 @@ def stream_and_flash() -> tuple[bytes, bytes]:
     return commands.stop(), flash
 
 
-# The system that Arm simulates: SRAM at full speed, flash at an eighth of it.
+# The system simulated by Arm: SRAM at full speed, flash at an eighth of it.
 CORSTONE_300 = [
     {"millibytes": 1000, "read_latency": 64, "burst": 128, "regions": 0b1},
     {"millibytes": 8000, "read_latency": 32, "write_latency": 32, "burst": 32, "regions": 0xFE},
@@ -151,7 +151,7 @@ CORSTONE_300 = [
 
 
 def counters(memories: list[dict[str, int]]) -> list[int]:
-    """Beats read and written at port M0, those read at M1 but for commands, and the cycles."""
+    """Beats read and written at port M0, those read at M1 except commands, and the cycles."""
     stream, flash = stream_and_flash()
     with Hardware("ethos-u55-128") as device:
         assert device.set_memories(memories)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Accumulators that outlive an operation of Ethos-U85, and weights that come from IFM2."""
+"""Accumulators kept between operations of Ethos-U85, and weights that come from IFM2."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def registers(**more: int) -> dict[str, int]:
 
 
 def run(stream: Stream, inputs: np.ndarray, weights: np.ndarray, ifm2: np.ndarray) -> np.ndarray:
-    """The int32 OFM; weights [n] are streams one after the other, the bias of channel c is c."""
+    """The int32 OFM; weights [n] are consecutive streams, the bias of channel c is c."""
     scales = b"".join(struct.pack("<iIBB", channel, 1, 0, 0) for channel in range(OUTPUTS))
     streams = b"".join(encode(each, "raw") for each in weights)
     regions = [inputs.tobytes(), bytes(4 * OUTPUTS * PIXELS), streams, scales, ifm2.tobytes()]
@@ -74,7 +74,7 @@ def test_accumulators_begin_with_ifm2_and_wrap(npu_library, operands):
 
 
 def test_what_is_left_is_kept_once(npu_library, operands):
-    """An operation that writes its OFM leaves nothing."""
+    """An operation that writes its OFM clears them."""
     inputs, weights, _ = operands
     stream = Stream(CONFIG).defaults(**registers(ACC_FORMAT=RESET)).op("CONV")
     stream.set(ACC_FORMAT=KEEP).op("CONV")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Operators of Ethos-U85 as streams by hand: what Vela emits for no TFLite graph, and its edges.
+"""Hand-written operators of Ethos-U85: those that Vela never emits for TFLite, and edge cases.
 
-What TFLite graphs reach is compared with LiteRT in host_tests/generator/test_sample_u85.py. The
-expectations here are numpy's, after TOSA's specification of the operator where it has one.
+Operators of TFLite graphs are compared with LiteRT in host_tests/generator/test_sample_u85.py. The
+expectations here are numpy's, following TOSA's specification of the operator if there is one.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def pool(mode: int, **registers: int) -> Stream:
 
 
 def test_replicate_takes_the_element_at_or_before():
-    """Four elements become sixteen: D / N = 1 / 4, moved by half of that."""
+    """Four elements become sixteen: D / N = 1 / 4, offset by half of that."""
     scales = {"RESIZE_X_SCALE_N_M1": 3, "RESIZE_Y_SCALE_N_M1": 0, "RESIZE_Y_OFFSET": 0}
     steps = {"RESIZE_X_STEP": 1, "RESIZE_Y_STEP": 1 << 32, "RESIZE_X_OFFSET": 2}
     content = stream(**scales, **steps, KERNEL_WIDTH_M1=3, OFM_SCALE=3 << 45 | 16 << 32 | 1)
@@ -131,7 +131,7 @@ def test_replicate_takes_the_element_at_or_before():
 
 @pytest.mark.parametrize("down", [False, True])
 def test_the_place_of_the_first_greatest(down):
-    """One window over all; the axis that is not counted has length 1."""
+    """One window over everything; the uncounted axis has length 1."""
     axis = "HEIGHT" if down else "WIDTH"
     window = {"OFM_WIDTH_M1": 0, f"KERNEL_{axis}_M1": 11, f"IFM_{axis}0_M1": 15}
     precise = {"OFM_PRECISION": 0x105, "ACTIVATION": NO_CLIP, "OFM_STRIDE_X": 4}
@@ -167,7 +167,7 @@ TABLES = {5: (2, 0x103), 7: (4, 0x105)}
 
 @pytest.mark.parametrize("function", TABLES)
 def test_a_table_of_wider_values(function):
-    """In the second of the places that tables of this size have."""
+    """In the second of the slots for tables of this size."""
     size, precision = TABLES[function]
     table = np.random.default_rng(1).integers(-30_000, 30_000, 256).astype(f"<i{size}")
     content = stream().set(
@@ -180,7 +180,7 @@ def test_a_table_of_wider_values(function):
 
 
 def test_without_a_clamp_the_low_bits_index_the_table():
-    """So Vela fuses a function of int8 into CAST, which leaves the upper bits out."""
+    """Vela fuses an int8 function into CAST like this, which drops the upper bits."""
     table = np.random.default_rng(4).permutation(256).astype(np.uint8)
     values = np.random.default_rng(5).integers(-32768, 32767, COUNT).astype("<i2")
     content = stream().set(DMA0_SRC_REGION=2, DMA0_DST_REGION=0x100, DMA0_LEN=256).op("DMA_START")

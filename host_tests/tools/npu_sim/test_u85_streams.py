@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Command streams that only Ethos-U85 has: branches, strides and indices, chains, accumulators."""
+"""Command stream features of Ethos-U85: branches, strides and indices, chains, accumulators."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_each_config_is_what_its_payload_says(npu_library):
 
 
 def test_the_port_of_a_region_is_in_its_memory_attributes():
-    """REGIONCFG picks one of MEM_ATTR0..3, whose bit 2 is the port: 0 SRAM, 1 EXT."""
+    """REGIONCFG selects one of MEM_ATTR0..3, whose bit 2 is the port: 0 SRAM, 1 EXT."""
     content = stream().defaults(DMA0_SRC=4096).op("DMA_START").stop()
     for attributes, interface in ((0x0, 0), (0x4, 1), (0x23, 0), (0x27, 1)):
         with npu.Hardware(CONFIG) as device:
@@ -142,7 +142,7 @@ def test_a_branch_by_the_result_flag(value, taken):
 @pytest.mark.parametrize("value", [0, 1, 0x80, 1 << 56])
 @pytest.mark.parametrize(("size", "bits"), [(1, 16), (2, 32), (3, 64)])
 def test_a_branch_by_a_result_of_any_size(value, size, bits):
-    """The sum of an operand and the number 0, of which what the OFM has no room for is lost."""
+    """The sum of an operand and 0, truncated to the width of the OFM."""
     element = min(size, 2)
     content = stream().defaults(
         OFM_WIDTH_M1=0, IFM_PRECISION=1 | element << 2, IFM2_PRECISION=0xC001 | element << 2,

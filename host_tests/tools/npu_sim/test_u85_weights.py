@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The weight format FWD of Ethos-U85 in all its modes, and streams of it that are malformed."""
+"""The weight format FWD of Ethos-U85 in all its modes, and malformed streams of it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CONFIG = "ethos-u85-256"
 OUTPUTS, INPUTS = 8, 64  # one micro block 2x2x8, one unit of inputs
 HEADER_BITS = 256
 
-# How many bits a weight takes, the flags that say so, and how many different weights there may be.
+# Bits per weight, the flags that select it, and the maximum number of different weights.
 MODES = {"raw": (8, 1, 256), "4 bits": (4, 0, 16), "2 bits": (2, 2, 4)}
 
 
@@ -68,7 +68,7 @@ def test_every_mode_gives_its_weights(npu_library, mode):
 
 @pytest.mark.parametrize(("low", "adjust"), [(-200, 72), (-20, -108)])
 def test_raw_weights_are_adjusted(npu_library, low, adjust):
-    """256 weights from `low` on, moved into 8 bits by the header's zero adjustment."""
+    """256 weights from `low` on, shifted into 8 bits by the header's zero adjustment."""
     random = np.random.default_rng(8)
     weights = random.integers(low, low + 255, (OUTPUTS, INPUTS), np.int32, endpoint=True)
     inputs = random.integers(-128, 127, INPUTS, np.int8, endpoint=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Decoded weights are found by their compressed bytes, and the cache has a limit."""
+"""Decoded weights are found by their compressed bytes, and the cache is limited."""
 
 import ctypes as c
 

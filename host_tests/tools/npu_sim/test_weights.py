@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The weight decoder reads what Vela's own encoder writes, in every encoding.
+"""The weight decoder reads the output of Vela's own encoder, in every encoding.
 
 A depthwise convolution of 1x1 with n channels has a stream of n weights; its input is 1, its
 scale 1, so its 32-bit output is the weights themselves.
@@ -17,7 +17,7 @@ TAPS = 4  # a depthwise sub-kernel is padded to this
 
 
 def padded(stream: bytes) -> bytes:
-    """Vela fills up to 16 bytes with end-of-stream markers."""
+    """Vela pads to 16 bytes with end-of-stream markers."""
     return stream + b"\xff" * (-len(stream) % 16)
 
 
@@ -53,7 +53,7 @@ def stream_order(taps: np.ndarray) -> np.ndarray:
 
 
 def sample(kind: str, count: int, random: np.random.Generator) -> np.ndarray:
-    """Weights that lead the encoder to different slices."""
+    """Weights for which the encoder chooses different slices."""
     if kind == "uniform":
         return random.integers(-255, 256, count)
     if kind == "normal":

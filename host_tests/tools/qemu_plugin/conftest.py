@@ -36,5 +36,5 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def guest(qemu: Path, plugin: Path, program: Path) -> Guest:
-    """All that is needed to run a scenario."""
+    """Everything needed to run a scenario."""
     return Guest(qemu, plugin, program)

@@ -12,14 +12,14 @@ from pathlib import Path
 
 from ethosu_tools import deadline
 
-TIMEOUT_S = 60  # of the emulator
+TIMEOUT_S = 60  # of emulator time
 SOURCES = Path(__file__).resolve().parent / "guest"
 TOOLS = SOURCES.parents[3] / "tools"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a scenario left behind."""
+    """The outcome of a scenario."""
 
     values: dict[str, int]
     """What the guest reported, in order."""
@@ -95,7 +95,7 @@ class Guest:
 
 
 def outcome(output: str, code: int) -> Outcome:
-    """Sort what QEMU, the plugin and the guest printed."""
+    """Separate the output of QEMU, the plugin and the guest."""
     reports = re.findall(r"^(\w+)=(0x[0-9a-f]{8})$", output, re.MULTILINE)
     values = {name: int(value, 16) for name, value in reports}
     messages = re.findall(r"^ethosu: (.*)$", output, re.MULTILINE)

@@ -29,7 +29,7 @@ exec "{program}" "$@"
 
 
 def version(program: Path) -> tuple[int, ...]:
-    """What ``qemu-system-arm --version`` says, as (7, 2, 22)."""
+    """The version from ``qemu-system-arm --version``, as (7, 2, 22)."""
     said = subprocess.run([program, "--version"], capture_output=True, text=True)
     found = re.search(r"version (\d+)\.(\d+)\.(\d+)", said.stdout)
     if not found:
@@ -38,7 +38,7 @@ def version(program: Path) -> tuple[int, ...]:
 
 
 def installed() -> Path:
-    """The program that the machine has."""
+    """The installed program."""
     program = shutil.which(PROGRAM)
     if not program:
         raise PackageMissingError(f"{PROGRAM} is not installed: run make setup")
@@ -80,7 +80,7 @@ def _unpack(release: str, to: Path) -> None:
 
 
 def _fetch(release: str) -> None:
-    """Make BUILD, which appears whole; what an interrupted run has left there is removed."""
+    """Make BUILD atomically; leftovers of an interrupted run are removed."""
     with tempfile.TemporaryDirectory(prefix="qemu-new-", dir=BUILD.parent) as name:
         new = Path(name) / BUILD.name
         new.mkdir()

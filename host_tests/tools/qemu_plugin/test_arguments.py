@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the plugin refuses, and how it says so: one sentence, and QEMU ends."""
+"""Arguments that the plugin rejects: it prints one sentence, and QEMU ends."""
 
 from pathlib import Path
 
@@ -59,7 +59,7 @@ def test_another_machine_is_refused(guest: Guest) -> None:
 
 
 def without(plugin: Path, function: str, changed: Path) -> Path:
-    """A copy of the plugin that asks for a function by a name that no QEMU exports."""
+    """A copy of the plugin that imports a function that no QEMU exports."""
     name = b"\0" + function.encode() + b"\0"
     content = plugin.read_bytes()
     assert name in content

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What board_table.py makes of the files of emulated boards."""
+"""Output of board_table.py for the files of emulated boards."""
 
 import re
 

@@ -25,15 +25,15 @@ class Client:
 
     def __init__(self, process: subprocess.Popen[str], path: str) -> None:
         self.process = process
-        # Nothing is set up: the terminal must be raw already.
+        # No set-up: the terminal must be raw already.
         self.fd = os.open(path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
 
     def close(self) -> None:
-        """Leave."""
+        """Close it."""
         os.close(self.fd)
 
     def write_until_blocked(self, data: bytes) -> int:
-        """Write, but read nothing, until all is written or nothing moves any more."""
+        """Write without reading until all is written or progress stops."""
         done = 0
         silence = Deadline(NO_PROGRESS_S, self.process)
         while done < len(data) and not silence.expired():
@@ -44,7 +44,7 @@ class Client:
         return done
 
     def exchange(self, data: bytes, expected: int) -> bytes:
-        """Write all, and read until so many bytes came, both at full speed."""
+        """Write all, and read until this many bytes came, both at full speed."""
         received = bytearray()
         silence = Deadline(TIMEOUT_S, self.process)
         while data or len(received) < expected:
@@ -62,7 +62,7 @@ class Client:
 
 @contextlib.contextmanager
 def console(guest: Guest, scenario: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """A guest whose console is open for clients, and where."""
+    """A guest whose console is open for clients, and its path."""
     with guest.start(scenario, "console=pty") as process:
         for line in process.stderr:
             if line.startswith("ethosu: console "):
@@ -73,7 +73,7 @@ def console(guest: Guest, scenario: str) -> Iterator[tuple[subprocess.Popen[str]
 
 @contextlib.contextmanager
 def client(process: subprocess.Popen[str], path: str) -> Iterator[Client]:
-    """A client that leaves at the end."""
+    """A client that is closed at the end."""
     one = Client(process, path)
     try:
         yield one
@@ -82,7 +82,7 @@ def client(process: subprocess.Popen[str], path: str) -> Iterator[Client]:
 
 
 def echoed(data: bytes) -> bytes:
-    """What the guest sends back: each byte plus one."""
+    """The guest's echo: each byte plus one."""
     return bytes((byte + 1) & 0xFF for byte in data)
 
 
@@ -146,7 +146,7 @@ def test_guest_that_does_not_read_makes_the_client_wait(guest: Guest) -> None:
 
 
 def assert_idle(process: subprocess.Popen[str]) -> None:
-    """QEMU sleeps: of the next half second it uses little (CPU time, not wall time, is judged)."""
+    """QEMU sleeps: it uses little CPU time (not wall time) in the next half second."""
 
     def used_ticks() -> int:
         fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What repeats: the count of instructions, and virtual time with a modelled NPU clock."""
+"""Repeatable: the instruction count, and virtual time with a modelled NPU clock."""
 
 import subprocess
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What no driver does with the PL081; the rest is in host_tests/firmware/drivers/test_dma.py."""
+"""Uses of the PL081 beyond the driver's, for which see host_tests/firmware/drivers/test_dma.py."""
 
 from host_tests.tools.qemu_plugin.guest import Guest
 

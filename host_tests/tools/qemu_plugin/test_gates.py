@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A reset of the machine closes what the firmware has opened: clocks, enables, ends of resets."""
+"""A machine reset undoes what the firmware has enabled: clocks, enables, released resets."""
 
 import pytest
 from ethosu_tools.board import QemuBoard
@@ -21,14 +21,14 @@ def monitor(machine: Machine, line: str) -> str:
 
 
 def word(machine: Machine, address: int) -> int | None:
-    """What the CPU would read; None: nothing answers."""
+    """The value the CPU would read; None if nothing answers."""
     value = monitor(machine, f"xp /1wx {address:#x}").partition(":")[2]
     return int(value, 16) if value.strip().startswith("0x") else None
 
 
 @pytest.mark.parametrize("name", GATES)
 def test_a_reset_closes_the_gates(name, each_qemu):
-    """The CPU stands still, so that nothing opens them again."""
+    """The CPU is halted, so nothing enables them again."""
     register, device = GATES[name]
     with QemuBoard(Machine(board=name)) as board:
         machine = board.machine

@@ -181,7 +181,7 @@ def test_user_ends_qemu_during_a_run(guest: Guest) -> None:
         assert process.wait() == 0
 
 
-# Fault: the scenario in which it happens, further arguments of the plugin.
+# Fault: the scenario in which it happens, and more arguments of the plugin.
 INJECTED = {
     "npu": dict.fromkeys(
         ("irq-lost", "irq-late", "irq-spurious", "hang", "bus-error", "parse-error", "watchdog",
@@ -204,7 +204,7 @@ BY_BOARD = {"nvm": {"cut", "cut-again", "fail"}}  # host_tests/boards/test_power
     ("device", "name"), [(device, name) for device in INJECTED for name in INJECTED[device]]
 )
 def test_an_injected_fault_says_so(guest: Guest, device: str, name: str) -> None:
-    """Before anything that follows from it; some of them stop the guest for ever."""
+    """Before its consequences; some of them stop the guest forever."""
     scenario, more = INJECTED[device][name]
     with guest.start(scenario, f"fault={device}.{name},{more}".rstrip(",")) as process:
         late = threading.Timer(30, process.kill)
@@ -220,7 +220,7 @@ def test_each_fault_of_the_manual_is_in_the_table() -> None:
     manual = (TOOLS / "qemu_plugin/README.md").read_text()
     table = manual.split("| device | names |")[1].split("\n\n")[0]
     rows = re.findall(r"^\| `?(\w+)`? \| (.*) \|$", table, re.MULTILINE)
-    # Names stand before a colon, an explanation in brackets, or a comma: not where code is quoted.
+    # Names precede a colon, an explanation in brackets, or a comma; quoted code is excluded.
     named = {
         device.lower(): set(re.findall(r"`([a-z]+(?:-[a-z]+)*)`", text)) - {"seed"}
         for device, text in rows

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The newer QEMU is fetched once, whoever asks for it and whatever an earlier run has left."""
+"""The newer QEMU is fetched once, despite concurrent callers or leftovers of an earlier run."""
 
 import subprocess
 import threading

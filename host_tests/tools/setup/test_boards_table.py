@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `make boards-table` prints: the results of the tests, and nothing where there are none."""
+"""Output of `make boards-table`: the tests' results, and nothing for boards without any."""
 
 import re
 
@@ -36,7 +36,7 @@ def program(repo):
 
 @pytest.fixture
 def table(program, tmp_path, monkeypatch):
-    """The program, in a tree with a board of two variants, of which one is emulated."""
+    """The program, in a tree with a board with two variants, one of them emulated."""
     for path, text in {
         "boards/B/board.toml": BOARD,
         "boards/B/init.c": "// one\n",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`make docs`: all links of the book hold, and the reference has all that the stubs declare."""
+"""`make docs`: all links of the book work, and the reference covers all of the stubs."""
 
 import ast
 import re
@@ -15,7 +15,7 @@ from host_tests.kit import sharing
 
 
 def declared(body):
-    """Public functions, classes and their methods, those of hidden classes that these come from."""
+    """Public functions, classes and their methods, including those of hidden base classes."""
     classes = [node for node in body if isinstance(node, ast.ClassDef)]
     bases = {ast.unparse(base) for one in classes if one.name[0] != "_" for base in one.bases}
     shown = [one for one in classes if one.name[0] != "_" or one.name in bases]
@@ -34,7 +34,7 @@ def test_the_book_is_built_and_its_links_hold(repo, staged, tmp_path):
     config = load_config(
         str(repo / "docs/book.yml"), docs_dir=str(staged), site_dir=str(tmp_path), strict=True
     )
-    build(config)  # strict: a link or an anchor that leads nowhere ends it
+    build(config)  # strict: broken links and anchors are errors
     for page in ("index", "docs/tutorial", "docs/troubleshooting", "reference/commands"):
         text = (tmp_path / f"{page}.html").read_text()
         assert not re.search(r'(?:src|rel="stylesheet" href)="https?:', text), "works offline"

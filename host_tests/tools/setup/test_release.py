@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `make release` says of its files: it follows the results of the tests, and the files."""
+"""`make release` reports its files correctly, from the tests' results and the files."""
 
 import subprocess
 
@@ -31,7 +31,7 @@ JUNIT = """\
 
 @pytest.fixture
 def release(repo, tmp_path, monkeypatch):
-    """The program, in a tree with a board of two variants; `tmp_path/out` takes its files."""
+    """The program, in a tree with a board with two variants; `tmp_path/out` takes its files."""
     module = sharing.script(repo / "tools/setup/release.py")
     (tmp_path / "boards/B").mkdir(parents=True)
     (tmp_path / "boards/B/board.toml").write_text(BOARD)

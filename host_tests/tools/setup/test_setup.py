@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Set-up on machines that lack something: one sentence says how to fix it, nothing is half done."""
+"""Set-up on incomplete machines: one sentence explains the fix, and nothing is left half done."""
 
 import os
 import re
@@ -11,7 +11,7 @@ import pytest
 
 @pytest.fixture
 def machine(tmp_path):
-    """A PATH that holds these programs only: `machine(id="echo 1000")`, plus `keep` real ones."""
+    """A PATH with only these programs: `machine(id="echo 1000")`, plus `keep` real ones."""
 
     def make(*keep, **programs):
         folder = tmp_path / "bin"
@@ -120,7 +120,7 @@ def test_lock_names_no_package_index(repo):
 
 
 def test_programs_run_without_the_users_environment(repo):
-    """Nothing of the set-up depends on variables that only one machine has."""
+    """The set-up does not depend on variables that only one machine has."""
     env = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/")}
     done = subprocess.run(
         [repo / ".venv/bin/ethosu", "--version"], env=env, capture_output=True, text=True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The wheel works in a fresh environment outside the tree; made again, it is the same."""
+"""The wheel works in a fresh environment outside the tree, and is reproducible."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ from ethosu_tools.board import Board
 
 from host_tests.kit import needs, sharing
 
-# What the environment has, but for the tools themselves: their packages are linked, not fetched.
+# Packages of the environment, except the tools themselves: linked, not downloaded.
 _OURS = (
     "ethosu_tools",
     "__editable__",
@@ -71,7 +71,7 @@ def wheel(program, repo, tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def outside(wheel, tmp_path_factory):
-    """Runs a program of a new environment, in a folder of its own, with only that on PATH."""
+    """Runs a program of a new environment, in a separate folder, with only that on PATH."""
     place = tmp_path_factory.mktemp("outside")
     venv.create(place / "venv", with_pip=False, symlinks=True)
     packages = Path(sysconfig.get_path("purelib", vars={"base": str(place / "venv")}))
@@ -79,7 +79,7 @@ def outside(wheel, tmp_path_factory):
         if not entry.name.startswith(_OURS):
             (packages / entry.name).symlink_to(entry)
     python = place / "venv/bin/python"
-    # Not through the linked pip, which would look for what it may remove.
+    # Not the linked pip, which would check which packages it may remove.
     install = ["-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-deps"]
     subprocess.run([python, *install, "--no-index", wheel], check=True)
     kept = {name: os.environ[name] for name in ("HOME", "TMPDIR") if name in os.environ}
@@ -100,7 +100,7 @@ def outside(wheel, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def example(outside, repo):
-    """A model of the wheel, and inputs for it."""
+    """A model from the wheel, and inputs for it."""
     done = outside("ethosu_tools.cli", "doctor", "--json")
     tree = Path(json.loads(done.stdout)["files"])
     assert repo not in tree.parents
@@ -183,7 +183,7 @@ def test_what_is_not_in_the_wheel_is_one_sentence(outside):
 
 @pytest.mark.slow
 def test_the_tutorial_leads_from_training_to_a_board(outside, repo, tmp_path):
-    """In an empty folder, with nothing but the wheel and what the page installs."""
+    """In an empty folder, with only the wheel and the installation steps of the page."""
     needs.python_with("convert", "TENSORFLOW_PYTHON")
     page = (repo / "docs/tutorial.md").read_text()
     (program,) = re.findall(r"^```py\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)

@@ -19,23 +19,23 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
 def find() -> str | None:
-    """Path of a Chromium, None when there is none."""
+    """Path of a Chromium, or None."""
     return next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
 def _above(descriptor: int) -> int:
-    """The same file at a number that is not 3 or 4."""
+    """Duplicate the file to a descriptor other than 3 or 4."""
     moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 20)
     os.close(descriptor)
     return moved
 
 
 class Page:
-    """One page; `messages` are the errors and warnings of its console, `requests` its addresses."""
+    """One page; `messages` has its console errors and warnings, `requests` its addresses."""
 
     def __init__(self, *more: str) -> None:
-        """Start it, with more options than those that each test needs."""
-        # Processes of Chromium may write there for a moment after it ended.
+        """Start it, with options in addition to those required by every test."""
+        # Processes of Chromium may still write there for a moment after it has ended.
         self._folder = tempfile.TemporaryDirectory(
             prefix="ethosu-chromium-", ignore_cleanup_errors=True
         )
@@ -117,11 +117,11 @@ class Page:
         self.call("Page.addScriptToEvaluateOnNewDocument", source=code)
 
     def open(self, address: str) -> None:
-        """Go there."""
+        """Open an address."""
         self.call("Page.navigate", url=address)
 
     def evaluate(self, expression: str) -> Any:
-        """The value of an expression of JavaScript in the page."""
+        """The value of a JavaScript expression in the page."""
         result = self.call(
             "Runtime.evaluate",
             expression=expression,
@@ -151,7 +151,7 @@ class Page:
         return str(self.evaluate(lines))
 
     def wait_for_screen(self, text: str, timeout: float = 240, wrong: str | None = None) -> None:
-        """Wait until this is in the terminal; `wrong` must not be there before."""
+        """Wait until this text is in the terminal; `wrong` must not appear before."""
         deadline = time.monotonic() + timeout
         while text not in (screen := self.screen()):
             assert not wrong or wrong not in screen, screen
@@ -159,7 +159,7 @@ class Page:
             time.sleep(0.1)
 
     def press(self, text: str) -> None:
-        """Type into what has the focus."""
+        """Type into the focused element."""
         for key in text:
             name, number = {"\r": ("Enter", 13), "\t": ("Tab", 9)}.get(key, (key, 0))
             values = {"key": name, "windowsVirtualKeyCode": number, "text": key}
@@ -173,7 +173,7 @@ class Page:
         self.call("DOM.setFileInputFiles", files=[str(path)], nodeId=node)
 
     def look(self, width: int, height: int, scheme: str) -> None:
-        """Set the size of the window and whether the user wants it light or dark."""
+        """Set the window size and the preferred colour scheme, light or dark."""
         self.call(
             "Emulation.setDeviceMetricsOverride",
             width=width,
@@ -190,7 +190,7 @@ class Page:
         path.write_bytes(base64.b64decode(data["data"]))
 
     def close(self) -> None:
-        """End it."""
+        """Close it."""
         self._process.terminate()
         try:
             self._process.wait(10)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The page in a browser, and the models that the board and Vela as WebAssembly are checked with."""
+"""The page in a browser, and the models for testing the board and Vela as WebAssembly."""
 
 from pathlib import Path
 

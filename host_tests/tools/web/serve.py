@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 class _Handler(http.server.SimpleHTTPRequestHandler):
-    """Sets no headers but what such a server always sets."""
+    """Sets no headers except those that such a server always sets."""
 
     def log_message(self, *_):
         pass

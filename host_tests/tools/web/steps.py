@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a person does in the page, in a headless Chromium."""
+"""A user's actions in the page, in a headless Chromium."""
 
 import contextlib
 import json
@@ -24,7 +24,7 @@ FOLDER = paths.root() / "build/web"
 
 
 def with_vela(test):
-    """Vela as WebAssembly takes longer to build than `make test` has for it: `make web` does."""
+    """Vela as WebAssembly takes too long to build in `make test`; `make web` does it."""
     return pytest.mark.slow(pytest.mark.usefixtures("vela")(test))
 
 

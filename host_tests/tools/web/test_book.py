@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The Python blocks of the book run in the book: those that the tests of the examples run, too."""
+"""The Python blocks of the book run in the book; the tests of the examples run the same ones."""
 
 import contextlib
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the page's JavaScript writes is what the tools' Python writes, or reads as the same."""
+"""The page's JavaScript and the tools' Python write identical or equivalent files."""
 
 import json
 import subprocess
@@ -37,7 +37,7 @@ def test_romfs(sizes, tmp_path):
 
 
 def test_metadata(small_models, tmp_path):
-    """Twice, so that the second replaces; all else stays as it was."""
+    """Twice, so that the second replaces the first; everything else is unchanged."""
     model = small_models["small_streaming"]
     code = (
         f"import {{ put }} from '{PAGE}/tflite.mjs'; import fs from 'node:fs';"
@@ -58,7 +58,7 @@ def test_metadata(small_models, tmp_path):
 
 @pytest.mark.parametrize("labels", [(), ("one", "zwei")])
 def test_labels_are_kept(small_models, compiled, labels, tmp_path):
-    """As `ethosu compile` keeps them."""
+    """As stored by `ethosu compile`."""
     told = model_metadata.ModelMetadata(labels, (127.5,), (127.5,))
     source = tmp_path / "source.tflite"
     source.write_bytes(model_metadata.write(small_models["small_cnn"].read_bytes(), told, 1, 1))
@@ -81,7 +81,7 @@ def test_labels_are_kept(small_models, compiled, labels, tmp_path):
 
 @pytest.mark.parametrize("rate", [8000, 16000, 22050, 44100, 48000])
 def test_sound_at_another_rate(rate):
-    """A tone below half of 16 kHz stays as it is; one above is gone."""
+    """A tone below half of 16 kHz is unchanged; one above is removed."""
     low, high = 1000, 11000
     code = (
         f"import {{ Resampler }} from '{PAGE}/resample.mjs'; import fs from 'node:fs';"

@@ -27,7 +27,7 @@ def test_a_link_carries_the_program(page, address):
     page.open(link)
     page.wait_for(PROMPT)
     assert page.evaluate("document.getElementById('script').value") == program
-    # Whoever made the link is not the one who opens it.
+    # The link may come from somebody else.
     assert page.evaluate(LINK_SAID) == "“Run” starts the program of this link."
     assert "from the link" not in page.screen()
     click(page, "run")

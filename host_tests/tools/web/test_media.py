@@ -88,7 +88,7 @@ def test_objects_of_a_picture_and_of_the_camera(address, tmp_path, ready):
 
 
 def test_what_is_missing_is_said(page):
-    """No microphone, no sound, no picture: a sentence each."""
+    """Missing microphone, sound or picture: one sentence each."""
     click(page, "microphone")
     page.wait_for(f"{ALERT}.includes('microphone')")
     for kind, what in (("sound", "sound file"), ("picture", "picture")):

@@ -75,7 +75,7 @@ def test_a_latency_that_fails_leaves_the_verdict(page, small_models, ready):
     assert page.evaluate(STATUS) == RUNS
     said = page.evaluate("document.getElementById('steps').lastChild.textContent")
     assert said == "The latency was not counted: ValueError: 7"
-    # A model of one's own has no recording.
+    # A user's own model has no recording.
     assert page.evaluate("document.getElementById('recording').hidden")
 
 
@@ -149,7 +149,7 @@ def test_arena_has_each_tensor_that_is_in_it(page, tmp_path, ready, npu):
     ends = tflite.describe(source)
     for tensor in (*ends.inputs, *ends.outputs):
         assert any(name.startswith(f"{tensor.name}: ") for name in names), names
-    # The NPU's fast scratch is memory of its own.
+    # The NPU's fast scratch is separate memory.
     (graph,) = parse(model.read_bytes())
     fast = graph.fast_scratch
     assert (fast is None) == (npu == "ethos-u55-128")
@@ -274,7 +274,7 @@ def luminance(color):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_borders_of_controls_have_contrast(page, scheme):
-    """WCAG 2.1, 1.4.11: 3:1 against what is around them."""
+    """WCAG 2.1, 1.4.11: 3:1 contrast with adjacent colours."""
     page.look(1400, 1000, scheme)
     controls = "#drop, #target, #mode, #script, #interrupt, #terminal, #examples button"
     found = page.evaluate(
@@ -298,7 +298,7 @@ def test_a_new_board_has_the_files(page, small_models, ready):
 
 
 def test_a_difference_is_seen(page):
-    """The comparison finds one changed weight."""
+    """The comparison detects one changed weight."""
     code = """(async () => {
         const { runProgram } = await import("./board_client.js");
         const { planned } = await import("./plan.js");
@@ -344,7 +344,7 @@ def test_bad_files_give_one_sentence_and_the_prompt_answers(page, small_models, 
         path.write_bytes(content)
         said = choose(page, path)
         assert said.startswith(f"{name} does not run: ") and sentence in said
-    # What is no model goes to /rom, and nothing of the file before it stays.
+    # A file that is not a model goes to /rom, and nothing of the previous file remains.
     for name in ("readme.txt", "data.csv"):
         path = tmp_path / name
         path.write_bytes(b"1,2\n")
@@ -362,7 +362,7 @@ def test_bad_files_give_one_sentence_and_the_prompt_answers(page, small_models, 
 
 
 def test_a_model_without_room_is_refused(page, tmp_path, ready):
-    """Its input alone has more than the board's heap."""
+    """Its input alone exceeds the board's heap."""
     graph = Graph("wide")
     shape = (1, 4096, 4096, 3)
     ends = [graph.tensor(name, shape, "int8", 1 / 255, -128) for name in ("in", "out")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Vela as WebAssembly gives the same bytes as Vela's own wheel, for each target of the page."""
+"""Vela as WebAssembly produces the same bytes as Vela's own wheel, for each target of the page."""
 
 import json
 import subprocess
@@ -16,7 +16,7 @@ BOARDS = {board.title: board.vela for board in boards.every()}
 
 @pytest.fixture(scope="module")
 def parts():
-    """What `make web` made the page from."""
+    """The parts that `make web` made the page from."""
     needs.web()
     folder = paths.root() / "build/web_parts"
     if not (folder / "vela/vela.wasm").is_file() or not (folder / "settings.json").is_file():
@@ -43,7 +43,7 @@ def test_same_bytes(parts, model, tmp_path):
             memory_mode=target["memory_mode"],
         )
         expected = native.read_bytes()
-        # What our tools write into Vela's file, to nobody's surprise after it ended.
+        # Metadata that the tools add to Vela's file afterwards.
         notes = {name: get(expected, name) for name in ("vela_version", "ethosu_debug")}
         assert put(file.read_bytes(), notes) == expected, target
 

@@ -41,14 +41,14 @@ is no time. PMU is what the NPU's own counters say, on that board.
     ethosu bench kws.tflite
     ethosu bench kws_vela.tflite --on /dev/ttyACM0 --board BOARD
 """
-# An NPU has four counters at least.
+# Every NPU has at least four counters.
 EVENTS = (
     ("NPU_ACTIVE", "MAC_ACTIVE", "AO_ACTIVE", "WD_ACTIVE"),
     ("AXI0_RD_DATA_BEAT_RECEIVED", "AXI0_WR_DATA_BEAT_WRITTEN", "AXI1_RD_DATA_BEAT_RECEIVED"),
 )
 _TIMEOUT_S = 300
-# The runner's model, {name}, makes room for this one, whose NPU stays on, so that the counters see
-# all of it; the first inference warms caches up.
+# The runner's model, {name}, is replaced by this one, which keeps the NPU powered so that the
+# counters cover the whole inference; the first inference warms up caches.
 _PREPARE = """\
 import ethosu, gc, time
 {name} = _npu = None
@@ -130,7 +130,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 
 
 def _work(looked: Subject) -> dict[str, Any]:
-    """Busy cycles of each unit, MACs, and bytes of each memory."""
+    """Busy cycles of each unit, MACs, and bytes moved per memory."""
     if looked.found is None:
         return {"busy": {}, "macs": 0, "read": {}, "written": {}}
     work = table.total(looked.layers)
@@ -160,7 +160,7 @@ def _measure(args: argparse.Namespace, looked: Subject, ui: Ui) -> dict[str, Any
                 rows.append(measure(board, looked.system))
             found = _pmu(board)
     times, spent = sorted(time for time, _ in rows), [each for _, each in rows if each is not None]
-    known = args.board or emulated  # else the clock is unknown
+    known = args.board or emulated  # otherwise the clock is unknown
     return found | {
         "count": args.count,
         "cpu_mhz": looked.system.cpu_mhz if emulated else None,
@@ -169,18 +169,18 @@ def _measure(args: argparse.Namespace, looked: Subject, ui: Ui) -> dict[str, Any
         "wall_ms": statistics.fmean(times),
         "median_ms": statistics.median(times),
         "slowest_ms": times[-1],
-        # Fewer inferences have no 99th percentile.
+        # With fewer inferences there is no 99th percentile.
         "p99_ms": times[math.ceil(0.99 * len(times)) - 1] if len(times) >= 100 else None,
     }
 
 
 def _timed(board: Board, _: System) -> tuple[float, None]:
-    """Milliseconds of an inference by the board's clock."""
+    """Milliseconds of an inference, measured with the board's clock."""
     return _number(board.ask("_answer = _time()", timeout=_TIMEOUT_S)) / 1e3, None
 
 
 def _emulated(board: Board, system: System) -> tuple[float, int]:
-    """Milliseconds of an inference from its instructions and cycles, and the instructions."""
+    """Milliseconds of an inference computed from instructions and cycles, and the instructions."""
     answer = board.ask("_answer = _emulated()", timeout=_TIMEOUT_S)
     if not isinstance(answer, tuple) or len(answer) != 2:
         raise BoardError(f"the board answered {answer!r:.100}, expected two numbers")
@@ -190,7 +190,7 @@ def _emulated(board: Board, system: System) -> tuple[float, int]:
 
 @contextlib.contextmanager
 def _prepared(runner: EmulatedRunner | SerialRunner) -> Iterator[None]:
-    """Load the model on an NPU, which stays reserved."""
+    """Load the model on an NPU and keep the NPU reserved."""
     board = runner.board
     try:
         board.ask(
@@ -204,7 +204,7 @@ def _prepared(runner: EmulatedRunner | SerialRunner) -> Iterator[None]:
         )
         yield
     finally:
-        with contextlib.suppress(BoardError):  # a failed board restarts without the model
+        with contextlib.suppress(BoardError):  # after an error the board restarts without the model
             board.ask(_END)
 
 
@@ -245,7 +245,7 @@ def _point(args: argparse.Namespace, data: dict[str, Any], system: System) -> Po
 
 
 def render(data: dict[str, Any]) -> str:
-    """Measured, estimated, counted."""
+    """Measurements, estimate and counters."""
     lines = [*_measured(data), *_estimated(data), *_counted(data)]
     lines += [("saved", data["saved"])] if "saved" in data else []
     return "\n".join(f"{key:<10} {line}".rstrip() for key, line in lines)

@@ -38,12 +38,12 @@ is said.
 
 @dataclass(frozen=True)
 class Task:
-    """A model of the benchmark: its file, with the hash of its contents, and what it does."""
+    """A model of the benchmark: its file, the hash of its contents, and its task."""
 
     file: str
     sha256: str
     title: str
-    anomaly: bool = False  # the score is the distance of the output from the input
+    anomaly: bool = False  # the score is the distance between output and input
 
 
 TASKS = (
@@ -101,7 +101,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
-    """Examine each model in each system."""
+    """Examine each model on each system."""
     found = {task.file: args.models / task.file for task in TASKS}
     there = [task for task in TASKS if found[task.file].is_file()]
     if not there:
@@ -161,7 +161,7 @@ def _row(
 
 
 def _instructions(looked: Subject, counts: dict[str, int]) -> int:
-    """Count once per compiled file: systems with the same NPU often share it."""
+    """Count once per compiled file, which systems with the same NPU often share."""
     key = hashlib.sha256(looked.file.data).hexdigest()
     if key not in counts:
         counts[key] = cpu.instructions(looked.compiled)
@@ -169,7 +169,7 @@ def _instructions(looked: Subject, counts: dict[str, int]) -> int:
 
 
 def _accuracy(task: Task, looked: Subject, folder: Path | None) -> dict[str, Any]:
-    """Accuracy of the compiled model on the simulator; "why": the reason if it is unknown."""
+    """Accuracy of the compiled model on the simulator; "why": the reason if unknown."""
     name = Path(task.file).stem
     known = [folder / f"{name}{end}" for end in (".npz", ".csv", "")] if folder else []
     path = next((each for each in known if each.exists()), None)
@@ -195,7 +195,7 @@ def _accuracy(task: Task, looked: Subject, folder: Path | None) -> dict[str, Any
 
 
 def area(scores: Any, labels: Any) -> float:
-    """Area under the ROC curve: how often an anomaly has a higher score than a usual sample."""
+    """Area under the ROC curve: how often an anomaly scores higher than a normal sample."""
     bad, good = scores[labels != 0][:, None], scores[labels == 0][None, :]
     if not bad.size or not good.size:
         raise InputError("labels are all the same: no area under a curve")
@@ -203,7 +203,7 @@ def area(scores: Any, labels: Any) -> float:
 
 
 def page(found: dict[str, Any]) -> str:
-    """The page of Markdown."""
+    """The results as Markdown."""
     lines = [INTRODUCTION]
     for task in TASKS:
         rows = [row for row in found["rows"] if row["model"] == task.file]
@@ -244,7 +244,7 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def render(data: dict[str, Any]) -> str:
-    """A table for each model."""
+    """One table per model."""
     return "\n\n".join(_render(data)) + (f"\n\npage  {data['page']}" if "page" in data else "")
 
 

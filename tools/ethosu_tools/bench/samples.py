@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
-    """Run the same samples everywhere; MismatchError where the results differ."""
+    """Run the same samples everywhere; MismatchError if the results differ."""
     description = models.describe_compiled(args.model)
     random, count = np.random.default_rng(1), args.samples
     columns = zip(
@@ -67,7 +67,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 
 
 def render(data: dict[str, Any]) -> str:
-    """One line for each place."""
+    """One line per place."""
     lines = [f"{data['samples']} samples of {data['input_bytes']:,} bytes, the same results"]
     lines += [f"{name:<8} {rate:10,.0f}/s" for name, rate in data["samples_per_second"].items()]
     return "\n".join(lines)

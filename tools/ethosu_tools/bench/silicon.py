@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
-    """Estimate each point whose model is there."""
+    """Estimate each point whose model is available."""
     wanted = points.published() + (points.read(args.points) if args.points else [])
     results: list[Result] = []
     missing: list[Point] = []
@@ -74,7 +74,7 @@ def _row(result: Result, results: list[Result]) -> dict[str, Any]:
 
 
 def render(data: dict[str, Any]) -> str:
-    """A line for each point."""
+    """One line per point."""
     rows = [
         (
             row["id"],

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Models of other formats: what a file is, what to do with it, and its conversion to int8 TFLite.
+"""Models of other formats: detects the format, and converts the model to int8 TFLite.
 
-formats.py    tells the formats apart
-convert.py    has TensorFlow or onnx2tf convert and quantise, in a process of its own
-converter.py  is that process's program
+formats.py    detects the format
+convert.py    runs TensorFlow or onnx2tf in a separate process to convert and quantise
+converter.py  the program of that process
 """
 
 from .convert import convert

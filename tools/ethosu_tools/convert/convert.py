@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Has TensorFlow, or onnx2tf, convert a model to int8 TFLite, in the Python that has it."""
+"""Converts a model to int8 TFLite with TensorFlow or onnx2tf, run in a Python that has it."""
 
 import json
 from collections import deque
@@ -12,12 +12,12 @@ from ..errors import InputError, UsageError
 from ..files import read_whole, unpack
 from .formats import Format
 
-# To import TensorFlow would take ten seconds more.
+# Importing TensorFlow would take another ten seconds.
 _LOOK = (
     "import importlib.util as u, sys; sys.exit(None if u.find_spec({package!r}) else "
     "\"No module named '{package}'\")"
 )
-# What TensorFlow advises makes Flex operators, which no board here has.
+# TensorFlow's advice leads to Flex operators, which no board here supports.
 _LOOPS = (
     "it has loops, of LSTM or GRU layers. Save the Keras model (.keras), whose loops `ethosu "
     "compile` unrolls, or give these layers unroll=True and the input batch_size=1"
@@ -28,13 +28,13 @@ _CONVERTER = Path(__file__).with_name("converter.py")
 def convert(
     model: Path, kind: Format, samples: Path | None, output: Path, python: str | None = None
 ) -> None:
-    """Convert and quantise `model` to the file `output`; its inputs and outputs are int8.
+    """Convert and quantise `model` to the file `output`, with int8 inputs and outputs.
 
-    `samples`: an .npz whose arrays are the inputs, under the inputs' names (else in the order of
-    their keys, "0" first), or an .npy; the first dimension counts samples, of real values as the
-    model takes them.
-    UsageError: no samples, or a format that nothing converts. SetupError: that Python has not what
-    converts it. InputError: it refuses the model.
+    `samples`: an .npz with an array per input, keyed by input name (else in the order of its keys,
+    "0" first), or an .npy. The first dimension counts samples; values are real, as the model
+    takes them.
+    UsageError: no samples, or a format that cannot be converted. SetupError: that Python lacks the
+    converter. InputError: the converter rejects the model.
     """
     if kind.by is None or samples is None:
         raise UsageError(kind.sentence(model))
@@ -62,7 +62,7 @@ def convert(
 
 
 def _check_values(samples: Path) -> None:
-    """Refuse values that give the quantiser no range."""
+    """Reject values that give the quantiser no range."""
     for key, array in arrays.load(samples).items():
         if key in arrays.LABELS or array.size == 0:
             continue
@@ -84,7 +84,7 @@ def _check_values(samples: Path) -> None:
 
 
 def _check(model: Path, samples: Path) -> None:
-    """Refuse archives that are damaged, or that unpack to gigabytes, before others unpack them."""
+    """Reject archives that are damaged or expand to gigabytes, before others unpack them."""
     _check_values(samples)
     if model.is_dir():
         return

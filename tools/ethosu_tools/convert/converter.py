@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Converts a model to int8 TFLite; run by the Python that has TensorFlow, see convert.py.
 
-Imports neither this package nor anything else but numpy and what converts. Reads its options as
-JSON from the first argument, and writes the model.
+Imports only numpy and the converter, nothing of this package. Reads its options as JSON from the
+first argument, and writes the model.
 """
 
 import json
@@ -13,19 +13,19 @@ from typing import Any
 
 import numpy as np
 
-# onnx2tf runs a model of images on those in this file, and downloads it unless the folder that it
-# runs in has one. Any numbers will do: they show which axis is which.
+# onnx2tf runs image models on the data in this file, and downloads it if it is not in the working
+# directory. Any numbers will do; they only identify the axes.
 TRIAL = "calibration_image_sample_data_20x128x128x3_float32.npy"
 
 
-# Input, shape of its samples, and shape of one: where they do not fit.
+# Input, shape of its samples, and shape of the input, if they do not match.
 SHAPES = "shapes.json"
-# The classes of samples, which a file may have next to the inputs: those of arrays.py.
+# Class labels of the samples, which a file may contain next to the inputs; as in arrays.py.
 LABELS = ("labels", "label", "y")
 
 
 def load_samples(path: Path) -> dict[str, Any]:
-    """One array for each input, with its key; the first dimension counts samples."""
+    """One array per input, with its key; the first dimension counts samples."""
     found = np.load(path, allow_pickle=False)
     if hasattr(found, "files"):
         keys = sorted(found.files, key=lambda key: (len(key), key))
@@ -39,8 +39,8 @@ def load_samples(path: Path) -> dict[str, Any]:
 
 
 def in_order(samples: dict[str, Any], names: list[str]) -> list[Any]:
-    """The array of each input, under its number or its name; classes may be there, too."""
-    if not names:  # of a SavedModel without a signature
+    """The array of each input, by number or name; classes are allowed too."""
+    if not names:  # a SavedModel without a signature
         return list(samples.values())
     given = {key: each for key, each in samples.items() if key in names or key not in LABELS}
     keys = [sorted({str(index), name} & given.keys()) for index, name in enumerate(names)]
@@ -53,7 +53,7 @@ def in_order(samples: dict[str, Any], names: list[str]) -> list[Any]:
 
 
 def feed(arrays: list[Any], names: list[str]) -> Iterator[Any]:
-    """The samples, one after the other, each a batch of one; by name if there are names."""
+    """The samples in order, each as a batch of one; by name if there are names."""
     for index in range(len(arrays[0])):
         sample = [array[index : index + 1].astype(np.float32) for array in arrays]
         yield dict(zip(names, sample, strict=True)) if names else sample
@@ -62,10 +62,10 @@ def feed(arrays: list[Any], names: list[str]) -> Iterator[Any]:
 def from_onnx(
     model: Path, samples: dict[str, Any], folder: Path
 ) -> tuple[list[Any], list[str], dict[str, str]]:
-    """Have onnx2tf make a SavedModel in `folder`.
+    """Convert to a SavedModel in `folder` with onnx2tf.
 
     Returns the samples in its layout (channels come second in ONNX and last in TensorFlow), the
-    names of its inputs, and of each plain name the one that the ONNX model has.
+    names of its inputs, and a map from plain names to those of the ONNX model.
     """
     import onnx
     import onnx2tf
@@ -89,16 +89,16 @@ def from_onnx(
     known = {_plain(each.name): each.name for each in specs}
     names = [known[_plain(each.name)] for each in inputs]
     original = {_plain(each.name): each.name for each in (*inputs, *graph.output)}
-    if len(graph.output) == 1:  # onnx2tf's signature numbers the outputs
+    if len(graph.output) == 1:  # onnx2tf's signature numbers the outputs otherwise
         original["output0"] = graph.output[0].name
     last = [np.moveaxis(each, 1, -1) if each.ndim in (3, 4, 5) else each for each in arrays]
     return last, names, original
 
 
 def check_shapes(arrays: list[Any], names: list[str], shapes: list[list[int]]) -> None:
-    """End the program if samples do not fit inputs; the first dimension counts them, 0 is any.
+    """Exit if samples do not match the inputs; the first dimension counts them, 0 is any.
 
-    What differs goes to the file SHAPES: who started the program knows what to do about it.
+    The mismatch is written to the file SHAPES, from which the parent process makes its message.
     """
     for name, array, want in zip(names, arrays, shapes, strict=True):
         have = array.shape
@@ -109,23 +109,23 @@ def check_shapes(arrays: list[Any], names: list[str], shapes: list[list[int]]) -
 
 
 def _shape(tensor: Any) -> list[int]:
-    """The shape of a graph's input; 0: any number."""
+    """The shape of a graph's input; 0: any size."""
     return [dim.dim_value for dim in tensor.type.tensor_type.shape.dim]
 
 
 def _plain(name: str) -> str:
-    """A name without what TensorFlow does not take in names."""
+    """A name without the characters that TensorFlow does not accept."""
     return "".join(letter for letter in name if letter.isalnum())
 
 
 def converter(model: Path) -> tuple[Any, dict[str, list[int]]]:
-    """TensorFlow's converter for this model, and the model's inputs: names and shapes."""
+    """TensorFlow's converter for this model, and the names and shapes of the model's inputs."""
     import tensorflow as tf
 
     if model.is_dir():
         known = tf.saved_model.load(str(model)).signatures.get("serving_default")
         specs = known.structured_input_signature[1] if known else {}
-        # An input may have any number of dimensions: [] then, as if it had none.
+        # An input of unknown rank gets [], as if it were a scalar.
         shapes = {
             name: spec.shape.as_list() if spec.shape.rank else [] for name, spec in specs.items()
         }
@@ -138,10 +138,10 @@ def converter(model: Path) -> tuple[Any, dict[str, list[int]]]:
 
 
 def unrolled(model: Any) -> Any:
-    """The model without the loops of LSTM and GRU layers: a copy, for a batch of one.
+    """Copy the model for a batch of one, with the loops of LSTM and GRU layers unrolled.
 
-    TFLite has no operators for the loops that TensorFlow makes of a batch of any size, and its
-    quantiser crashes on those of a batch of one.
+    TFLite has no operators for the loops that TensorFlow generates for a variable batch size, and
+    its quantiser crashes on those for a batch of one.
     """
     config = model.get_config()
     changed, loops = _unroll(config)
@@ -153,7 +153,7 @@ def unrolled(model: Any) -> Any:
 
 
 def _unroll(config: Any) -> tuple[Any, int]:
-    """A layer's configuration with unrolled loops and a batch of one; and how many loops it had."""
+    """A layer's configuration with unrolled loops and a batch of one, and the number of loops."""
     if isinstance(config, list | tuple):
         found = [_unroll(each) for each in config]
         return type(config)(each for each, _ in found), sum(loops for _, loops in found)
@@ -170,9 +170,9 @@ def _unroll(config: Any) -> tuple[Any, int]:
 
 
 def named(data: bytes, names: dict[str, str]) -> bytes:
-    """A `.tflite` whose inputs and outputs have the names of its signature, not the converter's.
+    """Rename inputs and outputs of a `.tflite` as in its signature.
 
-    `names`: the names of the original model, where the signature has others.
+    `names`: the names of the original model, if the signature has different ones.
     """
     from tensorflow.lite.tools import flatbuffer_utils
 
@@ -186,7 +186,7 @@ def named(data: bytes, names: dict[str, str]) -> bytes:
 
 
 def convert(options: dict[str, str]) -> None:
-    """Convert, and quantise all that the NPU computes."""
+    """Convert the model and quantise all operators that the NPU computes."""
     import tensorflow as tf
 
     output = Path(options["output"])
@@ -202,7 +202,7 @@ def convert(options: dict[str, str]) -> None:
         arrays = in_order(samples, known)
         if known:
             check_shapes(arrays, known, list(inputs.values()))
-        # One input needs no name, and that of a Keras model may be another one in its signature.
+        # A single input needs no name, and a Keras model's may differ from its signature's.
         names = known if len(known) > 1 and samples.keys() >= set(known) else []
     found.optimizations = [tf.lite.Optimize.DEFAULT]
     found.representative_dataset = lambda: feed(arrays, names)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Formats of models that neither board nor Vela take, by the first bytes of a file."""
+"""Model formats that neither board nor Vela accept, detected by the first bytes of a file."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,14 +19,14 @@ CALIBRATE = (
 
 @dataclass(frozen=True)
 class Format:
-    """A format: what a file of it is called, what to do; by: the package that converts it."""
+    """A format: name of its files, and remedy; by: the package that converts it."""
 
     title: str
     remedy: str
     by: str | None = None
 
     def sentence(self, path: Path) -> str:
-        """Names the format, and the remedy."""
+        """Names the format and the remedy."""
         return f"{path} is {self.title}: {self.remedy.format(path=path)}"
 
 
@@ -44,7 +44,7 @@ _NAMED = {".keras": "Keras model", ".h5": "Keras model (HDF5)", ".onnx": "ONNX m
 
 
 def find(path: Path) -> Format | None:
-    """The format of a file or folder; None if it is another one."""
+    """The format of a file or folder; None if unknown."""
     if path.is_dir():
         return SAVED_MODEL if (path / "saved_model.pb").is_file() else None
     if not path.is_file():
@@ -53,7 +53,7 @@ def find(path: Path) -> Format | None:
 
 
 def check(path: Path) -> None:
-    """Report a file whose name has the suffix of a format that its contents do not have."""
+    """Report a file whose suffix does not match its contents."""
     if path.is_dir():
         raise InputError(f"{path} holds no SavedModel: saved_model.pb is missing")
     read_whole(path)
@@ -62,7 +62,7 @@ def check(path: Path) -> None:
 
 
 def of(data: bytes, suffix: str) -> Format | None:
-    """The format of a file's contents; the suffix decides where they have no mark."""
+    """The format of a file's contents; the suffix decides if they have no identifier."""
     if data.startswith(_HDF5_MARK):
         return HDF5
     if data.startswith(_ZIP_MARK):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""How long an inference takes on a board, said before there is one.
+"""Estimates how long an inference takes on a board, without the board.
 
 systems.py  NPU, clock and memories of boards and chips
-latency.py  the estimate: the simulator's cycles with these memories, its interval, what bounds it
+latency.py  the estimate: the simulator's cycles with these memories, its interval, its bounds
 cpu.py      instructions of the CPU, counted on an emulated board
-text.py     what a person reads; roofline.py draws a picture
-points.py   measured latencies to check it with: points.csv
+text.py     formats an estimate as text; roofline.py as a picture
+points.py   measured latencies to check it against: points.csv
 """

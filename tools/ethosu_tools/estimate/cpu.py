@@ -21,9 +21,9 @@ _answer = emulator.instructions() - _begin
 
 
 def instructions(compiled: Path) -> int:
-    """Of one inference: driver, runtime, CPU operators, and Python's call.
+    """Instructions of one inference: driver, runtime, CPU operators, and Python's call.
 
-    Counted with the firmware of the board that takes any NPU, which has to be built.
+    Counted with the firmware of the board that accepts any NPU, which must have been built.
     """
     with EmulatedRunner(compiled, board=boards.DEFAULT, repeatable=True) as runner:
         found = runner.board.ask(_COUNT.format(model=runner.name), timeout=300)
@@ -33,9 +33,9 @@ def instructions(compiled: Path) -> int:
 
 
 def milliseconds(count: int, system: System) -> tuple[float, float]:
-    """Their time if each took one cycle; and the least: a Cortex-M55 or M85 begins two in a cycle.
+    """Time at one cycle per instruction, and the minimum: Cortex-M55 and M85 can issue two.
 
-    There is no upper end: what memory takes on top is not known.
+    There is no upper bound, because memory stalls are unknown.
     """
     time = count / (system.cpu_mhz * 1e3)
     return time, time / MOST_PER_CYCLE

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The latency of a compiled model in a system.
 
-The rules of cost are the simulator's (tools/npu_sim/timing.c), nowhere else: here it is told of the
-memories, and what it counts is summed up.
+The cost rules are only in the simulator (tools/npu_sim/timing.c). This module passes it the
+memory parameters and adds up its counters.
 """
 
 import struct
@@ -20,8 +20,8 @@ from ..tflite.metadata import put
 from ..trace import Operation
 from .systems import System
 
-# How far off the estimate may be: see `ethosu bench silicon`. A small network has many operations
-# for its time, and what each of them costs beyond its work is known least.
+# Uncertainty of the estimate: see `ethosu bench silicon`. A small network has many operations
+# for its run time, and the fixed cost per operation is the least certain part.
 SHORT_MS, SHORT_ERROR, ERROR = 0.2, 0.30, 0.20
 CHECKED = "checked with measured points"
 UNCHECKED = "not checked with any measured point: at least the time of the NPU itself"
@@ -30,14 +30,14 @@ EXTERNAL = "a lower bound: no measured point checks weights or tensors in {memor
 
 @dataclass(frozen=True)
 class Estimate:
-    """Latency of a model in a system; `high_ms` is None if only the lower end is known."""
+    """Latency of a model in a system; `high_ms` is None if only the lower bound is known."""
 
     system: System
     cycles: int
     low_ms: float
     high_ms: float | None
     basis: str
-    layers: list[Layer]  # one for each operation
+    layers: list[Layer]  # one per operation
     cpu_operators: dict[str, int]
     operations: list[Operation]
 
@@ -48,7 +48,7 @@ class Estimate:
 
     @property
     def is_bound(self) -> bool:
-        """Is only the lower end meaningful?"""
+        """Whether only the lower bound is meaningful."""
         return self.high_ms is None and self.basis != UNCHECKED
 
     @property
@@ -81,7 +81,7 @@ class Estimate:
 def estimate(model: Model, system: System) -> Estimate:
     """Estimate the latency of a compiled model, without its CPU operators.
 
-    Raises InputError for a model that is not compiled, or for another NPU.
+    Raises InputError for a model that is not compiled, or compiled for another NPU.
     """
     file = ModelFile.of(model)
     description = file.compiled
@@ -109,9 +109,9 @@ def estimate(model: Model, system: System) -> Estimate:
 
 
 def store(found: Estimate, compiled: Path) -> None:
-    """Keep an estimate in a compiled `.tflite`, for Model.info() on the board.
+    """Store an estimate in a compiled `.tflite`, for Model.info() on the board.
 
-    Microseconds as little-endian 32-bit numbers: the figure, the lower end, the upper end or 0.
+    Microseconds as little-endian 32-bit numbers: estimate, lower bound, upper bound or 0.
     """
     low, high = found.low_ms, found.high_ms or 0.0
     times = [round(1e3 * each) for each in (found.milliseconds, low, high)]
@@ -122,7 +122,7 @@ def store(found: Estimate, compiled: Path) -> None:
 def _interval(
     cycles: int, ideal: int, constants: int, system: System
 ) -> tuple[float, float | None, str]:
-    """Lower and upper end in ms, and their basis."""
+    """Lower and upper bound in ms, and their basis."""
     per_ms = system.clock_hz / 1e3
     latency = cycles / per_ms
     outside = next((m for m, _ in system.memories if m.external), None)
@@ -136,7 +136,7 @@ def _interval(
 
 
 def _as_dict(layer: Layer) -> dict[str, Any]:
-    """Plain data of one operation; bytes without those of commands."""
+    """Plain data of one operation; bytes exclude those of commands."""
     return {
         "name": layer.name,
         "ofm": layer.ofm,

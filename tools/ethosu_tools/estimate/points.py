@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Measured latencies, and what the estimate says of them.
+"""Measured latencies, and the estimates for them.
 
-points.csv here and in the folders of boards has what others published; a user adds rows of their
-own with `ethosu bench latency`.
-No model is part of the project: each is found by its name and hash in folders that the user names.
+points.csv here and in the board folders contains published measurements; users add their own
+rows with `ethosu bench latency`.
+Models are not included in the project. They are found by name and hash in the user's folders.
 """
 
 import csv
@@ -20,12 +20,12 @@ from ..errors import InputError
 from . import latency, systems
 
 FILE = Path(__file__).parent / "points.csv"
-MEAN_LIMIT, LIMIT = 0.10, 0.25  # of the errors, for the test
+MEAN_LIMIT, LIMIT = 0.10, 0.25  # of the errors, checked by the test
 
 
 @dataclass(frozen=True)
 class Point:
-    """One measured latency; known: it was known when the estimate's rules were chosen."""
+    """One measured latency; known: it was available when the estimate's rules were chosen."""
 
     id: str
     model: str
@@ -41,7 +41,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Result:
-    """A point and the estimate; `error` is that of the estimate, relative to the measured."""
+    """A point and its estimate; `error` is relative to the measurement."""
 
     point: Point
     estimated_ms: float
@@ -50,12 +50,12 @@ class Result:
 
     @property
     def error(self) -> float:
-        """Relative error of the estimate: +0.1 is 10 % too slow."""
+        """Relative error of the estimate: +0.1 means 10 % too slow."""
         return self.estimated_ms / self.point.measured_ms - 1
 
     @property
     def inside(self) -> bool:
-        """Is the measured latency within the promised interval?"""
+        """Whether the measured latency is within the estimated interval."""
         return self.low_ms <= self.point.measured_ms <= self.high_ms
 
 
@@ -76,7 +76,7 @@ def published() -> list[Point]:
 
 
 def append(point: Point, path: Path) -> None:
-    """Add a point to a table, which begins with its header."""
+    """Append a point to a table that has a header."""
     new = not path.exists()
     with path.open("a", newline="") as file:
         writer = csv.DictWriter(file, [field.name for field in fields(Point)])
@@ -86,7 +86,7 @@ def append(point: Point, path: Path) -> None:
 
 
 def find_model(point: Point, folders: Iterable[Path]) -> bytes | None:
-    """The model of a point: NAME, or NAME.cpp with its bytes as C text, of the right hash."""
+    """The model of a point: NAME, or NAME.cpp with its bytes as a C array, with the right hash."""
     for folder in folders:
         for path, load in ((folder / point.model, _bytes), (folder / f"{point.model}.cpp", _array)):
             if path.is_file():
@@ -101,14 +101,14 @@ def _bytes(path: Path) -> bytes:
 
 
 def _array(path: Path) -> bytes:
-    """The longest array of bytes in a C source."""
+    """The longest byte array in a C source."""
     arrays = re.findall(r"\{((?:\s*0x[0-9a-fA-F]{2},?)+)\s*\}", path.read_text(errors="replace"))
     longest = max(arrays, key=len, default="")
     return bytes(int(each, 16) for each in re.findall(r"0x([0-9a-fA-F]{2})", longest))
 
 
 def compare(point: Point, model: bytes, work: Path) -> Result:
-    """Estimate a point's latency; its model is compiled for the point's NPU if necessary."""
+    """Estimate a point's latency; compiles its model for the point's NPU if necessary."""
     system = systems.find(point.system, point.npu, point.weights)
     source = work / point.model
     source.write_bytes(model)
@@ -122,9 +122,9 @@ def mean_error(results: Sequence[Result]) -> float:
 
 
 def left_out(result: Result, results: Sequence[Result]) -> float | None:
-    """The error if estimates were scaled by the mean error of other chips and models.
+    """The error after scaling estimates by the mean error of other chips and models.
 
-    A scale that others agree on would show that the rules have a bias; None without others.
+    If scaling helps consistently, the rules have a bias. None if there are no others.
     """
     others = [
         math.log(1 + each.error)

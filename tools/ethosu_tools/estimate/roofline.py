@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Draws a roofline: work per byte to the right, work per cycle up, both by factors of two."""
+"""Draws a roofline: x is work per byte, y work per cycle, both on a log2 scale."""
 
 import math
 from collections.abc import Sequence
@@ -44,12 +44,12 @@ def operations(found: Estimate) -> list[Point]:
 
 
 def save(found: Estimate, path: Path) -> None:
-    """Write the picture of an estimate as SVG."""
+    """Write the roofline of an estimate as SVG."""
     write_whole(path, draw(found, operations(found)).encode())
 
 
 def draw(found: Estimate, points: Sequence[Point]) -> str:
-    """Draw the points, each as large as its share of the time."""
+    """Draw the points; a point's size is its share of the time."""
     peak = views.peak(found.system.npu)
     lowest = math.log2(peak) - OCTAVES + 1
     rate = sum(

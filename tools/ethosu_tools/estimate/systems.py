@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The systems that can be asked how fast a model is: boards, chips, and Vela's own examples.
+"""The systems that latency can be estimated for: boards, chips, and Vela's own examples.
 
-Speeds and latencies come from Vela's `.ini` files, which users have for their chips; which memory
-is which there, and what was checked of it, stands in board.toml, or in chips.toml.
+Speeds and latencies come from Vela's `.ini` files, which users have for their chips. board.toml
+or chips.toml maps them to memories and records what was checked.
 """
 
 import argparse
@@ -22,19 +22,19 @@ from ..errors import InputError, UsageError
 from ..model import ModelFile
 
 _HERE = Path(__file__).parent
-_MODES = "Arm/vela.ini"  # where Vela's memory modes are
-# Bytes of a beat of each family.
+_MODES = "Arm/vela.ini"  # Vela's memory modes
+# Bytes per beat, by family.
 _BEAT = {"u55": 8, "u65": 16, "u85": 16}
-# Regions of a command stream, as bits: constants; the fast scratch; and all the others.
+# Regions of a command stream, as bits: constants, fast scratch, all others.
 _CONSTANTS, _FAST, _ALL = 0b001, 0b100, 0xFF
 _EXTERNAL_AREAS = ("Dram", "OffChipFlash")
-# Of numbers in Vela's files: the simulator has them as 32-bit integers, speeds in thousandths.
+# Limit of numbers in Vela's files: the simulator uses 32-bit integers, and thousandths for speeds.
 _LARGEST = 1e6
 
 
 @dataclass(frozen=True)
 class Memory:
-    """A memory, in cycles of the NPU; with `external`, no measured point checks its figures."""
+    """A memory, in NPU cycles; `external`: no measured point checks its figures."""
 
     name: str
     bytes_per_cycle: float
@@ -56,24 +56,24 @@ class Memory:
 
 @dataclass(frozen=True)
 class System:
-    """An NPU, its clock and its memories, with a place for weights, tensors and fast scratch."""
+    """An NPU, its clock and its memories, and which hold weights, tensors and fast scratch."""
 
     name: str
     title: str
     npu: str
     clock_hz: float
-    cpu_mhz: float  # 0: not known
+    cpu_mhz: float  # 0 if unknown
     facts: VelaFacts
     weights: Memory
     tensors: Memory
     fast: Memory
-    places: tuple[str, ...]  # names of memories that weights may be in, the usual one first
+    places: tuple[str, ...]  # names of memories for the weights, the default first
     checked: bool
     facts_of: Mapping[str, Any]
 
     @property
     def memories(self) -> list[tuple[Memory, int]]:
-        """Each memory once, with the regions in it."""
+        """Each memory once, with its regions."""
         found: dict[str, tuple[Memory, int]] = {}
         rest = _ALL & ~_CONSTANTS & ~_FAST
         uses = ((self.weights, _CONSTANTS), (self.tensors, rest), (self.fast, _FAST))
@@ -83,11 +83,11 @@ class System:
         return list(found.values())
 
     def with_weights(self, place: str) -> "System":
-        """The same with the weights in another memory."""
+        """A copy with the weights in another memory."""
         return _build(self.name, self.title, self.npu, self.facts_of, place)
 
     def with_npu(self, npu: str) -> "System":
-        """The same with another NPU."""
+        """A copy with another NPU."""
         place = self.weights.name if self.places else None
         built = _build(self.name, self.title, npu, self.facts_of, place)
         return replace(built, places=self.places)
@@ -99,18 +99,18 @@ def names() -> list[str]:
 
 
 def find(name: str, npu: str | None = None, weights: str | None = None) -> System:
-    """A board or chip, optionally with another of its NPUs or with the weights elsewhere."""
+    """A board or chip, optionally with another of its NPUs or another memory for the weights."""
     facts, own = _known(name)
     if npu and npu not in own:
         raise UsageError(f"{name} has {' and '.join(own)}, not {npu}")
     built = _build(name, facts["title"], npu or own[0], facts, weights)
-    if built.npu.rpartition("-")[0] != own[0].rpartition("-")[0]:  # its file is not for this family
+    if built.npu.rpartition("-")[0] != own[0].rpartition("-")[0]:  # the file is for another family
         return replace(built, facts=example(built.npu).facts)
     return built
 
 
 def _known(name: str) -> tuple[dict[str, Any], list[str]]:
-    """Facts of a board or chip, and the NPUs that it can have, its own first."""
+    """Facts of a board or chip, and the NPUs that it supports, its own first."""
     chips = _chips()
     if name in chips:
         return chips[name], [chips[name]["npu"]]
@@ -136,16 +136,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def board_help() -> str:
-    """Help for an option --board of a command that calls `chosen`."""
+    """Help for the option --board of a command that calls `chosen`."""
     return f"board or chip: {', '.join(names())} (default: {boards.DEFAULT_HELP})"
 
 
 def chosen(
     model: Path, board: str | None, npu: str | None = None, weights: str | None = None
 ) -> System:
-    """The system of a command line, the same in all commands.
+    """The system selected by command line arguments, the same in all commands.
 
-    Without a board it is the one that the model was compiled for, else `boards.chosen`.
+    Without a board, it is the one that the model was compiled for, else `boards.chosen`.
     """
     file = ModelFile(model)
     own = file.description.npu
@@ -161,28 +161,28 @@ def chosen(
 
 
 def every() -> list[System]:
-    """Each board and chip with each place for its weights, and an example for each NPU."""
+    """Each board and chip with each memory for its weights, and an example for each NPU."""
     named = [find(name) for name in names()]
     placed = [each.with_weights(place) for each in named for place in each.places]
     return placed + [example(npu) for npu in vela.NPUS]
 
 
 def example(npu: str) -> System:
-    """The system around an NPU that Vela assumes when it is told nothing."""
+    """The system that Vela assumes by default for an NPU."""
     target = vela.TARGETS[npu]
     names = target.system_config, target.memory_mode
     return _of_a_file(npu, vela.CONFIG_FILE, *names, title="an example of Vela")
 
 
 def custom(npu: str, config: Path, system_config: str, memory_mode: str) -> System:
-    """A system in a user's own file for Vela."""
+    """A system from a user's own Vela file."""
     return _of_a_file(npu, config, system_config, memory_mode, title=str(config))
 
 
 def _of_a_file(
     npu: str, config: str | Path, system_config: str, memory_mode: str, title: str
 ) -> System:
-    """A system from a section alone, without a board that names its memories."""
+    """A system from a section alone, without a board that maps its memories."""
     facts = {
         "config": config,
         "memory_mode": memory_mode,
@@ -226,7 +226,7 @@ def _read(paths: list[Path]) -> configparser.ConfigParser:
 
 
 def _section(parser: configparser.ConfigParser, name: str, *heirs: str) -> dict[str, str]:
-    """The entries of a section, and of those that it inherits from."""
+    """The entries of a section, including inherited ones."""
     if not parser.has_section(name):
         kind = name.partition(".")[0]
         known = [each.partition(".")[2] for each in parser.sections() if each.startswith(kind)]
@@ -289,7 +289,7 @@ def _build(name: str, title: str, npu: str, facts: Mapping[str, Any], place: str
         tensors = _memory(
             section, areas[mode.get("arena_mem_area", "Axi0")], beat, facts["tensors"]
         )
-        # A file of Vela says where constants are; for a board or chip the name of the memory does.
+        # Vela's file says where constants are; for a board or chip the name of the memory does.
         constants = areas["Axi1" if place else mode.get("const_mem_area", "Axi1")]
         weights = _memory(section, constants, beat, place) if own else tensors
     except KeyError as error:

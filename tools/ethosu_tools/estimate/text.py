@@ -6,7 +6,7 @@ from typing import Any
 from .. import fit
 from . import latency
 
-# Below a table: what its figures are, and what nobody knows.
+# Notes below a table: basis of its figures, and what is unknown.
 LEGEND = (
     "Milliseconds; the interval is 30 % below 0.2 ms, else 20 %, as for chips that were measured.",
     "Only at least (>=) is known for Ethos-U65 and U85, weights or tensors outside of the chip,",
@@ -41,7 +41,7 @@ def summary(data: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _cpu_time(row: dict[str, Any], npu_ms: float) -> tuple[str, ...]:
-    """Time of the CPU, if the NPU has to wait for it: a bound."""
+    """CPU time, a bound, if the NPU has to wait for it."""
     text = f"{row['instructions']:,} instructions of driver, runtime and CPU operators"
     if row["ms"] is None:
         return (f"{text}; its clock is not known",)
@@ -62,7 +62,7 @@ def figure(row: dict[str, Any]) -> str:
 
 
 def interval(row: dict[str, Any]) -> str:
-    """Both ends, or the lower one."""
+    """Both bounds, or the lower one."""
     if row["high_ms"] is None:
         return f">= {row['low_ms']:.3g} ms"
     return f"{row['low_ms']:.3g} to {row['high_ms']:.3g} ms"

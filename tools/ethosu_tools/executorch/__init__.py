@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """ExecuTorch programs; ethosu_tools/model reads and describes them.
 
-export.py    makes a program of a Python file, by ExecuTorch
-strip.py     a program without what no board needs
-tables.py    tables of a FlatBuffer, for strip.py, which edits them where they lie
+export.py    exports a Python file to a program with ExecuTorch
+strip.py     removes data that no board needs from a program
+tables.py    tables of a FlatBuffer, for strip.py, which edits them in place
 """
 
 from ..model import ProgramDescription as Description

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Drives ExecuTorch's exporter, in a process of its own.
+"""Runs ExecuTorch's exporter in a separate process.
 
-ExecuTorch and PyTorch are no requirement of these tools, and may be installed elsewhere: each
-Python that has them will do.
+These tools do not require ExecuTorch and PyTorch, which may be installed elsewhere: any Python
+that has them will do.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ _EXPORTER = Path(__file__).with_name("exporter.py")
 
 @dataclass(frozen=True)
 class Options:
-    """How to export; vela: more options for Vela."""
+    """Export options; vela: more options for Vela."""
 
     npu: str
     channels_last: bool = True
@@ -29,11 +29,11 @@ class Options:
 
 
 def export(model: Path, output: Path, options: Options, python: str | None = None) -> str:
-    """Export a model (.pt2, or .py) to a program; returns what the exporter printed.
+    """Export a model (.pt2 or .py) to a program; returns the exporter's output.
 
-    A .py defines `model` and `inputs` (a tuple of example tensors); and it may define `calibration`
+    A .py defines `model` and `inputs` (a tuple of example tensors). It may define `calibration`
     (tuples of tensors) and `constants` (values of constant methods, by name). SetupError: no Python
-    with ExecuTorch. InputError: the exporter refuses the model.
+    with ExecuTorch. InputError: the exporter rejects the model.
     """
     probe = other_python.KITS["executorch"].probe
     interpreter = other_python.find(python, probe, "ExecuTorch", "executorch")

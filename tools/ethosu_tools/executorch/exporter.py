@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Exports a PyTorch model with ExecuTorch; run by the Python that has it, see export.py.
 
-Imports neither this package nor anything else but torch and executorch. Reads its options as JSON
-from the first argument, and writes the program.
+Imports only torch and executorch, nothing of this package. Reads its options as JSON from the
+first argument, and writes the program.
 """
 
 import json
@@ -13,7 +13,7 @@ from typing import Any
 
 
 def read_model(torch: Any, path: Path) -> dict[str, Any]:
-    """The model, its inputs, samples to calibrate with, values of constant methods."""
+    """The model, its inputs, calibration samples, and values of constant methods."""
     if path.suffix == ".pt2":
         program = torch.export.load(str(path))
         inputs, _ = program.example_inputs or ((), {})
@@ -38,7 +38,7 @@ def read_model(torch: Any, path: Path) -> dict[str, Any]:
 
 
 def to_channels_last(torch: Any, tensors: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The same tensors; images with their channels side by side in memory."""
+    """The same tensors, with images in channels-last format."""
     return tuple(
         each.to(memory_format=torch.channels_last) if each.dim() == 4 else each for each in tensors
     )

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Leaves out of a program what no board needs: constants that nobody uses, and how it was compiled.
+"""Removes from a program what no board needs: unused constants and compile specs.
 
-Exporters leave constants behind, such as the float scales of what the NPU computes now. Compile
-specs hold the options of the compiler and, sometimes, paths of the machine that it ran on. The
-tables stay where they are, so that fields which this reader does not know stay, too: what is left
-out of them is filled with zeros. Segments behind them move.
+Exporters leave unused constants behind, such as the float scales of operators that the NPU now
+computes. Compile specs hold the compiler's options and, sometimes, paths of the build machine. The
+tables keep their positions, so that fields unknown to this reader are preserved; removed parts are
+filled with zeros. Segments behind them move.
 """
 
 import struct
@@ -14,7 +14,7 @@ from ..errors import InputError
 from ..model import PROGRAM, Method, ModelFile, Tensor
 from .tables import U32, U64, Row
 
-# Compile specs that say for which NPU a delegate is.
+# Compile specs that identify a delegate's NPU.
 _KEPT_SPECS = ("target", "output_format")
 _NULL = 1
 _SEGMENT_ALIGNMENT = 128
@@ -27,9 +27,9 @@ _SPECS = 2
 
 
 def strip(data: bytes) -> bytes:
-    """A program that does the same; other files, bundles too, as they are.
+    """A stripped program that works the same; other files, including bundles, unchanged.
 
-    InputError: the file is damaged, or shares what should be left out with what is needed.
+    InputError: the file is damaged, or data to be removed is shared with data that is needed.
     """
     file = ModelFile(data)
     if file.kind is not PROGRAM:
@@ -53,11 +53,11 @@ def strip(data: bytes) -> bytes:
 
 
 def _unused(method: Method) -> Iterator[int]:
-    """Constant tensors that no instruction and no list names."""
+    """Constant tensors that no instruction and no list refers to."""
     named = {*method.inputs, *method.outputs}
     for each in method.operators:
         if not (each.on_cpu or each.on_npu):
-            return  # control flow names values in other ways
+            return  # control flow refers to values in other ways
         named.update(each.arguments)
     for value in method.values:
         named.update(value.content if value.kind == "tensors" else ())
@@ -67,7 +67,7 @@ def _unused(method: Method) -> Iterator[int]:
 
 
 def _drop_specs(tables: bytearray, delegate: Row) -> None:
-    """Leave the specs at the front that are kept; fill the others with zeros."""
+    """Keep the wanted specs, moved to the front; fill the others with zeros."""
     places = delegate.places(_SPECS, 4)
     kept = []
     for at, spec in zip(places, delegate.tables(_SPECS), strict=True):
@@ -84,7 +84,7 @@ def _drop_specs(tables: bytearray, delegate: Row) -> None:
 
 
 def _move_segments(data: bytes, root: Row, methods: list[Method], tables: bytearray) -> bytes:
-    """Write the segments again, the constants without those that are unused."""
+    """Rewrite the segments without unused constants."""
     has_header = data[_EXTENDED_AT : _EXTENDED_AT + len(_EXTENDED)] == _EXTENDED
     base = struct.unpack_from("<Q", data, _HEADER_SEGMENTS_AT)[0] if has_header else 0
     if base == 0:
@@ -117,7 +117,7 @@ def _segment(data: bytes, base: int, row: Row) -> bytes:
 
 
 def _put(tables: bytearray, row: Row, field: int, number: int) -> None:
-    """Store a scalar, which is absent where it was 0."""
+    """Store a scalar, which is absent if it was 0."""
     if row.number(field, U64) == number:
         return
     if not row.place(field):
@@ -126,7 +126,7 @@ def _put(tables: bytearray, row: Row, field: int, number: int) -> None:
 
 
 def _sizes(methods: list[Method]) -> dict[int, int]:
-    """Bytes of each constant that is used; two tensors may be one constant."""
+    """Bytes of each used constant, which two tensors may share."""
     sizes: dict[int, int] = {}
     for method in methods:
         unused = set(_unused(method))
@@ -153,7 +153,7 @@ def _pack(
 
 
 def _check(before: ModelFile, after: ModelFile) -> None:
-    """Compare all that a run reads."""
+    """Compare everything that a run reads."""
     same = list(before.methods) == list(after.methods)
     for index, name in enumerate(before.methods if same else ()):
         old, new = before.methods[name], after.methods[name]

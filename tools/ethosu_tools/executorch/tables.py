@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Where the tables of a FlatBuffer lie, for strip.py: each read is checked and counted.
+"""Finds the tables of a FlatBuffer, for strip.py; each read is checked and counted.
 
-A file may name one table any number of times, so its size says nothing about how long a reader
-that follows each name would take. A budget for each byte does.
+A file may refer to one table any number of times, so its size does not bound the run time of a
+reader that follows each reference. A budget per byte does.
 """
 
 from collections.abc import Iterator
@@ -21,20 +21,20 @@ _OFFSET = n.UOffsetTFlags
 
 
 class Budget:
-    """How many reads of a file are left."""
+    """The number of reads left for a file."""
 
     def __init__(self, size: int) -> None:
         self._left = _READS + _READS_PER_BYTE * size
 
     def take(self, count: int = 1) -> None:
-        """Count reads; InputError when there were too many."""
+        """Count reads; InputError if the budget is exhausted."""
         self._left -= count
         if self._left < 0:
             raise InputError("it names its tables so often that to read it would take too long")
 
 
 class Row:
-    """A table; fields have the numbers of their schema."""
+    """A table; fields have their schema numbers."""
 
     def __init__(self, data: bytes, position: int, budget: Budget) -> None:
         self._data, self._budget = data, budget
@@ -44,7 +44,7 @@ class Row:
 
     @classmethod
     def root(cls, data: bytes) -> "Row":
-        """The first table of a file."""
+        """The root table of a file."""
         return cls(data, int.from_bytes(data[:4], "little"), Budget(len(data)))
 
     def number(self, field: int, kind: Any, default: Any = 0) -> Any:
@@ -53,12 +53,12 @@ class Row:
         return self._get(kind, at) if at else default
 
     def table(self, field: int) -> "Row | None":
-        """A table that this one names; None: it names none."""
+        """A referenced table, or None."""
         at = self._at(field)
         return Row(self._data, self._follow(at), self._budget) if at else None
 
     def tables(self, field: int) -> Iterator["Row"]:
-        """The tables of a vector, one after the other."""
+        """The tables of a vector, in order."""
         start, count = self._vector(field, 4)
         for at in range(start, start + 4 * count, 4):
             yield Row(self._data, self._follow(at), self._budget)
@@ -70,11 +70,11 @@ class Row:
         return tuple(self._get(kind, start + kind.bytewidth * i) for i in range(count))
 
     def place(self, field: int) -> int:
-        """Byte at which a scalar lies; 0: it is absent."""
+        """Position of a scalar; 0 if absent."""
         return self._at(field)
 
     def places(self, field: int, item: int) -> range:
-        """Bytes at which the items of a vector lie, each of so many bytes."""
+        """Positions of a vector's items, given the size of an item."""
         start, count = self._vector(field, item)
         return range(start, start + count * item, item)
 
@@ -84,7 +84,7 @@ class Row:
         return self._data[start : start + count].decode(errors="replace")
 
     def _at(self, field: int) -> int:
-        """Byte at which a field's content lies; 0: it is absent."""
+        """Position of a field's content; 0 if absent."""
         self._budget.take()
         vtable = self._table.Pos - self._get(n.SOffsetTFlags, self._table.Pos)
         if 4 + 2 * field >= self._get(n.VOffsetTFlags, vtable):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Places of a labgrid as ports: `labgrid:NAME`, and in a pool all places with tags.
+"""Labgrid places as ports: `labgrid:NAME`, and in a pool all places with given tags.
 
-The coordinator is that of LG_COORDINATOR, as for labgrid's own programs. A place that its user has
-acquired by hand is used and stays acquired; any other is acquired for as long as it is open.
-client.py speaks to the coordinator: a program for a Python that has labgrid, which brings a
-pyserial of its own: that of LABGRID_PYTHON or of `ethosu setup labgrid`, else this one.
+The coordinator is LG_COORDINATOR's, as for labgrid's own programs. A place that its user has
+acquired by hand is used and stays acquired; any other is acquired while it is open.
+client.py communicates with the coordinator. It runs in a Python with labgrid, which has its own
+pyserial: that of LABGRID_PYTHON or of `ethosu setup labgrid`, else this one.
 """
 
 import functools
@@ -26,12 +26,12 @@ _CLIENT = Path(__file__).with_name("client.py")
 
 
 def is_place(port: str) -> bool:
-    """Does a port name places of a labgrid?"""
+    """Whether a port is specified by labgrid places."""
     return port.startswith(PREFIX)
 
 
 def expand(port: str) -> dict[str, Mapping[str, str]]:
-    """Ports and tags of the places that `labgrid:NAME` or `labgrid:TAG=VALUE,...` names."""
+    """Ports and tags of the places selected by `labgrid:NAME` or `labgrid:TAG=VALUE,...`."""
     words = port.removeprefix(PREFIX)
     known = _places()
     if "=" not in words:
@@ -49,10 +49,10 @@ def expand(port: str) -> dict[str, Mapping[str, str]]:
 
 
 class Acquired:
-    """A place that is ours until `release`; `by_us`: its user has not acquired it by hand."""
+    """A place that is ours until `release`; `by_us`: not acquired by hand."""
 
     def __init__(self, port: str, left_over: bool) -> None:
-        """`holder`: its other user. `left_over`: a killed process of ours had acquired it."""
+        """`holder`: its other user. `left_over`: acquired by a killed process of ours."""
         self._place = port.removeprefix(PREFIX)
         found = _ask("acquire", place=self._place)
         self.holder: str | None = found.get("holder")
@@ -60,7 +60,7 @@ class Acquired:
         self.by_us = self.holder is None and (left_over or not found["before"])
 
     def release(self) -> None:
-        """Let others have it, unless its user acquired it by hand; safe to call again."""
+        """Release it, unless its user acquired it by hand; may be called repeatedly."""
         by_us, self.by_us = self.by_us, False
         if by_us:
             _ask("release", place=self._place)

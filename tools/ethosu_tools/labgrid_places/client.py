@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Speaks to labgrid's coordinator; run by the Python that has labgrid, see __init__.py.
+"""Client of labgrid's coordinator; run by the Python that has labgrid, see __init__.py.
 
-Imports nothing but labgrid. Reads its options as JSON from the first argument; its answer is JSON,
-in the file that the options name.
+Imports only labgrid. Reads its options as JSON from the first argument and writes its answer as
+JSON to the file named in the options.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from labgrid.remote.common import Place
 from labgrid.remote.generated import labgrid_coordinator_pb2 as messages
 from labgrid.util.proxy import proxymanager
 
-# Class of the resource that an exporter offers for each serial line of its host.
+# Resource class that an exporter offers for each serial line of its host.
 SERIAL = "NetworkSerialPort"
 
 
@@ -28,7 +28,7 @@ async def places(session: ClientSession, asked: dict[str, Any]) -> Any:
 
 
 async def acquire(session: ClientSession, asked: dict[str, Any]) -> Any:
-    """Have a place: its serial line, and whether it was ours before; or its other user."""
+    """Acquire a place: its serial line, and whether it was ours before; or its other user."""
     place = named(session, asked["place"])
     before = place.acquired == me(session) or me(session) in place.allowed
     if place.acquired and not before:
@@ -45,7 +45,7 @@ async def acquire(session: ClientSession, asked: dict[str, Any]) -> Any:
 
 
 async def release(session: ClientSession, asked: dict[str, Any]) -> Any:
-    """Let others have a place; the coordinator ignores it if another user has it."""
+    """Release a place; the coordinator ignores this if another user has it."""
     request = messages.ReleasePlaceRequest(placename=asked["place"], fromuser=me(session))
     await session.stub.ReleasePlace(request)
     await session.sync_with_coordinator()
@@ -53,12 +53,12 @@ async def release(session: ClientSession, asked: dict[str, Any]) -> Any:
 
 
 def me(session: ClientSession) -> str:
-    """What labgrid calls this user."""
+    """Labgrid's name for this user."""
     return f"{session.gethostname()}/{session.getuser()}"
 
 
 def named(session: ClientSession, name: str) -> Place:
-    """The place of that name."""
+    """The place with this name."""
     if name not in session.places:
         known = ", ".join(sorted(session.places)) or "none"
         raise SystemExit(f"labgrid has no place {name!r}; it has {known}")
@@ -78,7 +78,7 @@ def serial_line(session: ClientSession, place: Place) -> str:
 
 
 async def ask(asked: dict[str, Any]) -> Any:
-    """Connect to the coordinator, and do what is asked."""
+    """Connect to the coordinator and execute the request."""
     work: dict[str, Callable[[ClientSession, dict[str, Any]], Awaitable[Any]]] = {
         "places": places,
         "acquire": acquire,

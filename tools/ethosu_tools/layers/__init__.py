@@ -4,6 +4,6 @@
 table.py    cycles, traffic and MACs of each operation, and of each operator of the model by name
 views.py    rows as plain data, as text and as HTML
 subject.py  a model under examination: compiled if needed, estimated, compared with the reference
-memory.py   the arena over time, with what layers on the NPU write
+memory.py   the arena over time, with the writes of layers on the NPU
 page.py     the page of `ethosu report`
 """

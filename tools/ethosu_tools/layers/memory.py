@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The arena over time as plan/picture.py draws it, with what layers on the NPU write.
+"""The arena over time as plan/picture.py draws it, with the writes of layers on the NPU.
 
-Within a call, time advances from layer to layer. DMA copies by the NPU, such as weights into a fast
-scratch, have no feature map and are not drawn.
+Within a call, time advances from layer to layer. DMA copies by the NPU, such as weights copied to
+fast scratch, have no feature map and are not drawn.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SCRATCH, _FAST = 1, 2  # regions of a command stream
 
 @dataclass
 class _Written:
-    """Bytes [low, high) of a region that a layer writes, from its first write to its last use."""
+    """Bytes [low, high) of a region written by a layer, from its first write to its last use."""
 
     name: str
     region: int
@@ -33,15 +33,15 @@ class _Written:
     last: int
 
     def overlaps(self, region: int, low: int, high: int) -> bool:
-        """Does it overlap these bytes?"""
+        """Whether it overlaps these bytes."""
         return self.region == region and self.low < high and low < self.high
 
 
 @dataclass
 class _Call:
-    """One command stream: its layers in the order of time, and what they write.
+    """One command stream: its layers in execution order, and their writes.
 
-    given: what was in memory before the call, and is read.
+    given: memory that was written before the call and is read during it.
     """
 
     columns: list[str] = field(default_factory=list)
@@ -49,7 +49,7 @@ class _Call:
     given: list[_Written] = field(default_factory=list)
 
     def read(self, map_: FeatureMap) -> None:
-        """Note a read: of each byte the layer that wrote it last."""
+        """Record a read: for each byte, the layer that wrote it last."""
         left = [_extent(map_)]
         for block in reversed(self.blocks):
             rest = []
@@ -65,7 +65,7 @@ class _Call:
         self.given += [_Written("", map_.region, low, high, 0, now) for low, high in left]
 
     def write(self, name: str, map_: FeatureMap) -> None:
-        """Note a write: a layer may write its result in several pieces, side by side or in turn."""
+        """Record a write: a layer may write its result in several pieces, adjacent or in turn."""
         now = len(self.columns) - 1
         low, high = _extent(map_)
         for block in reversed(self.blocks):
@@ -76,7 +76,7 @@ class _Call:
 
 
 def pictures(subject: Subject) -> list[dict[str, Any]]:
-    """The arena, and the NPU's fast scratch if that is another memory; for plan/picture.py."""
+    """The arena, and the NPU's fast scratch if it is a separate memory; for plan/picture.py."""
     if subject.found is None:
         return [_planned(subject)]
     calls = _calls(Names(subject.file), subject.found.operations)
@@ -89,7 +89,7 @@ def pictures(subject: Subject) -> list[dict[str, Any]]:
 
 
 def scratch(program: Model, operations: Sequence[Operation], size: int) -> dict[str, Any]:
-    """Writes of an ExecuTorch program's operations into the scratch of its delegates."""
+    """Writes of an ExecuTorch program's operations to the scratch of its delegates."""
     return _alone("scratch", size, _calls(Names(program), operations), _SCRATCH)
 
 
@@ -149,7 +149,7 @@ def _arena(subject: Subject, calls: list[_Call], *, shared: bool) -> dict[str, A
 
 
 def _ends(call: _Call, block: dict[str, Any], time: int, start: int, begin: int) -> dict[str, int]:
-    """When a call reads an input last, and writes an output first."""
+    """When a call last reads an input, and first writes an output."""
     place = _SCRATCH, block["offset"] - start, block["offset"] - start + block["size"]
     found = {}
     reads = [each.last for each in call.given if each.overlaps(*place)]
@@ -181,7 +181,7 @@ def _blocks(call: _Call, region: int, start: int, begin: int) -> list[dict[str, 
 
 
 def _alone(title: str, size: int, calls: list[_Call], region: int) -> dict[str, Any]:
-    """A memory that only the NPU uses."""
+    """A memory used only by the NPU."""
     columns: list[str] = []
     blocks: list[dict[str, Any]] = []
     for call in calls:

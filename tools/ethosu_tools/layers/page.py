@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The page of `ethosu report`: one file of HTML without scripts, and without another host."""
+"""The page of `ethosu report`: a single HTML file without scripts or external resources."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ td:first-child { white-space: normal; overflow-wrap: anywhere; min-width: 16em; 
   .good b { color: #62c583 } .bad b { color: #ef7a6c }
 }"""
 _HEAD = ("layer", "bound", "share", "cycles", "MACs", "MAC use", "read", "written")
-# Layers that a summary names.
+# Maximum number of layers named in a summary.
 _NAMED = 3
 
 
@@ -74,7 +74,7 @@ def build(subject: Subject, proof: dict[str, Any]) -> str:
     parts.append("<h2>Memory over time</h2>")
     parts += [_wide(picture.draw_svg(row, style="")) for row in memory.pictures(subject)]
     parts.append(f"<p>{escape(_copies(subject))}</p></body></html>\n")
-    # In a page SVG needs no namespace, which looks like an address.
+    # SVG embedded in HTML needs no namespace, which looks like an external address.
     return "\n".join(parts).replace(' xmlns="http://www.w3.org/2000/svg"', "")
 
 
@@ -128,7 +128,7 @@ def _table(subject: Subject) -> str:
 
 
 def _summary(subject: Subject) -> str:
-    """Name the layers that take most of the time."""
+    """List the layers that take most of the time."""
     rows = [row for row in subject.layers if row.cycles]
     if not rows:
         return "The CPU computes every layer; the estimate covers the NPU only."

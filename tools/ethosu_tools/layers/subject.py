@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One model as it is looked at: compiled if need be, estimated, compared with the reference."""
+"""A model under examination: compiled if necessary, estimated, compared with the reference."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ SEED = 0
 
 @dataclass(frozen=True)
 class Subject:
-    """A compiled model in a system; `found` is None if the NPU has nothing to do."""
+    """A compiled model in a system; `found` is None if it has no NPU operators."""
 
     model: Path
     source: Path | None
     compiled: Path
-    file: ModelFile  # what `compiled` contains
+    file: ModelFile  # contents of `compiled`
     system: System
     found: Estimate | None
     layers: list[Layer]
@@ -41,7 +41,7 @@ class Subject:
 
     @property
     def cycles(self) -> int:
-        """Cycles of the NPU in one inference."""
+        """NPU cycles of one inference."""
         return self.found.cycles if self.found else 0
 
     def as_dict(self) -> dict[str, Any]:
@@ -64,9 +64,9 @@ class Subject:
 
 
 def look(model: Path, system: System, folder: Path, reference: Path | None = None) -> Subject:
-    """Compile a model for a system, unless it is compiled, and estimate it.
+    """Compile a model for a system, unless it is already compiled, and estimate it.
 
-    `reference` is the model as it was before compiling, if `model` is not that itself.
+    `reference` is the model before compilation, if different from `model`.
     """
     source, compiled, file = reference, model, ModelFile(model)
     if not file.description.compiled and not file.is_program:
@@ -92,15 +92,15 @@ def inputs(subject: Subject, steps: int) -> list[list[Array]]:
 
 
 def outputs(subject: Subject, given: list[list[Array]]) -> list[list[Array]]:
-    """The simulator's outputs for these inputs, step by step."""
+    """The simulator's outputs for these inputs, for each step."""
     with Simulation(subject.file) as simulation:
         return [simulation.step(each) for each in given]
 
 
 def difference(found: list[list[Array]], expected: list[list[Array]]) -> dict[str, Any]:
-    """Compare outputs with others: number of values, how many differ, largest and mean difference.
+    """Compare outputs: number of values and of mismatches, largest and mean difference.
 
-    InputError: they have not the same shapes.
+    InputError: their shapes differ.
     """
     shapes = [[[array.shape for array in step] for step in each] for each in (found, expected)]
     if shapes[0] != shapes[1]:
@@ -121,7 +121,7 @@ def difference(found: list[list[Array]], expected: list[list[Array]]) -> dict[st
 
 
 def compare_with_reference(subject: Subject, steps: int) -> dict[str, Any]:
-    """Compare outputs with TFLite's reference kernels; "why": the reason if they can't be."""
+    """Compare outputs with TFLite's reference kernels; "why": the reason if that is impossible."""
     if subject.file.is_program:
         return {"why": "an ExecuTorch program is compared by its cases: ethosu run MODEL.bpte"}
     if subject.source is None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The table of layers: what each operation of the NPU costs, and each operator of the model.
+"""The table of layers: costs of each NPU operation and of each operator of the model.
 
-A row is one operation, or the sum of all operations of one operator; the debug table that
-`ethosu compile` stores names the operator.
+A row is one operation, or the sum of all operations of one operator. The debug table stored by
+`ethosu compile` provides the operator's name.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..models import Model
 from ..sim import Simulation
 from ..trace import Costs, Operation
 
-# The region that the command stream is counted in, as the simulator does: that of constants.
+# Region in which the command stream is counted, as in the simulator: the constants.
 _COMMANDS = 0
 _REGIONS = 8
 _COPY = "NPU_OP_DMA_START"
@@ -34,32 +34,32 @@ Memories = Sequence[tuple[Memory, int]]
 
 @dataclass
 class Layer:
-    """One row; counters have a key for each memory, or for each unit of the NPU.
+    """One row; counters have a key per memory or per NPU unit.
 
-    stream: the command stream that it belongs to; None for what the CPU computes. Its cycles are
-    not known, and the estimate does not include them.
+    stream: its command stream; None for operators on the CPU, whose cycles are unknown and not
+    included in the estimate.
     """
 
     name: str
     stream: int | None = None
-    ofm: str = ""  # shape of the output, of a single operation
+    ofm: str = ""  # output shape of a single operation
     operations: list[int] = field(default_factory=list)  # numbers in the inference
-    cycles: int = 0  # that it adds to the inference
+    cycles: int = 0  # contribution to the inference
     macs: int = 0
-    commands: int = 0  # bytes of the command stream, which `read` includes
+    commands: int = 0  # bytes of the command stream, included in `read`
     read: Counter[str] = field(default_factory=Counter)
     written: Counter[str] = field(default_factory=Counter)
-    busy: Counter[str] = field(default_factory=Counter)  # units work side by side
+    busy: Counter[str] = field(default_factory=Counter)  # units work in parallel
     bounds: Counter[str] = field(default_factory=Counter)  # cycles, by the busiest unit
 
     @property
     def on_npu(self) -> bool:
-        """Does it run on the NPU?"""
+        """Whether it runs on the NPU."""
         return self.stream is not None
 
     @property
     def bound(self) -> str:
-        """The unit that limits most of its cycles."""
+        """The unit that bounds most of its cycles."""
         return self.bounds.most_common(1)[0][0] if self.bounds else ""
 
     @property
@@ -78,10 +78,10 @@ class Layer:
 
 
 class Names:
-    """Maps operations of the NPU to operators of the model."""
+    """Maps NPU operations to operators of the model."""
 
     def __init__(self, compiled: Model) -> None:
-        """Read a compiled model; a program, or a model without a debug table, has no names.
+        """Read a compiled model; programs and models without a debug table have no names.
 
         operators: name and output of each operator of the compiled file, and whether the NPU runs
         it; empty for a program.
@@ -103,20 +103,20 @@ class Names:
             self._streams.setdefault(entry.npu_operator, []).append(entry)
 
     def find(self, stream: int, offset: int) -> str | None:
-        """The operator that the command at this offset belongs to; None if no table names it."""
+        """The operator of the command at this offset; None if no table names it."""
         entries = self._streams.get(stream, [])
         at = bisect_left(entries, offset, key=lambda entry: entry.end)
         return entries[at].name if at < len(entries) else None
 
     def find_all(self, offset: int) -> list[tuple[int, str]]:
-        """The operator at this offset of each stream that is long enough."""
+        """The operator at this offset in each stream that is long enough."""
         found = ((stream, self.find(stream, offset)) for stream in sorted(self._streams))
         return [(stream, name) for stream, name in found if name]
 
     def of(self, operations: Sequence[Operation]) -> list[str]:
-        """A name for each operation: without a table, what it computes, and its position.
+        """A name for each operation; without a table, its type and position.
 
-        Copies, such as those of weights, belong to the operation that follows them.
+        Copies, such as those of weights, are attributed to the operation that follows them.
         """
         named: list[str] = []
         following, following_in = "", -1
@@ -141,7 +141,7 @@ def record(
     *,
     coherence: str | None = None,
 ) -> list[Operation]:
-    """The operations of one inference with random inputs; memories that are not given are ready."""
+    """The operations of one inference with random inputs; memories default to no latency."""
     found: list[Operation] = []
     with Simulation(model, coherence=coherence) as simulation:
         if memories:
@@ -160,7 +160,7 @@ def with_streams(operations: Iterable[Operation]) -> Iterator[tuple[int, Operati
 
 
 def rows(operations: Iterable[Operation], memories: Memories = ()) -> list[Layer]:
-    """A row for each operation."""
+    """One row per operation."""
     return [
         _row(number, stream, operation, memories)
         for number, (stream, operation) in enumerate(with_streams(operations))
@@ -170,7 +170,7 @@ def rows(operations: Iterable[Operation], memories: Memories = ()) -> list[Layer
 def by_operator(
     compiled: Model, operations: Sequence[Operation], memories: Memories = ()
 ) -> list[Layer]:
-    """A row for each operator of the model, in the order of the inference, with the CPU's."""
+    """One row per operator of the model in execution order, including the CPU's."""
     file = ModelFile.of(compiled)
     names = Names(file)
     calls: dict[int | None, dict[str, Layer]] = {}
@@ -191,7 +191,7 @@ def total(layers: Iterable[Layer]) -> Layer:
 
 
 def _operators(file: ModelFile, names: Names) -> Iterator[tuple[str, int | None]]:
-    """The operators of a compiled model, and the command stream of those of the NPU."""
+    """The operators of a compiled model, and the command stream of NPU operators."""
     if names.is_program:
         description = file.description
         yield from (("", stream) for stream, _ in enumerate(description.npu_operators))
@@ -230,7 +230,7 @@ def _row(number: int, stream: int, operation: Operation, memories: Memories) -> 
 
 
 def _busy(costs: Costs, memories: Sequence[str]) -> Counter[str]:
-    """Cycles of each unit, by the name that the user reads."""
+    """Cycles of each unit, by display name."""
     return Counter(
         {
             "MAC": costs.mac,

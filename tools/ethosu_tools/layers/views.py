@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Rows of the table of layers: as plain data for JSON, and that as text or HTML.
+"""Rows of the table of layers as plain data for JSON, and that data as text or HTML.
 
-COLUMNS formats the cells of a layer; a command names the columns that it shows.
+COLUMNS formats the cells of a layer; commands choose the columns to show.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Row = Mapping[str, Any]
 
 
 def as_dict(layer: Layer, total: int, peak: int) -> dict[str, Any]:
-    """Plain data; of `total` cycles, on an NPU of `peak` MACs per cycle."""
+    """Plain data, relative to `total` cycles on an NPU with `peak` MACs per cycle."""
     cycles = layer.cycles if layer.on_npu else None
     return {
         "name": layer.name,
@@ -78,7 +78,7 @@ def cells(rows: Sequence[Row], columns: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def difference(found: Row, equal: str = "equal") -> str:
-    """How far outputs differ, as subject.py measures it."""
+    """Text of the output differences measured by subject.py."""
     values = f"{found['values']:,} values of {found['steps']} random inputs"
     if not found["differing"]:
         return f"{equal}: {values}"
@@ -89,7 +89,7 @@ def difference(found: Row, equal: str = "equal") -> str:
 
 
 def text(head: Sequence[str], rows: Sequence[Sequence[str]], *numbers: str) -> str:
-    """A table for a terminal; columns of numbers are aligned to the right."""
+    """A table for a terminal; numeric columns are right-aligned."""
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     return "\n".join(
         "  ".join(
@@ -101,7 +101,7 @@ def text(head: Sequence[str], rows: Sequence[Sequence[str]], *numbers: str) -> s
 
 
 def html(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table for a page."""
+    """A table for an HTML page."""
     lines = [_line("th", head), *(_line("td", row) for row in rows)]
     return f"<table>{''.join(lines)}</table>"
 

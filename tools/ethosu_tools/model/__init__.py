@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Model files of any kind that the board loads.
 
-The C library reads and describes them: what a file contains, without an NPU.
+The C library reads and describes their contents, without an NPU.
 
-file.py         a file: read once, described once, and passed on
-description.py  what a model needs and offers, in a few fields
-kinds.py        kinds of files: their marks, how their names end
+file.py         a file, read and described once
+description.py  summary of a model's requirements and interface
+kinds.py        kinds of files: identifiers and suffixes
 case.py         test cases of a bundle
 graph.py        tensors, operators, graphs
-reader.py       what the C library says of the bytes
+reader.py       wraps the C library's description of a file
 """
 
 from .case import Case, differing

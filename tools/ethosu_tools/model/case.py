@@ -22,7 +22,7 @@ class Case:
     outputs: tuple[Array, ...]
 
     def arrange(self, method: Method) -> "Case":
-        """The same arrays as the program has them in memory: NHWC for channels_last."""
+        """The same arrays in the program's memory layout: NHWC for channels_last."""
 
         def ordered(arrays: tuple[Array, ...], values: tuple[int, ...]) -> tuple[Array, ...]:
             if len(arrays) != len(values):
@@ -46,9 +46,9 @@ def _ordered(array: Array, tensor: Tensor) -> Array:
 
 
 def differing(found: Array, expected: Array) -> int:
-    """How many values differ: bit by bit for integers, as ExecuTorch compares for floats.
+    """Number of values that differ: integers bit by bit, floats with ExecuTorch's tolerance.
 
-    That is |found - expected| <= 1e-8 + 1e-5 |expected|; the file names no other tolerance.
+    That is |found - expected| <= 1e-8 + 1e-5 |expected|; the file specifies no other tolerance.
     """
     if np.issubdtype(expected.dtype, np.floating):
         return int(np.count_nonzero(~np.isclose(found, expected, 1e-5, 1e-8, equal_nan=True)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a model needs and offers, in a few fields: from what its file says."""
+"""Summary of a model's requirements and interface, derived from its file."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .graph import ITEM_SIZES, Method, NpuOperator, Operator, Tensor
 from .kinds import DATA
 from .reader import Reader
 
-# Metadata with the version of the Vela that wrote a `.tflite`.
+# Metadata with the Vela version that wrote a `.tflite`.
 VELA_NAME = "vela_version"
 
 
 @dataclass(frozen=True)
 class Description:
-    """What a model needs and offers."""
+    """A model's requirements and interface."""
 
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
@@ -31,11 +31,11 @@ class Description:
 
     @property
     def npu(self) -> str | None:
-        """NPU that the model was compiled for; None when it has nothing for an NPU."""
+        """NPU that the model was compiled for; None if it has no NPU operators."""
         return self.npu_operators[0].npu if self.npu_operators else None
 
     def as_dict(self) -> dict[str, Any]:
-        """Give plain data, for JSON."""
+        """Return plain data, for JSON."""
         return {
             "npu": self.npu,
             "compiled": self.compiled,
@@ -65,7 +65,7 @@ def describe_tflite(reader: Reader) -> Description:
 
 @dataclass(frozen=True)
 class CpuOperator:
-    """What the CPU computes in each run: calls, values that it writes, multiplications."""
+    """CPU work in each run: calls, values written, multiplications."""
 
     name: str
     calls: int
@@ -74,19 +74,19 @@ class CpuOperator:
     known: bool
 
     def as_dict(self) -> dict[str, Any]:
-        """Give plain data, for JSON."""
+        """Return plain data, for JSON."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class ProgramDescription(Description):
-    """The same, and what only an ExecuTorch program has.
+    """The same, plus properties that only ExecuTorch programs have.
 
-    methods: their names; constants: what constant methods return; planned_bytes: all planned
-    buffers; state_bytes: what a run reads before it has written it; delegate_ends: inputs and
+    methods: their names; constants: results of constant methods; planned_bytes: all planned
+    buffers; state_bytes: bytes that a run reads before writing them; delegate_ends: inputs and
     outputs of delegates; ends: values that the CPU quantises and dequantises in each run; nchw: an
-    image that the NPU has to transpose first; cpu: what stayed on the CPU; missing: operators that
-    the firmware lacks; external: names of data in a file that was not given.
+    image that the NPU has to transpose first; cpu: operators left to the CPU; missing: operators
+    that the firmware lacks; external: names of data in a file that was not given.
     """
 
     methods: tuple[str, ...] = ()
@@ -102,7 +102,7 @@ class ProgramDescription(Description):
 
     @property
     def notes(self) -> list[str]:
-        """What makes the program slow, as sentences that say what helps."""
+        """What makes the program slow, and how to avoid it, in sentences."""
         notes = []
         if self.ends:
             notes.append(
@@ -116,7 +116,7 @@ class ProgramDescription(Description):
         return notes
 
     def as_dict(self) -> dict[str, Any]:
-        """Give plain data, for JSON."""
+        """Return plain data, for JSON."""
         names = (
             "methods",
             "constants",
@@ -134,7 +134,7 @@ class ProgramDescription(Description):
 def describe_program(
     reader: Reader, name: str = "forward", named: bytes | None = None
 ) -> ProgramDescription:
-    """Describe a method of a program; `named`: a data file with what it names."""
+    """Describe a method of a program; `named`: its data file."""
     methods = reader.methods
     if name not in methods:
         raise InputError(f"there is no method {name}, but {', '.join(methods) or 'none'}")
@@ -175,7 +175,7 @@ def _plain(value: Any) -> Any:
 
 
 def _ends(method: Method, end: str, values: tuple[int, ...]) -> tuple[Tensor, ...]:
-    """Inputs or outputs, which have no names in the file."""
+    """Inputs or outputs, which are unnamed in the file."""
     return tuple(
         replace(method.tensor(index), name=f"{end}{number}") for number, index in enumerate(values)
     )
@@ -200,13 +200,13 @@ def _tensor(method: Method, index: int) -> Tensor | None:
 
 
 def _sizes(method: Method, arguments: tuple[int, ...]) -> tuple[int, ...]:
-    """Sizes of the first of these values; those of no elements if it is not a tensor."""
+    """Sizes of the first of these values; an empty tensor's if it is not a tensor."""
     tensor = _tensor(method, arguments[0]) if arguments else None
     return (0,) if tensor is None else tensor.sizes
 
 
 def _macs(method: Method, operator: Operator) -> int:
-    """Multiplications of a convolution or of a matrix; its second argument are the weights."""
+    """Multiplications of a convolution or matrix product; the second argument has the weights."""
     arguments = operator.arguments
     source, weights, result = (_sizes(method, arguments[at:]) for at in (0, 1, len(arguments) - 1))
     if not weights or weights[0] == 0:
@@ -222,7 +222,7 @@ def _macs(method: Method, operator: Operator) -> int:
 
 
 class _Ranges:
-    """Bytes of planned buffers, as ranges that do not touch."""
+    """Planned buffers, as disjoint byte ranges."""
 
     def __init__(self) -> None:
         self._starts: list[tuple[int, int]] = []
@@ -236,7 +236,7 @@ class _Ranges:
         self._starts[first:last], self._ends[first:last] = [start], [end]
 
     def meet(self, tensor: Tensor) -> bool:
-        """Is one of the tensor's bytes in a range?"""
+        """Whether one of the tensor's bytes is in a range."""
         start, end = _range(tensor)
         at = bisect_right(self._ends, start)
         return at < len(self._starts) and self._starts[at] < end
@@ -247,7 +247,7 @@ def _range(tensor: Tensor) -> tuple[tuple[int, int], tuple[int, int]]:
 
 
 def _state(method: Method) -> int:
-    """Bytes of planned tensors that a run reads before it has written any of their bytes."""
+    """Bytes of planned tensors that a run reads before it writes any of them."""
     written = _Ranges()
     for index in method.inputs:
         written.add(method.tensor(index))

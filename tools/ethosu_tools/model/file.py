@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A model file: read once, described once, and passed on."""
+"""A model file, read and described once."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .graph import Graph, Method
 from .kinds import BUNDLE, DATA, MODELS, PROGRAM, TFLITE, data_path, kind_of
 from .reader import Call, Reader
 
-# What Vela's and LiteRT's generated readers raise, or let us run into, where a file is damaged.
+# Exceptions that the generated readers of Vela and LiteRT raise or cause on damaged files.
 _DAMAGE = (struct.error, IndexError, ValueError, TypeError, AttributeError, OverflowError)
 
 
 def name_of(model: Path | bytes | ModelFile) -> str:
-    """What error messages call a model: its file, if it comes from one."""
+    """Name of a model in error messages: its file, if it comes from one."""
     if isinstance(model, ModelFile):
         model = model.source
     return "the model" if isinstance(model, bytes) else str(model)
@@ -32,7 +32,7 @@ def name_of(model: Path | bytes | ModelFile) -> str:
 
 @contextmanager
 def reading(model: Path | bytes | ModelFile) -> Iterator[None]:
-    """Whatever goes wrong while a file's contents are read becomes one InputError."""
+    """Convert any exception while reading a file's contents to one InputError."""
     try:
         yield
     except InputError as error:
@@ -42,7 +42,7 @@ def reading(model: Path | bytes | ModelFile) -> Iterator[None]:
 
 
 def _damage(error: BaseException) -> str:
-    """Say what is wrong; most often a table lies behind the end."""
+    """Describe the problem; most often a table is past the end of the file."""
     found = re.search(r"at least (\d+) bytes.*actual buffer size is (\d+)", str(error))
     if found:
         return f"it has {int(found[2]):,} bytes, its tables reach to byte {int(found[1]):,}"
@@ -50,13 +50,13 @@ def _damage(error: BaseException) -> str:
 
 
 class ModelFile:
-    """The contents of a model file; what it says is read when it is asked for, and kept.
+    """The contents of a model file; parts are parsed on first use, and kept.
 
-    source: where it comes from, a path or its bytes; data: its contents.
+    source: the path or the bytes it was made from; data: its contents.
     """
 
     def __init__(self, source: Path | bytes, given: Path | bytes | None = None) -> None:
-        """Read a file; `given`: the data file of a program, or its bytes (None: look)."""
+        """Read a file; `given`: the data file of a program, or its bytes (None: search for it)."""
         self.source = source
         self._given = given
         if isinstance(source, Path) and source.is_dir():
@@ -82,7 +82,7 @@ class ModelFile:
 
     @classmethod
     def of(cls, model: Path | bytes | ModelFile, given: Path | bytes | None = None) -> ModelFile:
-        """Read a model, unless that was done."""
+        """Return the argument if it is a ModelFile, else read it."""
         return model if isinstance(model, ModelFile) else cls(model, given)
 
     def __str__(self) -> str:
@@ -90,12 +90,12 @@ class ModelFile:
 
     @property
     def is_program(self) -> bool:
-        """Is it an ExecuTorch program, bundled with cases or not?"""
+        """Whether it is an ExecuTorch program, bundled with cases or not."""
         return self.kind is not TFLITE
 
     @cached_property
     def named(self) -> bytes | None:
-        """The data file of a program; None: not found."""
+        """The data file of a program; None if not found."""
         if not self.is_program:
             return None
         if isinstance(self._given, bytes):
@@ -108,7 +108,7 @@ class ModelFile:
         return read_data(path)
 
     def named_files(self, name: str) -> dict[str, bytes]:
-        """The model and its data file under a name, as they lie next to each other in a ROM."""
+        """The model and its data file under a name, adjacent as in a ROM."""
         files = {name + self.kind.suffix: self.data}
         return files if self.named is None else files | {name + self.kind.data_suffix: self.named}
 
@@ -118,19 +118,19 @@ class ModelFile:
 
     @property
     def program(self) -> bytes:
-        """The program of a bundle; another file as it is."""
+        """The program of a bundle; other files are returned unchanged."""
         with reading(self):
             return self._reader.program if self.kind is BUNDLE else self.data
 
     @property
     def cases(self) -> tuple[Case, ...]:
-        """The cases of a bundled program; other files have none."""
+        """The cases of a bundled program; empty for other files."""
         with reading(self):
             return self._reader.cases if self.kind is BUNDLE else ()
 
     @property
     def entries(self) -> dict[str, memoryview]:
-        """Metadata, by name; of a program: data that it stores under a name."""
+        """Metadata by name; for a program, its named data."""
         with reading(self):
             return self._reader.entries
 
@@ -147,17 +147,17 @@ class ModelFile:
             return self._reader.methods
 
     def calls(self, method: int = 0) -> list[Call]:
-        """The calls of the NPU in the main graph, or in a method by its number."""
+        """The NPU calls in the main graph, or in a method given by number."""
         with reading(self):
             return self._reader.calls(method, self.named)
 
     @cached_property
     def description(self) -> Description:
-        """What the model, or method `forward` of a program, needs and offers."""
+        """Requirements and interface of the model, or of method `forward` of a program."""
         return self.describe()
 
     def describe(self, method: str = "forward") -> Description:
-        """Describe a method of a program; of a `.tflite` there is only one."""
+        """Describe a method of a program; a `.tflite` has only one."""
         with reading(self):
             if self.is_program:
                 return describe_program(self._reader, method, self.named)
@@ -165,7 +165,7 @@ class ModelFile:
 
     @property
     def compiled(self) -> Description:
-        """The description of a model that Vela or ExecuTorch made, maybe for the CPU alone."""
+        """Description of a model compiled by Vela or ExecuTorch, possibly for the CPU alone."""
         if not self.description.compiled:
             file = "MODEL.tflite" if isinstance(self.source, bytes) else str(self.source)
             raise InputError(
@@ -176,7 +176,7 @@ class ModelFile:
 
     @property
     def vela_version(self) -> str | None:
-        """Which Vela wrote this file; None: it does not say, as files for Ethos-U85 do not."""
+        """Version of Vela that wrote this file; None if unknown, as for Ethos-U85."""
         if self.is_program or VELA_NAME not in self.entries:
             return None
         return bytes(self.entries[VELA_NAME]).rstrip(b"\0").decode(errors="replace")
@@ -195,11 +195,11 @@ def read_data(path: Path) -> bytes:
 
 
 def is_model(data: bytes) -> bool:
-    """Is it a model file of one of these formats, by its identifier?"""
+    """Whether the identifier is that of one of these model formats."""
     return kind_of(data) in MODELS
 
 
 def _refuse_format(path: Path, kind: formats.Format | None) -> None:
-    """Say what to do with a model of another format."""
+    """Report how to convert a model of another format."""
     if kind:
         raise InputError(kind.sentence(path))

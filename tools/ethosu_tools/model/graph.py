@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tensors, operators and graphs of a model file, whatever its format."""
+"""Tensors, operators and graphs of a model file of any format."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import InputError
 
-# TensorFlow Lite's TensorType numbers of the types that arrays can have here.
+# TensorFlow Lite's TensorType numbers of the supported array types.
 DTYPES = {
     0: "float32",
     1: "float16",
@@ -30,7 +30,7 @@ DTYPES = {
 ITEM_SIZES = {name: np.dtype(name).itemsize for name in DTYPES.values()}
 
 NPU_OPERATOR = "ethos-u"
-# Inputs of such an operator, before those that its command stream addresses.
+# Leading inputs of an ethos-u operator, before those addressed by its command stream.
 NPU_STREAM, NPU_CONSTANTS, NPU_SCRATCH, NPU_FAST_SCRATCH, NPU_FIRST_INPUT = range(5)
 
 
@@ -38,9 +38,9 @@ NPU_STREAM, NPU_CONSTANTS, NPU_SCRATCH, NPU_FAST_SCRATCH, NPU_FIRST_INPUT = rang
 class Tensor:
     """A tensor; values are raw quantised numbers.
 
-    dtype: NumPy's name, "type N" for what no array holds; offset: in the arena or in its planned
-    buffer, -1: not planned; data: constant contents, as they lie in the file. Of a program: order
-    names the exporter's dimensions (N, C, H, W) from outermost to innermost in memory; buffer is
+    dtype: NumPy's name, or "type N" if NumPy has none; offset: in the arena or in its planned
+    buffer, -1: not planned; data: constant contents, as stored in the file. For a program: order
+    lists the exporter's dimensions (N, C, H, W) from outermost to innermost in memory; buffer is
     the planned one, 0: constant; constant is the number of its contents.
     """
 
@@ -58,27 +58,27 @@ class Tensor:
 
     @property
     def size(self) -> int:
-        """Bytes; 0 for handles, strings and the like."""
+        """Size in bytes; 0 for handles, strings and the like."""
         return math.prod(self.shape) * ITEM_SIZES.get(self.dtype, 0)
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The shape with the dimensions as the exporter has them."""
+        """The shape with the exporter's order of dimensions."""
         sizes = dict(zip(self.order, self.shape, strict=True))
         return tuple(sizes[axis] for axis in sorted(sizes))
 
     @property
     def content(self) -> bytes:
-        """A copy of the constant contents; empty when there are none."""
+        """A copy of the constant contents; empty if it is not a constant."""
         return bytes(self.data)
 
     @property
     def constant(self) -> bool:
-        """Has it contents in the file?"""
+        """Whether its contents are in the file."""
         return len(self.data) > 0
 
     def as_dict(self) -> dict[str, Any]:
-        """Give plain data, for JSON."""
+        """Return plain data, for JSON."""
         names = ("name", "shape", "dtype", "scale", "zero_point")
         return {name: getattr(self, name) for name in names}
 
@@ -93,10 +93,10 @@ class Value:
 
 @dataclass(frozen=True)
 class Operator:
-    """An operator; name: the schema's, or a custom operator's own; inputs of -1 are absent.
+    """An operator; name: the schema's or a custom operator's; absent inputs are -1.
 
-    known: the runtime computes it. Of a program: outputs are all that it writes, scratch too, and
-    its result twice; what only moves values or jumps has no name.
+    known: the runtime supports it. For a program: outputs are everything that it writes, including
+    scratch, and its result twice; instructions that only move values or jump have no name.
     """
 
     name: str
@@ -107,12 +107,12 @@ class Operator:
 
     @property
     def on_npu(self) -> bool:
-        """Does the NPU run it?"""
+        """Whether the NPU runs it."""
         return self.name == NPU_OPERATOR
 
     @property
     def on_cpu(self) -> bool:
-        """Does the CPU compute it?"""
+        """Whether the CPU computes it."""
         return self.name not in ("", NPU_OPERATOR)
 
     @property
@@ -132,9 +132,9 @@ class Graph:
 
     @property
     def fast_scratch(self) -> int | None:
-        """The tensor of the NPU's fast scratch; None: it is the scratch itself, or not there.
+        """The tensor of the NPU's fast scratch; None if it is the scratch itself or missing.
 
-        It is no part of the arena, though it has an offset: Vela plans it for another memory.
+        It is not part of the arena, although it has an offset: Vela plans it for another memory.
         """
         for operator in self.operators:
             if operator.on_npu:  # all of them share both tensors
@@ -170,7 +170,7 @@ class Method:
         return self.values[index]
 
     def tensors(self, values: Iterable[int]) -> Iterator[int]:
-        """Numbers of the tensors among these values, and in the lists among them."""
+        """Numbers of the tensors among these values, including those in lists."""
         for index in values:
             value = self.value(index)
             if value.kind == "tensor":
@@ -180,9 +180,9 @@ class Method:
 
     @property
     def constant(self) -> Any:
-        """What a method without instructions returns: a value, or a tuple of several.
+        """Result of a method without instructions: a value, or a tuple of several.
 
-        None: it is not such a method.
+        None for other methods.
         """
         if self.operators or self.inputs or not self.outputs:
             return None
@@ -196,7 +196,7 @@ class Method:
 class NpuOperator:
     """One command stream for the NPU.
 
-    fast_scratch_bytes: 0 when it is the scratch itself, None when the file does not say.
+    fast_scratch_bytes: 0 if it is the scratch itself, None if the file does not specify it.
     """
 
     npu: str

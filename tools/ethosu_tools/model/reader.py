@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Reads the bytes of a model file: the C library describes them (ethosu_describe.h).
 
-Files come from anywhere: every read is bounded there, and a failure is one InputError.
+Files are untrusted: the library bounds every read, and any failure becomes one InputError.
 """
 
 import struct
@@ -33,7 +33,7 @@ LARGEST = 2**31 - 1  # of a file
 
 
 class Call(NamedTuple):
-    """A call of the NPU; absent: name of data that is in a file which was not given."""
+    """A call of the NPU; absent: name of data in a file that was not given."""
 
     operator: NpuOperator
     stream: memoryview
@@ -42,7 +42,7 @@ class Call(NamedTuple):
 
 
 class Reader:
-    """What a file contains; parts are read when they are asked for."""
+    """The contents of a file; parts are read on first use."""
 
     def __init__(self, data: bytes) -> None:
         """Open a file."""
@@ -59,12 +59,12 @@ class Reader:
 
     @property
     def program(self) -> bytes:
-        """The program of a bundle; another file as it is."""
+        """The program of a bundle; other files are returned unchanged."""
         return bytes(self._span(self._file.program))
 
     @cached_property
     def entries(self) -> dict[str, memoryview]:
-        """Metadata of a `.tflite`; data that a program or a data file stores under a name."""
+        """Metadata of a `.tflite`; named data of a program or a data file."""
         entries: dict[str, memoryview] = {}
         for index in range(self._file.entries):
             entry = self._get("entry", index)
@@ -130,7 +130,7 @@ class Reader:
             yield self._get("graph", index)
 
     def _get(self, what: str, *arguments: Any) -> Any:
-        """One thing that ethosu_describe_WHAT() describes."""
+        """One item that ethosu_describe_WHAT() describes."""
         found = self._ffi.new(f"struct ethosu_describe_{what.removeprefix('case_')} *")
         function = getattr(self._library, f"ethosu_describe_{what}")
         library.check(function(self._file, *arguments, found, self._error), self._error)
@@ -225,7 +225,7 @@ class Reader:
         return {getattr(self._library, name): kind for name, kind in _KINDS.items()}
 
     def _span(self, span: Any, named: bytes | None = None) -> memoryview:
-        """Bytes of the file, or of the data file, where they lie."""
+        """Bytes of the file or of the data file, without copying."""
         if span.size == 0:
             return memoryview(b"")
         start = int(self._ffi.cast("uintptr_t", span.data))
@@ -244,7 +244,7 @@ class Reader:
 
 
 def read_stream(payload: bytes) -> tuple[str, bytes]:
-    """NPU and command stream of what Vela packs around a command stream."""
+    """NPU and command stream in Vela's wrapper of a command stream."""
     ffi, lib = library.ffi(), library.describing()
     call = ffi.new("struct ethosu_describe_npu_call *")
     error = ffi.new("struct ethosu_model_error *")
@@ -254,7 +254,7 @@ def read_stream(payload: bytes) -> tuple[str, bytes]:
 
 
 def read_debug_table(table: bytes) -> list[tuple[int, int, str]] | None:
-    """Rows of a debug table: NPU call, offset of the last command, name; None: it is not one."""
+    """Rows of a debug table: NPU call, offset of the last command, name; None if it is invalid."""
     ffi, lib = library.ffi(), library.describing()
     data = ffi.from_buffer(table)
     span = ffi.new("struct ethosu_describe_bytes *", (data, len(table)))[0]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Plans the arena of a model ahead of time: tensors, and the scratch of CPU kernels, together.
+"""Plans a model's arena ahead of time, for tensors and the scratch of CPU kernels together.
 
 kernels.py    the runtime's CPU kernels and the scratch that each needs
 schedule.py   the order of operators, and which of them run during an NPU call
-liveness.py   from when to when each piece of memory is used, and what must not move
+liveness.py   lifetime of each piece of memory, and which pieces must not move
 placement.py  the offset of each piece
-record.py     the plan as the runtime reads it
+record.py     the plan in the runtime's format
 fold.py       quantised inputs and outputs in place of float ones, before Vela
 picture.py    a drawing of the plan
 """
@@ -29,10 +29,10 @@ from .schedule import Schedule, reorder, unchanged
 
 @dataclass(frozen=True)
 class Plan:
-    """Where everything lies. Sizes are bytes; operators are numbered in the order of the plan.
+    """The memory plan. Sizes are bytes; operators are numbered in the order of the plan.
 
-    before: the arena that a runtime needs that puts the scratch behind Vela's arena; None: there
-    was no plan.
+    before: arena size needed without this plan, by a runtime that puts the scratch behind Vela's
+    arena; None if there was no plan.
     """
 
     schedule: Schedule
@@ -43,12 +43,12 @@ class Plan:
 
     @property
     def graph(self) -> Graph:
-        """The graph, its operators in the order of the plan."""
+        """The graph, with its operators in the order of the plan."""
         return self.schedule.graph
 
     @property
     def offsets(self) -> list[int]:
-        """Each tensor's offset in the arena, -1: none."""
+        """Each tensor's offset in the arena, or -1."""
         offsets = [tensor.offset for tensor in self.graph.tensors]
         for buffer, offset in zip(self.buffers, self.placement.offsets, strict=True):
             for tensor in buffer.tensors:
@@ -57,7 +57,7 @@ class Plan:
 
     @property
     def entries(self) -> list[Entry]:
-        """An entry for each operator that a CPU kernel runs."""
+        """An entry per operator that a CPU kernel runs."""
         scratch = {
             buffer.scratch_of: (offset, buffer.block.size)
             for buffer, offset in zip(self.buffers, self.placement.offsets, strict=True)
@@ -70,20 +70,20 @@ class Plan:
 
     @property
     def fast_scratch(self) -> int:
-        """Bytes that the NPU needs outside of the plan; 0: its scratch will do."""
+        """Bytes that the NPU needs outside the plan; 0 if its scratch suffices."""
         index = self.graph.fast_scratch
         return 0 if index is None else self.graph.tensors[index].size
 
     @property
     def moved(self) -> int:
-        """How many tensors do not lie where Vela put them."""
+        """Number of tensors that are not where Vela put them."""
         return sum(
             tensor.offset not in (-1, offset)
             for tensor, offset in zip(self.graph.tensors, self.offsets, strict=True)
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """Give plain data, for JSON and pictures."""
+        """Return plain data, for JSON and pictures."""
         return {
             "arena": self.arena,
             "arena_before": self.before,
@@ -104,7 +104,7 @@ class Plan:
         }
 
     def _block(self, buffer: Buffer, offset: int) -> dict[str, Any]:
-        """One block in plain data; an operator runs at the time of its number + 1."""
+        """One block as plain data; operator i runs at time i + 1."""
         names = [self.graph.tensors[index].name for index in buffer.tensors]
         kind, name = "npu", "scratch of the NPU"
         if buffer.scratch_of is not None:
@@ -123,7 +123,7 @@ class Plan:
 
 
 def needs_plan(path: Path) -> bool:
-    """Has the model operators that only a CPU kernel can compute?"""
+    """Whether the model has operators that only a CPU kernel can compute."""
     data = tflite.read(path)
     with tflite.reading(path):
         return bool(needs_kernel(tflite.parse(data)[0]))
@@ -132,7 +132,8 @@ def needs_plan(path: Path) -> bool:
 def make_plan(graph: Graph, kernels: Kernels, *, overlap: bool = False) -> Plan:
     """Plan a graph's memory; never larger than Vela's plan with the scratch behind it.
 
-    The CPU works during NPU calls where that needs no more memory; with `overlap` wherever it can.
+    The CPU runs concurrently with NPU calls if that needs no more memory; with `overlap`, whenever
+    it can.
     """
     original = unchanged(graph, kernels)
     separate = find_buffers(original, original, share=False)
@@ -150,9 +151,9 @@ def make_plan(graph: Graph, kernels: Kernels, *, overlap: bool = False) -> Plan:
 
 
 def _plan(schedule: Schedule, original: Schedule, before: int | None) -> Plan | None:
-    """The best plan for this order; None: there is none."""
+    """The best plan for this order; None if there is none."""
     plans = []
-    # Sharing saves copies, too: it is tried first, so that it wins at equal size.
+    # Sharing also saves copies, so it is tried first and wins at equal size.
     for share in (True, False):
         buffers = find_buffers(schedule, original, share=share)
         if buffers is not None:
@@ -165,10 +166,10 @@ def _plan(schedule: Schedule, original: Schedule, before: int | None) -> Plan | 
 def plan_file(
     source: Path, output: Path | None = None, *, overlap: bool = False, cmsis_nn: bool = False
 ) -> Plan:
-    """Plan the model in `source`; `output` (which may be the same) gets it with the plan.
+    """Plan the model in `source` and write it with the plan to `output`, which may be the same.
 
-    With `cmsis_nn` for a runtime that was built with CMSIS-NN. InputError: the file is damaged, or
-    the runtime refuses one of its operators.
+    `cmsis_nn`: for a runtime built with CMSIS-NN. InputError: the file is damaged, or the runtime
+    rejects one of its operators.
     """
     data = tflite.read(source)
     with tflite.reading(source):
@@ -195,7 +196,7 @@ def _arena(graph: Graph, buffers: list[Buffer], placement: Placement) -> int:
 
 
 def _ends(graph: Graph) -> dict[int, int]:
-    """Where each tensor that Vela put into the arena ends."""
+    """End of each tensor that Vela put into the arena."""
     return {
         index: tensor.offset + tensor.size
         for index, tensor in enumerate(graph.tensors)
@@ -217,6 +218,6 @@ def _size_before(graph: Graph, buffers: list[Buffer]) -> int | None:
 
 
 def _check(plan: Plan) -> None:
-    """Check the result, in another way than it was made."""
+    """Check the result with an independent method."""
     wrong = find_conflicts([buffer.block for buffer in plan.buffers], plan.placement.offsets)
     assert not wrong, f"blocks overlap: {wrong}"

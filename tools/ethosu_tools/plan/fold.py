@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Gives a model quantised inputs and outputs instead of float ones, before Vela plans its memory.
+"""Replaces a model's float inputs and outputs by quantised ones, before Vela plans its memory.
 
-Where a graph begins with QUANTIZE of an input, or ends with DEQUANTIZE into an output, the caller
-can do that as well: `predict()` quantises straight into the tensor that the next operator reads.
+If a graph begins with QUANTIZE of an input or ends with DEQUANTIZE into an output, the caller can
+do that instead: `predict()` quantises directly into the tensor that the next operator reads.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def fold_quantization(data: bytes) -> tuple[bytes, list[str]]:
 
 
 def _is_only_use(graph: Graph, tensors: list[int], real: int, quantised: int) -> bool:
-    """Is this float tensor an input or output of the graph that no other operator uses?"""
+    """Whether a float tensor is a graph input or output that no other operator uses."""
     users = [op for op in graph.operators if real in (*op.inputs, *op.outputs)]
     return (
         tensors.count(real) == 1

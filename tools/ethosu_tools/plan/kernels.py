@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The runtime's CPU kernels, as the planner must know them: the runtime itself is asked.
+"""Queries the runtime about its CPU kernels, for the planner.
 
-Its library for this machine (`make sim-host`) reads the model and says which operators a kernel
-computes, and how much scratch each needs (ethosu_model_kernels()). A runtime with CMSIS-NN needs
-other scratch: it is asked for with `make sim-host CMSIS_NN_DIR=...`.
+Its library for this machine (`make sim-host`) reads the model and lists the operators that have a
+kernel, and the scratch that each needs (ethosu_model_kernels()). With CMSIS-NN the scratch differs;
+`make sim-host CMSIS_NN_DIR=...` builds that library.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..tflite.metadata import get, put
 from .placement import align
 from .record import RECORD_NAME, encode, encode_offsets
 
-# What the runtime does itself, without a kernel; the first three only rename bytes.
+# Operators that the runtime handles without a kernel; the first three only rename bytes.
 RENAMING = ("RESHAPE", "SQUEEZE", "EXPAND_DIMS")
 STATEFUL = ("CALL_ONCE", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE")
 
@@ -27,7 +27,7 @@ STATEFUL = ("CALL_ONCE", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE")
 class Kernel:
     """The kernel of one operator; scratch: bytes.
 
-    in_place: its output may lie exactly where an input of the same size lies.
+    in_place: the output may have the same location as an input of the same size.
     """
 
     version: int
@@ -35,7 +35,7 @@ class Kernel:
     in_place: bool = False
 
 
-# By the operator's number in the graph; without those that no kernel computes.
+# By operator number in the graph, without those that no kernel supports.
 Kernels = Mapping[int, Kernel]
 
 
@@ -46,7 +46,7 @@ def needs_kernel(graph: Graph) -> list[int]:
 
 
 def find_kernels(data: bytes, graph: Graph, *, cmsis_nn: bool = False) -> dict[int, Kernel]:
-    """The kernels of a model's main graph; InputError where the runtime refuses an operator."""
+    """The kernels of a model's main graph; InputError if the runtime rejects an operator."""
     count = len(needs_kernel(graph))
     if count == 0:
         return {}
@@ -66,7 +66,7 @@ def find_kernels(data: bytes, graph: Graph, *, cmsis_nn: bool = False) -> dict[i
 
 
 def _with_any_offsets(data: bytes, graph: Graph) -> bytes:
-    """The model with an offset for each tensor and an empty plan: the runtime wants both."""
+    """The model with an offset for each tensor and an empty plan, both required by the runtime."""
     end = max((t.offset + t.size for t in graph.tensors if t.offset >= 0), default=0)
     offsets = []
     for tensor in graph.tensors:

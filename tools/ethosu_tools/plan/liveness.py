@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""From a graph to blocks of memory: which memory is needed, and in which time.
+"""Derives the blocks of memory that a graph needs, and their lifetimes.
 
-Time 0 is before the inference, when the inputs are written; operator number i runs at time i + 1.
+Time 0 is before the inference, when the inputs are written; operator i runs at time i + 1.
 
 Inputs and outputs of ethos-u operators stay where Vela put them: the command stream addresses them.
-So does what is live across an NPU call, since only Vela knows where in its scratch the NPU writes.
-Everything else that is live during a call lies outside of the scratch. That includes what an
-operator uses that runs concurrently with the call: its memory is live from the start of the call.
+So does everything live across an NPU call, since only Vela knows where in its scratch the NPU
+writes. Everything else live during a call is placed outside the scratch. That includes operands of
+an operator that runs concurrently with the call: their memory is live from the start of the call.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from .kernels import RENAMING
 from .placement import Block, align
 from .schedule import Schedule, addressed
 
-# Bytes between memory of the CPU and of the NPU while both work, after a multiple of ALIGNMENT: no
-# cache line has bytes of both (modules/ethosu/runtime/schedule.c).
+# Gap between memory of the CPU and of the NPU while both run, after alignment to ALIGNMENT, so
+# that they share no cache line (modules/ethosu/runtime/schedule.c).
 GAP = 16
 
 
 @dataclass(frozen=True)
 class Buffer:
-    """A block and what it is for: tensors that share it, or the scratch of one operator.
+    """A block and its use: tensors that share it, or the scratch of one operator.
 
-    With neither it is the scratch of an ethos-u operator: where the NPU may write during the call.
+    With neither, it is the scratch of an ethos-u operator, which the NPU may write during the call.
     """
 
     block: Block
@@ -39,7 +39,7 @@ class Buffer:
 
 @dataclass(frozen=True)
 class LiveRange:
-    """The time from a tensor's first write to its last use, both included."""
+    """The time from a tensor's first write to its last use, both inclusive."""
 
     first: int
     last: int
@@ -48,14 +48,14 @@ class LiveRange:
         return self.first <= time <= self.last
 
     def overlaps(self, other: LiveRange) -> bool:
-        """Is there a time at which both are live?"""
+        """Whether both are live at the same time."""
         return self.first <= other.last and other.first <= self.last
 
 
 def find_buffers(schedule: Schedule, original: Schedule, *, share: bool) -> list[Buffer] | None:
-    """All memory that is needed; with `share`, results replace operands where that is right.
+    """All memory that is needed; with `share`, results replace operands where that is safe.
 
-    None: with the operators in this order, a tensor cannot stay where Vela put it.
+    None if with this operator order a tensor cannot stay where Vela put it.
     """
     unprotected = _unprotected(schedule, original)
     if unprotected & _addressed(schedule.graph):
@@ -70,7 +70,7 @@ def find_buffers(schedule: Schedule, original: Schedule, *, share: bool) -> list
 
 
 def live_ranges(graph: Graph) -> dict[int, LiveRange]:
-    """When each tensor that is used is live."""
+    """Lifetime of each tensor that is used."""
     end = len(graph.operators) + 1
     first: dict[int, int] = dict.fromkeys(graph.inputs, 0)
     last: dict[int, int] = {}
@@ -80,10 +80,10 @@ def live_ranges(graph: Graph) -> dict[int, LiveRange]:
         for index in (*operator.inputs, *operator.outputs):
             last[index] = time
     last.update(dict.fromkeys(graph.outputs, end))
-    for index in last:  # without variables that Vela lists and no operator uses
+    for index in last:  # without variables that Vela lists but no operator uses
         if graph.tensors[index].variable:
             first[index], last[index] = 0, end
-    # What is read and never written has its contents from before the inference.
+    # Tensors that are read but never written keep their contents from before the inference.
     return {i: LiveRange(first.get(i, 0), last.get(i, 0)) for i in {**first, **last} if i >= 0}
 
 
@@ -119,10 +119,10 @@ def _tensor_buffers(graph: Graph, unprotected: set[int]) -> list[Buffer]:
 
 
 def _unprotected(schedule: Schedule, original: Schedule) -> set[int]:
-    """Tensors that the NPU may overwrite where Vela put them, as Vela does not know of their use.
+    """Tensors that the NPU may overwrite where Vela put them, because Vela is unaware of their use.
 
-    They are: what operators use that run concurrently with the NPU, what is live across a call only
-    in the new order, and variables of CPU operators.
+    These are operands of operators that run concurrently with the NPU, tensors that are live across
+    a call only in the new order, and variables of CPU operators.
     """
     graph = schedule.graph
     found = {
@@ -148,7 +148,7 @@ def _calls_in(graph: Graph, live: LiveRange) -> list[int]:
 
 
 def _has_new_conflict(buffers: Sequence[Buffer], original: Graph) -> bool:
-    """Do two tensors with fixed offsets overlap that were never live at the same time before?"""
+    """Whether two fixed tensors overlap that were never live at the same time before."""
     before = live_ranges(original)
     fixed = [buffer for buffer in buffers if buffer.block.offset is not None]
     return any(
@@ -159,7 +159,7 @@ def _has_new_conflict(buffers: Sequence[Buffer], original: Graph) -> bool:
 
 
 class _Sharing:
-    """Puts the result of an operator into the block of an operand that is not needed any more."""
+    """Puts the result of an operator into the block of an operand that is no longer needed."""
 
     def __init__(
         self, schedule: Schedule, buffers: Sequence[Buffer], unprotected: set[int]
@@ -171,7 +171,7 @@ class _Sharing:
         self._scratch = [buffer.block for buffer in whole_calls]
 
     def result(self) -> list[Buffer]:
-        """The buffers, merged where that is right."""
+        """The buffers, merged where that is safe."""
         for time, operator in _timed(self._schedule.graph):
             kernel = self._schedule.kernels.get(time - 1)
             if kernel is not None and kernel.in_place:
@@ -184,7 +184,7 @@ class _Sharing:
         return self._buffers
 
     def _merge(self, operand: int, result: int, time: int) -> bool:
-        """Merge the buffers of these two tensors; False where that is wrong."""
+        """Merge the buffers of these two tensors; False if that is not safe."""
         a, b = self._buffer_of(operand), self._buffer_of(result)
         if a is None or b is None or a is b or a.block.size != b.block.size:
             return False
@@ -202,7 +202,7 @@ class _Sharing:
         return next((buffer for buffer in self._buffers if tensor in buffer.tensors), None)
 
     def _merged_block(self, a: Buffer, b: Buffer, tensors: set[int]) -> Block | None:
-        """One block for both; None when a fixed offset forbids it."""
+        """One block for both; None if a fixed offset prevents it."""
         blocks = (a.block, b.block)
         offsets = {block.offset for block in blocks} - {None}
         offset = next(iter(offsets), None)
@@ -240,7 +240,7 @@ def _npu_buffers(schedule: Schedule) -> list[Buffer]:
 
 
 def _extend_concurrent(schedule: Schedule, buffers: Sequence[Buffer]) -> list[Buffer]:
-    """Let what an operator uses that runs concurrently with a call be live from its start."""
+    """Extend the lifetime of operands of concurrent operators to the start of the call."""
     start = {op: call + 1 for call, group in schedule.concurrent.items() for op in group}
     used: dict[int, int] = {}
     for index, time in start.items():

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Draws an arena over time, from the plain data of a plan: as text, SVG or HTML.
 
-Time goes to the right, one column for each operator; addresses go up.
+Time is on the x axis, one column per operator; addresses are on the y axis.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ NARROWEST, LABEL_WIDTH = 4, 14
 
 
 def draw_text(plan: Row) -> str:
-    """The arena as letters, and what each letter stands for."""
+    """The arena as letters, and a legend."""
     times = len(plan["operators"]) + 2
     columns = min(times, TEXT_COLUMNS)
     width = max(1, min(WIDEST_CELL, TEXT_COLUMNS // times))
@@ -60,7 +60,7 @@ def draw_text(plan: Row) -> str:
 
 
 def _operators(names: Sequence[str]) -> list[str]:
-    """Which operator works at which time."""
+    """The operators by time."""
     text = "  ".join(f"{time}:{name}" for time, name in enumerate(names, 1))
     indent = " " * 10
     return textwrap.wrap(
@@ -73,19 +73,19 @@ def _operators(names: Sequence[str]) -> list[str]:
 
 
 def save(plan: Row, path: Path) -> None:
-    """Draw into a file, in the form that its name asks for."""
+    """Draw to a file, in the format of its suffix."""
     check_name(path)
     write_whole(path, FORMS[path.suffix](plan).encode())
 
 
 def check_name(path: Path) -> None:
-    """Refuse a file name that no form of picture has."""
+    """Reject a suffix without a picture format."""
     if path.suffix not in FORMS:
         raise UsageError(f"a picture ends in {' or '.join(FORMS)}, found {path.name}")
 
 
 def draw_svg(plan: Row, style: str = STYLE) -> str:
-    """The arena as a picture; pointing at a block names it."""
+    """The arena as a picture; hovering over a block shows its name."""
     operators = ["inputs", *plan["operators"], "outputs"]
     column = max(NARROWEST, min(90, 900 // len(operators)))
     width = LEFT + RIGHT + max(column * len(operators), 560)
@@ -109,7 +109,7 @@ def draw_svg(plan: Row, style: str = STYLE) -> str:
 
 
 def _kinds(plan: Row) -> list[str]:
-    """The kinds of blocks that the plan has."""
+    """The kinds of blocks in the plan."""
     found = {block["kind"] for block in plan["blocks"]}
     return [kind for kind in KINDS if kind in found]
 
@@ -145,7 +145,7 @@ def _title(plan: Row) -> str:
 
 
 def _marks(blocks: Sequence[Row]) -> list[str]:
-    """A letter for each block, as long as there are letters."""
+    """A letter for each block, until the letters run out."""
     letters = iter(LETTERS)
     return [NPU_MARK if b["kind"] == "npu" else next(letters, MANY_MARK) for b in blocks]
 
@@ -155,7 +155,7 @@ def _span(column: int, columns: int, times: int) -> range:
 
 
 def _cell(blocks: Sequence[Row], marks: Sequence[str], at: int, size: int, times: range) -> str:
-    """The last block of those that touch these bytes at these times."""
+    """The last of the blocks that overlap these bytes and times."""
     found = FREE_MARK
     for mark, block in zip(marks, blocks, strict=True):
         in_time = block["first"] < times.stop and times.start <= block["last"]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Assigns offsets in one arena to blocks of memory, each of which is live for some time.
+"""Assigns offsets in one arena to blocks of memory with limited lifetimes.
 
-Blocks that are live at the same time must not overlap. The offsets of some blocks are fixed; two
+Blocks that are live at the same time must not overlap. Some blocks have fixed offsets; two
 fixed blocks may overlap. Every strategy is greedy: it takes the blocks in some order and gives each
-the lowest offset that is free while it is live. The best order depends on the graph, so several are
-tried. Then the best one is varied at random, from a fixed seed: the same graph always gets the same
-plan.
+the lowest offset that is free during its lifetime. The best order depends on the graph, so several
+are tried. The best one is then varied at random, with a fixed seed so that the same graph always
+gets the same plan.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 ALIGNMENT = 16
-# Steps of the search after the strategies, each as long as the square of the number of blocks.
+# Search steps after the strategies; each takes time quadratic in the number of blocks.
 SEARCH_BUDGET = 400_000
 SEARCH_STEPS = 300
 
 
 @dataclass(frozen=True)
 class Block:
-    """Memory that is live from time `first` to time `last`, both included.
+    """Memory that is live from time `first` to time `last`, both inclusive.
 
-    offset: fixed, if it is not None; preferred: the offset that it had before, if it may keep it.
+    offset: fixed unless None; preferred: its previous offset, if it may keep it.
     """
 
     size: int
@@ -34,11 +34,11 @@ class Block:
     preferred: int | None = None
 
     def coexists(self, other: Block) -> bool:
-        """Is there a time at which both are live?"""
+        """Whether both are live at the same time."""
         return self.first <= other.last and other.first <= self.last
 
     def conflicts(self, other: Block) -> bool:
-        """Do both have offsets, and share bytes while both are live?"""
+        """Whether both have offsets and share bytes while both are live."""
         if self.offset is None or other.offset is None or not self.coexists(other):
             return False
         return self.offset < other.offset + other.size and other.offset < self.offset + self.size
@@ -46,7 +46,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Placement:
-    """The offset of each block, and the bytes of the arena."""
+    """The offset of each block, and the size of the arena in bytes."""
 
     offsets: tuple[int, ...]
     arena: int
@@ -59,7 +59,7 @@ def align(size: int) -> int:
 
 
 def place(blocks: Sequence[Block]) -> Placement:
-    """The best placement found; of the same size, the one that keeps preferred offsets."""
+    """The best placement found; at equal size, the one that keeps preferred offsets."""
     bound = lower_bound(blocks)
     best: Placement | None = None
     best_order: list[int] = []
@@ -74,7 +74,7 @@ def place(blocks: Sequence[Block]) -> Placement:
 
 
 def lower_bound(blocks: Sequence[Block]) -> int:
-    """No placement is smaller than this."""
+    """A lower bound for the size of any placement."""
     fixed = max((b.offset + b.size for b in blocks if b.offset is not None), default=0)
     free = [block for block in blocks if block.offset is None]
     times = {block.first for block in free}

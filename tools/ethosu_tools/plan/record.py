@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The planner's record in a `.tflite`: the words that modules/ethosu/runtime/plan.h describes."""
+"""The planner's record in a `.tflite`, in the format of modules/ethosu/runtime/plan.h."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RECORD_NAME = "ethosu_plan"
 
 MARK = 0x4E4C5045  # "EPLN"
 VERSION = 1
-# Counts up whenever the planner places or writes something in another way.
+# Incremented whenever the planner's output changes.
 PLANNER_VERSION = 3
 
 HEADER_WORDS = 5
@@ -40,7 +40,7 @@ def encode(arena: int, entries: Sequence[Entry]) -> bytes:
 
 
 def decode(record: bytes) -> tuple[int, list[Entry]]:
-    """Arena bytes and entries of a record."""
+    """Arena size and entries of a record."""
     words = struct.unpack(f"<{len(record) // 4}I", record[: len(record) // 4 * 4])
     if len(words) < HEADER_WORDS or words[:2] != (MARK, VERSION):
         raise InputError(f"{RECORD_NAME} starts with {record[:8].hex()}: not a plan of version 1")
@@ -55,7 +55,7 @@ def decode(record: bytes) -> tuple[int, list[Entry]]:
 def encode_offsets(offsets: Sequence[int], before: bytes | None = None) -> bytes:
     """TFLite's OfflineMemoryAllocation: version, subgraphs, number of tensors, an offset each.
 
-    `offsets` are the main graph's, -1 for none; other graphs keep theirs from `before`.
+    `offsets` are the main graph's, with -1 for none; other graphs keep theirs from `before`.
     """
     version, graphs, rest = 0, 1, ()
     if before is not None:

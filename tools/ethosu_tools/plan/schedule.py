@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Sorts operators so that the CPU can work while the NPU runs.
+"""Reorders operators so that the CPU can work while the NPU runs.
 
-While an ethos-u operator runs, the runtime (modules/ethosu/runtime/schedule.c) goes on with the
-operators that follow it, as long as they use no memory of the NPU. So a CPU operator that does not
-depend on the NPU's result is moved behind a call that does not depend on it either. Operators that
-read or write a tensor that a command stream addresses use memory of the NPU and have to wait.
+While an ethos-u operator runs, the runtime (modules/ethosu/runtime/schedule.c) continues with the
+operators that follow it, as long as they use no memory of the NPU. A CPU operator that does not
+depend on the NPU's result is therefore moved behind an independent call. Operators that read or
+write a tensor addressed by a command stream use memory of the NPU and have to wait.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .kernels import RENAMING, STATEFUL, Kernels
 
 @dataclass(frozen=True)
 class Schedule:
-    """A graph with its operators in a new order; numbers are new ones, but those in `order`.
+    """A graph with its operators in a new order; numbers are new ones, except in `order`.
 
     order: the old number of each operator; concurrent: the operators that run during each call.
     """
@@ -36,7 +36,7 @@ class Schedule:
 
 
 def unchanged(graph: Graph, kernels: Kernels) -> Schedule:
-    """The order of the file; every operator waits for the one before it."""
+    """The order of the file; every operator waits for the previous one."""
     return Schedule(graph, kernels, tuple(range(len(graph.operators))))
 
 
@@ -48,7 +48,7 @@ def addressed(operator: Operator) -> tuple[int, ...]:
 
 
 def reorder(original: Schedule, calls: Collection[int] | None = None) -> Schedule:
-    """Let the CPU work during these calls of the NPU (all of them by default), where it can."""
+    """Let the CPU run during these NPU calls (default: all), where possible."""
     graph = original.graph
     before = _predecessors(graph)
     if before is None:
@@ -70,7 +70,7 @@ def reorder(original: Schedule, calls: Collection[int] | None = None) -> Schedul
 
 
 def _predecessors(graph: Graph) -> list[set[int]] | None:
-    """All operators that each one depends on; None when the order must not change."""
+    """All dependencies of each operator; None if the order must not change."""
     writers: dict[int, int] = {}
     before: list[set[int]] = []
     last_stateful = None
@@ -97,11 +97,11 @@ class _Sorter:
     concurrent: dict[int, tuple[int, ...]] = field(default_factory=dict)
 
     def add(self, operators: Collection[int]) -> None:
-        """Append operators in their old order, without those that it has already."""
+        """Append operators in their old order, except those already appended."""
         self.order += [i for i in sorted(operators) if i not in self.order]
 
     def add_call(self, call: int, overlap: bool) -> None:
-        """Append what an NPU call depends on, the call, and what runs concurrently with it."""
+        """Append an NPU call's dependencies, the call, and the operators concurrent with it."""
         self.add(self.before[call])
         free = self._independent() if overlap and call not in self.order else set()
         early: set[int] = set().union(*(self.before[i] for i in free)) - free

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """TensorFlow Lite files.
 
-reader.py    reads them (ethosu_tools/model does, for each format)
-metadata.py  changes of a file that leave everything else as it is, bit by bit
-writer.py    small files from nothing (imported by itself: it needs LiteRT's schema classes)
+reader.py    reads them (ethosu_tools/model does, for any format)
+metadata.py  edits a file and leaves everything else bit-identical
+writer.py    writes small new files (imported explicitly, as it needs LiteRT's schema classes)
 """
 
 from ..model import DTYPES, Description, Graph, NpuOperator, Operator, Tensor, name_of, reading

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Changes a `.tflite` and leaves everything else in it as it is, bit by bit.
+"""Edits a `.tflite` and leaves everything else in it bit-identical.
 
-Metadata of an unchanged length is written over. For the rest, a new root table is put in front of
-the file: it points to the old tables where they lie, to new lists of buffers and metadata, and to
-the new contents. The front is a multiple of 64 bytes long, so nothing loses its alignment: an NPU
-reads command stream and weights where they lie in the file.
+Metadata of unchanged length is overwritten. Otherwise, a new root table is prepended to the file.
+It refers to the old tables in place, to new lists of buffers and metadata, and to the new
+contents. The new front part is a multiple of 64 bytes long to preserve alignment, because an NPU
+reads command stream and weights directly from the file.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _BUFFER_DATA = 0
 
 
 def put(data: bytes, contents: Mapping[str, bytes]) -> bytes:
-    """A model with this metadata, in place of what it had under these names."""
+    """A model with this metadata, replacing entries with the same names."""
     result = bytearray(data)
     missing = {}
     spans = _spans(data)
@@ -41,7 +41,7 @@ def put(data: bytes, contents: Mapping[str, bytes]) -> bytes:
 
 
 def get(data: bytes, name: str) -> bytes | None:
-    """Contents of a metadata entry, None when there is none."""
+    """Contents of a metadata entry, or None."""
     start, length = _spans(data).get(name, (0, -1))
     return None if length < 0 else data[start : start + length]
 
@@ -51,7 +51,7 @@ def set_graph(
 ) -> bytes:
     """A model of the same length whose main graph has these operators, inputs and outputs.
 
-    `order` has numbers of operators, each once; there are as many inputs and outputs as before.
+    `order` is a permutation of operator numbers; the number of inputs and outputs is unchanged.
     """
     table = _model(data).Subgraphs(0)._tab
     result = bytearray(data)
@@ -83,7 +83,7 @@ def _name(entry: Any) -> str:
 
 
 def _spans(data: bytes) -> dict[str, tuple[int, int]]:
-    """First byte and length of the contents of each metadata entry."""
+    """Offset and length of the contents of each metadata entry."""
     model = _model(data)
     spans = {}
     for index in range(model.MetadataLength()):
@@ -98,8 +98,8 @@ def _spans(data: bytes) -> dict[str, tuple[int, int]]:
 def _with_front(data: bytes, contents: Mapping[str, bytes]) -> bytes:
     """The file behind a new root table that adds (or replaces) metadata.
 
-    A builder fills its bytes from the end and counts offsets from there; so the old file is put at
-    the end first, and its tables are known by their distance from it.
+    A builder fills its bytes from the end and counts offsets from there. The old file is therefore
+    put at the end first, and its tables are addressed by their distance from it.
     """
     from ethosu.vela.tflite import Buffer, Metadata
 
@@ -137,7 +137,7 @@ def _vector(builder: Any, tables: Sequence[int]) -> int:
 
 
 def _finish(builder: Any, old: Any, size: int, lists: Mapping[int, int]) -> None:
-    """Write a root table with the fields of the old one, but for these lists."""
+    """Write a root table with the fields of the old one, except these lists."""
     table = old._tab
     vtable = table.Pos - table.Get(flatbuffers.number_types.SOffsetTFlags, table.Pos)
     slots = (table.Get(flatbuffers.number_types.VOffsetTFlags, vtable) - 4) // 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`.tflite` files, as far as they differ from other model files: see ethosu_tools/model."""
+"""The part of reading `.tflite` files that is specific to them: see ethosu_tools/model."""
 
 from pathlib import Path
 
@@ -9,12 +9,12 @@ from ..model import TFLITE, Description, Graph, ModelFile, name_of
 from ..model.reader import Reader
 
 IDENTIFIER = TFLITE.mark
-# Metadata with the arena offset of each tensor: three words in front, then an int32 for each.
+# Metadata with the arena offset of each tensor: three header words, then an int32 per tensor.
 OFFSETS_NAME = "OfflineMemoryAllocation"
 
 
 def read(model: Path | bytes) -> bytes:
-    """The contents of a `.tflite`, which may be given as they are."""
+    """The contents of a `.tflite`, which may be passed directly."""
     data = model if isinstance(model, bytes) else read_whole(model)
     if data[4:8] != IDENTIFIER:
         raise InputError(
@@ -42,10 +42,10 @@ def describe(model: Path | bytes) -> Description:
 
 
 def describe_compiled(model: Path | bytes) -> Description:
-    """Describe a model that must have gone through Vela, which may leave all of it to the CPU."""
+    """Describe a model compiled by Vela, which may have left all of it to the CPU."""
     return _open(model).compiled
 
 
 def vela_version(model: Path | bytes) -> str | None:
-    """Which Vela wrote this file; None: it does not say, as files of Vela for Ethos-U85 do not."""
+    """Version of Vela that wrote this file; None if unknown, as for Ethos-U85."""
     return _open(model).vela_version

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Writes small TFLite files, with the schema classes that come with LiteRT.
 
-A `Graph` collects tensors and operators, `write` turns graphs into the bytes of a `.tflite`; the
-first graph is the model, others are called by it (CALL_ONCE). Only what this project's own test
-models need: it is a writer, not a converter.
+A `Graph` collects tensors and operators, `write` turns graphs into the bytes of a `.tflite`. The
+first graph is the model, others are called by it (CALL_ONCE). Supports only what this project's
+test models need.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ except ImportError:
 
 SCHEMA_VERSION = 3
 
-# The version of each operator that int8 tensors need (1 where it is not listed).
+# The version of each operator that int8 tensors need (default 1).
 OPERATOR_VERSIONS = {
     "ADD": 2,
     "AVERAGE_POOL_2D": 2,
@@ -43,7 +43,7 @@ OPERATOR_VERSIONS = {
 
 
 class Graph:
-    """The tensors and operators of one subgraph; tensors are known by their index."""
+    """The tensors and operators of one subgraph; tensors are referred to by index."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -64,7 +64,7 @@ class Graph:
     ) -> int:
         """A tensor without data; several scales mean one per channel, along `axis`.
 
-        A `variable` one keeps its values from one inference to the next.
+        A `variable` keeps its values between inferences.
         """
         index = self._add_tensor(name, shape, dtype, b"", scale, zero_point, axis)
         self.tensors[index][0].isVariable = variable
@@ -78,7 +78,7 @@ class Graph:
         zero_point: int = 0,
         axis: int = 0,
     ) -> int:
-        """A tensor whose values are part of the file."""
+        """A tensor whose values are stored in the file."""
         data = np.ascontiguousarray(array).tobytes()
         return self._add_tensor(name, array.shape, array.dtype.name, data, scale, zero_point, axis)
 
@@ -92,9 +92,9 @@ class Graph:
         custom_options: bytes = b"",
         **fields: Any,
     ) -> None:
-        """Append an operator; `options` names the schema's options table, `fields` fill it.
+        """Append an operator; `options` names the options table, `fields` are its contents.
 
-        A kind that the schema does not have is a custom operator, which takes `custom_options`.
+        A kind missing in the schema is a custom operator, which takes `custom_options`.
         """
         operator = schema.OperatorT()
         if custom_options:
@@ -144,7 +144,7 @@ def write(graphs: Sequence[Graph], description: str) -> bytes:
     model.version = SCHEMA_VERSION
     model.description = description
     model.operatorCodes = [_operator_code(kind) for kind in kinds]
-    model.buffers = [schema.BufferT()]  # buffer 0 is the empty one, by definition
+    model.buffers = [schema.BufferT()]  # buffer 0 is empty by definition
     model.subgraphs = [_subgraph(graph, kinds, model.buffers) for graph in graphs]
     builder = flatbuffers.Builder(4096)
     builder.Finish(model.Pack(builder), IDENTIFIER)

@@ -24,7 +24,7 @@ _IMAGES = {".bmp", ".jpeg", ".jpg", ".pgm", ".png", ".ppm"}
 
 @dataclass(frozen=True)
 class Samples:
-    """Some samples: for each input an array, samples in front; and their classes, -1: unknown."""
+    """Some samples: an array per input with samples in the first dimension; and classes or -1."""
 
     inputs: tuple[Array, ...]
     labels: Array
@@ -56,7 +56,7 @@ class DataSet:
 def read(source: str, tensors: Sequence[Tensor], classes: int) -> DataSet:
     """Read FILE.npz, FILE.npy, FILE.csv, a folder with a folder for each class, or FILE.py:NAME.
 
-    `classes`: how many the model tells apart.
+    `classes`: the model's number of classes.
     """
     data = _read(source, tensors)
     labels = data.samples.labels
@@ -83,7 +83,7 @@ def _read(source: str, tensors: Sequence[Tensor]) -> DataSet:
 
 
 def classes_of(output: Tensor) -> int:
-    """Number of classes of an output; a single value has two, below a half and from it on."""
+    """Number of classes of an output; a single value has two, with the threshold at a half."""
     return max(2, math.prod(output.shape))
 
 
@@ -95,7 +95,7 @@ def _bad_label(source: str | Path, label: object, index: int, end: str = " on") 
 
 
 def _classes(path: Path, given: Array) -> Array:
-    """Classes as whole numbers; InputError names the first that is not one."""
+    """Classes as integers; InputError reports the first that is not one."""
     if given.dtype.kind not in "biuf" or given.ndim != 1:
         raise InputError(
             f"the classes of {path} must be one whole number for each sample, found {given.dtype} "
@@ -112,7 +112,7 @@ def _npz(path: Path, tensors: Sequence[Tensor]) -> DataSet:
     found = arrays.load(path)
     own = {each.name for index, each in enumerate(tensors) if str(index) not in found}
     labels = [found.pop(name) for name in LABELS if name in found and name not in own]
-    if len(found) == 1 and len(tensors) == 1:  # of any name
+    if len(found) == 1 and len(tensors) == 1:  # under any name
         found = {"0": next(iter(found.values()))}
     try:
         columns = arrays.in_order(found, tensors)
@@ -122,7 +122,7 @@ def _npz(path: Path, tensors: Sequence[Tensor]) -> DataSet:
 
 
 def _csv(path: Path, tensors: Sequence[Tensor]) -> DataSet:
-    """One row for each sample: a column `label`, all others are the values of the one input."""
+    """One row per sample: a column `label`, the others are the values of the only input."""
     content = read_whole(path)
     try:
         rows = list(csv.reader(io.StringIO(content.decode())))
@@ -140,7 +140,7 @@ def _csv(path: Path, tensors: Sequence[Tensor]) -> DataSet:
 
 
 def _folder(path: Path, tensors: Sequence[Tensor]) -> DataSet:
-    """A folder for each class, with arrays (.npy) and images."""
+    """A folder per class, with arrays (.npy) and images."""
     classes = sorted(each.name for each in path.iterdir() if each.is_dir())
     rows, labels = [], []
     for index, name in enumerate(classes):
@@ -169,7 +169,7 @@ def _sample(path: Path, content: bytes, tensor: Tensor) -> Array:
 
 
 def _image(path: Path, content: bytes, tensor: Tensor) -> Array:
-    """Pixels of an image in the model's size; 0 is the least raw value, as cameras' drivers do."""
+    """Pixels of an image in the model's size; 0 is the lowest raw value, as in camera drivers."""
     if len(tensor.shape) != 4 or tensor.shape[0] != 1 or tensor.shape[3] not in (1, 3):
         raise InputError(f"{path} is a picture, but the input has shape {list(tensor.shape)}")
     _, height, width, depth = tensor.shape
@@ -191,7 +191,7 @@ def _program(path: Path, name: str, tensors: Sequence[Tensor]) -> DataSet:
     if found is None or not isinstance(rows, Iterable):
         raise InputError(f"{path} has no iterable {name}")
     columns: list[list[Array]] = [[] for _ in tensors]
-    labels: list[Any] = []  # None: not known
+    labels: list[Any] = []  # None if unknown
     for row in rows:
         sample, label = row if isinstance(row, tuple) else (row, None)
         for column, array in zip(

@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from ..arrays import Array
 from ..model.graph import Tensor
 
-# Errors of an output by size, in steps of its scale: none, up to 1, 2, 4, ..., and more.
+# Bins of an output's errors, in steps of its scale: none, up to 1, 2, 4, ..., and more.
 BINS = (0, 1, 2, 4, 8, 16, 32, 64, 128)
-# Number of failures that are kept, the first ones.
+# Number of failures kept; the first ones are.
 FAILURES = 10
 
 
 @dataclass
 class OutputError:
-    """Differences of one output from the reference's, in steps (`lsb`) or, of floats, in values."""
+    """Differences of one output from the reference, in steps (`lsb`) or, for floats, in values."""
 
     values: int = 0
     differing: int = 0
@@ -29,7 +29,7 @@ class OutputError:
     histogram: list[int] = field(default_factory=lambda: [0] * (len(BINS) + 1))
 
     def add(self, other: "OutputError") -> None:
-        """Add those of another block."""
+        """Add the differences of another block."""
         self.values += other.values
         self.differing += other.differing
         self.largest = max(self.largest, other.largest)
@@ -66,12 +66,12 @@ class Result:
         self.failures = (self.failures + other.failures)[:FAILURES]
 
     def as_dict(self) -> dict[str, Any]:
-        """Give plain data, for JSON."""
+        """Return plain data, for JSON."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Result":
-        """Read what `as_dict` gave."""
+        """Read the result of `as_dict`."""
         errors = [OutputError(**each) for each in data["errors"]]
         confusion = [(a, b, c) for a, b, c in data["confusion"]]
         return cls(**{**data, "errors": errors, "confusion": confusion})
@@ -130,7 +130,7 @@ def _real(array: Array, tensor: Tensor) -> NDArray[np.float64]:
 
 
 def _same_bits(array: Array, reference: Array) -> Array:
-    """Which samples are equal bit by bit."""
+    """Mask of the samples that are bit-identical."""
     if array.dtype != reference.dtype:
         return np.zeros(len(array), bool)
     pairs = zip(array, reference, strict=True)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Runs the blocks of a data set: in this process, in several of them, or on a Dask cluster.
+"""Runs the blocks of a data set: in this process, in several, or on a Dask cluster.
 
-Each block is one call of `run_block`, which has all that it needs in its arguments; so the result
-is the same wherever it runs. Results of blocks are noted in a file: a run that was killed goes on
-with the blocks that are missing.
+Each block is one call of `run_block`, whose arguments contain everything it needs, so the result
+does not depend on where it runs. Results of blocks are saved in a file: a run that was killed
+resumes with the missing blocks.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ BLOCK = 64
 
 @dataclass(frozen=True)
 class Job:
-    """Settings of a run; models as bytes, so that a cluster has them too."""
+    """Settings of a run; models are bytes, so that they can be sent to a cluster."""
 
     model: bytes
     name: str  # of its file
@@ -43,7 +43,7 @@ class Job:
     npu: str | None
     board: str | None
     top: int
-    verify: bool  # the command streams; a worker elsewhere has another environment
+    verify: bool  # check command streams; remote workers have another environment
 
 
 class _Worker:
@@ -74,7 +74,7 @@ class _Worker:
         )
 
     def _given(self, samples: Samples, raw: Sequence[Array], index: int) -> list[Array]:
-        """Inputs of the reference: real values, if it is a float model."""
+        """Inputs of the reference: real values for a float model."""
         assert self.oracle
         return [
             one[index]
@@ -104,7 +104,7 @@ def close() -> None:
 
 
 def dequantise(array: Array, tensor: Tensor) -> Array:
-    """Real values of raw ones; real values as they are."""
+    """Convert raw values to real ones; real values are unchanged."""
     if np.issubdtype(array.dtype, np.floating) or not tensor.scale:
         return array
     return (array.astype(np.float64) - tensor.zero_point) * tensor.scale
@@ -114,7 +114,7 @@ class Notes:
     """Finished blocks, one line each; a truncated line is computed again."""
 
     def __init__(self, path: Path, key: str) -> None:
-        """Read the notes of the run with this `key`; discard others."""
+        """Read the results of the run with this `key`; discard others."""
         self._path = path
         self.done: dict[int, Result] = {}
         lines = path.read_text().splitlines() if path.is_file() else []
@@ -130,7 +130,7 @@ class Notes:
             self._write(start, result)
 
     def note(self, start: int, result: Result) -> None:
-        """A block is done."""
+        """Record a finished block."""
         self.done[start] = result
         self._write(start, result)
 

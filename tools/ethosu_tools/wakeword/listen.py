@@ -8,8 +8,8 @@
     with open("/rom/speech.pcm", "rb") as sound:
         listen(ethosu_audio.MicroFrontend(), ethosu_audio.Ring(4096), words, sound)
 
-`sound` is anything with readinto() that gives 16-bit samples at 16 kHz: a file, or machine.I2S. One
-front end makes a row of features for each 10 ms, and any number of models take the rows.
+`sound` is anything with readinto() that returns 16-bit samples at 16 kHz: a file, or machine.I2S.
+One front end makes a row of features every 10 ms, for any number of models.
 """
 
 from array import array
@@ -18,7 +18,7 @@ SAMPLES_AT_ONCE = 480
 
 
 class Word:
-    """A model, and the rule: heard when the mean of the last `window` answers is above `cutoff`."""
+    """A model, and the rule: detected if the mean of the last `window` outputs exceeds `cutoff`."""
 
     def __init__(self, name, model, cutoff, window):
         self.name, self.model, self.cutoff, self.window = name, model, cutoff, window
@@ -31,11 +31,11 @@ class Word:
 
     @property
     def seconds(self):
-        """Sound that was heard; a row of features is 10 ms."""
+        """Detection state of a word; a row of features is 10 ms."""
         return self.taken / 100
 
     def take(self, row):
-        """Take one more row of features. True: the model has answered."""
+        """Process one row of features. True: the model has run."""
         at = self.taken % self.rows * self.values
         self.input[at : at + self.values] = row
         self.taken += 1
@@ -53,7 +53,7 @@ class Word:
 
 
 def listen(frontend, ring, words, sound, say=print):
-    """Take all of `sound`; say a line for each inference, and one for each word at the end."""
+    """Process all of `sound`; print a line per inference, and one per word at the end."""
     row = array("f", bytes(4 * frontend.values))
     while ring.fill(sound, SAMPLES_AT_ONCE) or ring.any():
         while frontend.process(ring, row):

@@ -14,7 +14,7 @@ from ..files import read_whole
 
 RATE = 16000
 
-# Spoken text stands in silence, as it does where a device listens. espeak-ng speaks at its
+# Spoken text is surrounded by silence, as in a device's normal use. espeak-ng uses its
 # default pitch and loudness; 175 words a minute is its default speed.
 SILENCE_BEFORE_S = 1.0
 SILENCE_AFTER_S = 0.5

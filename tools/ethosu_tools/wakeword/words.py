@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The wake words of the package pymicro-wakeword, and what the reference computes of a sound."""
+"""The wake words of the package pymicro-wakeword, and the reference result for a sound."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SECONDS_PER_ROW = 0.01
 
 @dataclass(frozen=True)
 class WakeWord:
-    """A model, and the rule: heard when the mean of `window` outputs is above `cutoff`."""
+    """A model, and the rule: detected if the mean of `window` outputs exceeds `cutoff`."""
 
     name: str
     phrase: str
@@ -43,7 +43,7 @@ class WakeWord:
         ]
 
     def detected_at(self, probabilities: Sequence[float]) -> int | None:
-        """The number of inferences after which the word counts as heard; None: never."""
+        """The number of inferences after which the word counts as detected, or None."""
         means = enumerate(self.means(probabilities), start=1)
         return next((count for count, mean in means if mean > self.cutoff), None)
 
@@ -84,7 +84,7 @@ def load(name: str) -> WakeWord:
 
 
 def features(samples: Array) -> Array:
-    """The rows of 40 numbers per 10 ms that pymicro-wakeword itself would feed to its models."""
+    """The rows of 40 values per 10 ms that pymicro-wakeword itself would feed to its models."""
     _package()
     from pymicro_wakeword import MicroWakeWordFeatures
 
@@ -108,7 +108,7 @@ def steps(rows: Array, tensor: Tensor) -> Array:
 def result(word: WakeWord, raw: Sequence[int], model: Oracle | Simulation) -> Result:
     """Apply the word's rule to a model's raw outputs."""
     output = model.outputs[0]
-    seconds = model.inputs[0].shape[1] * SECONDS_PER_ROW  # of one inference
+    seconds = model.inputs[0].shape[1] * SECONDS_PER_ROW  # per inference
     probabilities = [(each - output.zero_point) * output.scale for each in raw]
     count = word.detected_at(probabilities)
     return Result(

@@ -12,7 +12,7 @@ from ethosu_audio import MicroFrontend, Ring
 NAME, CUTOFF, WINDOW = "okay_nabu", 0.85, 5
 
 model = ethosu.Model(f"/rom/{NAME}.tflite")
-_, rows, values = model.input_shape[0]  # the model takes so many rows of 10 ms at a time
+_, rows, values = model.input_shape[0]  # rows of 10 ms per inference
 scale, zero_point = model.output_scale[0], model.output_zero_point[0]
 frontend, ring = MicroFrontend(), Ring(4096)
 features = array("f", bytes(4 * rows * values))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What the page's second board runs: the compiled model against the CPU kernels on the same model
-before it was compiled. Prints a line of JSON for each thing that it finds out.
+"""Runs on the page's second board: compares the compiled model with the CPU kernels on the model
+before compilation. Prints a line of JSON per result.
 
-The page puts COMPILED and ORIGINAL in front, paths in /rom; ORIGINAL is None when there is none."""
+The page prepends COMPILED and ORIGINAL, paths in /rom; ORIGINAL is None if there is no original."""
 
 import array
 import json
@@ -31,7 +31,7 @@ def values(tensor, size):
     if tensor.dtype == "f":
         real = [random.uniform(-1, 1) for _ in range(size // 4)]
         return bytearray(array.array("f", real))
-    if tensor.dtype in "iIlLqQ":  # an index, as a rule
+    if tensor.dtype in "iIlLqQ":  # usually an index
         return bytearray(size)
     return bytearray(random.getrandbits(8) for _ in range(size))
 
@@ -80,7 +80,7 @@ def describe(model):
 
 
 def main():
-    model = load(COMPILED, "model")  # noqa: F821  # put in front
+    model = load(COMPILED, "model")  # noqa: F821  # prepended
     if model is None:
         return
     describe(model)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Cycles of one inference on a board whose NPU is timed with the memories of a system."""
+"""Cycles of one inference on a board whose NPU is timed with a system's memories."""
 
 import json
 

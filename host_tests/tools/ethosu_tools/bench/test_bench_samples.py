@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu bench samples` runs everywhere with the same results; how fast, no test says."""
+"""`ethosu bench samples` runs everywhere with the same results; speed is not tested."""
 
 import json
 

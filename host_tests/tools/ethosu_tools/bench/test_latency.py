@@ -55,7 +55,7 @@ def test_a_board_at_a_port_has_a_clock_of_its_own(ethosu, small_models, compiled
 
 
 def test_a_model_that_fills_the_heap_is_measured(ethosu, tmp_path):
-    """It is loaded once: this arena takes two thirds of the board's heap."""
+    """It is loaded only once: this arena takes two thirds of the board's heap."""
     net, path = make_model.Net("wide", 1), tmp_path / "wide.tflite"
     net.graph.outputs.append(net.conv(net.input((1, 320, 320, 3)), 16, (3, 3), (2, 2)).tensor)
     path.write_bytes(write([net.graph], "wide"))

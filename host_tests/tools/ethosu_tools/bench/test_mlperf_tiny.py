@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu bench mlperf-tiny`: the table, its accuracy, and what is not at hand."""
+"""`ethosu bench mlperf-tiny`: the table, its accuracy, and missing parts."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ from ethosu_tools.oracle import Oracle
 
 @pytest.fixture
 def folder(small_models, monkeypatch, tmp_path):
-    """A folder with one model, small_cnn, in place of the benchmark's four."""
+    """A folder with one model, small_cnn, instead of the benchmark's four."""
     data = small_models["small_cnn"].read_bytes()
     (tmp_path / "small_cnn.tflite").write_bytes(data)
     task = Task("small_cnn.tflite", hashlib.sha256(data).hexdigest(), "a small model")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu decode`: the layer that an error names, by the same offsets as the NPU's."""
+"""`ethosu decode`: the layer of an error, found by the same offsets as the NPU's."""
 
 import io
 import json

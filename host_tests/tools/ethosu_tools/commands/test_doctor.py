@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu doctor` says what is there and what is missing, with the way to get it."""
+"""`ethosu doctor` lists what is installed and what is missing, and how to get it."""
 
 import json
 from types import SimpleNamespace
@@ -47,7 +47,7 @@ def test_what_is_missing(ethosu, monkeypatch, variable, value, name, remedy):
 
 
 def test_boards_that_are_plugged_in(ethosu, monkeypatch):
-    """No USB device is here: pyserial's list is another one; an emulated board answers."""
+    """There is no USB device here: pyserial's list is replaced; an emulated board answers."""
     with Machine() as machine:
         rows = [USB, SimpleNamespace(**vars(USB) | {"device": machine.port})]
         monkeypatch.setattr(doctor, "_serial_ports", lambda: rows)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu setup`: environments with packages that do not fit into that of the tools."""
+"""`ethosu setup`: environments with packages that conflict with those of the tools."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ import tomllib
 import pytest
 from ethosu_tools import other_python
 
-# Stands for this Python, and for the one of the environment that it makes: notes what it is asked.
+# Replaces this Python and that of the environment it makes, and records its calls.
 STAND_IN = """\
 #!{python}
 import json, pathlib, shutil, sys
@@ -26,7 +26,7 @@ if "--fail" in words:
 
 @pytest.fixture
 def log(tmp_path, monkeypatch):
-    """What the stand-in was asked; the data folder is an empty one."""
+    """Calls recorded by the stand-in; the data folder is empty."""
     found, python = tmp_path / "log", tmp_path / "python"
     python.write_text(STAND_IN.format(python=sys.executable, log=str(found)))
     python.chmod(0o755)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu qemu --machine virt`: what it refuses. What it boots: host_tests/linux."""
+"""`ethosu qemu --machine virt`: errors. Successful boots: host_tests/linux."""
 
 import pytest
 from ethosu_tools import virt

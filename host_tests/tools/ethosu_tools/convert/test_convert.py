@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Models of other formats: each is told what to do; Keras, SavedModel and ONNX are converted."""
+"""Models of other formats get advice; Keras, SavedModel and ONNX are converted."""
 
 import json
 import math
@@ -160,7 +160,7 @@ def test_the_quantised_model_is_kept_and_is_a_reference(ethosu, stand_in, small_
 
 
 def test_the_quantised_model_is_written_with_what_was_compiled_of_it(ethosu, stand_in):
-    """A failure leaves the pair of the compilation before; -o makes a pair of its own."""
+    """A failure leaves the previous compilation's pair; -o makes a separate pair."""
     words = ["compile", "m.keras", "--calibrate", "samples.npz", "--python", "./python"]
     assert ethosu(*words)[0] == 0
     pair = [Path("m_vela.tflite"), Path("m_int8.tflite")]
@@ -231,7 +231,7 @@ def test_the_environment_of_setup_is_found_until_other_releases_are_needed(
 
 
 def test_samples_reach_the_converter_and_its_model_the_compiler(ethosu, tmp_path, stand_in):
-    """A stand-in for TensorFlow, which is no requirement of the tests."""
+    """A stand-in for TensorFlow, which the tests do not require."""
     log, path, samples = tmp_path / "log", tmp_path / "m.keras", tmp_path / "samples.npz"
     words = ["compile", path, "--calibrate", samples, "--python", stand_in]
     code, out, err = ethosu(*words, "-o", tmp_path / "out.tflite")
@@ -323,7 +323,7 @@ def test_with_tensorflow(ethosu, tmp_path, tensorflow):
             np.testing.assert_allclose(model.predict([x[None]], real=True)[0][0], want, atol=0.05)
 
 
-# Two inputs in another order than that of their names, and of any batch; Y is of each sample.
+# Two inputs whose order differs from that of their names, with any batch size; Y is per sample.
 ONNX = """\
 import numpy as np, onnx, onnxruntime
 from onnx import TensorProto, helper, numpy_helper
@@ -355,7 +355,7 @@ np.save("y.npy", run(None, {"image/b:0": x["0"], "a": x["1"]})[0])
 
 @pytest.mark.slow
 def test_with_onnx2tf(ethosu, tmp_path, tensorflow):
-    """The converted model computes what the ONNX model does, but for its quantisation."""
+    """The converted model computes the same as the ONNX model, except for quantisation."""
     subprocess.run([tensorflow, "-c", ONNX], cwd=tmp_path, check=True, capture_output=True)
     words = "compile", tmp_path / "m.onnx", "--python", tensorflow, "--calibrate"
     code, _, err = ethosu(*words, tmp_path / "last.npz")

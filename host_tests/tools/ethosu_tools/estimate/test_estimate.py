@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu estimate`: systems, intervals, bounds; and the points that it is checked with."""
+"""`ethosu estimate`: systems, intervals, bounds; and the points it is checked against."""
 
 import csv
 import hashlib
@@ -68,7 +68,7 @@ def test_a_file_of_velas_is_read_with_what_it_inherits(tmp_path):
         systems.custom("ethos-u55-128", path, "Slow", "Shared_Sram")
 
 
-# What stands behind `inherit=System_Config.Slow`, and what is said of it.
+# Values after `inherit=System_Config.Slow`, and the error message.
 WRONG = {
     "core_clock=fast": "core_clock is 'fast', expected a number of at least 1",
     "core_clock=0": "core_clock is '0', expected a number of at least 1",
@@ -184,7 +184,7 @@ def test_instructions_of_the_cpu_are_counted(ethosu, small_cnn):
 
 
 def test_what_would_gain_is_said(ethosu, shared_models):
-    """A memory, also of a board whose speeds nobody has checked; a larger NPU."""
+    """A memory, also on a board with unchecked speeds; a larger NPU."""
     code, out, _ = ethosu(
         "estimate", shared_models / "ad01_int8.tflite", "--board", "NUMAKER_M55M1"
     )
@@ -240,7 +240,7 @@ def test_wrong_command_lines_are_refused(ethosu, small_cnn, tmp_path):
 
 
 def test_an_inference_on_an_emulated_board_takes_the_estimated_time(small_cnn):
-    """On the virtual clock; what is over is driver and runtime."""
+    """On the virtual clock; the rest is driver and runtime."""
     board = boards.load("MPS3_AN547")
     image = romfs.build({"model.tflite": small_cnn.read_bytes()})
     expected = latency.estimate(small_cnn, systems.find(board.name)).milliseconds
@@ -270,7 +270,7 @@ def test_the_points_are_plausible():
 
 
 def test_the_estimate_is_as_near_as_is_promised(shared_models, tmp_path):
-    """Those of Renesas' chip; `ethosu bench silicon` has the others, with models from elsewhere."""
+    """The points of Renesas' chip; `ethosu bench silicon` has the others, with external models."""
     results = []
     for point in points.published():
         model = points.find_model(point, [shared_models])
@@ -326,7 +326,7 @@ def test_without_models_nothing_is_said(ethosu, tmp_path):
     assert code == 3 and "none of the 10 points has its model" in err
 
 
-# --- What `ethosu compile` says and stores -----------------------------------------
+# --- Output of `ethosu compile` and metadata ---------------------------------------
 
 
 def test_compile_says_the_latency_and_the_board_tells_it(ethosu, small_models, tmp_path):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The commands take programs, their data files, and bundles."""
+"""Commands accept programs, their data files, and bundles."""
 
 import json
 
@@ -30,7 +30,7 @@ def case(model):
 
 @pytest.fixture
 def apart(model, case, raw, tmp_path):
-    """A program whose weights are in another file, which has its name; and inputs."""
+    """A program with weights in a separate data file, which it names; and inputs."""
     path = tmp_path / "kws.pte"
     path.write_bytes(made.quantised_ends(model, made.external(raw("u55"), KEY)).encode())
     path.with_suffix(".ptd").write_bytes(program_writer.data_file({KEY: raw("u55").weights}))
@@ -46,7 +46,7 @@ def run(ethosu, *words):
 
 @pytest.fixture(params=["sim", "qemu", "port"])
 def where(request):
-    """What --on names; a port is that of an emulated board."""
+    """Values of --on; a port is an emulated board's."""
     if request.param != "port":
         yield request.param
         return
@@ -137,7 +137,7 @@ def test_inspect_tells_what_stayed_on_the_cpu_and_what_it_costs(ethosu, model, r
 
 
 def test_a_layer_of_a_program_says_what_it_computes(ethosu, model, raw, tmp_path):
-    """A program has no names of layers: a copy of weights belongs to what is computed with them."""
+    """A program has no layer names; a copy of weights belongs to the operation that uses them."""
     path = tmp_path / "kws.pte"
     path.write_bytes(made.quantised_ends(model, raw("u65 dedicated")).encode())
     words = "report", path, "--steps", 1, "-o", tmp_path / "page.html", "--json"
@@ -157,7 +157,7 @@ def test_state_is_what_is_read_before_it_is_written():
     method.kernel("aten::clone", [kept, method.number(None), y, y])
     method.kernel("aten::copy_", [kept, x, method.number(False), kept], overload="")
     described = models.describe(program.encode())
-    # aten::copy_ names the tensor that it writes first, too, as one that it reads.
+    # aten::copy_ lists the tensor that it writes first among those it reads, too.
     assert (described.state_bytes, described.missing) == (16, ())
 
 
@@ -185,7 +185,7 @@ def test_deploy_takes_the_data_file_along(ethosu, apart, tmp_path):
 
 
 def wasteful(model, raw):
-    """A program with a constant that nobody uses, one that somebody does, and a path."""
+    """A program with an unused constant, a used one, and a path."""
     program = made.quantised_ends(model, raw("u55"))
     method = program.forward
     unused = program.constant(np.arange(500, dtype=np.float32))
@@ -240,7 +240,7 @@ def test_strip_of_a_damaged_program_is_one_error(model, raw):
 
 
 def test_a_program_in_another_order_is_stored_by_its_sizes():
-    """What a bundle stores is N, C, H, W; the program has the bytes as N, H, W, C."""
+    """A bundle stores N, C, H, W; the program has the bytes as N, H, W, C."""
     x = np.arange(24, dtype=np.int8).reshape(1, 2, 3, 4)
     program = program_writer.Program()
     program.forward.inputs = [program.forward.tensor("int8", x.shape, LAST)]

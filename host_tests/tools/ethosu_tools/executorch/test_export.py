@@ -14,7 +14,7 @@ from ethosu_tools.sim import Simulation
 from host_tests.kit import needs
 from host_tests.modules.ethosu.runtime.executorch import made
 
-# Runs the exporter, and writes what the quantised graph computes in PyTorch.
+# Runs the exporter, and writes the quantised graph's result in PyTorch.
 REFERENCE = """
 import json, sys
 import numpy as np, torch
@@ -35,7 +35,7 @@ exporter.export(json.loads(sys.argv[1]))
 
 @pytest.fixture
 def stand_in(tmp_path, small_models, raw):
-    """A Python that says it has ExecuTorch, and writes its options and a program."""
+    """A Python that pretends to have ExecuTorch, and writes its options and a program."""
     program = made.quantised_ends(small_models["small_cnn"], raw("u55")).encode()
     (tmp_path / "ready").write_bytes(program)
     path = tmp_path / "python"

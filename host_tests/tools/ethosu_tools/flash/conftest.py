@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A source tree with a board that is flashed in every way, and programs on PATH."""
+"""A source tree with a board that supports all ways of flashing, and programs on PATH."""
 
 import json
 import os
@@ -51,7 +51,7 @@ target = "m55m1h2ljae"
 
 @pytest.fixture
 def tree(tmp_path, monkeypatch):
-    """A source tree with a built board that is flashed in every way, and one that is in none."""
+    """A source tree with a built board that supports all ways of flashing, and one without any."""
     root = tmp_path / "tree"
     for name, text in (("B", BOARD + FLASH), ("NONE", BOARD)):
         (root / "boards" / name).mkdir(parents=True)
@@ -87,7 +87,7 @@ def bin_folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def flashed(ethosu, tree):
-    """Runs `ethosu flash B ...`, which succeeds; gives its result."""
+    """Runs `ethosu flash B ...`, which must succeed; returns its result."""
 
     def run(*words):
         code, out, err = ethosu("flash", "B", *words, "--json")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""By disk, against folders that pretend to be disks."""
+"""By disk, with folders instead of disks."""
 
 import time
 from pathlib import Path
@@ -12,7 +12,7 @@ from . import IMAGE
 
 @pytest.fixture
 def disks(tmp_path, monkeypatch):
-    """`disks(name, ...)` mounts disks of these labels; gives their folders."""
+    """`disks(name, ...)` mounts disks with these labels; returns their folders."""
 
     def mount(*names):
         folders = [tmp_path / "media" / name for name in names]
@@ -56,7 +56,7 @@ def test_the_disk_of_the_probes_own_firmware_gets_nothing(ethosu, tree, disks):
 
 
 def test_a_disk_that_does_not_answer_is_left_alone(ethosu, flashed, tree, disks, monkeypatch):
-    """Its cable was pulled: whoever looks there waits for ever, or gets an error."""
+    """Its cable was pulled: accesses block forever or fail."""
     dead, gone, wanted = disks("dead", "gone", "good")
     (wanted / "NU_CFG.TXT").touch()
     for name in ("is_file", "is_dir"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""By serial line, against a boot loader whose receiver is the library's."""
+"""By serial line, with a boot loader that uses the library's receiver."""
 
 import contextlib
 import io
@@ -20,9 +20,9 @@ QUIET.addHandler(logging.NullHandler())
 
 
 class BootLoader:
-    """A boot loader on a pseudo terminal, which takes an image with the library's receiver.
+    """A boot loader on a pseudo terminal, which receives an image with the library's receiver.
 
-    It damages the blocks whose numbers are in `damaged`, and falls silent after `silent_after`.
+    It damages the blocks with numbers in `damaged`, and falls silent after `silent_after`.
     """
 
     def __init__(self, damaged=(), silent_after=None):
@@ -82,7 +82,7 @@ class BootLoader:
 
 @pytest.fixture
 def we2_tool(tmp_path, bin_folder):
-    """Folder of a pretended image tool, whose image is the ELF file behind a mark."""
+    """Folder of a fake image tool, whose image is the ELF file after a mark."""
     folder = tmp_path / "we2"
     text = (
         "assert sys.argv[1:] == ['project.json']\n"

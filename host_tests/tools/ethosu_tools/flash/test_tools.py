@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""By Alif's toolkit, dfu-util or a debug probe, against programs that pretend to be them."""
+"""By Alif's toolkit, dfu-util or a debug probe, with fake programs."""
 
 import json
 

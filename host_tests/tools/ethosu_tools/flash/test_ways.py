@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What all ways to flash a board have in common."""
+"""Common to all ways of flashing a board."""
 
 import pytest
 from ethosu_tools import boards

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Places of a labgrid, by its own coordinator and exporter, are boards as any other."""
+"""Labgrid places, with its own coordinator and exporter, work like other boards."""
 
 import contextlib
 import os
@@ -68,7 +68,7 @@ def running(*command, environment, log):
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
-    """A labgrid with two emulated boards, and a place that has no serial line."""
+    """A labgrid with two emulated boards, and a place without a serial line."""
     folder = tmp_path_factory.mktemp("lab")
     python = sharing.python_with(folder / "python", "labgrid==26.0.1")
     address = f"127.0.0.1:{free_port()}"
@@ -120,7 +120,7 @@ def lab(tmp_path_factory):
 
 @pytest.fixture
 def users_pytest(tmp_path, monkeypatch, lab):
-    """Runs pytest in a user's own folder, with Python that lacks labgrid."""
+    """Runs pytest in a separate user folder, with a Python that lacks labgrid."""
     monkeypatch.setenv("ETHOSU_LOCKS", str(tmp_path / "locks"))
     monkeypatch.setenv("LG_COORDINATOR", lab.address)
     monkeypatch.setenv("LG_USERNAME", "tester")

@@ -68,7 +68,7 @@ def test_names_keep_both_ends():
 
 
 class Page(HTMLParser):
-    """Notes tags, and attributes that name another file."""
+    """Collects tags, and attributes that refer to other files."""
 
     def __init__(self, text):
         super().__init__()

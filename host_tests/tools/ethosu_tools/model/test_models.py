@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reading and compiling models: right figures for good files, one sentence for bad ones."""
+"""Reading and compiling models: correct figures for good files, one sentence for bad ones."""
 
 import random
 import re

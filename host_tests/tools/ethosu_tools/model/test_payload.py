@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Driver payloads: COP1 and COP2 say the same, what is malformed is one sentence."""
+"""Driver payloads: COP1 and COP2 are equivalent, malformed ones give one sentence."""
 
 import random
 
@@ -19,7 +19,7 @@ FORMS = {
 
 @pytest.fixture(scope="module")
 def payloads(small_models, tmp_path_factory):
-    """Payloads of one model for a U85, by form; they differ in regions only."""
+    """Payloads of one model for a U85, by format; only their regions differ."""
     folder = tmp_path_factory.mktemp("payloads")
 
     def content(form):

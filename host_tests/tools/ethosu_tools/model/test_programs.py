@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The reader of .pte, .ptd and .bpte: what a writer wrote, and one InputError for each damage."""
+"""The reader of .pte, .ptd and .bpte: reads valid files; one InputError per kind of damage."""
 
 import struct
 
@@ -109,14 +109,14 @@ def test_a_bundle_holds_a_program_and_its_cases(order):
 
 
 def test_a_bundle_that_names_its_cases_again_and_again_is_refused():
-    """400 suites that are one, of 400 cases that are one: to run them would take hours."""
+    """400 references to one suite of 400 references to one case: running them would take hours."""
     bundle = encode({1: [{0: "forward", 1: [{}] * 400}] * 400}, b"BP08")
     with pytest.raises(InputError, match=r"names 160000 cases, more than its \d+ bytes have room"):
         _ = ModelFile(bundle).cases
 
 
 def _named_again_and_again() -> bytes:
-    """2,000 values, each of which is one list of 2,000 numbers."""
+    """2,000 values that are all the same list of 2,000 numbers."""
     count = 2_000
     value = program_writer.union(program_writer.INTS, {0: i64s([1] * count)})
     return encode({1: [{0: "forward", 2: [value] * count}]}, b"ET12")
@@ -124,7 +124,7 @@ def _named_again_and_again() -> bytes:
 
 @pytest.mark.parametrize("name", damaged.DELEGATES | damaged.PROGRAMS)
 def test_what_the_runtime_refuses_is_described_or_refused(name):
-    """Never another exception: inspect shows what it can of a file that the board refuses."""
+    """Never another exception: inspect shows what it can of a file that the board rejects."""
     make, _ = (damaged.DELEGATES | damaged.PROGRAMS)[name]
     try:
         models.describe(make(BLOB))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the C runtime says about a planned model, through the host library."""
+"""Queries the C runtime about a planned model, through the host library."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class Kernel(c.Structure):
 
 @cache
 def _kernels() -> c.CDLL:
-    """The kernels' tables, which no header offers."""
+    """The kernels' tables, which are not in any header."""
     return c.CDLL(str(paths.host_library()))
 
 
 @cache
 def runtime() -> Any:
     found = library.load_sim()
-    # The board's memory is there from the first NPU on.
+    # The board's memory exists once the first NPU does.
     index = sim.Simulation._take_index()
     found.sim_host_open(index, b"ethos-u55-128")
     sim.Simulation._release(found, index, ())
@@ -50,7 +50,7 @@ def operators() -> dict[str, Kernel]:
 
 
 def load(model: bytes) -> str:
-    """Load a model without an NPU: an empty text, or the reason why the runtime refuses it."""
+    """Load a model without an NPU: an empty text, or the runtime's reason for rejecting it."""
     lib, new = runtime(), library.ffi().new
     file = lib.sim_host_alloc(len(model))
     library.ffi().memmove(file, model, len(model))

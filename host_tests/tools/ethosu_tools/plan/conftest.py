@@ -15,7 +15,7 @@ NPU = "ethos-u55-128"
 
 @dataclass(frozen=True)
 class Planned:
-    """A model in its three forms, what Vela said, and the plan."""
+    """A model in its three forms, Vela's messages, and the plan."""
 
     source: Path
     compiled: Path

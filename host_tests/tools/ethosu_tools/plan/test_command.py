@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu plan` and `ethosu compile` from outside."""
+"""The commands `ethosu plan` and `ethosu compile`."""
 
 import json
 import xml.etree.ElementTree as ElementTree
@@ -15,7 +15,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 @pytest.fixture
 def ethosu(capsys):
-    """Runs `ethosu ...`; gives exit code, stdout, stderr."""
+    """Runs `ethosu ...`; returns exit code, stdout, stderr."""
 
     def run(*words):
         capsys.readouterr()
@@ -102,7 +102,7 @@ def test_html_has_picture_and_table(ethosu, compiled_copy, tmp_path):
 
 @pytest.fixture
 def floor(tmp_path):
-    """A model whose only operator the runtime does not have."""
+    """A model whose only operator the runtime lacks."""
     from ethosu_tools.tflite.writer import Graph, write
 
     graph = Graph("floor")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Float ends of a graph become quantised ones: the same results, less memory."""
+"""Float inputs and outputs become quantised: the same results, less memory."""
 
 import contextlib
 import io
@@ -79,7 +79,7 @@ def test_nothing_to_fold():
 
 
 def test_an_end_that_something_else_needs_stays():
-    """A float input that is an output too."""
+    """A float input that is also an output."""
     net = MixedNet("seen", 2)
     x = net.conv(net.float_input((1, 8, 8, 3)), 4, kernel=(3, 3))
     net.graph.outputs += [net.to_float(x), net.graph.inputs[0]]
@@ -94,7 +94,7 @@ def test_a_self_test_with_quantized_io_is_refused(source, capsys):
 
 
 def test_predict_with_real_numbers(board, board_npu, source, compile_it):
-    """The user of a board sees float arrays go in and out as before."""
+    """On the board, float arrays still go in and out as before."""
     path, _ = compile_it(source, "--quantized-io", "--npu", board_npu)
     board_models.load(board, path)
     image = np.random.default_rng(6).normal(0, 1, (1, 24, 24, 3)).astype(np.float32)

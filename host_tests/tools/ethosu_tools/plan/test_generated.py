@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Random graphs of the generator, of which Vela must leave some operators to the CPU: exact."""
+"""Random generated graphs with some operators left to the CPU by Vela: exact."""
 
 import random
 from collections import Counter
@@ -23,12 +23,12 @@ from . import c_runtime
 SEEDS = range(60)
 MANY_SEEDS = range(2_000, 3_500)
 
-# What the runtime says about an operator that it can't run: no fault of the plan.
+# The runtime's message for an unsupported operator, which is not the plan's fault.
 NO_KERNEL = ("no kernel for it", "outside of its type's range", "does not support these types")
 
 
 def mixed_case(seed):
-    """A case of the generator with about half of its kinds of operators kept from the NPU."""
+    """A generated case with about half of its operator types kept off the NPU."""
     try:
         case = cases.make(seed)
     except UnsuitableError:
@@ -43,9 +43,9 @@ def mixed_case(seed):
 
 
 def reshaped(case, graph):
-    """Has Vela changed the shape of what a CPU operator reads?
+    """Whether Vela changed the shape of a CPU operator's input.
 
-    It gives the tensor before EXPAND_DIMS or SQUEEZE the shape behind it, whoever else reads it.
+    It gives the tensor before EXPAND_DIMS or SQUEEZE the shape after it, whoever else reads it.
     """
     source = parse(case.model)[0]
     was, now = (
@@ -57,7 +57,7 @@ def reshaped(case, graph):
 
 
 def run(case, path):
-    """How a case went, in a word; a word that ends in "!" is a failure."""
+    """Outcome of a case as one word; a word that ends in "!" is a failure."""
     try:
         path.write_bytes(isolated.call(vela.compile_case, case).model)
     except vela.RefusedError:

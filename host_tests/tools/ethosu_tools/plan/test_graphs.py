@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Plans of random mixed graphs: what must hold whatever Vela's plan looks like."""
+"""Plans of random mixed graphs: invariants that hold for any plan of Vela's."""
 
 import random
 from dataclasses import replace
@@ -15,7 +15,7 @@ CODES = {"CONV_2D": 3, "SOFTMAX": 25, "ADD": 0, "RESHAPE": 22, "ethos-u": 32, "S
 
 
 def kernels_of(graph):
-    """Kernels like the runtime's: numbers of their own, since the planner must not care."""
+    """Kernels like the runtime's, with other numbers, on which the planner must not depend."""
     kernels = {}
     for index, operator in enumerate(graph.operators):
         if operator.name == "CONV_2D":
@@ -28,7 +28,7 @@ def kernels_of(graph):
 
 
 class Maker:
-    """A random graph in the manner of Vela's output: computed tensors, constants, operators."""
+    """A random graph like Vela's output: computed tensors, constants, operators."""
 
     def __init__(self, seed):
         self.dice = random.Random(seed)
@@ -75,7 +75,7 @@ class Maker:
 
 
 def vela_plans(graph, scratch):
-    """Offsets as Vela's: greedy over all computed tensors but states, NPU memory below it all."""
+    """Offsets like Vela's: greedy for all computed tensors except states, NPU memory lowest."""
     live = live_times(graph)
     known = [i for i in live if not graph.tensors[i].variable]
     blocks = [Block(graph.tensors[i].size, min(live[i]), max(live[i])) for i in known]
@@ -87,7 +87,7 @@ def vela_plans(graph, scratch):
 
 
 def live_times(graph):
-    """Times at which each computed tensor's bytes matter, counted one by one."""
+    """Times at which each computed tensor's bytes are live, counted one by one."""
     end = len(graph.operators) + 1
     live = {}
     for index, tensor in enumerate(graph.tensors):
@@ -117,7 +117,7 @@ def small_plans(graphs):
 
 @pytest.fixture(scope="module")
 def busy_plans(graphs):
-    """Their plans that let the CPU work while the NPU does, wherever it can."""
+    """Their plans that let the CPU run concurrently with the NPU wherever possible."""
     return [make_plan(graph, kernels_of(graph), overlap=True) for graph in graphs]
 
 
@@ -128,7 +128,7 @@ def plans(request):
 
 
 def may_share(graph, a, b, time, offsets):
-    """May these two tensors lie in the same place while this operator runs?"""
+    """Whether these two tensors may share memory while this operator runs."""
     operator = graph.operators[time - 1] if 1 <= time <= len(graph.operators) else None
     if operator is None or offsets[a] != offsets[b]:
         return False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Mixed graphs as Vela leaves them, and models of other makers: never larger than before.
+"""Mixed graphs from Vela, and third-party models: memory never grows.
 
 That their results are exact is shown in host_tests/modules/ethosu/runtime/kernels.
 """
@@ -66,7 +66,7 @@ def test_a_large_model_on_the_cpu_alone_is_planned_in_time(tmp_path):
 
 @pytest.mark.parametrize("npu", ["ethos-u55-128", "ethos-u65-256", "ethos-u85-256"])
 def test_fast_scratch_is_no_part_of_the_plan(tmp_path, npu):
-    """It is memory of its own: behind the plan, or elsewhere if the board has a fast memory."""
+    """It is separate memory: behind the plan, or elsewhere if the board has a fast memory."""
     source, path = tmp_path / "m.tflite", tmp_path / "planned.tflite"
     source.write_bytes(MODELS["attention"].make())
     vela.compile_model(source, npu, path, more=MODELS["attention"].options)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Placement of blocks: nothing that is live at the same time overlaps, whatever the graph."""
+"""Placement of blocks: blocks live at the same time never overlap, for any graph."""
 
 import random
 from itertools import pairwise
@@ -23,7 +23,7 @@ def random_blocks(dice):
 
 
 def in_use(blocks, offsets, time):
-    """Bytes in use at a time, by block: an account of its own, byte ranges sorted."""
+    """Bytes in use at a time, by block, computed independently from sorted byte ranges."""
     return sorted(
         (offset, offset + block.size)
         for block, offset in zip(blocks, offsets, strict=True)

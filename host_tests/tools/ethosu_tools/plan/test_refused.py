@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Plans that were tampered with: the runtime refuses them at load, and says why."""
+"""Manipulated plans: the runtime rejects them at load, with a reason."""
 
 import struct
 

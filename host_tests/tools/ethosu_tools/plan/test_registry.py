@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the planner writes is what the runtime reads; what it asks for is what kernels need."""
+"""The planner's output matches the runtime's input, and its scratch what kernels need."""
 
 import re
 
@@ -33,7 +33,7 @@ def test_layout_of_the_record_is_plan_h(repo):
 
 @pytest.mark.parametrize("name", GENERATORS)
 def test_same_scratch_for_generated_cases(name, tmp_path):
-    """What the planner gives is taken, one byte less is not."""
+    """The planner's size is accepted, one byte less is not."""
     path = tmp_path / "case.tflite"
     for seed in range(CASES):
         path.write_bytes(make(name, seed).model)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The CPU works while the NPU runs where that is safe, and only there."""
+"""The CPU runs concurrently with the NPU where that is safe, and only there."""
 
 import numpy as np
 import pytest
@@ -64,14 +64,14 @@ def test_no_byte_is_spent_on_it_unasked(branches):
 @pytest.mark.parametrize(
     ("tensor", "offset", "concurrent"),
     [
-        (0, 5008, 0),  # what the first SVDF reads
-        (5, 5008, 0),  # what it writes
+        (0, 5008, 0),  # the first SVDF's input
+        (5, 5008, 0),  # its output
         (9, 9728, 1),  # the second one's state: in a cache line with the NPU's scratch
         (10, 5008, 1),
     ],
 )
 def test_who_touches_memory_of_the_npu_waits(branches, tensor, offset, concurrent):
-    """The runtime believes no order that the file has."""
+    """The runtime does not trust the order in the file."""
     _, compiled, planned = branches
     offsets = plan_file(compiled, planned, overlap=True).offsets
     offsets[tensor] = offset
@@ -81,7 +81,7 @@ def test_who_touches_memory_of_the_npu_waits(branches, tensor, offset, concurren
 
 
 def test_memory_that_is_free_anyway_is_used():
-    """A large scratch behind the NPU's memory: before, there is room for the other branch."""
+    """A large scratch behind the NPU's memory; before it, there is room for the other branch."""
 
     def tensor(shape, offset, constant=False):
         data = b"constant" if constant else b""
@@ -90,7 +90,7 @@ def test_memory_that_is_free_anyway_is_used():
     tensors = (
         tensor((1, 4000), 0),  # scratch of the NPU: all that Vela has placed
         tensor((64,), -1, constant=True),
-        tensor((1, 1000), 0),  # what the NPU reads, and gives
+        tensor((1, 1000), 0),  # input and output of the NPU
         tensor((1, 1000), 1008),
         tensor((1, 500), 2016),  # the other branch
         tensor((1, 500), 2528),
@@ -113,7 +113,7 @@ def test_memory_that_is_free_anyway_is_used():
 
 
 def test_an_operator_that_fails_while_the_npu_works(tmp_path):
-    """A row that a table does not have: refused, the NPU stopped, the next inference exact."""
+    """An index past the end of a table: rejected, the NPU stopped, the next inference exact."""
     net = MixedNet("rows", 3)
     image = net.pool(net.conv(net.input((1, 16, 16, 3)), 16, kernel=(3, 3)), "MAX_POOL_2D", 16)
     words = net.embedding((1,), words=50, depth=16)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu validate`: counts that an independent program confirms, anywhere it runs, also killed in
-the midst."""
+"""`ethosu validate`: counts that an independent program confirms, wherever it runs, even if
+interrupted."""
 
 import json
 import os
@@ -102,7 +102,7 @@ def test_errors_are_counted_by_size():
 
 
 def test_other_forms_of_data(ethosu, cnn, data_set, tmp_path):
-    """Folders, CSV and programs come to the same counts as the .npz file."""
+    """Folders, CSV and programs give the same counts as the .npz file."""
     _, program = cnn
     with np.load(data_set(60)) as file:
         samples, labels = file["0"], file["labels"]
@@ -316,7 +316,7 @@ def test_killed_in_the_midst_it_goes_on(cnn, data_set, tmp_path, count):
         assert not deadline.expired(), "the workers went on"
         time.sleep(0.02)
     with notes.open("a") as file:
-        file.write('[64, {"samples"')  # the line that was being written
+        file.write('[64, {"samples"')  # a truncated line
     with start(cnn, path, "--notes", notes) as process:
         out, err = process.communicate()
     assert process.returncode == 0, err

@@ -2,7 +2,7 @@
 """Sounds for test_sounds.py: the wake word and other sentences, spoken and in noise.
 
 espeak-ng speaks the word in several voices and at several speeds, and other sentences; noise is
-added. The sounds are the same each time.
+added. The sounds are reproducible.
 """
 
 from collections.abc import Iterator
@@ -16,8 +16,8 @@ VOICES = (
     *("en-us", "en-us+f3", "en-us+m3", "en-us+f1"),
     *("en-gb", "en-gb+f2", "en-gb-scotland", "en-gb-x-rp"),
 )
-SPEEDS = (130, 155, 175, 200)  # words in a minute; 175 is espeak-ng's own
-# Decibels from the noise to the speech; None: no noise.
+SPEEDS = (130, 155, 175, 200)  # words per minute; 175 is espeak-ng's default
+# Signal-to-noise ratio in decibels; None: no noise.
 RATIOS = (None, 20, 10, 5, 0)
 NOISES = ("white", "pink", "hum")
 LOUDEST = 12_000
@@ -48,7 +48,7 @@ class Clip:
 
 
 def clips(word: words.WakeWord) -> Iterator[Clip]:
-    """All sounds, without an end: the word in each voice, then other sentences and noise alone."""
+    """All sounds, endlessly: the word in each voice, then other sentences and noise alone."""
     random = np.random.default_rng(0)
     for voice in VOICES:
         for speed in SPEEDS:

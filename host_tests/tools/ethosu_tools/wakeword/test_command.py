@@ -23,7 +23,7 @@ ON_SIM = ("--on", "sim")
 
 @pytest.fixture
 def run_demo(ethosu, tmp_path):
-    """Runs the demo in a folder of its own: `run_demo("--say", "alexa")`; returns its JSON."""
+    """Runs the demo in a separate folder: `run_demo("--say", "alexa")`; returns its JSON."""
 
     def run(*options):
         code, out, err = ethosu("demo", "wakeword", "--json", "--output", tmp_path, *options)

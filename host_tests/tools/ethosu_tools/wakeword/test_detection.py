@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which spoken words the models hear, with the reference kernels in place of the NPU."""
+"""Which spoken words the models detect, with the reference kernels instead of the NPU."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def test_features_and_rule_are_those_of_pymicro_wakeword(name):
     theirs = MicroWakeWord.from_builtin(Model(name))
     rows = MicroWakeWordFeatures().process_streaming(samples.tobytes())
     decisions = [theirs.process_streaming(row) for row in rows]
-    # One decision for each row, a new one with each third.
+    # One decision per row, changing with every third.
     expected = next((i for i, heard in enumerate(decisions[2::3], start=1) if heard), None)
     found = words.reference(word, samples).detected_at
     assert found == (expected and pytest.approx(0.03 * expected))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Which sounds are taken for the wake word, here and by pymicro-wakeword.
+"""Which sounds are detected as the wake word, here and by pymicro-wakeword.
 
 Each sound goes through this project's front end and the compiled model on the simulated NPU,
 through pymicro-wakeword, and through pymicro-features with TensorFlow Lite's reference kernels.
-pymicro-wakeword runs optimised kernels, which round otherwise than the reference kernels, so its
-probabilities differ a little; those of the reference may not. `pytest -s` prints the table.
+pymicro-wakeword runs optimised kernels, which round differently from the reference kernels, so its
+probabilities differ slightly; those of the reference may not. `pytest -s` prints the table.
 """
 
 from collections import Counter, defaultdict
@@ -37,7 +37,7 @@ def theirs(word, samples):
 
 @pytest.fixture
 def tally(run, compiled):  # noqa: F811
-    """Counts what came of this many minutes of sounds, by whether the word is in them and noise."""
+    """Count the results for this many minutes of sounds, by presence of the word and noise."""
     word = words.load("okay_nabu")
 
     def count(minutes):

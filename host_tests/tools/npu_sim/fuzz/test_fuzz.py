@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The fuzz targets of the simulator, bounded, from seeds that Vela compiled."""
+"""The simulator's fuzz targets, for a limited time, with seeds compiled by Vela."""
 
 import subprocess
 
