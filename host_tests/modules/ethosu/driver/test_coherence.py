@@ -49,7 +49,7 @@ MUTATIONS = {
     ),
     "barrier after the run": (
         "ethosu_driver.c",
-        "    ethosu_io_barrier(); // the CPU reads results after this, not before\n",
+        "    ethosu_io_barrier(); // the CPU must not read results earlier\n",
         "",
         ["strict"],
     ),

@@ -28,7 +28,7 @@ TEXT_MOST = 38_900
 C_TEXT_MOST = 20_300
 # Linked size of a C program that loads a model and runs it on one kind of NPU, at -Os.
 # TensorFlow Lite Micro's objects take 12,364 with its own makefile's flags.
-PROGRAM_TEXT_MOST = 16_700
+PROGRAM_TEXT_MOST = 16_750
 
 
 def sources(*options):
