@@ -319,12 +319,12 @@ test-web: build page ## Run the tests of the web page, in a browser
 	$(call say,tests of the page)
 	@$(PYTEST) -m "page and not slow" $(TESTS)
 
-sweeps: build ## Run the larger sweeps, which `make test` omits
+sweeps: $(STAMPS)/debian ## Run the larger sweeps, which `make test` omits
 	@$(SUBMAKE) $(TESTED) web
 	$(call say,larger sweeps)
 	@$(PYTEST) -m slow $(TESTS)
 
-test-all: build ## Run all tests, including the larger sweeps
+test-all: $(STAMPS)/debian ## Run all tests, including the larger sweeps
 	@$(SUBMAKE) $(TESTED) web
 	$(call say,all tests)
 	@$(PYTEST) $(TESTS)
@@ -366,7 +366,7 @@ nightly: setup ## Run sweeps, graphs, fuzz, Linux, all campaigns, the tests of e
 
 # In a clone, because sources are changed; build output is copied, so that a mutant compiles only its own file.
 mutations: setup ## Seed COUNT faults (default 300) into a clone of the tree: which do the tests find?
-	@$(SUBMAKE) build $(TESTED)
+	@$(SUBMAKE) $(TESTED)
 	@$(BIN)/pip install --quiet universalmutator==1.14.1
 	@tools/setup/clone.sh $(BUILD)/mutations
 	@$(BUILD)/mutations/$(BIN)/python -m host_tests.mutation run $(BUILD)/mutations.jsonl \

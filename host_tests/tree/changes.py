@@ -87,20 +87,28 @@ class Change:
     own: str = ""
     """Glob pattern of files that belong to the example whatever they name."""
 
-    def files(self, example: Any) -> set[str]:
-        """Files that name an example; tests and Markdown apart, none is exempt."""
-        found = subprocess.run(
-            ["git", "grep", "-lE", "--untracked", self.pattern(example), "--", *PRODUCT],
+    def files(self) -> list[set[str]]:
+        """Files that name each example; tests and Markdown apart, none is exempt."""
+        examples = self.examples()
+        patterns = [self.pattern(example) for example in examples]
+        options = [option for pattern in patterns for option in ("-e", pattern)]
+        lines = subprocess.run(
+            ["git", "grep", "-E", "--untracked", *options, "--", *PRODUCT],
             cwd=REPO, capture_output=True, text=True, check=False,
         ).stdout.splitlines()  # fmt: skip
+        named = [line.partition(":") for line in lines]
+        found = [
+            {file for file, _, line in named if re.search(pattern, line)} for pattern in patterns
+        ]
         if self.own:
-            own = REPO.glob(self.own.format(example))
-            found += [str(path.relative_to(REPO)) for path in own if path.suffix != ".md"]
-        return set(found)
+            for example, files in zip(examples, found, strict=True):
+                own = REPO.glob(self.own.format(example))
+                files |= {str(path.relative_to(REPO)) for path in own if path.suffix != ".md"}
+        return found
 
     def count(self) -> int:
-        """How many files: the median of all examples."""
-        return statistics.median_high(len(self.files(example)) for example in self.examples())
+        """Number of files, the median of all examples."""
+        return statistics.median_high(map(len, self.files()))
 
 
 CHANGES = (
@@ -129,8 +137,8 @@ def main() -> None:
         if len(sys.argv) == 1:
             print(f"{change.count()}  {change.name}")
         elif sys.argv[1] in change.name:
-            for example in change.examples():
-                print(f"{example}: {' '.join(sorted(change.files(example)))}")
+            for example, files in zip(change.examples(), change.files(), strict=True):
+                print(f"{example}: {' '.join(sorted(files))}")
 
 
 if __name__ == "__main__":
