@@ -199,17 +199,16 @@ class Board(Closeable):
             raise BoardLinkError(f"data received from {self.port} was damaged")
         return answer
 
-    def piece_bytes(self) -> int:
-        """Maximum number of bytes for one `exchange`."""
+    def piece_bytes(self, needed: int = _PIECE_BYTES) -> int:
+        """Maximum number of bytes for one `exchange`, or `needed`, if that is less."""
+        if needed <= _SMALLEST_PIECE:
+            return _SMALLEST_PIECE
+        most = min(needed, _PIECE_BYTES)
         size = self.ask(
-            board_code.PIECE_BYTES.format(
-                most=_PIECE_BYTES, least=_SMALLEST_PIECE, share=_PIECE_SHARE
-            )
+            board_code.PIECE_BYTES.format(most=most, least=_SMALLEST_PIECE, share=_PIECE_SHARE)
         )
-        if not isinstance(size, int) or not 0 < size <= _PIECE_BYTES:
-            raise BoardError(
-                f"expected a number of bytes up to {_PIECE_BYTES}, found {size!r:.100}"
-            )
+        if not isinstance(size, int) or not 0 < size <= most:
+            raise BoardError(f"expected a number of bytes up to {most}, found {size!r:.100}")
         return size
 
     def start(self, code: str | bytes) -> None:
@@ -281,7 +280,7 @@ class Board(Closeable):
 
     def write_file(self, path: str, data: bytes, *, progress: Update | None = None) -> None:
         """Write a file to the board; `progress` is called with the bytes done and the total."""
-        piece = self.piece_bytes()
+        piece = self.piece_bytes(len(data))
         self.ask(f"_file = open({path!r}, 'wb')")
         for at in range(0, len(data), piece):
             self.exchange(data[at : at + piece], "lambda data: b'%d' % _file.write(data)")
@@ -296,7 +295,7 @@ class Board(Closeable):
         )
         if not isinstance(size, int) or not 0 <= size <= LARGEST:
             raise BoardError(f"the board reported an invalid size of {path}: {size!r:.100}")
-        data, most = bytearray(), self.piece_bytes()
+        data, most = bytearray(), self.piece_bytes(size)
         while len(data) < size:
             expected = min(most, size - len(data))
             piece = self.exchange(b"", f"lambda _: _file.read({expected})")
