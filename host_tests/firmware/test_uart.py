@@ -13,7 +13,7 @@ FLOOD = """
 import hashlib, micropython, sys, time
 micropython.kbd_intr(-1)
 print("go", end="")
-time.sleep_ms(300)  # long enough for the ring to fill up
+time.sleep_ms(1500)  # long enough for the ring to fill up, unless the host is busy
 digest, buffer, left = hashlib.sha256(), bytearray(512), {size}
 view = memoryview(buffer)
 while left:
@@ -42,7 +42,7 @@ def flood(board, size: int) -> None:
 
 def test_nothing_is_lost_at_full_speed(uart_board):
     """More than ring and UART hold, sent while the program is not reading."""
-    flood(uart_board, 50_000)
+    flood(uart_board, 12_000)
 
 
 @pytest.mark.slow
