@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from host_tests.modules.ethosu.runtime import cortex_m55
+
 GCC = ["arm-none-eabi-gcc", "-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"]
 WARNINGS = "-Wall -Werror -Wdouble-promotion"
 SINGLE = "-fsingle-precision-constant"
@@ -148,10 +150,8 @@ def test_headers_of_the_module_hide_no_others(module, tmp_path):
 
 def test_it_links_with_a_mathematical_library_of_floats(repo, module, micropython, tmp_path):
     """MicroPython's own single-precision libm and string functions, the only ones in many ports."""
-    folders = ("driver", "runtime", "runtime/executorch", "runtime/kernels")
-    sources = [path for folder in folders for path in (module / folder).glob("*.c")]
-    sources += (micropython / "lib/libm").glob("*.c")
-    sources += [micropython / "shared/libc/string0.c", tmp_path / "board.c"]
+    sources = [*(micropython / "lib/libm").glob("*.c"), tmp_path / "board.c"]
+    sources += [micropython / "shared/libc/string0.c"]
     (tmp_path / "board.c").write_text(
         '#include "ethosu_board.h"\n'
         'const struct ethosu_board ethosu_board = {.name = "none"};\n'
@@ -164,6 +164,7 @@ def test_it_links_with_a_mathematical_library_of_floats(repo, module, micropytho
     flags += [f"-I{repo / 'firmware'}"]
     flags += binding_flags(repo, micropython, tmp_path)
     command = [*GCC, *flags, "-nostdlib", "-nostartfiles", "-Wl,-e,0", *sources]
+    command += cortex_m55.whole()
     done = subprocess.run(
         [*command, "-lgcc", "-o", tmp_path / "linked"], capture_output=True, text=True, check=False
     )

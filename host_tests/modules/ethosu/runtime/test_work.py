@@ -9,7 +9,7 @@ import pytest
 from host_tests.kit import needs, sharing
 from host_tests.modules.ethosu.driver import cbuild
 
-from . import hostile, long_runs
+from . import cortex_m55, hostile, long_runs
 
 TARGET = "host_tests/modules/ethosu/{}/target"
 
@@ -22,17 +22,10 @@ STOPPED = 11
 
 
 def _counter(repo, tmp_path_factory, more=(), name="count"):
-    module = repo / "modules/ethosu"
-    folders = [
-        module / name for name in ("driver", "runtime", "runtime/executorch", "runtime/kernels")
-    ]
     ours, drivers = (repo / TARGET.format(name) for name in ("runtime", "driver"))
-    cpu = ["-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"]
-    flags = ["-std=c11", "-O2", "-ffunction-sections", "-ffp-contract=off", "-Wall", "-Werror"]
-    paths = [f"-I{path}" for path in (module / "driver/include", *folders, ours, drivers)]
-    script = ["-nostartfiles", "-specs=nano.specs", "-Wl,--gc-sections", "-T", drivers / "cost.ld"]
-    sources = [ours / "count.c", *(path for folder in folders for path in folder.glob("*.c"))]
-    command = ["arm-none-eabi-gcc", *cpu, *flags, *paths, *script, *sources, *more, "-lm", "-o"]
+    command = [*cortex_m55.GCC, f"-I{ours}", f"-I{drivers}", "-nostartfiles", "-specs=nano.specs"]
+    command += ["-Wl,--gc-sections", "-T", drivers / "cost.ld", ours / "count.c"]
+    command += [*cortex_m55.whole(more), "-lm", "-o"]
     program = sharing.program(name, command)
     machine = ["-M", "mps3-an547", "-display", "none", "-serial", "none", "-monitor", "none"]
     semihosting = ["-chardev", "stdio,id=out", "-semihosting-config", "enable=on,chardev=out"]
