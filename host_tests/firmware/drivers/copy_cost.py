@@ -9,7 +9,7 @@ from ethosu_tools.board import QemuBoard
 from ethosu_tools.layers import views
 from ethosu_tools.qemu import Machine
 
-SIZES = tuple(16 << shift for shift in range(15))  # 16 bytes to 256 KB
+SIZES = tuple(16 << shift for shift in range(13))  # 16 bytes to 64 KB
 REFERENCE_BYTES = 64 * 1024
 # Repetitions; the minimum counts, because the board's clock tick interrupts some of them.
 REPEATS = 8
