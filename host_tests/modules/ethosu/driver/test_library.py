@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The library as used by other firmware: CMake, a static archive and Arm's headers only."""
 
-import functools
 import re
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -41,9 +39,9 @@ def configure(folder: Path, *options: str, source: Path = DRIVER) -> None:
     cbuild.run([*command, *options])
 
 
-def build(folder: Path, *options: str) -> Path:
+def build(folder: Path, *options: str, source: Path = DRIVER) -> Path:
     """Configure and build with CMake; returns the archive."""
-    configure(folder, *options)
+    configure(folder, *options, source=source)
     cbuild.run(["cmake", "--build", folder / "build", "-j2"])
     return folder / "build/libethosu_core_driver.a"
 
@@ -58,16 +56,20 @@ OPTIONS = {
 }
 
 
-@pytest.fixture(scope="module")
-def archives(tmp_path_factory) -> Callable[[str], Path]:
-    """Builds the library once for each of OPTIONS."""
-    return functools.cache(lambda name: build(tmp_path_factory.mktemp("library"), *OPTIONS[name]))
+def library(*options: str) -> Path:
+    """The library built with these options, once for all processes."""
+    made_from = sharing.c_sources(), DRIVER / "CMakeLists.txt", DRIVER / "sources.cmake", TOOLCHAIN
+    return sharing.cached(
+        "libethosu_core_driver.a",
+        ("library", *made_from, *options),
+        lambda place: build(place.parent, *options).rename(place),
+    )
 
 
 @pytest.fixture(scope="module")
-def archive(archives) -> Path:
+def archive() -> Path:
     """With all products, in the default configuration."""
-    return archives("as it comes")
+    return library()
 
 
 def c_bytes(data: bytes) -> str:
@@ -144,16 +146,16 @@ def test_a_client_that_spins_in_wfe_takes_the_same_time_again(client) -> None:
     assert run(client) == run(client)
 
 
-def test_an_unchanged_client_runs_without_a_verifier(archives, compiled, small_models, tmp_path):
+def test_an_unchanged_client_runs_without_a_verifier(compiled, small_models, tmp_path):
     """ETHOSU_VERIFY=OFF is sufficient: clients do not repeat it in their calls."""
-    archive, model = archives("no verifier"), small_models["small_cnn"]
+    archive, model = library(*OPTIONS["no verifier"]), small_models["small_cnn"]
     found = run(link(tmp_path, archive, NPUS[0], model, compiled(model, NPUS[0])))
     assert found["failed"] == found["wrong"] == 0
 
 
 def test_no_inference_hangs_without_clock_and_interrupt(compiled, small_models, tmp_path) -> None:
     """Without the interrupt and without a clock each inference still ends in time."""
-    archive = build(tmp_path, "-DETHOSU_INFERENCE_TIMEOUT=5")
+    archive = library("-DETHOSU_INFERENCE_TIMEOUT=5")
     model = small_models["small_cnn"]
     vela = compiled(model, NPUS[0])
     options = ("-DCLIENT_NO_INTERRUPT", "-DCLIENT_NO_HOOKS")
@@ -202,9 +204,9 @@ int main(void)
         for name in OPTIONS
     ],
 )
-def test_arms_options_build_and_link(name, archives, tmp_path, capsys) -> None:
+def test_arms_options_build_and_link(name, tmp_path, capsys) -> None:
     """With only the C library, including the log's output; prints the driver's text size."""
-    size = text_of_least(tmp_path, archives(name), DRIVER / "include")
+    size = text_of_least(tmp_path, library(*OPTIONS[name]), DRIVER / "include")
     with capsys.disabled():
         print(f"\n{name}: {size} bytes of text")
     symbols = cbuild.run(["arm-none-eabi-nm", tmp_path / "least.elf"])
