@@ -92,7 +92,7 @@ def program(target: str, bits: int) -> Path:
     if bits == 32:
         bits32()
         parts.insert(0, "-m32")
-    return sharing.program(f"{target}{bits}", ["clang", *parts, "-lm", "-o"])
+    return sharing.program(f"loading{bits}", ["clang", *parts, "-lm", "-o"])
 
 
 @dataclass(frozen=True)
