@@ -76,6 +76,14 @@ def wait_for_log(machine: Machine, start: int, *words: str) -> str:
     return machine.log()[start:]
 
 
+def restart(board: QemuBoard) -> None:
+    """A soft reset that may end in a power cut, after which no raw REPL answers."""
+    board.inject(b"\x04")  # Ctrl-D
+    board._reconnect()
+    assert board.eval("'deploy' not in globals()")
+    board.exec(DEPLOY)
+
+
 def sweep(run: Callable[[int], bool], stride: int) -> None:
     """Cut the power at steps with this average distance, until no steps are left."""
     draws = random.Random(stride)
@@ -107,8 +115,7 @@ def sweep_deploys(board: QemuBoard, stride: int, size: int, ends: set[bytes | No
         is_cut = cut(board, step, code, again=step % 5, fail=step + 1 + step % 3)
         moved = board.eval("found()")
         assert moved in {None, old, new} | ends, step
-        board.soft_reset()
-        board.exec(DEPLOY)
+        restart(board)
         left = board.eval("found()")
         assert moved in (None, left), step
         assert left in ({old, new} | ends if is_cut else {new}), step
