@@ -147,7 +147,7 @@ def test_code_that_was_not_cleaned(guest: Guest) -> None:
     assert not outcome.values
     assert outcome.messages == [
         "executes code at 0x60200000 that was not cleaned to memory, or was written there by "
-        "another bus master and not discarded"
+        "another bus master and not invalidated"
     ]
     assert guest.run("code_not_cleaned", "coherence=off").values == {"returns": 1}
 
