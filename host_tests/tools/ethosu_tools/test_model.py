@@ -131,7 +131,7 @@ def test_without_a_device_the_sentence_names_it(path, monkeypatch, repo, tmp_pat
     with pytest.raises(SetupError, match="this Linux has no NPU, or no driver for it"):
         Model(path, on="accel")
     monkeypatch.undo()
-    with pytest.raises(BoardError, match=r"/dev/accel/accel77: Linux's driver of the NPU can't"):
+    with pytest.raises(BoardError, match=r"/dev/accel/accel77: Linux's driver for the NPU can't"):
         Model(path, on="/dev/accel/accel77")
 
 

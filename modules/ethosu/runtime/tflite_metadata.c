@@ -57,11 +57,11 @@ static int refuse(struct reading *reading, const char *why)
 static int spend(struct reading *reading, uint64_t size)
 {
     if (reading->fb.bad) {
-        return error_set(reading->error, ETHOSU_MODEL_BAD_FILE, "it is cut or malformed at byte %u",
+        return error_set(reading->error, ETHOSU_MODEL_BAD_FILE, "malformed or truncated at byte %u",
                          (unsigned)reading->fb.bad_at);
     }
     if (size > reading->left) {
-        return refuse(reading, "it names its parts so often that reading it would take too long");
+        return refuse(reading, "it references its parts so often that reading would take too long");
     }
     reading->left -= size;
     return ETHOSU_MODEL_OK;
@@ -145,7 +145,7 @@ static int archive_check(struct reading *reading)
         struct span content =
             entry == NULL ? (struct span){NULL, 0} : archive_content(reading, entry);
         if (content.data == NULL || content.size > left) {
-            return refuse(reading, "its directory is damaged");
+            return refuse(reading, "directory is damaged");
         }
         left -= content.size;
         reading->left += (uint64_t)READS * content.size;
@@ -232,7 +232,7 @@ static int say_calibration(struct reading *reading, uint32_t position, struct sp
     fb_read(&reading->fb, position, fields, &table);
     if (table.transformation >= TRANSFORMATIONS) {
         return error_set(reading->error, ETHOSU_MODEL_BAD_FILE,
-                         "its score calibration has transformation %u, 0 to 2 expected",
+                         "score calibration has transformation %u, expected 0 to 2",
                          (unsigned)table.transformation);
     }
     uint8_t transformation = (uint8_t)table.transformation;
@@ -346,7 +346,7 @@ int tflite_metadata_read(const struct ethosu_model *model, tflite_fact_receiver 
         return ETHOSU_MODEL_OK;
     }
     if (fb->size < 2 * sizeof(uint32_t) || !fb_is_mark(fb->data + 4, "M001")) {
-        return refuse(&reading, "its identifier is not M001");
+        return refuse(&reading, "identifier is not M001");
     }
     reading.left = (uint64_t)READS * fb->size;
     archive_find(&reading);

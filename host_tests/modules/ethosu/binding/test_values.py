@@ -253,6 +253,6 @@ def test_a_camera_s_bytes_are_no_raw_values_of_int8(face):
     for given in ("array('B', bytes(768))", "bytes(768)", "memoryview(bytes(768))"):
         error = raised(face, f"m.predict([{given}])")
         assert error == (
-            "TypeError input 0 has typecode 'B', 'b' expected (int8), or a bytearray of raw bytes"
+            "TypeError input 0 has typecode 'B', expected 'b' (int8), or a bytearray of raw bytes"
         )
     assert raised(face, "m.predict([bytearray(768)])") == "nothing"

@@ -55,11 +55,11 @@ static int begin(struct program_builder *program, const struct fb_vector *argume
         return ETHOSU_MODEL_OK;
     }
     struct ethosu_model_error why;
-    error_set(&why, 0, "argument 1, its scale, is %s: a finite number above 0 expected",
+    error_set(&why, 0, "argument 1 (scale) is %s: expected a finite number above 0",
               real < 0.0F    ? "below 0"
               : real == 0.0F ? "0 as float32"
               : isinf(real)  ? "infinite"
-                             : "no number");
+                             : "not a number");
     return program_refuse(program, ETHOSU_MODEL_BAD_FILE, why.text);
 }
 
@@ -74,17 +74,16 @@ static int finish(struct program_builder *program, const struct kernel *kernel,
     if (real->type != ETHOSU_TYPE_FLOAT32 ||
         (type != ETHOSU_TYPE_INT8 && !ends->wide && !ends->plain)) {
         return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
-                              "its tensors are not float32 and 8 or 16-bit integers");
+                              "tensors are not float32 and 8 or 16-bit integers");
     }
     ends->count = (int32_t)(real->size / sizeof(float));
     if ((uint32_t)ends->count != quantized->size >> ends->wide) {
-        return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "its tensors differ in size");
+        return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "tensors differ in size");
     }
     int32_t values = ends->wide ? UINT16_MAX + 1 : UINT8_MAX + 1;
     int32_t least = ends->plain ? 0 : -values / 2;
     if (ends->low < least || ends->high > least + values - 1) {
-        return program_refuse(program, ETHOSU_MODEL_BAD_FILE,
-                              "its limits are not those of its type");
+        return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "limits do not match the type");
     }
     return kernel_add_step(program->builder, kernel, &ends->call, sizeof *ends);
 }
