@@ -87,14 +87,14 @@ static bool suits(const void *to, const void *from, size_t size)
 
 /* --- Caches --------------------------------------------------------------- */
 
-/** Clean the source and discard all lines of the destination. */
+/** Clean the source and invalidate all lines of the destination. */
 static void before_transfer(uint8_t *to, const uint8_t *from, size_t size)
 {
     ethosu_ext_memory_clean_in(memories.source, from, size);
     ethosu_ext_memory_discard_in(memories.destination, to, size);
 }
 
-/** Discard lines of the destination that the CPU prefetched during the transfer. */
+/** Invalidate lines of the destination that the CPU prefetched during the transfer. */
 static void after_transfer(uint8_t *to, size_t size)
 {
     ethosu_ext_memory_discard_in(memories.destination, to, size);

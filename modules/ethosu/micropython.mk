@@ -42,7 +42,7 @@ ETHOSU_FLAGS_messages := -DETHOSU_MESSAGES_TERSE
 ETHOSU_FLAGS_pte := -DETHOSU_PTE=0
 ETHOSU_FLAGS_pmu := -DETHOSU_PMU=0
 ETHOSU_FLAGS_variables := -DETHOSU_VARIABLES=0
-ETHOSU_FILES_messages := driver/ethosu_sentences.c runtime/operator_names.c
+ETHOSU_FILES_messages := driver/ethosu_messages.c runtime/operator_names.c
 ETHOSU_FILES_pte := runtime/executorch/% runtime/describe/%
 ETHOSU_FILES_pmu := driver/ethosu_pmu.c binding/pmu_object.c
 ETHOSU_FILES_audio := audio/% binding/audio_%
@@ -50,7 +50,7 @@ ETHOSU_FILES_image := image/% binding/image_%
 ETHOSU_OMITTED := $(sort $(ETHOSU_WITHOUT)) $(filter-out $(ETHOSU_NPUS),$(ETHOSU_FAMILIES))
 CFLAGS_USERMOD += $(foreach name,$(ETHOSU_OMITTED),$(ETHOSU_FLAGS_$(name)))
 ETHOSU_LEFT_OUT := $(foreach name,$(ETHOSU_OMITTED),$(ETHOSU_FILES_$(name)))
-ETHOSU_INSTEAD := $(if $(filter messages,$(ETHOSU_OMITTED)),minimal/no_sentences.c)
+ETHOSU_INSTEAD := $(if $(filter messages,$(ETHOSU_OMITTED)),minimal/no_messages.c)
 ifeq ($(filter all,$(ETHOSU_KERNELS)),)
 CFLAGS_USERMOD += '-DETHOSU_KERNEL_LIST=$(foreach name,$(filter-out none,$(ETHOSU_KERNELS)),KERNEL($(name)))'
 endif

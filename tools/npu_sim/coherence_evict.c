@@ -91,7 +91,7 @@ void coherence_event(struct coherence *c, bool cpu_stands)
         return;
     }
     bool arrives = c->queued > 0 && pick(c, 4) == 0;
-    if (arrives && (cpu_stands || !(c->queue[0].operation & COHERENCE_DISCARD))) {
+    if (arrives && (cpu_stands || !(c->queue[0].operation & COHERENCE_INVALIDATE))) {
         coherence_commit_first(c);
     }
     for (uint64_t count = 1 + pick(c, 4); count > 0; count--) {

@@ -183,7 +183,7 @@ static void make_ranges(void)
 /** Make the CPU's copy and memory equal: keep the CPU's stores, else those of other masters. */
 static void equalise(void)
 {
-    coherence_maintain_all(&cache.coherence, COHERENCE_CLEAN_DISCARD);
+    coherence_maintain_all(&cache.coherence, COHERENCE_CLEAN_INVALIDATE);
     coherence_barrier(&cache.coherence);
 }
 

@@ -83,5 +83,5 @@ void ethosu_flush_dcache(const uint64_t *base, const size_t *size, int count)
 
 void ethosu_invalidate_dcache(const uint64_t *base, const size_t *size, int count)
 {
-    sim_host_cache_maintain(COHERENCE_DISCARD, base, size, count);
+    sim_host_cache_maintain(COHERENCE_INVALIDATE, base, size, count);
 }

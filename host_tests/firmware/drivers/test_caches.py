@@ -18,11 +18,11 @@ DRIVERS = {"350": None, "pl081": "list", "pl330": "program"}
 # their replacements.
 UPKEEP = {
     "source cleaned": ("    ethosu_ext_memory_clean_in(memories.source, from, size);\n", ""),
-    "destination discarded before": (
+    "destination invalidated before": (
         "from, size);\n    ethosu_ext_memory_discard_in(memories.destination, to, size);\n",
         "from, size);\n",
     ),
-    "destination discarded after": (
+    "destination invalidated after": (
         "    ethosu_ext_memory_discard_in(memories.destination, to, size);\n"
         "    ethosu_ext_memory_barrier",
         "    ethosu_ext_memory_barrier",

@@ -187,7 +187,7 @@ static struct accel_buffer *copy_of(struct plan *plan, uint32_t index)
     const uint8_t bit = (uint8_t)(1u << index);
     program->clean_once |= constant ? bit : 0;
     program->clean |= constant || index == FAST_SCRATCH ? 0 : bit;
-    program->discard |= index == FAST_SCRATCH ? 0 : program->written & bit;
+    program->invalidate |= index == FAST_SCRATCH ? 0 : program->written & bit;
     return buffer;
 }
 
@@ -239,8 +239,8 @@ static int note_writes(struct plan *plan, unsigned flags)
         struct ethosu_ext_base *base = &program->base[i];
         if (plan->writes.end[i] != 0) {
             program->written |= (uint8_t)(1u << i);
-            base->discard = plan->writes.start[i];
-            base->discard_size = plan->writes.end[i] - plan->writes.start[i];
+            base->invalidate = plan->writes.start[i];
+            base->invalidate_size = plan->writes.end[i] - plan->writes.start[i];
         }
     }
     bool spoils = (flags & ETHOSU_EXT_CONSTANTS) && (program->written >> CONSTANTS & 1);

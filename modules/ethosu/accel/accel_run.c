@@ -37,11 +37,11 @@ void accel_fill_copies(struct accel *accel, const struct ethosu_ext_program *pro
 /** Read back the NPU's output. */
 static void read_copies(struct accel *accel, const struct ethosu_ext_program *program)
 {
-    for (uint32_t mask = program->discard; mask != 0; mask &= mask - 1) {
+    for (uint32_t mask = program->invalidate; mask != 0; mask &= mask - 1) {
         const struct ethosu_ext_base *base = &program->base[__builtin_ctz(mask)];
-        accel_copy(accel, (uint8_t *)(uintptr_t)base->cpu + base->discard,
-                   accel_buffer_of(accel, (uint32_t)base->npu)->map + base->discard,
-                   base->discard_size);
+        accel_copy(accel, (uint8_t *)(uintptr_t)base->cpu + base->invalidate,
+                   accel_buffer_of(accel, (uint32_t)base->npu)->map + base->invalidate,
+                   base->invalidate_size);
     }
 }
 

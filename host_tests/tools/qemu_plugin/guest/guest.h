@@ -113,6 +113,6 @@ struct scenario {
 /* ---- Caches (cache.c) ---- */
 void cache_enable(void);
 void cache_clean(uintptr_t start, size_t size);
-void cache_discard(uintptr_t start, size_t size);
+void cache_invalidate(uintptr_t start, size_t size);
 
 #endif

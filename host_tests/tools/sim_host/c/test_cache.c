@@ -21,7 +21,7 @@ enum step {
     CLEAN_INPUT = 2,
     CLEAN_OUTPUT = 4, /**< no dirty line of it may be written back later */
     BARRIER_BEFORE = 8,
-    DISCARD_OUTPUT = 16,
+    INVALIDATE_OUTPUT = 16,
     BARRIER_AFTER = 32,
     ALL_STEPS = 63,
 };
@@ -131,7 +131,7 @@ static bool copies(unsigned steps, uint8_t seed)
         ethosu_io_barrier();
     }
     execute(end);
-    if (steps & DISCARD_OUTPUT) {
+    if (steps & INVALIDATE_OUTPUT) {
         maintain(ethosu_invalidate_dcache, output, SIZE);
     }
     if (steps & BARRIER_AFTER) {
@@ -173,7 +173,7 @@ TEST(write_back_memory)
 TEST(write_through_memory)
 {
     CHECK_EQ(needed("strict", sim_host_alloc_write_through),
-             BARRIER_BEFORE | DISCARD_OUTPUT | BARRIER_AFTER);
+             BARRIER_BEFORE | INVALIDATE_OUTPUT | BARRIER_AFTER);
 }
 
 TEST(uncached_memory)

@@ -178,7 +178,7 @@ TEST(the_callers_base_arrays_are_copied)
     good_sizes[1] = kept;
 }
 
-TEST(masked_bases_are_cleaned_and_discarded_at_each_run_too)
+TEST(masked_bases_are_also_cleaned_and_invalidated_at_each_run)
 {
     struct ethosu_driver *drv = open_driver("ethos-u55-128");
     ethosu_set_basep_cache_mask(drv, 0x05, 0x04);
