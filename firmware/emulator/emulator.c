@@ -9,7 +9,7 @@
 #include "mpconfigboard.h"
 
 /** Tries, each some microseconds of the host's, to send a fault report to a reader that sleeps. */
-#define FAULT_PATIENCE 10000u
+#define FAULT_MAX_POLLS 10000u
 
 static bool found;
 static uint32_t features;
@@ -123,10 +123,10 @@ static bool has_peer(void)
 }
 
 /** Programs wait for a slow reader without limit, a fault report only for a limited time. */
-static bool wait_for_reader(uint32_t *patience)
+static bool wait_for_reader(uint32_t *polls_left)
 {
     if (__get_IPSR() != 0) {
-        return (*patience)-- > 0;
+        return (*polls_left)-- > 0;
     }
     irq_wait();
     return true;
@@ -134,11 +134,11 @@ static bool wait_for_reader(uint32_t *patience)
 
 static void send(const char *bytes, size_t size)
 {
-    uint32_t patience = FAULT_PATIENCE;
+    uint32_t polls_left = FAULT_MAX_POLLS;
     while (size > 0) {
         transfer(EMULATOR_CONSOLE_SEND, bytes, size);
         size_t sent = *at(EMULATOR_CONSOLE_SENT); // fewer while the host's program reads slowly
-        if (sent == 0 && !wait_for_reader(&patience)) {
+        if (sent == 0 && !wait_for_reader(&polls_left)) {
             return;
         }
         bytes += sent;
@@ -153,12 +153,12 @@ const struct console_port emulator_console = {
     .send = send,
 };
 
-static void resume_nothing(void)
+static void resume_log(void)
 {
 }
 
 const struct console_port emulator_log_port = {
     .start = probe,
-    .resume = resume_nothing,
+    .resume = resume_log,
     .send = send_log,
 };

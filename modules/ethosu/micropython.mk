@@ -56,7 +56,7 @@ CFLAGS_USERMOD += '-DETHOSU_KERNEL_LIST=$(foreach name,$(filter-out none,$(ETHOS
 endif
 ifeq ($(ETHOSU_KERNELS),none)
 ETHOSU_LEFT_OUT += runtime/kernels/% runtime/live_memory.c runtime/plan_check.c \
-	runtime/plan_record.c runtime/schedule.c
+	runtime/plan_reader.c runtime/schedule.c
 ETHOSU_INSTEAD += minimal/no_kernels.c
 endif
 
@@ -79,7 +79,7 @@ SRC_USERMOD_C += $(addprefix $(ETHOSU_DIR)/,$(ETHOSU_SRC))
 ETHOSU_FAST := driver/ethosu_driver.c driver/ethosu_verify.c driver/ethosu_verify_maps.c driver/device.c driver/device_check.c driver/ethosu_pool.c \
 	driver/ethosu_hooks_sync.c driver/ethosu_memory.c driver/ethosu_streams.c \
 	runtime/run.c runtime/flatbuffer.c runtime/tflite.c runtime/kernels/% \
-	runtime/executorch/ends.c runtime/executorch/real_pool.c \
+	runtime/executorch/quantize_operators.c runtime/executorch/real_pool.c \
 	audio/% image/image_row.c image/image_write.c binding/exchange.c binding/model_run.c binding/numbers.c binding/semaphore.c
 
 # $(call ETHOSU_OBJ,SOURCES). Flags of a target come behind those of the port, and win.

@@ -161,7 +161,7 @@ static void commit_all(struct coherence *c)
     }
 }
 
-/** Is a invalidate of any of these lines queued? */
+/** Is an invalidate of any of these lines queued? */
 static bool invalidate_is_queued(const struct coherence *c, const struct coherence_range *range,
                                  struct lines lines)
 {

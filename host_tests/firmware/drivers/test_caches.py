@@ -12,7 +12,7 @@ COPIES = 150
 FRAME = "dma_copy.c"
 
 # The data structure each driver shares with its controller, if any.
-DRIVERS = {"350": None, "pl081": "list", "pl330": "program"}
+DRIVERS = {"350": None, "pl081": "list", "pl330": "microcode"}
 
 # Lines that maintain caches and addresses, and keep the CPU from sleeping without a wake-up; and
 # their replacements.
@@ -50,13 +50,13 @@ UPKEEP_OF_DRIVERS = {
         "(uintptr_t)list",
     ),
     ("pl081", "units by the source"): ("shift_for(rest->from)", "shift_for(0)"),
-    ("pl330", "program cleaned"): (
-        "ethosu_ext_memory_clean_in(program_memory, &program, sizeof program);",
+    ("pl330", "microcode cleaned"): (
+        "ethosu_ext_memory_clean_in(microcode_memory, &microcode, sizeof microcode);",
         "",
     ),
-    ("pl330", "program as the bus sees it"): (
-        "dma_copy_bus_address(program_memory, program.bytes)",
-        "(uintptr_t)program.bytes",
+    ("pl330", "microcode as the bus sees it"): (
+        "dma_copy_bus_address(microcode_memory, microcode.bytes)",
+        "(uintptr_t)microcode.bytes",
     ),
     ("pl330", "beats by both ends"): ("shift_for(rest->to | rest->from)", "shift_for(rest->to)"),
     ("pl330", "the channel has stopped"): (

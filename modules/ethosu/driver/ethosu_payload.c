@@ -125,7 +125,7 @@ enum {
     COP2_ID = 44,
     COP2_FEATURES = 48,
     COP2_STAGING = 52, /**< 64 bits: of the fast scratch */
-    COP2_LEAST = 60,
+    COP2_MIN_BYTES = 60,
 };
 
 /** Version 1.0, of the payload and of its metadata. */
@@ -154,7 +154,7 @@ static int check_cop2_sizes(struct reader *reader)
     }
     uint32_t most = entry_bytes >= 4 ? entry_bytes - 4 : 0;
     if (entry_bytes % 4 != 0 || metadata_bytes % 4 != 0 || metadata_bytes > most ||
-        metadata_bytes < COP2_LEAST - COP2_METADATA) {
+        metadata_bytes < COP2_MIN_BYTES - COP2_METADATA) {
         return ethosu_ext_refuse(reader->fault, ETHOSU_EXT_E_PAYLOAD_FIELD, COP2_METADATA_BYTES,
                                  metadata_bytes, most);
     }
@@ -172,7 +172,7 @@ static int check_cop2_fields(const struct reader *reader)
         {COP2_TOTAL + 4, 0},
         {COP2_METADATA, VEUM},
         {COP2_METADATA_VERSION, VERSION_1_0},
-        {COP2_FIELDS_BYTES, COP2_LEAST - COP2_CONFIG},
+        {COP2_FIELDS_BYTES, COP2_MIN_BYTES - COP2_CONFIG},
         {COP2_STAGING + 4, 0},
     };
     for (uint32_t i = 0; i < COUNT(fields); i++) {
@@ -184,7 +184,7 @@ static int check_cop2_fields(const struct reader *reader)
 
 static int parse_cop2(struct reader *reader, struct ethosu_ext_payload *payload)
 {
-    RETURN_IF_ERROR(require(reader, COP2_LEAST));
+    RETURN_IF_ERROR(require(reader, COP2_MIN_BYTES));
     uint32_t entry = word_at(reader, COP2_ENTRY);
     if (entry != ENTRY_COMMAND_STREAM) {
         return ethosu_ext_refuse(reader->fault, ETHOSU_EXT_E_PAYLOAD_ACTION, COP2_ENTRY, entry, 0);

@@ -43,7 +43,7 @@ def sources(*options):
     [
         ("ETHOSU_WITHOUT=messages", {"driver/ethosu_messages.c", "runtime/operator_names.c"}),
         ("ETHOSU_KERNELS=none", {"runtime/kernels/kernel.c", "runtime/schedule.c"}),
-        ("ETHOSU_WITHOUT=pte", {"runtime/executorch/program.c", "runtime/executorch/ends.c"}),
+        ("ETHOSU_WITHOUT=pte", {"runtime/executorch/program.c", "runtime/executorch/quantize_operators.c"}),
         ("ETHOSU_WITHOUT=pmu", {"driver/ethosu_pmu.c", "binding/pmu_object.c"}),
         ("ETHOSU_WITHOUT=audio", {"audio/micro.c", "binding/audio_module.c"}),
         ("ETHOSU_WITHOUT=image", {"image/image_row.c", "binding/image_module.c"}),
