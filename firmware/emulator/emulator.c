@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-/** The emulator's register page; see emulator_page.h. */
+/** The emulator's registers; see emulator_registers.h. */
 #include "emulator.h"
 
 #include "cpu.h"
-#include "emulator_page.h"
+#include "emulator_registers.h"
 #include "fault.h"
 #include "irq.h"
 #include "mpconfigboard.h"
@@ -16,7 +16,7 @@ static uint32_t features;
 
 static volatile uint32_t *at(uint32_t offset)
 {
-    return (volatile uint32_t *)(BOARD_EMULATOR_PAGE_BASE + offset);
+    return (volatile uint32_t *)(BOARD_EMULATOR_BASE + offset);
 }
 
 static void transfer(uint32_t command, const void *buffer, size_t size)
@@ -32,7 +32,7 @@ static void transfer(uint32_t command, const void *buffer, size_t size)
 static bool probe(void)
 {
     uint32_t id = 0;
-    found = fault_guarded_read(at(EMULATOR_ID), &id) && id == EMULATOR_PAGE_ID;
+    found = fault_guarded_read(at(EMULATOR_ID), &id) && id == EMULATOR_ID_VALUE;
     features = found ? *at(EMULATOR_FEATURES) : 0;
     return found;
 }
@@ -107,7 +107,7 @@ static bool start(void)
     if (!probe() || (features & EMULATOR_FEATURE_CONSOLE) == 0) {
         return false;
     }
-    irq_connect(BOARD_EMULATOR_PAGE_IRQ, on_interrupt, NULL);
+    irq_connect(BOARD_EMULATOR_IRQ, on_interrupt, NULL);
     *at(EMULATOR_CONSOLE_IRQ_ENABLE) = EMULATOR_CONSOLE_IRQ_RECEIVE;
     return true;
 }

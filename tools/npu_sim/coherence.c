@@ -136,7 +136,7 @@ static void commit(const struct coherence_range *range, const struct coherence_p
             coherence_line_drain(range, i);
         }
         if (entry->operation & COHERENCE_CLEAN) {
-            coherence_line_arrive(range, i);
+            coherence_line_commit(range, i);
         }
         if (entry->operation & COHERENCE_INVALIDATE) {
             coherence_line_fetch(range, i);

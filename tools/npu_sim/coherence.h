@@ -149,15 +149,15 @@ void coherence_adopt(struct coherence *c);
  * Memory for a bus master: host pointer to [address, address + length), or NULL
  * if these bytes are not in one range. Evictions may happen before it returns.
  *
- * @param cpu_stands  no other thread is storing to the CPU's copies, so lines may be fetched
+ * @param cpu_stopped  no other thread is storing to the CPU's copies, so lines may be fetched
  */
-uint8_t *coherence_map(struct coherence *c, uint64_t address, uint64_t length, bool cpu_stands);
+uint8_t *coherence_map(struct coherence *c, uint64_t address, uint64_t length, bool cpu_stopped);
 
 /** Memory for part of an access already mapped by coherence_map(); no side effects. */
 uint8_t *coherence_memory(const struct coherence *c, uint64_t address, uint64_t length);
 
 /** A point at which evictions may happen; no effect without coherence_evict(). */
-void coherence_event(struct coherence *c, bool cpu_stands);
+void coherence_event(struct coherence *c, bool cpu_stopped);
 
 /**
  * Is memory equal to the CPU's copy in [address, address + size)? Bytes outside all

@@ -54,7 +54,7 @@ uint8_t *sim_host_map(const struct npu_access *access);
 void sim_host_bus_open(struct ethosu_memory memories[SIM_HOST_PART_COUNT]);
 
 /** False if the environment specifies an unknown coherence mode. */
-bool sim_host_cache_is_right(void);
+bool sim_host_cache_mode_is_valid(void);
 
 /**
  * Add a cache for new memory.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Cost of the firmware and its use of the emulator's page, in reproducible counts."""
+"""Cost of the firmware and its use of the emulator's registers, in reproducible counts."""
 
 import time
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The emulator page: fast console, host log, bad buffers."""
+"""The emulator's registers: fast console, host log, bad buffers."""
 
 from __future__ import annotations
 

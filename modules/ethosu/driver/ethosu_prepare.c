@@ -208,8 +208,8 @@ static int plan_cache(const struct ethosu_driver *drv, const struct buffer *buff
 }
 
 /**
- * If fast scratch is the same buffer as scratch or follows it, clean both, and invalidate the written
- * parts of both, in one operation.
+ * If fast scratch is the same buffer as scratch or follows it, clean both, and invalidate the
+ * written parts of both, in one operation.
  *
  * @param room  bytes between them that belong to the caller
  */

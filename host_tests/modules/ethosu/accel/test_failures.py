@@ -122,7 +122,7 @@ def test_a_signal_interrupts_nothing(kernel, case, model, number):
 def test_a_job_that_was_killed_is_noticed(kernel, case, model):
     check(model, case)
     for _ in range(2):
-        kernel.lose(1)
+        kernel.drop(1)
         with pytest.raises(OSError, match="did not reach the end of the command stream") as info:
             model.predict(case.inputs[0])
         assert info.value.errno == errno.EIO

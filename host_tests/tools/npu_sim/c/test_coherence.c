@@ -351,10 +351,10 @@ TEST(fresh_uncached_memory_is_the_cpu_s)
 
 /* ---- evictions ---- */
 
-static void many_events(bool cpu_stands)
+static void many_events(bool cpu_stopped)
 {
     for (unsigned i = 0; i < 2000; i++) {
-        CHECK(coherence_map(&cache, BASE + 96, 64, cpu_stands) == memory + 96);
+        CHECK(coherence_map(&cache, BASE + 96, 64, cpu_stopped) == memory + 96);
     }
 }
 

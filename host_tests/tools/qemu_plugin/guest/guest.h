@@ -54,7 +54,7 @@ void sleep_until_changed(volatile uint32_t *counter, uint32_t seen);
 #define NPU_BASE 0x48102000u
 #define NPU_IRQ 56u
 
-/* --- The emulator's page --------------------------------------------------- */
+/* --- The emulator's registers --------------------------------------------------- */
 
 #define EMULATOR_PAGE_BASE 0x4F000000u
 #define EMULATOR_PAGE_IRQ 57u

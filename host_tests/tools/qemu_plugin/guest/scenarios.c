@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** What the test program does, by the name in its command line. */
-#include "emulator_page.h"
+#include "emulator_registers.h"
 #include "guest.h"
 
 #define PAGE(reg) (*word(EMULATOR_PAGE_BASE + (reg)))

@@ -112,8 +112,8 @@ struct ethosu_ext_writes {
 struct ethosu_ext_base {
     uint64_t npu;        /**< NPU address */
     uint64_t cpu;        /**< CPU address */
-    uint64_t invalidate; /**< what is invalidated after a run, as the CPU sees it; all of the base if
-                         the command stream does not write it */
+    uint64_t invalidate; /**< what is invalidated after a run, as the CPU sees it; all of the base
+                              if the command stream does not write it */
     size_t size;         /**< bytes */
     size_t invalidate_size; /**< bytes */
 };
