@@ -19,7 +19,7 @@
 void cache_create(const struct coherence_mode *mode);
 
 /** Did the user select a coherence mode? */
-bool cache_wanted(void);
+bool cache_is_requested(void);
 
 /**
  * Switch the cache on or off. Both make the CPU's copy and memory equal, keeping the CPU's stores,

@@ -248,7 +248,7 @@ static void map(struct window *window)
 
 void cache_registers_create(void)
 {
-    for (size_t i = 0; cache_wanted() && i < sizeof windows / sizeof windows[0]; i++) {
+    for (size_t i = 0; cache_is_requested() && i < sizeof windows / sizeof windows[0]; i++) {
         map(&windows[i]);
     }
 }

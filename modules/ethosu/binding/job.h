@@ -6,7 +6,7 @@
  *               job_wait()            job_stop(), by a callback
  *     NO_WAIT ------------> WAITING ---------------------------> STOPPED
  *        ^                     |                                    |
- *        +---------------------+----------- job_waited() -----------+
+ *        +---------------------+---------- job_end_wait() ----------+
  *
  * While C code waits for the NPU, MicroPython's scheduler runs callbacks. A callback may stop the
  * job, but not start another: the waiting code would mistake it for its own. So a stop during a
@@ -91,7 +91,7 @@ static inline void job_wait(struct ethosu_driver *npu)
     job_of(npu)->wait = JOB_WAITING;
 }
 
-static inline void job_waited(struct ethosu_driver *npu)
+static inline void job_end_wait(struct ethosu_driver *npu)
 {
     job_of(npu)->wait = JOB_NO_WAIT;
 }

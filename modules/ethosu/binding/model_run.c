@@ -107,7 +107,7 @@ static void run(model_obj_t *self)
     }
     job_wait(self->npu);
     int status = ethosu_model_invoke(self->model, self->npu);
-    job_waited(self->npu);
+    job_end_wait(self->npu);
     if (status != ETHOSU_MODEL_OK) {
         end_failed(self, status);
     }
@@ -243,7 +243,7 @@ static mp_obj_t model_start(size_t n_args, const mp_obj_t *args)
     self->deadline.begun = ethosu_ext_board_ticks_ms();
     job_wait(self->npu); // operators of the CPU may come first
     int status = ethosu_model_start(self->model, self->npu);
-    job_waited(self->npu);
+    job_end_wait(self->npu);
     return progress(self, status);
 }
 MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_start_obj, 1, 3, model_start);
@@ -263,7 +263,7 @@ static mp_obj_t model_step(mp_obj_t self_in)
     ethosu_ext_set_timeout(self->npu, left);
     job_wait(self->npu);
     int status = ethosu_model_resume(self->model, running);
-    job_waited(self->npu);
+    job_end_wait(self->npu);
     return progress(self, status);
 }
 MP_DEFINE_CONST_FUN_OBJ_1(model_step_obj, model_step);

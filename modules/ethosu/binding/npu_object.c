@@ -193,7 +193,7 @@ static bool finish(npu_obj_t *self, mp_int_t timeout)
     bool begun = ethosu_ext_is_running(npu);
     job_wait(npu);
     int result = ethosu_ext_wait(npu, span);
-    job_waited(npu);
+    job_end_wait(npu);
     struct ethosu_ext_fault fault = *ethosu_ext_last_error(npu);
     bool cancelled = begun || self->cancelled || self->busy;
     self->cancelled = false;

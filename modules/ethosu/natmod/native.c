@@ -261,8 +261,8 @@ static mp_obj_t model_info(mp_obj_t memory, mp_obj_t file_copied)
     mp_obj_t *items;
     mp_obj_get_array(memory, &count, &items);
     const struct native_model *header = native_header_of(items[0]);
-    const struct info_more more = {header->arena.buf, header->file.len,
-                                   mp_obj_is_true(file_copied)};
+    const struct model_properties more = {header->arena.buf, header->file.len,
+                                          mp_obj_is_true(file_copied)};
     return info_model(model, &more);
 }
 static MP_DEFINE_CONST_FUN_OBJ_2(model_info_obj, model_info);

@@ -56,8 +56,8 @@ void sleep_until_changed(volatile uint32_t *counter, uint32_t seen);
 
 /* --- The emulator's registers --------------------------------------------------- */
 
-#define EMULATOR_PAGE_BASE 0x4F000000u
-#define EMULATOR_PAGE_IRQ 57u
+#define EMULATOR_BASE 0x4F000000u
+#define EMULATOR_IRQ 57u
 
 enum npu_register {
     NPU_ID = 0x00,
