@@ -137,11 +137,11 @@ def _goes_wrong(program: Path) -> None:
 
 @pytest.mark.parametrize("driver", DRIVERS)
 @pytest.mark.parametrize("name", UPKEEP)
-def test_without_it_a_copy_goes_wrong(repo, driver, name):
+def test_copies_fail_without_each_cache_operation(repo, driver, name):
     _goes_wrong(_build(repo, driver, {FRAME: UPKEEP[name]}))
 
 
 @pytest.mark.parametrize(("driver", "name"), UPKEEP_OF_DRIVERS)
-def test_without_it_the_controller_goes_wrong(repo, driver, name):
+def test_the_controller_fails_without_each_cache_operation(repo, driver, name):
     changes = {f"dma_{driver}.c": UPKEEP_OF_DRIVERS[driver, name]}
     _goes_wrong(_build(repo, driver, changes))

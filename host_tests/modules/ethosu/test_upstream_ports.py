@@ -90,7 +90,7 @@ def test_an_inference_in_the_unix_port_is_exact(repo, unix, compiled, small_mode
     assert printed.splitlines() == ["['ethos-u55-128']", "True", "True", "True"]
 
 
-def test_the_unix_port_refuses_what_its_npu_does_not_see(repo, unix):
+def test_the_unix_port_rejects_memory_that_its_npu_cannot_access(repo, unix):
     """Memory outside Python's heap."""
     printed = python(
         repo,
@@ -115,7 +115,7 @@ def test_a_soft_reset_of_the_qemu_port_stops_npus(repo, qemu):
     assert "<ethosu_deinit_all>" in code
 
 
-def test_what_the_examples_leave_out_is_what_the_source_lacks(repo):
+def test_the_examples_omit_exactly_what_the_source_lacks(repo):
     """If the source includes it, the examples and the page should not leave it out."""
     fetch = ["python3", repo / "firmware/fetch_micropython.py"]
     tree = subprocess.run(fetch, check=True, capture_output=True, text=True).stdout.strip()

@@ -61,7 +61,7 @@ def test_outputs_of_steps_get_a_time_axis():
     assert arrays.collect(rows[:1], has_time=False)["0"].shape == (1, 3)
 
 
-def test_names_do_as_well_as_numbers():
+def test_names_and_numbers_are_equivalent():
     x, y = zeros(1, 3), zeros(2, dtype=np.int16) + 1
     for given in ({"x": x, "y": y}, {"y": y, "0": x}, {"1": y, "x": x}):
         assert [each.sum() for each in arrays.check(given, [X, Y]).step(0)] == [0, 2]

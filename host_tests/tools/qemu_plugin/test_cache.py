@@ -43,7 +43,7 @@ def test_off_leaves_qemu_s_registers(guest: Guest) -> None:
 
 
 @pytest.mark.parametrize("timing", ["host", "model"])
-def test_each_step_is_needed(guest: Guest, timing: str) -> None:
+def test_each_maintenance_step_is_needed(guest: Guest, timing: str) -> None:
     assert guest.run("cache_steps", f"coherence=strict,timing={timing}").values == STEPS
 
 

@@ -51,7 +51,7 @@ def test_wake_word_is_heard_by_the_microphone(address, ready):
         ("camera", "HTMLMediaElement.prototype.play"),
     ],
 )
-def test_what_does_not_start_is_off_again(address, name, breaks):
+def test_a_device_that_does_not_start_is_off_again(address, name, breaks):
     options = ("--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
     with opened(address, *options) as page:
         page.evaluate(
@@ -87,7 +87,7 @@ def test_objects_of_a_picture_and_of_the_camera(address, tmp_path, ready):
         page.wait_for(f"{labels}.length && {labels}.every(label => label === 'green')")
 
 
-def test_what_is_missing_is_said(page):
+def test_a_missing_device_is_reported(page):
     """Missing microphone, sound or picture: one sentence each."""
     click(page, "microphone")
     page.wait_for(f"{ALERT}.includes('microphone')")

@@ -302,7 +302,7 @@ def test_arguments_on_an_npu(face):
     check(face, [*ON_AN_NPU, ("n.release()", "nothing")])
 
 
-def test_what_is_gone(face):
+def test_closed_objects_raise(face):
     face.exec(
         _SETUP + "n = ethosu.reserve()\nk = ethosu.Model('/model.tflite', npu=n)\nn.release()\n"
         "c = ethosu.Model('/model.tflite')\nt = c.inputs[0]\nc.deinit()\n"
@@ -317,7 +317,7 @@ def test_code_of_the_caller(face, case):
 
 
 @pytest.mark.parametrize("address", ["0", "UNSEEN", "0xFFFFFF00"])
-def test_arena_where_the_npu_sees_nothing(emulated, address):
+def test_an_arena_that_the_npu_cannot_access_is_rejected(emulated, address):
     emulated.exec(f"import uctypes\nplace = uctypes.bytearray_at({address}, 99999)")
     check(emulated, [("ethosu.Model('/model.tflite', arena=place)", "OSError 14 arena at 0x")])
 
@@ -403,7 +403,7 @@ def test_any_number_of_arguments(face):
 
 @pytest.mark.on_board
 @pytest.mark.parametrize("npu", ["ethos-u55-128", "ethos-u85-256"])
-def test_a_model_asks_for_the_stack_that_loading_takes(
+def test_a_model_checks_for_the_stack_that_loading_needs(
     request, repo, npu, compiled, small_models, raw
 ):
     """By stack painting: the deepest word that loading changes is within the amount it checks for.

@@ -27,7 +27,9 @@ def large_state(tmp_path_factory):
     return path
 
 
-def test_an_old_time_out_does_not_cut_initial_values_off(board, board_npu, compiled, large_state):
+def test_an_expired_time_out_does_not_interrupt_the_initial_values(
+    board, board_npu, compiled, large_state
+):
     board.write_file(MODEL, compiled(large_state, board_npu).read_bytes())
     board.exec(
         "import ethosu, gc, hashlib, time\n"
@@ -185,7 +187,7 @@ def long_load(request, board_npu, compiled, many_layers):
 
 
 @pytest.mark.parametrize("action", _DURING_A_LOAD)
-def test_what_a_callback_does_during_a_load_is_harmless(request, long_load, action):
+def test_a_callback_during_a_load_does_no_harm(request, long_load, action):
     if action == "write()":
         request.getfixturevalue("writable_rom")
     assert raised(long_load, f"go({action!r})").splitlines()[0] == _DURING_A_LOAD[action]

@@ -96,7 +96,7 @@ def test_failed_inference_names_the_operator(board, model, code, operator, how):
     assert error.endswith(f"; operator {operator}")
 
 
-def test_second_npu_operator_has_names_of_its_own(board, board_npu, small_models, tmp_path):
+def test_the_second_npu_operator_has_its_own_names(board, board_npu, small_models, tmp_path):
     """With ADD on the CPU there are two command streams; the second one starts after it."""
     model = compile_to(
         tmp_path / "two.tflite", small_models["small_cnn"], board_npu, "--vela=--ignore-ops ADD"
@@ -136,7 +136,7 @@ def test_late_inference_names_the_operator(emulated, model):
         lambda table: table[:12] + (b"\0" * 4 + b"\xff" * 4 + b"\xf0" * 4) * 5,
     ],
 )
-def test_damaged_table_costs_the_name_only(board, model, damage):
+def test_a_damaged_table_only_loses_the_name(board, model, damage):
     table = get(model, debug_table.NAME)
     damaged, place = aimed_at_nothing(model, ELEMENTWISE)
     error = failure(board, put(damaged, {debug_table.NAME: damage(table)}))
@@ -144,7 +144,7 @@ def test_damaged_table_costs_the_name_only(board, model, damage):
     assert "operator" not in error
 
 
-def test_names_drive_no_terminal(board, model):
+def test_names_cannot_control_the_terminal(board, model):
     entries = debug_table.parse(get(model, debug_table.NAME))
     rows = [debug_table.Entry(one.npu_operator, one.end, "\x1b[2J" + "x" * 300) for one in entries]
     damaged, _ = aimed_at_nothing(model, ELEMENTWISE)

@@ -75,7 +75,7 @@ def test_mean_and_std_of_a_float_tensor(seeing):
 
 
 @pytest.mark.parametrize("quarters, mirror", [(0, True), (1, False), (2, True), (3, True)])
-def test_source_leads_back_to_the_picture(board, quarters, mirror):
+def test_source_maps_back_to_the_picture(board, quarters, mirror):
     """A white pixel in a black picture: the brightest element of the tensor is at its position."""
     x, y, width, height = 13, 5, 20, 12
     board.exec(
@@ -131,7 +131,7 @@ def test_wrong_arguments(seeing, code):
     assert raised(board, code).startswith(WRONG[code])
 
 
-def test_pixels_that_shrink_are_seen(seeing):
+def test_a_shrinking_pixel_buffer_is_detected(seeing):
     """The buffer is requested on every call, because a bytearray may have been resized."""
     board, _ = seeing
     board.exec("short = bytearray(frame)\nlate = image.Input(short, (20, 12), 1)\nshort[:] = b'xy'")

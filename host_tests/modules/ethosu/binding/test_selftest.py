@@ -40,14 +40,14 @@ def test_model_without_a_selftest(face):
     assert raised(face, "m.selftest()").startswith("ValueError model has no self-test; run: ethosu")
 
 
-def test_info_tells_who_compiled_it(face):
+def test_info_names_the_compiler(face):
     from importlib.metadata import version
 
     assert face.eval("m.info()['vela']") == version("ethos-u-vela")
     assert face.eval("m.metadata('nothing')") is None
 
 
-def test_repr_tells_where_and_by_whom(face, board_npu):
+def test_repr_names_the_npu_and_the_compiler(face, board_npu):
     text = face.eval("repr(m)")
     info = face.eval("m.info()")
     for part in (

@@ -43,7 +43,7 @@ def test_the_module_keeps_the_contract(stub, face):
     face.exec("n.release()")
 
 
-def test_the_check_of_the_contract_sees_what_is_missing(stub, face):
+def test_the_contract_check_detects_missing_names(stub, face):
     face.exec(
         "n = ethosu.reserve()\nreal = ethosu\n"
         "class Less:\n"
@@ -75,7 +75,7 @@ def test_help_lists_every_method(stub, face):
     assert "m.predict([x], callback=None, real=None)" in face.exec("help(ethosu.Model)")
 
 
-def test_help_of_a_method_says_its_arguments(stub, face):
+def test_help_of_a_method_lists_its_arguments(stub, face):
     """The names of the stub, in its order, without `self` and types."""
     found = 0
     for name, node in classes(stub).items():

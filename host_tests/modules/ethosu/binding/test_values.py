@@ -67,7 +67,7 @@ def test_quantize_takes_integers(face, example):
     assert board.eval("bytes(y)") == expected.tobytes()
 
 
-def test_quantize_what_is_not_a_number(face, example):
+def test_quantize_nan_and_infinity(face, example):
     face.exec("y = bytearray(768)\nm.inputs[0].quantize([float('nan'), float('inf')] * 384, y)")
     zero_point = example[0].inputs[0].zero_point
     assert face.eval("bytes(y[:2])") == bytes([zero_point & 255, 127])
@@ -143,7 +143,7 @@ def test_all_tensors(face):
     assert face.eval("m.inputs is m.inputs and m.inputs[0].data is m.inputs[0].data")
 
 
-def test_attributes_tell_of_the_ends(face, example):
+def test_attributes_describe_inputs_and_outputs(face, example):
     """OpenMV's ten attributes, with the values of the reference."""
     oracle = example[0]
     for name, (tensor,) in (("input", oracle.inputs), ("output", oracle.outputs)):
@@ -248,7 +248,7 @@ def test_what_each_type_of_object_means_for_each_type_of_tensor(board, tensor):
     assert not values_table.differences(board, tensor, zero_point)
 
 
-def test_a_camera_s_bytes_are_no_raw_values_of_int8(face):
+def test_camera_bytes_are_not_raw_int8_values(face):
     """200 of 255 would become -56; the error message explains how to fix it."""
     for given in ("array('B', bytes(768))", "bytes(768)", "memoryview(bytes(768))"):
         error = raised(face, f"m.predict([{given}])")

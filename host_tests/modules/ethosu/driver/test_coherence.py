@@ -217,7 +217,7 @@ C_TESTS = {
 
 
 @pytest.mark.parametrize("name", C_TESTS)
-def test_without_it_a_test_of_the_driver_fails(name, tmp_path):
+def test_driver_tests_fail_without_each_operation(name, tmp_path):
     _, _, _, modes = MUTATIONS[name]
     assert modes is None
     library = mutated(name, tmp_path)
@@ -232,7 +232,7 @@ def test_without_it_a_test_of_the_driver_fails(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", [name for name, row in MUTATIONS.items() if row[3]])
-def test_without_it_results_are_wrong(name, dedicated, tmp_path, capsys):
+def test_results_are_wrong_without_each_operation(name, dedicated, tmp_path, capsys):
     modes = MUTATIONS[name][3]
     found = outcomes(dedicated, modes, mutated(name, tmp_path))
     wrong = {mode: outcome for mode, outcome in found.items() if outcome != "exact"}

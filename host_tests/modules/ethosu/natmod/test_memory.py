@@ -87,7 +87,7 @@ def test_memory_that_was_resized_is_not_used(fresh):
     assert fresh.eval("bytes(m.predict([x])[0]) == golden")
 
 
-def test_buffer_that_was_resized_in_a_job_is_told(fresh):
+def test_a_buffer_resized_during_a_job_is_reported(fresh):
     fresh.exec(CALLBACK + "payload, base = bytearray(payload), bytearray(64)")
     fresh.exec("n = ethosu.reserve(timeout_ms=0)")
     for buffer in ("payload", "base"):

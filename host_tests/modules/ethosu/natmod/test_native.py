@@ -82,7 +82,7 @@ def test_hello_world_is_exact(loaded, compiled, shared_models):
     is_exact(loaded, source, compiled(source, loaded.machine.npu))
 
 
-def test_it_keeps_the_contract_but_for_what_the_list_names(fresh):
+def test_it_keeps_the_contract_with_the_listed_exceptions(fresh):
     fresh.exec("n = ethosu.reserve()")
     assert contract.broken(fresh, contract.parse()) == set(NOT_OFFERED)
     fresh.exec("n.release()")
@@ -164,7 +164,7 @@ def test_version(fresh, repo):
     assert fresh.eval("ethosu.__version__") in text.split('"')
 
 
-def test_it_knows_the_npu(fresh):
+def test_it_identifies_the_npu(fresh):
     npu = fresh.machine.npu
     assert fresh.eval("ethosu.npus()") == [npu]
     fresh.exec("with ethosu.reserve() as n: info = n.info()")
@@ -378,7 +378,7 @@ def test_callback_cancels_the_payload_that_is_waited_for(fresh):
     assert fresh.eval("bytes(m.predict([x])[0]) == golden")
 
 
-def test_busy_model_goes_on_when_it_is_asked_again(fresh):
+def test_a_busy_model_continues_when_called_again(fresh):
     fresh.exec("m._start([x])")
     for call in ("m.run_into([x])", "m.predict([x])", "m._start()"):
         assert raised(fresh, call).startswith("OSError 16 this model runs an inference")
@@ -401,7 +401,7 @@ def test_forgotten_job_keeps_its_memory(fresh):
     assert fresh.eval("bytes(m.predict([x])[0]) == golden")
 
 
-def test_handle_that_got_no_npu_stops_nobody(fresh):
+def test_a_handle_without_an_npu_stops_no_job(fresh):
     """reserve() failed: collecting its handle does not affect another handle's job."""
     fresh.exec(CALLBACK + "n = ethosu.reserve()\nemulator.fault('hang')")
     fresh.exec("n.invoke_async(payload, [])")

@@ -88,7 +88,7 @@ def test_a_first_inference_that_fails_leaves_the_npu_free(
         (["README.md", "--save", "p.csv"], "--save keeps what a board measured"),
     ],
 )
-def test_wrong_words_are_one_sentence(ethosu, repo, monkeypatch, words, said):
+def test_wrong_arguments_are_one_error(ethosu, repo, monkeypatch, words, said):
     monkeypatch.chdir(repo)
     code, out, err = ethosu("bench", *words)
     assert code in (2, 3) and out == "" and said in err and err.count("\n") == 1

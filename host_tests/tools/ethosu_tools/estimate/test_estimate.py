@@ -36,7 +36,7 @@ def small_cnn(compiled, small_models):
     return compiled(small_models["small_cnn"])
 
 
-def test_every_board_and_chip_can_be_asked():
+def test_every_board_and_chip_has_an_estimate():
     for name in systems.names():
         system = systems.find(name)
         assert system.clock_hz >= 32e6
@@ -134,7 +134,7 @@ def test_an_estimate_repeats(small_cnn):
         ("MPS3_AN547", None, latency.EXTERNAL.format(memory="DDR")),
     ],
 )
-def test_an_interval_says_what_it_rests_on(small_cnn, name, weights, basis):
+def test_an_interval_names_its_basis(small_cnn, name, weights, basis):
     found = latency.estimate(small_cnn, systems.find(name, weights=weights))
     assert found.basis == basis
     assert found.low_ms <= found.milliseconds
@@ -183,7 +183,7 @@ def test_instructions_of_the_cpu_are_counted(ethosu, small_cnn):
     assert counted["low_ms"] == pytest.approx(counted["ms"] / 2)
 
 
-def test_what_would_gain_is_said(ethosu, shared_models):
+def test_possible_improvements_are_listed(ethosu, shared_models):
     """A memory, also on a board with unchecked speeds; a larger NPU."""
     code, out, _ = ethosu(
         "estimate", shared_models / "ad01_int8.tflite", "--board", "NUMAKER_M55M1"
@@ -296,7 +296,7 @@ def test_a_model_is_found_by_its_hash_as_a_file_or_as_c_text(tmp_path):
     assert points.find_model(point, [tmp_path]) is None
 
 
-def test_points_of_ones_own_are_added_and_compared(ethosu, small_cnn, tmp_path):
+def test_a_users_own_points_are_added_and_compared(ethosu, small_cnn, tmp_path):
     table = tmp_path / "points.csv"
     code, out, err = ethosu(
         "bench", "latency", small_cnn, "--on", "qemu", "--board", "MPS3_AN547", "--save", table
@@ -314,14 +314,14 @@ def test_points_of_ones_own_are_added_and_compared(ethosu, small_cnn, tmp_path):
     assert abs(data["mean_error"]) < 1
 
 
-def test_a_table_of_points_that_is_none_is_one_sentence(tmp_path):
+def test_an_invalid_table_of_points_is_one_error(tmp_path):
     path = tmp_path / "points.csv"
     path.write_text("id,model\n1,2\n")
     with pytest.raises(InputError, match="expected columns id, model, sha256"):
         points.read(path)
 
 
-def test_without_models_nothing_is_said(ethosu, tmp_path):
+def test_without_models_there_is_one_error(ethosu, tmp_path):
     code, _, err = ethosu("bench", "silicon", "--models", tmp_path)
     assert code == 3 and "none of the 10 points has its model" in err
 
@@ -329,7 +329,7 @@ def test_without_models_nothing_is_said(ethosu, tmp_path):
 # --- Output of `ethosu compile` and metadata ---------------------------------------
 
 
-def test_compile_says_the_latency_and_the_board_tells_it(ethosu, small_models, tmp_path):
+def test_compile_prints_the_latency_and_the_board_reports_it(ethosu, small_models, tmp_path):
     output = tmp_path / "model.tflite"
     code, out, _ = ethosu(
         "compile", small_models["small_cnn"], "--board", "MPS3_AN547", "-o", output

@@ -80,7 +80,7 @@ class Page(HTMLParser):
         self.names += [value for key, value in attrs if key in ("src", "href", "xlink:href")]
 
 
-def test_the_page_is_whole_and_alone(ethosu, small_models, tmp_path):
+def test_the_page_is_complete_and_self_contained(ethosu, small_models, tmp_path):
     path = tmp_path / "page.html"
     code, out, err = ethosu("report", small_models["small_cnn"], "-o", path, "--json")
     assert (code, err) == (0, "")
@@ -161,7 +161,7 @@ def test_differences_are_written_and_end_with_code_6(
         assert f"report     {page}" in out
 
 
-def test_a_difference_is_said_with_its_size():
+def test_a_difference_is_reported_with_its_size():
     found = [[np.array([1, 2, 3], np.int8)]]
     said = subject.difference(found, [[np.array([1, 2, 7], np.int8)]])
     assert said == {"steps": 1, "values": 3, "differing": 1, "largest": 4.0, "mean": 4 / 3}

@@ -27,7 +27,7 @@ def test_compiled_model_names_its_npu(small_models, compiled, npu):
     assert tflite.describe(compiled(small_models["small_cnn"], npu)).npu == npu
 
 
-def test_compiling_keeps_the_ends_of_the_model(small_models, compiled):
+def test_compiling_keeps_inputs_and_outputs(small_models, compiled):
     for path in small_models.values():
         before, after = tflite.describe(path), tflite.describe(compiled(path))
         for old, new in zip(

@@ -59,7 +59,7 @@ def test_plan_writes_back_and_draws_text(ethosu, compiled_copy, mixed):
     assert "scratch of the NPU" in out and "SOFTMAX" in out and "bytes saved" in out
 
 
-def test_a_look_writes_nothing(ethosu, compiled_copy, tmp_path):
+def test_inspecting_writes_nothing(ethosu, compiled_copy, tmp_path):
     before = compiled_copy.read_bytes()
     assert ethosu("plan", compiled_copy)[0] == 0
     assert ethosu("plan", compiled_copy, "--picture", tmp_path / "a.svg")[0] == 0

@@ -53,12 +53,12 @@ def pair(request, mixed):
     return model.compiled.read_bytes(), model.planned.read_bytes()
 
 
-def test_all_else_is_as_it_was(pair):
+def test_everything_else_is_unchanged(pair):
     before, after = pair
     assert tree(before) == tree(after)
 
 
-def test_old_bytes_lie_behind_a_front_that_keeps_alignment(pair):
+def test_old_bytes_follow_an_aligned_front(pair):
     before, after = pair
     front = len(after) - len(before)
     assert front % metadata.FILE_ALIGNMENT == 0
@@ -122,7 +122,7 @@ def test_the_graph_by_which_the_npu_initialises_variables_keeps_its_places(compi
             assert found.tobytes() == wanted.tobytes()
 
 
-def test_foreign_metadata_stays(mixed):
+def test_foreign_metadata_is_kept(mixed):
     data = mixed("mixed_cnn").compiled.read_bytes()
     once = metadata.put(data, {"author": b"someone", "note": b""})
     twice = metadata.put(once, {"more": b"1234"})

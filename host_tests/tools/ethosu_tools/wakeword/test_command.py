@@ -35,7 +35,7 @@ def run_demo(ethosu, tmp_path):
 
 @pytest.mark.parametrize("voice", ["en-us", "en-gb"])
 @pytest.mark.parametrize("text", ["okay nabu", "alexa", "hello world"])
-def test_the_simulated_npu_hears_its_word_and_no_other(run_demo, text, voice):
+def test_the_simulated_npu_detects_its_word_and_no_other(run_demo, text, voice):
     data = run_demo(*ON_SIM, "--say", text, "--voice", voice)
     (sound,) = data["sounds"]
     for name, result in sound["words"].items():
@@ -44,7 +44,7 @@ def test_the_simulated_npu_hears_its_word_and_no_other(run_demo, text, voice):
     assert data["equal_to_reference"] == len(raw) > 120
 
 
-def test_a_board_hears_the_word_and_nothing_else(run_demo, request, board_npu):
+def test_a_board_detects_the_word_and_nothing_else(run_demo, request, board_npu):
     """With two models at once."""
     where = request.config.getoption("--ethosu-port") or "qemu"
     data = run_demo("--on", where, "--npu", board_npu)
@@ -57,7 +57,7 @@ def test_a_board_hears_the_word_and_nothing_else(run_demo, request, board_npu):
     assert data["equal_to_reference"] > 300
 
 
-def test_the_lines_to_go_on_with_work_as_printed(run_demo, board_npu):
+def test_the_printed_follow_up_commands_work(run_demo, board_npu):
     data = run_demo(*ON_SIM, "--npu", board_npu)
     image = romfs.load_image(Path(data["rom"]))
     with QemuBoard(Machine(data["npu"], romfs=image)) as board:
@@ -167,7 +167,7 @@ def test_one_wrong_bit_is_a_mismatch(ethosu, tmp_path, monkeypatch):
     assert code == 6 and "answers differ from TFLite's reference kernels" in err
 
 
-def test_a_board_that_falls_silent_is_told_from_one_that_detects_nothing():
+def test_a_silent_board_is_distinguished_from_one_that_detects_nothing():
     with pytest.raises(BoardError, match="without a verdict; it printed nothing"):
         demo.gather([], "w")
     with pytest.raises(BoardError, match=r"its last line is '0\.03 s  w  raw 0  mean 0'"):

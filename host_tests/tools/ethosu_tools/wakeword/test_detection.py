@@ -13,7 +13,7 @@ from pymicro_wakeword import MicroWakeWord, MicroWakeWordFeatures, Model
 @pytest.mark.parametrize("voice", ["en-us", "en-gb"])
 @pytest.mark.parametrize("name", ["okay_nabu", "alexa"])
 @pytest.mark.parametrize("text", ["okay nabu", "alexa", "hello world"])
-def test_a_model_hears_its_word_and_no_other(name, text, voice):
+def test_a_model_detects_its_word_and_no_other(name, text, voice):
     word = words.load(name)
     heard = words.reference(word, speech.say(text, voice)).detected_at is not None
     assert heard == (text == word.phrase)
