@@ -68,7 +68,7 @@ def test_a_link_carries_board_and_memory_mode(page):
         ("example=nothing", "The link asks for example nothing, which this page does not have. "),
     ],
 )
-def test_a_link_to_a_missing_example_is_one_error(page, address, words, sentence):
+def test_a_broken_link_is_one_error(page, address, words, sentence):
     page.evaluate(f"location.hash = '{words}'")
     page.wait_for(f"{ALERT}.startsWith('{sentence}')")
     page.open("about:blank")

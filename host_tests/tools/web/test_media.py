@@ -87,7 +87,7 @@ def test_objects_of_a_picture_and_of_the_camera(address, tmp_path, ready):
         page.wait_for(f"{labels}.length && {labels}.every(label => label === 'green')")
 
 
-def test_a_missing_device_is_reported(page):
+def test_a_missing_input_is_reported(page):
     """Missing microphone, sound or picture: one sentence each."""
     click(page, "microphone")
     page.wait_for(f"{ALERT}.includes('microphone')")

@@ -11,9 +11,9 @@ from .conftest import raised
 
 
 @pytest.fixture
-def loop(face):
-    face.exec("import asyncio\nhalf = ethosu.Model('/model.tflite')")
-    return face
+def loop(api):
+    api.exec("import asyncio\nhalf = ethosu.Model('/model.tflite')")
+    return api
 
 
 def test_run_returns_arrays_or_fills_buffers(loop):

@@ -51,8 +51,8 @@ def test_an_expired_time_out_does_not_interrupt_the_initial_values(
 
 
 @pytest.mark.parametrize("action", ["m.deinit()", "m.run_into([other])", "m.reset()"])
-def test_a_callback_during_the_search_for_lost_handles_waits(face, action):
-    face.exec(
+def test_a_callback_during_the_search_for_lost_handles_waits(api, action):
+    api.exec(
         _LOST_HANDLE + "other = bytearray(len(x))\n"
         "def callback(_):\n"
         f"    try: {action}\n"
@@ -62,8 +62,8 @@ def test_a_callback_during_the_search_for_lost_handles_waits(face, action):
         "    micropython.schedule(callback, 0)\n"
         "    return bytes(m.predict([x])[0])\n"
     )
-    assert face.eval("go() == golden")
-    assert len(face.eval("seen")) == 1
+    assert api.eval("go() == golden")
+    assert len(api.eval("seen")) == 1
 
 
 @pytest.fixture(scope="module")

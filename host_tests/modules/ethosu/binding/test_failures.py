@@ -246,14 +246,14 @@ def starve(action, step):
         ("invoke", 96, 3),
     ],
 )
-def test_memory_may_run_out_at_any_allocation(face, action, step, least):
-    face.exec("import asyncio, struct\n" + STARVE)
-    face.exec(f"failures = starve({action}, {step})", timeout=120)
-    assert face.eval("failures") >= least
+def test_memory_may_run_out_at_any_allocation(api, action, step, least):
+    api.exec("import asyncio, struct\n" + STARVE)
+    api.exec(f"failures = starve({action}, {step})", timeout=120)
+    assert api.eval("failures") >= least
 
 
-def test_a_locked_heap_refuses_what_allocates_and_nothing_else(face):
-    face.exec(
+def test_a_locked_heap_refuses_what_allocates_and_nothing_else(api):
+    api.exec(
         "import micropython\ny = bytearray(len(golden))\nins, outs, said = [x], [y], []\n"
         "load = lambda: ethosu.Model('/model.tflite')\nrun = lambda: m.predict(ins)\n"
         "def locked():\n"
@@ -267,5 +267,5 @@ def test_a_locked_heap_refuses_what_allocates_and_nothing_else(face):
         "    return failed\n"
         "calls = (load, run)\nfailed = locked()"
     )
-    assert face.eval("(failed, bytes(y) == golden)") == (2, True)
-    assert face.eval("bytes(load().predict([x])[0]) == golden")
+    assert api.eval("(failed, bytes(y) == golden)") == (2, True)
+    assert api.eval("bytes(load().predict([x])[0]) == golden")

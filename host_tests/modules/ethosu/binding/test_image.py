@@ -15,10 +15,10 @@ from .test_values import quantized
 
 
 @pytest.fixture
-def seeing(face):
+def seeing(api):
     """A picture of 20 x 12 pixels as `frame`, and `see`, which passes it to the model."""
     pixels = np.random.default_rng(7).integers(0, 256, (12, 20, 2), np.uint8)
-    face.exec(
+    api.exec(
         "import ethosu_image as image\n"
         f"frame = bytearray({pixels.tobytes()!r})\n"
         "see, seen = image.Input(frame, (20, 12), image.RGB565, fit=image.PAD), []\n"
@@ -26,7 +26,7 @@ def seeing(face):
         "    see(memory, shape, dtype)\n"
         "    seen[:] = [bytes(memory)]\n"
     )
-    return face, pixels
+    return api, pixels
 
 
 def test_predict_writes_the_picture_into_the_tensor(seeing):

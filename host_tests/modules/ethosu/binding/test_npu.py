@@ -318,9 +318,9 @@ def test_info_and_names(handle, board_npu):
 
 
 @pytest.mark.parametrize("name", ["EBUSY", "EFAULT", "ECANCELED", "ETIMEDOUT", "EIO", "ENODEV"])
-def test_errors_have_names(face, name):
-    face.exec("import errno")
-    assert face.eval(f"errno.errorcode[errno.{name}]") == name
+def test_errors_have_names(api, name):
+    api.exec("import errno")
+    assert api.eval(f"errno.errorcode[errno.{name}]") == name
 
 
 def test_errors_are_those_of_module_errno(handle):

@@ -124,9 +124,9 @@ def test_a_constant_beyond_16_mb_is_shown_as_it_is(request, board_npu, compiled,
         assert content == data[at - start : at - start + len(content)]
 
 
-def test_a_file_that_claims_4_gb_is_a_memory_error(face):
+def test_a_file_that_claims_4_gb_is_a_memory_error(api):
     """Its size + 1 wraps to 0 in 32 bits."""
-    face.exec(
+    api.exec(
         "import errno, io, machine, os\n"
         "class File(io.IOBase):\n"
         "    def ioctl(self, request, argument):\n"
@@ -140,8 +140,8 @@ def test_a_file_that_claims_4_gb_is_a_memory_error(face):
         "    def stat(self, path): raise OSError(errno.ENOENT)\n"
         "os.mount(Disk(), '/odd')\nsize = 0xffffffff"
     )
-    assert raised(face, "ethosu.Model('/odd/model.tflite')").startswith("MemoryError")
-    face.exec("size = 0")
-    assert raised(face, "ethosu.Model('/odd/model.tflite')").startswith("ValueError")
-    face.exec("os.umount('/odd')")
-    assert face.eval("bytes(m.predict([x])[0]) == golden")
+    assert raised(api, "ethosu.Model('/odd/model.tflite')").startswith("MemoryError")
+    api.exec("size = 0")
+    assert raised(api, "ethosu.Model('/odd/model.tflite')").startswith("ValueError")
+    api.exec("os.umount('/odd')")
+    assert api.eval("bytes(m.predict([x])[0]) == golden")

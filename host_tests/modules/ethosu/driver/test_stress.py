@@ -24,7 +24,7 @@ def test_four_threads_share_two_npus(stress) -> None:
 
 def test_an_inference_cancelled_or_released_elsewhere_is_exact_or_an_error(stress) -> None:
     """No thread takes another's result, or waits for a result already taken."""
-    cbuild.run([stress, 150, "meddle"])
+    cbuild.run([stress, 150, "interfere"])
 
 
 def test_deinit_ends_running_and_waiting_calls(stress) -> None:
@@ -33,7 +33,7 @@ def test_deinit_ends_running_and_waiting_calls(stress) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", [[], ["meddle"], ["deinit"]], ids=lambda mode: "".join(mode))
+@pytest.mark.parametrize("mode", [[], ["interfere"], ["deinit"]], ids=lambda mode: "".join(mode))
 def test_threads_share_npus_for_long(stress, mode) -> None:
     """The same, many times."""
     cbuild.run([stress, 5000, *mode])

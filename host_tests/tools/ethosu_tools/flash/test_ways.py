@@ -28,7 +28,7 @@ def test_a_dry_run_names_every_step_and_does_none(flashed, tree, way, monkeypatc
         ("pyocd", "pyocd is not on PATH"),
     ],
 )
-def test_a_missing_tool_is_one_error_with_a_link_to_its_documentation(
+def test_a_missing_tool_is_one_error_that_names_its_documentation(
     ethosu, tree, way, missing, monkeypatch
 ):
     monkeypatch.setenv("PATH", "")

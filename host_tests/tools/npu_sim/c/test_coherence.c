@@ -244,7 +244,7 @@ TEST(all_ranges_are_removed)
     CHECK_EQ(memory[40], 1);
 }
 
-TEST(a_master_gets_whole_spans_of_one_range_only)
+TEST(a_master_only_accesses_spans_within_one_range)
 {
     begin_with(COHERENCE_WRITE_BACK);
     CHECK(coherence_map(&cache, BASE + 5, SIZE - 5, true) == memory + 5);
@@ -340,7 +340,7 @@ TEST(uncached_memory_needs_a_barrier_only)
     CHECK_EQ(cpu[41], 7);
 }
 
-TEST(fresh_uncached_memory_is_the_cpu_s)
+TEST(fresh_uncached_memory_belongs_to_the_cpu)
 {
     struct coherence_range range = range_of(COHERENCE_UNCACHED, SIZE);
     memset(memory, 0xA5, SIZE);

@@ -156,7 +156,7 @@ static unsigned needed(const char *mode, void *(*alloc)(size_t size))
     return needed_steps;
 }
 
-TEST(off_needs_nothing)
+TEST(without_a_cache_no_maintenance_is_needed)
 {
     CHECK_EQ(needed("off", sim_host_alloc), 0);
     open("off", sim_host_alloc);
@@ -198,7 +198,7 @@ static unsigned wrong(unsigned without)
     return count;
 }
 
-TEST(evictions_do_not_hurt_a_right_program)
+TEST(evictions_do_not_affect_a_correct_program)
 {
     CHECK_EQ(wrong(0), 0);
 }
@@ -225,7 +225,7 @@ TEST(mode_of_the_environment)
     close();
 }
 
-TEST(wrong_mode_of_the_environment_opens_nothing)
+TEST(an_invalid_mode_in_the_environment_is_rejected)
 {
     CHECK(setenv("ETHOSU_COHERENCE", "on", 1) == 0);
     CHECK(sim_host_open(0, "ethos-u55-128") == NULL);

@@ -68,7 +68,7 @@ static bool has_span(const struct board_spans *spans, const void *start, size_t 
 
 /* ---- questions ---- */
 
-TEST(the_memory_of_a_span_holds_all_of_it)
+TEST(find_returns_the_memory_that_contains_the_whole_span)
 {
     ethosu_ext_memory_use(&ethosu_board);
     split((struct ethosu_memory){.name = "low", .masters = ETHOSU_NPU_READS}, 0, 512);
@@ -118,7 +118,7 @@ TEST(an_empty_buffer_has_no_address)
 
 /* ---- caches ---- */
 
-TEST(what_does_not_change_is_cleaned_once)
+TEST(constants_are_cleaned_once)
 {
     struct ethosu_driver *drv = open_driver("ethos-u55-128");
     CHECK_EQ(prepare_copy(drv, 32, memory + 64, 128, 0), 0);
@@ -362,7 +362,7 @@ static bool switch_power(const struct ethosu_npu *npu, bool on)
     return true;
 }
 
-TEST(an_npu_is_powered_when_it_is_used_and_only_then)
+TEST(an_npu_is_powered_only_while_in_use)
 {
     static struct ethosu_driver drv;
     ethosu_ext_memory_use(&ethosu_board);
