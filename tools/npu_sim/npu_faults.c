@@ -52,11 +52,11 @@ bool npu_faults_inject(struct npu_faults *faults, const char *name, unsigned cou
 
 void npu_faults_reset(struct npu_faults *faults)
 {
-    struct npu_faults fresh = {.happens = faults->happens,
-                               .context = faults->context,
-                               .dead_reported = faults->dead_reported};
-    memcpy(fresh.due, faults->due, sizeof fresh.due);
-    *faults = fresh;
+    struct npu_faults cleared = {.happens = faults->happens,
+                                 .context = faults->context,
+                                 .dead_reported = faults->dead_reported};
+    memcpy(cleared.due, faults->due, sizeof cleared.due);
+    *faults = cleared;
 }
 
 /** Report that a fault happens; "dead" only once. */

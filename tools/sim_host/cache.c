@@ -110,12 +110,12 @@ bool sim_host_cache_add(uint8_t *window, size_t start, size_t size,
     *memory = NULL;
     pthread_mutex_lock(&cache.lock);
     read_mode();
-    bool wanted = cache.mode.on;
-    if (wanted && open_windows(window)) {
+    bool enabled = cache.mode.on;
+    if (enabled && open_windows(window)) {
         *memory = add(window, start, size, attribute);
     }
     pthread_mutex_unlock(&cache.lock);
-    return !wanted || *memory != NULL;
+    return !enabled || *memory != NULL;
 }
 
 void sim_host_cache_remove(const uint8_t *start)

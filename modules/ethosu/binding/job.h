@@ -25,8 +25,8 @@
 
 /** Deadline of an inference. */
 struct deadline {
-    uint32_t begun;   /**< ethosu_ext_board_ticks_ms() at the start */
-    uint64_t timeout; /**< milliseconds, or ETHOSU_SEMAPHORE_WAIT_FOREVER */
+    uint32_t start_ms; /**< ethosu_ext_board_ticks_ms() at the start */
+    uint64_t timeout;  /**< milliseconds, or ETHOSU_SEMAPHORE_WAIT_FOREVER */
 };
 
 /** Milliseconds that are left, at least 1, since a wait of 0 does not wait. */

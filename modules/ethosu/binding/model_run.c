@@ -103,7 +103,7 @@ static void run(model_obj_t *self)
     acquire_npu(self);
     ethosu_ext_set_timeout(self->npu, self->deadline.timeout);
     if (!self->one_call) {
-        self->deadline.begun = ethosu_ext_board_ticks_ms();
+        self->deadline.start_ms = ethosu_ext_board_ticks_ms();
     }
     job_wait(self->npu);
     int status = ethosu_model_invoke(self->model, self->npu);
@@ -240,7 +240,7 @@ static mp_obj_t model_start(size_t n_args, const mp_obj_t *args)
         values_write_inputs(self->model, self, inputs);
     }
     acquire_npu(self);
-    self->deadline.begun = ethosu_ext_board_ticks_ms();
+    self->deadline.start_ms = ethosu_ext_board_ticks_ms();
     job_wait(self->npu); // operators of the CPU may come first
     int status = ethosu_model_start(self->model, self->npu);
     job_end_wait(self->npu);

@@ -333,12 +333,12 @@ reserve_or_wait(uint32_t config, const struct ethosu_driver *this, uint64_t time
 struct ethosu_driver *ethosu_ext_reserve(const char *config, uint64_t timeout,
                                          struct ethosu_ext_fault *fault)
 {
-    uint32_t wanted = ANY_CONFIG;
-    if (config != NULL && !ethosu_ext_config_parse(config, &wanted)) {
+    uint32_t requested = ANY_CONFIG;
+    if (config != NULL && !ethosu_ext_config_parse(config, &requested)) {
         ethosu_ext_fail(fault, ETHOSU_EXT_E_ARGUMENT, 0);
         return NULL;
     }
-    return reserve_or_wait(wanted, NULL, timeout, fault);
+    return reserve_or_wait(requested, NULL, timeout, fault);
 }
 
 int ethosu_ext_reserve_this(struct ethosu_driver *drv, uint64_t timeout)
@@ -381,18 +381,18 @@ struct ethosu_driver *ethosu_reserve_driver_ex(uint32_t product, uint32_t log2_m
 /** Release the NPU, unless this reservation has already ended and the NPU has a new holder. */
 static void release(struct ethosu_driver *drv, uint32_t reservation)
 {
-    for (bool again = true; again;) {
+    for (bool retry = true; retry;) {
         bool taken = (ethosu_ext_job_word(drv) & JOB_BUSY) != 0;
         if ((taken && (ethosu_ext_reservation(drv) != reservation ||
                        ethosu_ext_job_defer(drv, JOB_RELEASE))) ||
             !lock(&drv->fault)) {
             return;
         }
-        again = false;
+        retry = false;
         if (drv->reserved && ethosu_ext_reservation(drv) == reservation) {
             set_reserved(drv, false);
-            again = (ethosu_ext_job_word(drv) & JOB_BUSY) != 0;
-            if (again) { // started since the first check
+            retry = (ethosu_ext_job_word(drv) & JOB_BUSY) != 0;
+            if (retry) { // started since the first check
                 set_reserved(drv, true);
             } else {
                 offer(drv, reservation);
