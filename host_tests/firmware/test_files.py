@@ -168,7 +168,7 @@ def test_kept_parts_of_an_image_are_whole_units(rom, offset, size):
     assert rom.eval("(ioctl(258, 0, unit, unit), ioctl(258, 0, 2 * unit, 8))") == (0, 0)
 
 
-def test_deploy_ends_at_a_soft_reset(rom):
+def test_a_soft_reset_ends_a_deploy(rom):
     rom.exec("ioctl(3, 0, 12), ioctl(4, 0, 0, image(b'us')[:6])")
     rom.soft_reset()
     rom.exec("import vfs")

@@ -90,7 +90,7 @@ def test_romfs_query_reads_an_image_of_ours(board_npu):
     assert f"ROMFS image size: {len(image) - head}\n" in done.stdout, done.stdout + done.stderr
 
 
-def test_soft_reset_forgets(mpremote):
+def test_a_soft_reset_clears_variables(mpremote):
     mpremote("exec", "kept = 1")
     mpremote("soft-reset")
     assert mpremote("exec", "print('kept' in globals())") == "False\n"

@@ -112,7 +112,7 @@ def test_right_tarball_is_unpacked(source, pin, tmp_path):
         ({"debian_tarball": "no-such.tar"}, "No such file"),
     ],
 )
-def test_wrong_tarball_is_refused_in_one_sentence(source, pin, tmp_path, wrong, said):
+def test_a_wrong_tarball_is_one_error(source, pin, tmp_path, wrong, said):
     with pytest.raises(source.SourceError, match=said) as error:
         source.from_debian(pin | wrong, tmp_path / "tree")
     assert "\n" not in str(error.value) and not (tmp_path / "tree").exists()

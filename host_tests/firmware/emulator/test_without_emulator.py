@@ -46,7 +46,7 @@ def test_the_product_boots_over_the_uart(product):
             board.exec("import emulator")
 
 
-def test_its_own_image_says_that_the_plugin_is_missing():
+def test_its_own_image_reports_a_missing_plugin():
     with start(paths.firmware("MPS3_AN547")) as uart, uart.board() as board:
         said = r"ImportError: .*not running on QEMU with the .* plugin"
         with pytest.raises(RemoteError, match=said):

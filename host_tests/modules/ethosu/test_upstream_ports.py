@@ -102,7 +102,7 @@ def test_the_unix_port_rejects_memory_that_its_npu_cannot_access(repo, unix):
     assert "base pointer 0, 64 bytes at 0x1000, is in memory that the NPU can't see" in printed
 
 
-def test_the_qemu_port_says_that_there_is_no_npu(qemu):
+def test_the_qemu_port_reports_that_it_has_no_npu(qemu):
     assert ">OK[]" in qemu
     assert "ENODEV: this board has no NPU 0; ethosu.npus() lists its NPUs" in qemu
 

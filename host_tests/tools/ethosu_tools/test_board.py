@@ -250,7 +250,7 @@ def test_program_that_takes_too_long_for_an_exchange_is_stopped(board):
     assert board.exchange(b"data", "lambda data: bytes(data) * 2") == b"datadata"
 
 
-def test_board_that_ctrl_c_does_not_stop_is_named_and_asked_again_for_a_short_time():
+def test_a_board_that_ignores_ctrl_c_is_named_and_retried_briefly():
     """Its next call ends soon, and works as soon as the board is back."""
     with FakeBoard("stubborn") as fake, Board(fake.port, boot_timeout=3) as board:
         with pytest.raises(BoardTimeoutError, match="Ctrl-C does not stop the program; reset"):

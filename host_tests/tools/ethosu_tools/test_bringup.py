@@ -107,7 +107,7 @@ def test_memory_that_the_npu_does_not_reach_gets_advice_on_the_heap(machine):
     assert "interrupts" not in outcome.as_dict()["meaning"]
 
 
-def test_an_npu_that_is_not_there_fails_its_check_and_skips_those_that_need_it(ethosu):
+def test_a_missing_npu_fails_its_check_and_skips_those_that_need_it(ethosu):
     with Machine(plugin_options=["fault=dead:1000"]) as machine:
         code, out, err = ethosu("bringup", machine.port, "--json")
     states = {each["name"]: each["state"] for each in json.loads(out)["checks"]}

@@ -212,7 +212,7 @@ def aborting(small_models, tmp_path):
     return path
 
 
-def test_reference_that_aborts_is_one_sentence(ethosu, small_models, compiled, inputs, aborting):
+def test_reference_that_aborts_is_one_error(ethosu, small_models, compiled, inputs, aborting):
     model = small_models["small_cnn"]
     words = ["run", compiled(model), "--input", inputs(model), "--reference"]
     code, _, err = ethosu(*words, aborting)
@@ -220,7 +220,7 @@ def test_reference_that_aborts_is_one_sentence(ethosu, small_models, compiled, i
     assert ethosu(*words, model)[0] == 0
 
 
-def test_self_test_that_aborts_is_one_sentence_and_leaves_no_model(
+def test_self_test_that_aborts_is_one_error_and_leaves_no_model(
     ethosu, small_models, aborting, tmp_path
 ):
     output = tmp_path / "new" / "out.tflite"
@@ -272,7 +272,7 @@ def test_errors_as_json_name_their_kind(ethosu, tmp_path):
     assert one_sentence(err) == f"ethosu: {data['error']}"
 
 
-def test_ctrl_c_is_one_sentence_and_one_document(ethosu, small_models, monkeypatch):
+def test_ctrl_c_is_one_error_and_one_document(ethosu, small_models, monkeypatch):
     def interrupted(_):
         raise KeyboardInterrupt
 
@@ -453,7 +453,7 @@ def test_newline_and_escape_of_a_name_do_not_reach_the_terminal(ethosu, tmp_path
     assert r"\x1b[2J\nethosu: all is well cannot be read" in one_sentence(err)
 
 
-def test_ctrl_c_again_and_again_is_one_sentence():
+def test_ctrl_c_again_and_again_is_one_error():
     """The second one arrives while the program ends."""
     pipe = subprocess.PIPE
     with subprocess.Popen([PROGRAM, "qemu"], stdout=pipe, stderr=pipe, text=True) as program:

@@ -80,7 +80,7 @@ def test_two_commands_that_write_one_output_do_not_share_a_part(tmp_path, monkey
     assert list(tmp_path.iterdir()) == [out]
 
 
-def test_link_stays_and_its_target_is_written(tmp_path):
+def test_a_link_is_kept_and_its_target_written(tmp_path):
     target, link = tmp_path / "far" / "target", tmp_path / "link"
     link.symlink_to("far/target")
     for data in (b"new", b"newer"):
@@ -89,7 +89,7 @@ def test_link_stays_and_its_target_is_written(tmp_path):
     assert list(target.parent.iterdir()) == [target]
 
 
-def test_name_that_is_too_long_is_one_sentence(tmp_path):
+def test_name_that_is_too_long_is_one_error(tmp_path):
     with pytest.raises(InputError, match="cannot be written: File name too long"):
         files.write_whole(tmp_path / ("x" * 300), b"data")
 
@@ -184,7 +184,7 @@ ARCHIVES = {
 
 
 @pytest.mark.parametrize(("archive", "reason"), ARCHIVES.values(), ids=ARCHIVES)
-def test_a_hostile_archive_behind_a_model_is_one_sentence(
+def test_a_hostile_archive_behind_a_model_is_one_error(
     ethosu, small_models, tmp_path, archive, reason
 ):
     source, labels, output = (tmp_path / name for name in ("in.tflite", "labels", "out.tflite"))

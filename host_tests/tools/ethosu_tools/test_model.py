@@ -61,7 +61,7 @@ def test_real_values_go_in_and_out(model, inputs, expected):
     np.testing.assert_array_equal(model.predict([real.reshape(-1).tolist()])[0], expected[0])
 
 
-def test_real_values_beyond_the_range_are_its_ends(model):
+def test_real_values_beyond_the_range_are_clamped(model):
     (tensor,) = model.inputs
     greatest = model.predict([np.full(tensor.shape, 127, np.int8)])
     np.testing.assert_array_equal(model.predict([np.full(tensor.shape, 1e9)]), greatest)

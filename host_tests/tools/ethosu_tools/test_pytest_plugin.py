@@ -92,7 +92,7 @@ def test_a_port_has_one_worker(users_pytest, machine, workers):
     assert "bringing up nodes" not in out
 
 
-def test_port_that_is_not_there_fails_with_its_name(users_pytest):
+def test_a_missing_port_fails_with_its_name(users_pytest):
     code, out = users_pytest("--port", "/dev/no_such_port")
     assert code == 1 and "/dev/no_such_port cannot be opened" in out
 
@@ -151,7 +151,7 @@ def test_after(board):
 
 
 @pytest.mark.parametrize("place", ["qemu", "port"])
-def test_failure_shows_what_the_board_said(users_pytest, machine, place):
+def test_a_failure_shows_the_boards_output(users_pytest, machine, place):
     options = [f"--port={machine.port}"] if place == "port" else []
     code, out = users_pytest("--junitxml=r.xml", *options, tests=FAILING)
     assert code == 1 and "2 failed, 2 passed" in out, out

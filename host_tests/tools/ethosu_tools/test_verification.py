@@ -37,7 +37,7 @@ def refused(tmp_path_factory):
 
 
 @pytest.mark.parametrize("where", ["sim", "qemu"])
-def test_run_does_without_verification_only_when_asked(ethosu, refused, where):
+def test_run_skips_verification_only_on_request(ethosu, refused, where):
     folder = refused.parent
     words = ["run", refused, "--input", folder / "in.npz", "--on", where]
     code, _, err = ethosu(*words)

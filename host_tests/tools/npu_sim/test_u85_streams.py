@@ -156,7 +156,7 @@ def test_a_branch_by_a_result_of_any_size(value, size, bits):
         assert outcome is (Outcome.STOPPED if stored else Outcome.PARSE_ERROR), device.log
 
 
-def test_a_branch_by_a_result_that_is_not_there():
+def test_a_branch_by_an_invalid_result():
     outcome, device = run(stream().op("BRANCH", 1, 0).stop())
     with device:
         assert outcome is Outcome.BRANCH_FAULT
@@ -181,7 +181,7 @@ def copies(**registers: int) -> np.ndarray:
         return device.memories[2].data.copy()
 
 
-def test_strides_of_both_ends():
+def test_strides_of_source_and_destination():
     out = copies(DMA0_SRC_REGION=0x400, DMA0_LEN=3, DMA0_SIZE0=2, DMA0_SIZE1=2,
                  DMA0_SRC_STRIDE0=5, DMA0_SRC_STRIDE1=100, DMA0_DST_STRIDE0=4,
                  DMA0_DST_STRIDE1=20)  # fmt: skip

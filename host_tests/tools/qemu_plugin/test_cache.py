@@ -71,7 +71,7 @@ def test_shared_line(guest: Guest) -> None:
     assert values == {"result": 1, "neighbour": 1}
 
 
-def test_the_mpu_says_how_memory_is_cached(guest: Guest) -> None:
+def test_the_mpu_determines_how_memory_is_cached(guest: Guest) -> None:
     values = guest.run("cache_by_the_mpu", "coherence=strict").values
     assert values == {
         "uncached_to_uncached": 1,

@@ -118,7 +118,7 @@ def test_it_is_the_same_when_it_is_made_again(program, wheel, repo, tmp_path):
     )
 
 
-def test_its_name_says_for_which_systems(wheel, program, repo):
+def test_its_name_lists_the_supported_systems(wheel, program, repo):
     machine = os.uname().machine
     assert wheel.name.endswith(f"_{machine}.whl") and "-py3-none-manylinux_2_" in wheel.name
     tag = program.platform_tag([Path(sys.executable)])
@@ -170,7 +170,7 @@ def test_the_pytest_plugin_is_installed(outside):
     assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout
 
 
-def test_a_missing_qemu_is_one_sentence_with_the_package(outside):
+def test_a_missing_qemu_is_one_error_with_the_package(outside):
     done = outside("ethosu_tools.cli", "qemu", path="/nowhere")
     assert done.returncode == 4 and done.stderr.count("\n") == 1
     assert "install Debian's qemu-system-arm" in done.stderr

@@ -19,7 +19,7 @@ from .steps import (
 )
 
 
-def test_wake_word_is_heard_in_a_recording(page, ready):
+def test_the_wake_word_is_detected_in_a_recording(page, ready):
     assert choose(page, ready(words.load("okay_nabu").model)) == RUNS
     run_program(page, "okay_nabu")
     page.choose_file("#sound-file", FOLDER / "examples/okay_nabu.wav")
@@ -27,7 +27,7 @@ def test_wake_word_is_heard_in_a_recording(page, ready):
     assert "the limit is 0." in page.evaluate("document.getElementById('level-text').textContent")
 
 
-def test_wake_word_is_heard_by_the_microphone(address, ready):
+def test_the_wake_word_is_detected_by_the_microphone(address, ready):
     options = (
         "--use-fake-device-for-media-stream",
         "--use-fake-ui-for-media-stream",

@@ -325,7 +325,7 @@ def test_a_difference_is_detected(page):
     assert 0 < rows[1]["wrong"] <= rows[1]["bytes"] == 50
 
 
-def test_bad_files_give_one_sentence_and_the_prompt_answers(page, small_models, tmp_path):
+def test_bad_files_are_one_error_and_the_prompt_still_works(page, small_models, tmp_path):
     good = small_models["small_cnn"].read_bytes()
     noise = bytes(255 - i % 256 for i in range(3000))
     files = {

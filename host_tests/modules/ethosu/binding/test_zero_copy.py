@@ -91,7 +91,7 @@ def test_the_same_model_in_ram_is_read_once(deployed):
     assert info["weights"] == "used in place: the file was read into RAM"
 
 
-def test_a_misaligned_model_is_copied_once_and_says_so(deployed):
+def test_a_misaligned_model_is_copied_once_and_reports_it(deployed):
     deployed.exec(
         "data = bytearray(1 + len(memoryview(open('/rom/large.tflite', 'rb'))))\n"
         "open('/rom/large.tflite', 'rb').readinto(memoryview(data)[1:])\n"

@@ -36,7 +36,7 @@ def test_at_the_limit_of_the_stack_there_is_an_exception(fresh, call):
     assert fresh.eval("bytes(m.predict([x])[0]) == golden")
 
 
-def test_loading_asks_for_the_stack_that_it_needs(fresh):
+def test_loading_checks_for_the_stack_that_it_needs(fresh):
     """So close to the recursion limit that predict() just works, loading a model is rejected."""
     fresh.exec(
         "def deep(frames, work): return deep(frames - 1, work) if frames else work()\n"

@@ -386,7 +386,7 @@ def test_a_busy_model_continues_when_called_again(fresh):
     assert fresh.eval("bytes(m._fetch()[0]) == golden")
 
 
-def test_forgotten_job_keeps_its_memory(fresh):
+def test_a_lost_job_keeps_its_memory(fresh):
     """The handle is unreferenced; memory that the NPU may still write is not reused."""
     fresh.exec(
         "import emulator, struct\nemulator.fault('hang')\n"
@@ -411,7 +411,7 @@ def test_a_handle_without_an_npu_stops_no_job(fresh):
     fresh.exec("n.release()")
 
 
-def test_forgotten_job_that_has_ended_frees_the_npu(fresh):
+def test_a_lost_job_that_has_ended_frees_the_npu(fresh):
     fresh.exec(
         "import struct\n"
         "payload = struct.pack('<4sIIII', b'COP1', 5, 5, 2 | 1 << 16, 0xFFFF << 16)\n"

@@ -35,7 +35,7 @@ def test_an_emulated_board_repeats_its_figures(ethosu, small_models, compiled, n
     assert sum(data["work"]["read"].values()) > sum(data["work"]["written"].values()) > 0
 
 
-def test_the_text_says_clock_and_source(ethosu, small_models):
+def test_the_text_names_clock_and_source(ethosu, small_models):
     words = ("bench", small_models["small_cnn"], "--board", "ALIF_ENSEMBLE_E7-M55_HP")
     code, out, _ = ethosu(*words, "--on", "sim")
     assert code == 0 and "latency    not measured" in out

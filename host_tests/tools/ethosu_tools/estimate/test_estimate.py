@@ -84,7 +84,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("line", WRONG)
-def test_a_wrong_file_of_velas_is_one_sentence(line, tmp_path):
+def test_a_wrong_file_of_velas_is_one_error(line, tmp_path):
     path = tmp_path / "mine.ini"
     inherit = "" if line.startswith("inherit") else "inherit=System_Config.Slow\n"
     path.write_text(f"{MINE}[System_Config.Wrong]\n{inherit}{line}\n")
@@ -101,7 +101,7 @@ def test_files_are_the_user_s_or_our_own_as_they_are_named(tmp_path, monkeypatch
     assert systems.find("RA8P1").clock_hz == 500e6
 
 
-def test_a_memory_mode_says_where_constants_are(tmp_path):
+def test_a_memory_mode_determines_where_constants_are(tmp_path):
     path = tmp_path / "mine.ini"
     path.write_text(MINE)
     for mode, speed in (("Shared_Sram", 2), ("Sram_Only", 4)):
@@ -109,7 +109,7 @@ def test_a_memory_mode_says_where_constants_are(tmp_path):
         assert system.weights.bytes_per_cycle == speed
 
 
-def test_slower_memory_takes_longer_and_says_so(small_cnn, tmp_path):
+def test_slower_memory_takes_longer_and_is_reported(small_cnn, tmp_path):
     path = tmp_path / "mine.ini"
     path.write_text(MINE)
     slow, slower = (
@@ -150,7 +150,7 @@ def test_u65_and_u85_are_not_promised(compiled, small_models):
         assert found.high_ms is None and found.cycles > 0
 
 
-def test_wrong_names_are_one_sentence(small_cnn):
+def test_wrong_names_are_one_error(small_cnn):
     with pytest.raises(UsageError, match="RA8P1 has weights in MRAM or OSPI or SRAM, not in DDR"):
         systems.find("RA8P1", weights="DDR")
     with pytest.raises(UsageError, match="RA8P1 has ethos-u55-256, not ethos-u55-64"):
@@ -161,7 +161,7 @@ def test_wrong_names_are_one_sentence(small_cnn):
         latency.estimate(small_cnn, systems.find("RA8P1"))
 
 
-def test_the_command_says_the_figure_and_draws_it(ethosu, small_models, tmp_path):
+def test_the_command_prints_and_draws_the_figure(ethosu, small_models, tmp_path):
     picture = tmp_path / "roofline.svg"
     arguments = (small_models["small_cnn"], "--board", "RA8P1")
     code, out, _ = ethosu("estimate", *arguments, "--picture", picture)

@@ -115,7 +115,7 @@ def test_a_finished_image_is_sent_unchanged(flashed, tree, tmp_path):
     assert loader.image.getvalue() == IMAGE
 
 
-def test_a_boot_loader_that_never_answers_is_one_sentence(ethosu, tree, we2_tool, monkeypatch):
+def test_a_boot_loader_that_never_answers_is_one_error(ethosu, tree, we2_tool, monkeypatch):
     monkeypatch.setattr(serial_line, "BOOT_TIMEOUT_S", 0.5)
     master, slave = os.openpty()
     words = "--way", "xmodem", "--port", os.ttyname(slave), "--tools", we2_tool
@@ -126,7 +126,7 @@ def test_a_boot_loader_that_never_answers_is_one_sentence(ethosu, tree, we2_tool
     assert "did not send 'Send data using the xmodem protocol' within 0.5 s" in err
 
 
-def test_a_boot_loader_that_falls_silent_is_one_sentence(ethosu, tree, we2_tool, monkeypatch):
+def test_a_boot_loader_that_falls_silent_is_one_error(ethosu, tree, we2_tool, monkeypatch):
     monkeypatch.setattr(serial_line, "BLOCK_TIMEOUT_S", 0.3)
     monkeypatch.setattr(serial_line, "TRIES", 2)
     with BootLoader(silent_after=3) as loader:

@@ -9,7 +9,7 @@ REAL = [(name, way) for name in boards.names() for way in boards.load(name).flas
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_dry_run_names_every_step_and_does_none(flashed, tree, way, monkeypatch):
+def test_a_dry_run_lists_every_step_and_runs_none(flashed, tree, way, monkeypatch):
     monkeypatch.setenv("PATH", "")
     before = sorted(tree.rglob("*"))
     data = flashed("--way", way, "--dry-run")

@@ -61,7 +61,7 @@ def test_a_colour_means_one_thing():
     assert not set(svg.UNITS) & set(svg.MEMORIES)
 
 
-def test_names_keep_both_ends():
+def test_shortened_names_keep_both_ends():
     assert svg.shorten("0 CONV_2D model/first", 40) == "0 CONV_2D model/first"
     short = svg.shorten("0 CONV_2D kws_1/re_lu_1/Relu;kws_1/stem", 20)
     assert len(short) == 20 and short.startswith("0 CONV_2D ") and short.endswith("/stem")
@@ -128,7 +128,7 @@ def test_a_browser_shows_the_page_on_any_screen(ethosu, small_models, tmp_path):
         page.close()
 
 
-def test_a_compiled_model_says_that_it_lacks_the_reference(
+def test_a_compiled_model_reports_that_the_reference_is_missing(
     ethosu, small_models, compiled, tmp_path
 ):
     model, source = compiled(small_models["small_cnn"]), small_models["small_cnn"]

@@ -148,7 +148,7 @@ def test_files_that_are_no_models_are_refused(tmp_path, content):
             read(path)
 
 
-def test_model_cut_short_says_how_much_is_missing(small_models, tmp_path):
+def test_a_truncated_model_reports_the_missing_bytes(small_models, tmp_path):
     content = small_models["small_cnn"].read_bytes()
     path = tmp_path / "cut.tflite"
     path.write_bytes(content[:1500])

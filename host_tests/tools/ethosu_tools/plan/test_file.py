@@ -140,7 +140,7 @@ def test_contents_of_another_length_replace_the_old(mixed):
 
 
 @pytest.mark.parametrize("cut", [9, 40, 300, 2000])
-def test_a_damaged_file_is_one_sentence(mixed, tmp_path, cut):
+def test_a_damaged_file_is_one_error(mixed, tmp_path, cut):
     path = tmp_path / "cut.tflite"
     path.write_bytes(mixed("svdf").compiled.read_bytes()[:cut])
     with pytest.raises(InputError, match=r"cut\.tflite"):

@@ -156,7 +156,7 @@ def test_other_forms_of_data(ethosu, cnn, data_set, tmp_path):
         ("ragged.csv", "is no CSV file of such samples"),
     ],
 )
-def test_data_that_do_not_fit_are_one_sentence(ethosu, cnn, tmp_path, name, words):
+def test_data_that_do_not_fit_are_one_error(ethosu, cnn, tmp_path, name, words):
     fits = np.zeros((4, 1, 16, 16, 3), "int8")
     np.savez(tmp_path / "shape.npz", **{"0": np.zeros((4, 5), "int8")})
     np.savez(tmp_path / "nchw.npz", **{"0": np.zeros((4, 3, 16, 16), "int8")})

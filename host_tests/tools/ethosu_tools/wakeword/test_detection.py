@@ -49,7 +49,7 @@ def test_too_short_a_sound_is_refused(samples):
         words.reference(words.load("alexa"), np.zeros(samples, np.int16))
 
 
-def test_an_unknown_wake_word_is_answered_with_the_known_ones():
+def test_an_unknown_wake_word_lists_the_known_ones():
     known = "okay_nabu, hey_jarvis, alexa, hey_mycroft"
     with pytest.raises(InputError, match=f"no wake word 'computer'; known are {known}"):
         words.load("computer")

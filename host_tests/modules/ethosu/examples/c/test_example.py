@@ -75,7 +75,7 @@ def test_the_example_reports_why_it_fails(example) -> None:
     assert lines[0].startswith(f"model was compiled for {NPU}, the NPU is ethos-u55-256")
 
 
-def test_no_kernel_is_linked_that_was_not_asked_for(example) -> None:
+def test_only_requested_kernels_are_linked(example) -> None:
     """ETHOSU_KERNELS=none: no CPU operator, no second product, no reader of programs."""
     symbols = subprocess.check_output(["arm-none-eabi-nm", str(example)], text=True)
     assert "ethosu_ext_part_U85" not in symbols and "program_open" not in symbols
