@@ -198,7 +198,7 @@ def example(small_models):
 
 
 @pytest.fixture
-def face(board, board_npu, compiled, small_models, example) -> Board:
+def api(board, board_npu, compiled, small_models, example) -> Board:
     """The board with small_cnn loaded as `m`, an input `x` and the expected output `golden`."""
     board_models.load(board, compiled(small_models["small_cnn"], board_npu))
     board_models.put(board, example)
@@ -206,9 +206,9 @@ def face(board, board_npu, compiled, small_models, example) -> Board:
 
 
 @pytest.fixture
-def emulated(request, face) -> Board:
+def emulated(request, api) -> Board:
     """The same, with properties that only the emulated board has."""
     if request.config.getoption("--ethosu-port"):
         pytest.skip("uses registers and counters of the emulated board")
-    face.exec("import emulator\n" + firmware_image.places())
-    return face
+    api.exec("import emulator\n" + firmware_image.places())
+    return api

@@ -45,7 +45,7 @@ def test_without_enough_sram_fast_scratch_is_a_buffer(kernel, shared_models, com
     assert run(make_case(source, 1), model) == weights(model)
 
 
-def test_a_model_keeps_its_state_and_forgets_it(kernel, small_models, compiled):
+def test_a_model_keeps_its_state_until_reset(kernel, small_models, compiled):
     source = small_models["small_streaming"]
     case = make_case(source, 4, extremes=False)
     with AccelModel(compiled(source, "ethos-u65-256")) as model:

@@ -8,8 +8,8 @@ from host_tests.kit import board_models
 
 
 @pytest.fixture
-def cnn(face):
-    return face
+def cnn(api):
+    return api
 
 
 def test_metadata_in_openmv_form(cnn, small_models, case_of):

@@ -7,10 +7,10 @@ from host_tests.kit import board_models, firmware_image
 
 
 @pytest.fixture
-def cnn(face):
+def cnn(api):
     """The model keeps working after each rejected input."""
-    yield face
-    assert face.eval("bytes(m.predict([x])[0]) == golden")
+    yield api
+    assert api.eval("bytes(m.predict([x])[0]) == golden")
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_model_that_was_never_compiled(cnn, board_npu, small_models):
     assert error.endswith(f"run: ethosu compile MODEL.tflite --npu {board_npu}")
 
 
-def test_operator_that_no_kernel_is_there_for(cnn, board_npu, tmp_path):
+def test_operator_without_a_kernel(cnn, board_npu, tmp_path):
     from ethosu_tools.tflite.writer import Graph, write
     from ethosu_tools.vela import compile_model
 
