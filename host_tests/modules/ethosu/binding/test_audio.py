@@ -8,8 +8,8 @@ import pytest
 from ethosu_tools import oracle
 from ethosu_tools.wakeword import speech, words
 
+from host_tests.kit.board_models import raised
 from host_tests.modules.ethosu.audio import references
-from host_tests.modules.ethosu.binding.conftest import raised
 from host_tests.modules.ethosu.binding.contract import INTERNAL, classes, documented
 
 SAMPLES = speech.say("okay nabu", "en-us")[12000:36000]

@@ -10,7 +10,7 @@ from ethosu_tools.errors import InputError
 from ethosu_tools.make_mixed import MODELS
 from ethosu_tools.tflite.metadata import get, put
 
-from .conftest import MODEL, raised
+from host_tests.kit.board_models import MODEL, raised
 
 OPERATIONS = {0x002, 0x003, 0x005, 0x006, 0x007}  # CONV, DEPTHWISE, POOL, ELEMENTWISE, RESIZE
 DEPTHWISE, POOL, ELEMENTWISE, IFM_BASE0, STOP = 0x003, 0x005, 0x006, 0x4000, 0x000

@@ -3,8 +3,8 @@
 
 import pytest
 
-from host_tests.modules.ethosu.binding.conftest import raised
-from host_tests.modules.ethosu.natmod.conftest import CALLBACK
+from host_tests.kit.board_models import raised
+from host_tests.modules.ethosu.natmod.native_board import CALLBACK
 
 
 @pytest.mark.parametrize(
