@@ -7,7 +7,7 @@
 #include "shared/runtime/softtimer.h"
 
 /** Maximum number of samples per interrupt. */
-#define SAMPLES_MOST 256
+#define MAX_SAMPLES 256
 
 /** On Python's heap, kept alive by its timer; a soft reset ends both. */
 struct microphone {
@@ -22,7 +22,7 @@ struct microphone {
 static void write_samples(soft_timer_entry_t *timer)
 {
     struct microphone *self = (struct microphone *)timer;
-    int16_t samples[SAMPLES_MOST];
+    int16_t samples[MAX_SAMPLES];
     for (uint32_t i = 0; i < self->samples; i++) {
         samples[i] = (int16_t)self->next++;
     }
@@ -41,12 +41,12 @@ static mp_obj_t emulator_microphone(mp_obj_t ring, mp_obj_t samples, mp_obj_t in
     mp_int_t count = mp_obj_get_int(samples);
     mp_int_t times = mp_obj_get_int(interrupts);
     if (audio_ring_of(ring) == NULL) {
-        mp_raise_TypeError(MP_ERROR_TEXT("a Ring expected"));
+        mp_raise_TypeError(MP_ERROR_TEXT("expected a Ring"));
     }
-    if (count < 1 || count > SAMPLES_MOST || times < 1) {
+    if (count < 1 || count > MAX_SAMPLES || times < 1) {
         mp_raise_msg_varg(&mp_type_ValueError,
-                          MP_ERROR_TEXT("%d samples, %d interrupts: 1 to %d, 1 or more expected"),
-                          (int)count, (int)times, SAMPLES_MOST);
+                          MP_ERROR_TEXT("%d samples, %d interrupts: expected 1 to %d, 1 or more"),
+                          (int)count, (int)times, MAX_SAMPLES);
     }
     struct microphone *self = m_new0(struct microphone, 1);
     self->ring = ring;

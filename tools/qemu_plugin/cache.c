@@ -31,7 +31,7 @@ struct block {
 static struct {
     pthread_mutex_t lock;
     struct coherence coherence; /**< under `lock` */
-    bool wanted;
+    bool requested;
     bool enabled;
     struct block blocks[BOARD_MEMORIES_MAX];
     size_t block_count;
@@ -59,10 +59,10 @@ static void find_pages(const struct block *block)
     if (block->guest.file >= 0) {
         find_file_pages(block);
     } else if (mincore(block->guest.host, block->guest.size, block->pages) != 0) {
-        fatal("the host does not say which pages of %s are in use", block->guest.name);
+        fatal("the host does not report which pages of %s are in use", block->guest.name);
     }
     if (mincore(block->memory, block->guest.size, block->memory_pages) != 0) {
-        fatal("the host does not say which pages of %s are in use", block->guest.name);
+        fatal("the host does not report which pages of %s are in use", block->guest.name);
     }
 }
 
@@ -102,7 +102,7 @@ static uint8_t *reserve(const char *name, uint64_t size)
     void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) {
-        fatal("the host gives no memory for the data cache of %s", name);
+        fatal("no host memory for the data cache of %s", name);
     }
     madvise(memory, size, MADV_NOHUGEPAGE); // one byte would take up 2 MB
     return memory;
@@ -125,10 +125,10 @@ static void add_block(const struct guest_memory_block *guest)
 
 void cache_create(const struct coherence_mode *mode)
 {
-    cache.wanted = mode->on;
+    cache.requested = mode->on;
     coherence_evict(&cache.coherence, mode->evict, mode->seed);
     struct guest_memory_block guest;
-    for (size_t i = 0; cache.wanted && guest_memory_next(&i, &guest);) {
+    for (size_t i = 0; cache.requested && guest_memory_next(&i, &guest);) {
         add_block(&guest);
     }
 }
@@ -183,7 +183,7 @@ static void make_ranges(void)
 /** Make the CPU's copy and memory equal: keep the CPU's stores, else those of other masters. */
 static void equalise(void)
 {
-    coherence_maintain_all(&cache.coherence, COHERENCE_CLEAN_DISCARD);
+    coherence_maintain_all(&cache.coherence, COHERENCE_CLEAN_INVALIDATE);
     coherence_barrier(&cache.coherence);
 }
 
@@ -199,9 +199,9 @@ void cache_attributes_changed(void)
 
 /* --- On and off ----------------------------------------------------------- */
 
-bool cache_wanted(void)
+bool cache_is_requested(void)
 {
-    return cache.wanted;
+    return cache.requested;
 }
 
 bool cache_enabled(void)
@@ -333,7 +333,7 @@ Object *cache_bus(void)
         .valid = {.min_access_size = 1, .max_access_size = 8},
         .impl = {.min_access_size = 1, .max_access_size = 8},
     };
-    if (!cache.wanted) {
+    if (!cache.requested) {
         return machine_buses();
     }
     MemoryRegion *bus = (MemoryRegion *)cache.bus;

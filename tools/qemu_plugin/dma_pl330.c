@@ -215,7 +215,7 @@ static void run(struct channel *channel)
 }
 
 /** Count the bytes that the program writes, without side effects. */
-static void run_dry(struct channel *channel)
+static void dry_run(struct channel *channel)
 {
     bus.dry = true;
     bus.units_limit = UINT64_MAX;
@@ -238,8 +238,8 @@ static void complete(void *context)
     channel->fault = bus.fault;
     bus.silent = false;
     if (bus.fault && !refused && !aborted) {
-        message(MESSAGE_GUEST_ERROR, "dma: channel %u %s where it can't, at 0x%08x",
-                number_of(channel), bus.fault & FAULT_WRITE ? "writes" : "reads", bus.address);
+        message(MESSAGE_GUEST_ERROR, "dma: channel %u can't %s memory at 0x%08x",
+                number_of(channel), bus.fault & FAULT_WRITE ? "write" : "read", bus.address);
     }
     bus.fault = 0;
     update_abort();
@@ -250,7 +250,7 @@ static void start(struct channel *channel)
     channel->go[0] = dma.instruction[0];
     channel->go[1] = dma.instruction[1];
     channel->instructions_at_start = dma_note_start();
-    run_dry(channel);
+    dry_run(channel);
     if (!dma_fault_due(DMA_HANG)) {
         timer_mod(channel_timer(channel), dma_due_time(channel->units));
     }
@@ -270,7 +270,7 @@ static bool may_go(void)
 {
     const struct gate *reset = &dma.slot->reset;
     return dma.instruction[0] & DMAGO_NOT_SECURE << 16 ||
-           (machine_none_recall(reset->address) & reset->mask) == reset->value;
+           (machine_none_load(reset->address) & reset->mask) == reset->value;
 }
 
 static void go(void)
@@ -384,7 +384,7 @@ static void create(const struct dma_slot *slot)
     qdev_prop_set_uint32(controller, "num_chnls", CHANNEL_COUNT);
     qdev_prop_set_uint32(controller, "num_events", EVENT_COUNT);
     if (!sysbus_realize_and_unref(controller, NULL)) {
-        fatal("this QEMU makes no PL330 DMA controller");
+        fatal("this QEMU has no PL330 DMA controller");
     }
     dma.registers = sysbus_mmio_get_region(controller, 0);
     sysbus_connect_irq(controller, 0, qemu_allocate_irq(on_abort, NULL, 0));

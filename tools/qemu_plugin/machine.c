@@ -50,7 +50,7 @@ void machine_find(void)
         controller = object_resolve_path_type("", kind->controllers[i], NULL);
     }
     if (!controller) {
-        fatal("this machine is no %s: start QEMU with -machine %s", board()->name, kind->machine);
+        fatal("this machine is not %s: start QEMU with -machine %s", board()->name, kind->machine);
     }
 }
 
@@ -67,7 +67,7 @@ enum { ANSWER_DONE = 0, ANSWER_NOBODY = 2 };
 /** Is the gate open, so that the device responds? */
 static bool is_open(const struct gate *gate)
 {
-    return !gate || (machine_none_recall(gate->address) & gate->mask) == gate->value;
+    return !gate || (machine_none_load(gate->address) & gate->mask) == gate->value;
 }
 
 static uint32_t window_read(void *opaque, uint64_t offset, uint64_t *value, unsigned size,

@@ -15,12 +15,12 @@
 #include "instruction_count.h"
 #include "machine.h"
 #include "machine_none.h"
-#include "made_memory.h"
+#include "board_memory.h"
 #include "message.h"
-#include "moments.h"
+#include "delayed_faults.h"
 #include "npu_device.h"
 #include "options.h"
-#include "page_device.h"
+#include "emulator_device.h"
 #include "power_cut.h"
 #include "qemu_api.h"
 
@@ -39,7 +39,7 @@ static void reset(void *opaque)
     }
     dma_device_reset();
     cache_registers_reset();
-    page_device_reset();
+    emulator_device_reset();
 }
 
 static bool inject(const struct fault *fault, unsigned count)
@@ -66,7 +66,7 @@ static bool inject(const struct fault *fault, unsigned count)
     return false;
 }
 
-static void happen(const struct fault *fault)
+static void inject_now(const struct fault *fault)
 {
     inject(fault, fault->count);
 }
@@ -77,19 +77,19 @@ bool faults_inject(const char *text)
     if (!fault_parse(&fault, text)) {
         return false;
     }
-    moment_forget(&fault);
+    delayed_fault_cancel(&fault);
     if (fault.after == 0) {
         return inject(&fault, fault.count);
     }
-    return inject(&fault, 0) && moment_add(&fault, happen);
+    return inject(&fault, 0) && delayed_fault_add(&fault, inject_now);
 }
 
 static void inject_all(void)
 {
     for (const char *const *text = options.faults; *text; text++) {
         if (!faults_inject(*text)) {
-            fatal("fault=%s: expected [DEVICE.]NAME[:COUNT][@AFTER], a device that is there, "
-                  "and a fault that it knows",
+            fatal("fault=%s: expected [DEVICE.]NAME[:COUNT][@AFTER], an existing device, "
+                  "and a fault that it supports",
                   *text);
         }
     }
@@ -111,7 +111,7 @@ static void make_memories(void)
 {
     for (size_t i = 0; !board()->chip && i < board()->memory_count; i++) {
         if (board()->memories[i].size) {
-            made_memory(&board()->memories[i], MACHINE_OVER_DEVICES);
+            board_memory_create(&board()->memories[i], MACHINE_OVER_DEVICES);
         }
     }
 }
@@ -135,7 +135,7 @@ static void on_machine_ready(Notifier *notifier, void *data)
         dma_device_create(&board()->dma);
     }
     if (board()->page.base) {
-        page_device_create(&board()->page);
+        emulator_device_create(&board()->page);
     }
     inject_all();
     qemu_register_reset(reset, NULL);
@@ -164,7 +164,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int count,
     const char *missing = qemu_api_missing(board()->chip);
     if (missing) {
         message(MESSAGE_NONE,
-                "this QEMU, version %s for %s, does not export %s, which the plugin needs; "
+                "this QEMU, %s for %s, does not export %s, which the plugin needs; "
                 "qemu-system-arm as Debian builds it, 7.2 or 10.x, does",
                 qemu_api_version(), info->target_name, missing);
         return -1;

@@ -34,20 +34,20 @@ static void print_fault(const struct ethosu_driver *driver)
 struct ethosu_driver *sim_host_open(unsigned index, const char *config)
 {
     if (index >= SIM_HOST_NPU_COUNT) {
-        sim_host_print("there is no NPU of this number");
+        sim_host_print("unknown NPU number");
         return NULL;
     }
     struct NPU_REG *npu = &sim_host_npus[index];
     const struct ethosu_npu *facts = &npus[index];
     sim_host_close(index);
-    if (!sim_host_cache_is_right()) {
+    if (!sim_host_cache_mode_is_valid()) {
         sim_host_print("ETHOSU_COHERENCE: expected off, strict or evict:SEED");
         return NULL;
     }
     sim_host_bus_open(memories);
     ethosu_ext_memory_use(&ethosu_board);
     if (!sim_host_create(index, config)) {
-        sim_host_print("the simulator knows no such config");
+        sim_host_print("unknown NPU config");
         return NULL;
     }
     ethosu_ext_board_irq_connect(index, on_interrupt, &npu->driver);
@@ -83,5 +83,5 @@ void ethosu_flush_dcache(const uint64_t *base, const size_t *size, int count)
 
 void ethosu_invalidate_dcache(const uint64_t *base, const size_t *size, int count)
 {
-    sim_host_cache_maintain(COHERENCE_DISCARD, base, size, count);
+    sim_host_cache_maintain(COHERENCE_INVALIDATE, base, size, count);
 }

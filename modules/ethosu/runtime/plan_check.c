@@ -119,14 +119,14 @@ static bool overwrites(const struct written *written, const struct lifetime *lif
     return true;
 }
 
-/** "its scratch at 0 to 48 overlaps tensor 4 at 16 to 784". */
+/** "scratch at 0 to 48 overlaps tensor 4 at 16 to 784". */
 static int refuse_overlap(struct builder *builder, const char *what, const struct lifetime *range,
                           const struct live_memory *live, uint32_t tensor)
 {
     struct ethosu_model_error why;
     const struct lifetime *lifetime = &live->tensors[tensor];
     error_set(&why, 0,
-              "its %s at %u to %u overlaps tensor %u at %u to %u%s; run: ethosu plan MODEL.tflite",
+              "%s at %u to %u overlaps tensor %u at %u to %u%s; run: ethosu plan MODEL.tflite",
               what, (unsigned)range->start, (unsigned)range->end, (unsigned)tensor,
               (unsigned)lifetime->start, (unsigned)lifetime->end,
               lifetime->last == ALWAYS ? ", which keeps state" : "");
@@ -134,8 +134,8 @@ static int refuse_overlap(struct builder *builder, const char *what, const struc
 }
 
 /** Report the overwritten tensor; the search is linear in the number of tensors. */
-static int check_each(struct builder *builder, const struct live_memory *live,
-                      const struct written *written)
+static int find_overwritten(struct builder *builder, const struct live_memory *live,
+                            const struct written *written)
 {
     uint32_t time = builder->operator_index + 1;
     TRY(build_work(builder, live->count / 8));
@@ -152,7 +152,7 @@ static int check_written(struct builder *builder, const struct live_memory *live
                          const struct written *written)
 {
     return live_memory_overlaps(live, written->range.start, written->range.end)
-               ? check_each(builder, live, written)
+               ? find_overwritten(builder, live, written)
                : ETHOSU_MODEL_OK;
 }
 
@@ -212,7 +212,7 @@ static int check_outputs(struct builder *builder, struct live_memory *live,
 {
     bool in_place = kernel != NULL && kernel->in_place;
     if (in_place && call->outputs.count > 1) {
-        return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "it has more than one output");
+        return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "more than one output");
     }
     for (uint32_t i = 0; i < call->outputs.count; i++) {
         TRY(build_work_at(builder, i));
@@ -241,7 +241,7 @@ static int check_distinct(struct builder *builder, struct live_memory *live,
         uint32_t tensor = fb_u32_at(&builder->file.fb, &call->outputs, i);
         if (tensor < live->count && live->tensors[tensor].reader == time) {
             return build_refuse(builder, ETHOSU_MODEL_BAD_FILE,
-                                "one tensor is both its input and its output");
+                                "one tensor is both input and output");
         }
     }
     return ETHOSU_MODEL_OK;
@@ -332,7 +332,7 @@ static bool keeps_state(const struct lifetime *lifetime)
     return lifetime->first != NEVER && lifetime->last == ALWAYS;
 }
 
-static bool is_there_first(const struct lifetime *lifetime)
+static bool is_live_at_start(const struct lifetime *lifetime)
 {
     return lifetime->first == 0 && lifetime->last > 0;
 }
@@ -397,7 +397,7 @@ int plan_check_overlaps(struct builder *builder)
     TRY(live_memory_sort(builder, &live));
     TRY(set_live(builder, &live, keeps_state));
     TRY(check_operators(builder, &live, check_npu));
-    TRY(set_live(builder, &live, is_there_first));
+    TRY(set_live(builder, &live, is_live_at_start));
     TRY(check_operators(builder, &live, check_operator));
     const struct flatbuffer *fb = &builder->file.fb;
     return !fb->bad ? ETHOSU_MODEL_OK

@@ -7,7 +7,8 @@ import time
 import pytest
 from ethosu_tools.errors import RemoteError
 
-from .conftest import MODEL, places
+from host_tests.kit.board_models import MODEL
+from host_tests.kit.firmware_image import places
 
 _SETUP = """
 import asyncio, ethosu, gc, random
@@ -101,7 +102,7 @@ def soak(program, inferences, seed):
     assert free - board.eval("gc.mem_free()") < 8192  # no leak; the start may leave garbage
 
 
-def test_anything_at_any_moment(program):
+def test_random_actions_at_random_times(program):
     soak(program, 300, seed=1)
 
 

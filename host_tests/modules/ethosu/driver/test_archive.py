@@ -20,7 +20,7 @@ NO_VERIFIER = "this build has no verifier: build with ETHOSU_VERIFY=1, or load w
 FINE = {
     "init": "no error",
     "stream": "no error",
-    "nonsense": "command stream word 0 is 0xffff3fff, which is not a command of this NPU",
+    "nonsense": "command stream word 0 is 0xffff3fff, not a command of this NPU",
     "unchecked": "no error",
     "invoke": "no error",
 }
@@ -42,7 +42,7 @@ def built(request: pytest.FixtureRequest, tmp_path_factory) -> tuple[str, Path]:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_what_is_built_in_works_and_what_is_not_says_so(built, family) -> None:
+def test_products_work_if_built_in_and_are_named_if_not(built, family) -> None:
     """NPU found and invalid input rejected, or one message that names the option."""
     option, program = built
     name = FAMILIES[family]
@@ -54,7 +54,7 @@ def test_what_is_built_in_works_and_what_is_not_says_so(built, family) -> None:
     assert dict(line.split(": ", 1) for line in lines) == expected
 
 
-def test_what_is_left_out_is_not_linked(built) -> None:
+def test_products_that_are_left_out_are_not_linked(built) -> None:
     """No table of a family or of the verifier excluded by the option."""
     option, program = built
     symbols = cbuild.run(["nm", program])

@@ -16,9 +16,7 @@ from ethosu_tools.qemu import Machine
 
 from host_tests.kit import needs
 from host_tests.modules.ethosu.audio import references
-from host_tests.modules.ethosu.runtime.conftest import vela  # noqa: F401
 from host_tests.modules.ethosu.runtime.executorch import made
-from host_tests.modules.ethosu.runtime.executorch.conftest import raw  # noqa: F401
 from tools.web import discs, live_rom
 
 REPO = Path(__file__).resolve().parents[4]
@@ -54,7 +52,7 @@ def blocks(page, language="python"):
 
 
 @pytest.fixture(scope="module")
-def spotter(small_models, board_npu, raw):  # noqa: F811
+def spotter(small_models, board_npu, raw):
     """Stand-in for the docs' keyword spotter: a program with as many outputs, and labels."""
     program = made.quantised_ends(small_models["small_cnn"], raw(board_npu))
     program.constant_method("get_labels", *(f"word {index}" for index in range(10)))
@@ -126,7 +124,7 @@ print(model.get_output(0).ravel()[1])
 
 
 @pytest.mark.slow
-def test_persons_are_told_from_pictures_without_one(board_npu, compiled, tmp_path):
+def test_pictures_with_and_without_persons_are_distinguished(board_npu, compiled, tmp_path):
     """TensorFlow Lite Micro's model and pictures give its own test's results and scores."""
     tree = references.tflm() / "tensorflow/lite/micro"
     source = tree / "models/person_detect.tflite"
@@ -147,7 +145,7 @@ def test_persons_are_told_from_pictures_without_one(board_npu, compiled, tmp_pat
     assert out.splitlines() == expected
 
 
-def test_every_example_is_expected_to_say_something():
+def test_every_example_has_an_expected_output():
     assert {path.stem for path in EXAMPLES} == set(EXPECTED)
 
 

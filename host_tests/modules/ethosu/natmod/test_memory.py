@@ -3,8 +3,8 @@
 
 import pytest
 
-from host_tests.modules.ethosu.binding.conftest import raised
-from host_tests.modules.ethosu.natmod.conftest import CALLBACK
+from host_tests.kit.board_models import raised
+from host_tests.modules.ethosu.natmod.native_board import CALLBACK
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_at_the_limit_of_the_stack_there_is_an_exception(fresh, call):
     assert fresh.eval("bytes(m.predict([x])[0]) == golden")
 
 
-def test_loading_asks_for_the_stack_that_it_needs(fresh):
+def test_loading_checks_for_the_stack_that_it_needs(fresh):
     """So close to the recursion limit that predict() just works, loading a model is rejected."""
     fresh.exec(
         "def deep(frames, work): return deep(frames - 1, work) if frames else work()\n"
@@ -64,7 +64,7 @@ def test_base_that_the_payload_writes_must_be_writable(fresh):
         "def run(*bases):\n    with ethosu.reserve(timeout_ms=0) as n: n.invoke(payload, bases)"
     )
     assert raised(fresh, "run(target, fixed)").startswith(
-        "TypeError base that the payload writes is of type memoryview, a writable buffer expected"
+        "TypeError base that the payload writes is of type memoryview, expected a writable buffer"
     )
     fresh.exec("run(fixed, target)")
     assert fresh.eval("bytes(target)") == b"U" * 64
@@ -87,7 +87,7 @@ def test_memory_that_was_resized_is_not_used(fresh):
     assert fresh.eval("bytes(m.predict([x])[0]) == golden")
 
 
-def test_buffer_that_was_resized_in_a_job_is_told(fresh):
+def test_a_buffer_resized_during_a_job_is_reported(fresh):
     fresh.exec(CALLBACK + "payload, base = bytearray(payload), bytearray(64)")
     fresh.exec("n = ethosu.reserve(timeout_ms=0)")
     for buffer in ("payload", "base"):

@@ -5,9 +5,7 @@ import numpy as np
 import pytest
 from ethosu_tools.oracle import Oracle
 
-from host_tests.kit import firmware_image
-
-from . import board_models
+from host_tests.kit import board_models, firmware_image
 
 
 @pytest.fixture(scope="module")
@@ -68,13 +66,13 @@ def test_buffers_live_while_the_npu_works(parts):
     assert parts.eval("result()")
 
 
-def test_second_start_is_refused_and_the_first_ends_well(request, parts):
+def test_a_second_start_is_rejected_and_the_first_succeeds(request, parts):
     if request.config.getoption("--ethosu-port"):
         pytest.skip("masks the interrupt of the emulated board")
     parts.exec(f"import machine\nfill()\nn = ethosu.reserve()\n{firmware_image.mask()}")
     parts.exec("n.invoke_async(payload, [weights, scratch, scratch])")
     error = board_models.raised(parts, "n.invoke_async(payload, [weights, scratch, scratch])")
-    assert error.startswith("OSError 16 an inference is under way")
+    assert error.startswith("OSError 16 an inference is running")
     parts.exec(f"{firmware_image.unmask()}\nn.wait()\nn.release()")
     assert parts.eval("result()")
 
@@ -100,7 +98,7 @@ def test_release_stops_a_running_inference(parts):
     assert parts.eval("result()")
 
 
-def test_forgotten_handle_gives_its_npu_back(parts):
+def test_a_lost_handle_releases_its_npu(parts):
     parts.exec("ethosu.reserve()\nn = ethosu.reserve()")
     assert parts.eval("n.info()['config']") == parts.eval("ethosu.npus()[0]")
 

@@ -18,7 +18,7 @@ struct suite_table {
 static const struct fb_field case_fields[] = {FB_WORDS(0), FB_WORDS(1), FB_END};
 
 /** Minimum size of a case: a table and a place in a vector, unless listed twice. */
-#define CASE_BYTES_LEAST 8u
+#define MIN_CASE_BYTES 8u
 
 /** Kinds of values. */
 enum bundle_value { BUNDLE_TENSOR = 1, BUNDLE_INT, BUNDLE_BOOL, BUNDLE_DOUBLE };
@@ -50,7 +50,7 @@ static int find_suite(struct ethosu_description *description, uint32_t *index,
         }
         *index -= suite->cases.count;
     }
-    return error_set(error, ETHOSU_MODEL_BAD_FILE, "there is no such case");
+    return error_set(error, ETHOSU_MODEL_BAD_FILE, "no such case");
 }
 
 int ethosu_describe_case(struct ethosu_description *description, uint32_t index,
@@ -172,9 +172,9 @@ static int read_suites(struct ethosu_description *description, const void *file,
     if (fb->bad) {
         return describe_damage(fb, error);
     }
-    if (description->cases > size / CASE_BYTES_LEAST) {
+    if (description->cases > size / MIN_CASE_BYTES) {
         return error_set(error, ETHOSU_MODEL_BAD_FILE,
-                         "it names %u cases, more than its %u bytes have room for",
+                         "it lists %u cases, more than fit into its %u bytes",
                          (unsigned)description->cases, (unsigned)size);
     }
     return ETHOSU_MODEL_OK;

@@ -22,9 +22,9 @@ static int enter_graph(struct ethosu_description *description, uint32_t index,
                        struct ethosu_model_error *error)
 {
     struct reader *reader = reader_of(description);
-    bool goes_on = reader->graph != UINT32_MAX && reader->graph < index;
-    uint32_t first = goes_on ? reader->graph + 1 : 0;
-    if (!goes_on) {
+    bool continues = reader->graph != UINT32_MAX && reader->graph < index;
+    uint32_t first = continues ? reader->graph + 1 : 0;
+    if (!continues) {
         reader->tflite.offset_first = 0;
     }
     TRY(describe_take(description, index - first, error));
@@ -49,7 +49,7 @@ static int get_tensors(struct ethosu_description *description, struct fb_vector 
     for (uint32_t i = 0; i < list.count; i++) {
         uint32_t tensor = fb_u32_at(fb, &list, i);
         if (tensor >= count && !(may_lack && tensor == TFLITE_NO_TENSOR)) {
-            return error_set(error, ETHOSU_MODEL_BAD_FILE, "%s names tensor %d of %u", where,
+            return error_set(error, ETHOSU_MODEL_BAD_FILE, "%s uses tensor %d of %u", where,
                              (int)tensor, (unsigned)count);
         }
     }

@@ -106,7 +106,7 @@ TEST(a_stream_that_writes_itself_is_refused)
         words[9] = 64 + overlapping[i];
         memcpy(payload, words, sizeof words);
         int error = ethosu_ext_prepare(drv, &program, payload, sizeof words, bases, sizes, 2, 0);
-        check_refused(drv, error, ETHOSU_EXT_E_STREAM_WRITTEN, 0, "writes itself");
+        check_refused(drv, error, ETHOSU_EXT_E_STREAM_WRITTEN, 0, "overwrites itself");
         error = ethosu_ext_prepare(drv, &program, payload, sizeof words, bases, sizes, 2,
                                    ETHOSU_EXT_NO_VERIFY);
         CHECK_EQ(error, 0);
@@ -138,7 +138,7 @@ TEST(a_stream_that_writes_read_only_memory_is_refused)
     error = ethosu_ext_prepare(drv, &program, words, sizeof good, bases, sizes, 2,
                                ETHOSU_EXT_CONSTANTS);
     check_refused(drv, error, ETHOSU_EXT_E_CONSTANTS_WRITTEN, 0,
-                  "writes base pointer 0, which holds");
+                  "writes to the constants at base pointer 0");
 
     // A stream that was verified earlier writes other memory of the same size now.
     CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof good, bases, sizes, 2, NULL), 0);
@@ -195,7 +195,7 @@ TEST(arguments_are_checked)
     CHECK_EQ(prepare(drv, bases, sizes, 0), ETHOSU_EXT_E_NO_NPU);
 }
 
-TEST(fast_memory_stands_in_for_base_two)
+TEST(fast_memory_replaces_base_2)
 {
     static struct ethosu_driver drv;
     power_up(0, "ethos-u55-128");
@@ -209,7 +209,7 @@ TEST(fast_memory_stands_in_for_base_two)
 
     good_sizes[2] = 129;
     CHECK_EQ(start_good(&drv), -1);
-    CHECK_TEXT(error_text(&drv), "needs 129 bytes of fast memory, 128 are there");
+    CHECK_TEXT(error_text(&drv), "needs 129 bytes of fast memory, 128 available");
 }
 
 TEST(verifying_can_be_switched_off_and_is_done_once_per_stream)
@@ -223,7 +223,7 @@ TEST(verifying_can_be_switched_off_and_is_done_once_per_stream)
     CHECK_EQ(npus[0].runs, 0);
     ethosu_ext_set_verify(drv, false);
     CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof good, NULL, NULL, 0, NULL), -1);
-    check_error(drv, ETHOSU_EXT_E_NPU_FAULT, "command not understood"); // it was started
+    check_error(drv, ETHOSU_EXT_E_NPU_FAULT, "command parse error"); // it was started
     ethosu_ext_set_verify(drv, true);
     CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof good, NULL, NULL, 0, NULL), -1);
     words[4] = 0;
@@ -280,7 +280,7 @@ static void note_second_base(const struct sim_host_access *access)
     second_base = access->offset == NPU_BASEP0 + 8 ? access->value : second_base;
 }
 
-TEST(what_was_verified_in_constant_memory_is_not_looked_at_again)
+TEST(a_verified_payload_in_constant_memory_is_not_checked_again)
 {
     struct ethosu_driver *drv = open_driver("ethos-u55-128");
     const uint64_t scratch = (uintptr_t)memory + 256;
@@ -314,7 +314,7 @@ TEST(what_was_verified_in_constant_memory_is_not_looked_at_again)
     CHECK_EQ(run_spoilt(drv, PAYLOADS, scratch, 64), -1);
 }
 
-TEST(a_payload_whose_bytes_are_promised_to_stay_is_not_looked_at_again)
+TEST(a_payload_declared_constant_is_not_checked_again)
 {
     struct ethosu_driver *drv = open_driver("ethos-u55-128");
     const uint64_t scratch = (uintptr_t)memory + 256;
@@ -343,7 +343,7 @@ TEST(invoke_v2_and_the_macro_run)
     CHECK(!drv->reserved);
 }
 
-TEST(the_status_of_a_failed_npu_is_put_into_words)
+TEST(the_status_of_a_failed_npu_is_described)
 {
     static const struct {
         uint32_t status;
@@ -352,7 +352,7 @@ TEST(the_status_of_a_failed_npu_is_put_into_words)
         {ETHOSU_EXT_STATUS_BUS_ERROR | 2u << 12 | 1u << 11, "bus error at weight on port M1"},
         {ETHOSU_EXT_STATUS_BUS_ERROR | 8u << 12, "bus error at output feature map on port M0"},
         {ETHOSU_EXT_STATUS_BUS_ERROR | 15u << 12, "bus error (STATUS"},
-        {ETHOSU_EXT_STATUS_PARSE_ERROR, "command not understood"},
+        {ETHOSU_EXT_STATUS_PARSE_ERROR, "command parse error"},
         {ETHOSU_EXT_STATUS_WATCHDOG, "watchdog"},
         {ETHOSU_EXT_STATUS_BRANCH, "branch"},
         {ETHOSU_EXT_STATUS_ECC, "ECC"},
@@ -388,7 +388,7 @@ TEST(a_text_is_printed_as_printf_does_it)
     CHECK(strcmp(cut, "a???b") == 0);
 }
 
-TEST(every_error_has_a_sentence_and_an_errno)
+TEST(every_error_has_a_message_and_an_errno)
 {
     char text[200];
     for (int code = -1; code >= ETHOSU_EXT_E_OTHER_PRODUCT; code--) {
