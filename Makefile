@@ -301,7 +301,7 @@ docs: setup ## Build the docs in build/docs; after `make web` the examples can b
 	@$(BIN)/python tools/setup/book.py $(BUILD)/book
 	@BOOK_LIVE=$(if $(wildcard $(WEB_IMAGE)),true,false) \
 	    $(BIN)/mkdocs build --quiet --strict --config-file docs/book.yml
-	@[ ! -e $(WEB_IMAGE) ] || $(BIN)/python tools/web/lay_out_live.py $(WEB_IMAGE) $(BUILD)/docs/live
+	@[ ! -e $(WEB_IMAGE) ] || $(BIN)/python tools/web/install_live.py $(WEB_IMAGE) $(BUILD)/docs/live
 	@echo "$(BUILD)/docs/index.html"
 
 demo: build ## Speak a wake word to an emulated board

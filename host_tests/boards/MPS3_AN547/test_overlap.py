@@ -7,7 +7,7 @@ planned for the smallest arena, and planned so that CPU operators run during NPU
 
 from ethosu_tools import plan, romfs, vela
 from ethosu_tools.board import QemuBoard
-from ethosu_tools.make_mixed import MODELS
+from ethosu_tools.mixed_models import MODELS
 from ethosu_tools.qemu import Machine
 
 MEASURE = """\

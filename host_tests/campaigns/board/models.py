@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from ethosu_tools import make_mixed, make_model, plan, romfs
+from ethosu_tools import make_model, mixed_models, plan, romfs
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.vela import compile_model
 
@@ -23,7 +23,7 @@ STAMP = b"stamp of 16 byte"
 SOURCES = {
     "cnn": (make_model.MODELS["small_cnn"], ()),
     "stream": (make_model.MODELS["small_streaming"], ()),
-    "mixed": (make_mixed.MODELS["mixed_cnn"].make, make_mixed.MODELS["mixed_cnn"].options),
+    "mixed": (mixed_models.MODELS["mixed_cnn"].make, mixed_models.MODELS["mixed_cnn"].options),
 }
 
 

@@ -4,8 +4,8 @@
 from pathlib import Path
 
 import pytest
-from ethosu_tools import make_mixed, make_model
-from ethosu_tools.wakeword import words
+from ethosu_tools import make_model, mixed_models
+from ethosu_tools.wakeword import keywords
 
 from host_tests.kit import needs
 from tools.web import discs
@@ -24,17 +24,17 @@ SHARED = (
 )
 MADE = {
     **make_model.MODELS,
-    **{name: mixed.make for name, mixed in make_mixed.MODELS.items()},
+    **{name: mixed.make for name, mixed in mixed_models.MODELS.items()},
     "discs": discs.make_model,
 }
-NAMES = (*MADE, *words.NAMES, *SHARED)
+NAMES = (*MADE, *keywords.NAMES, *SHARED)
 
 
 @pytest.fixture(params=NAMES)
 def model(request, tmp_path) -> Path:
     """Each of them, before Vela."""
-    if request.param in words.NAMES:
-        return words.load(request.param).model
+    if request.param in keywords.NAMES:
+        return keywords.load(request.param).model
     if request.param in SHARED:
         return request.getfixturevalue("shared_models") / f"{request.param}.tflite"
     path = tmp_path / f"{request.param}.tflite"

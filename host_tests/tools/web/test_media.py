@@ -3,7 +3,7 @@
 
 import pytest
 from ethosu_tools import paths
-from ethosu_tools.wakeword import words
+from ethosu_tools.wakeword import keywords
 
 from tools.web import discs
 
@@ -20,7 +20,7 @@ from .steps import (
 
 
 def test_the_wake_word_is_detected_in_a_recording(page, ready):
-    assert choose(page, ready(words.load("okay_nabu").model)) == RUNS
+    assert choose(page, ready(keywords.load("okay_nabu").model)) == RUNS
     run_program(page, "okay_nabu")
     page.choose_file("#sound-file", FOLDER / "examples/okay_nabu.wav")
     page.wait_for("document.getElementById('said').textContent.startsWith('Heard okay_nabu at ')")
@@ -34,7 +34,7 @@ def test_the_wake_word_is_detected_by_the_microphone(address, ready):
         f"--use-file-for-fake-audio-capture={FOLDER / 'examples/okay_nabu.wav'}",
     )
     with opened(address, *options) as page:
-        assert choose(page, ready(words.load("okay_nabu").model)) == RUNS
+        assert choose(page, ready(keywords.load("okay_nabu").model)) == RUNS
         run_program(page, "okay_nabu")
         click(page, "microphone")  # Chromium plays the file again and again
         heard = "document.getElementById('said').textContent.startsWith('Heard okay_nabu at ')"

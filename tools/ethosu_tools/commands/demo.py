@@ -20,8 +20,8 @@ from ..deploy import deploy
 from ..errors import BoardError, InputError
 from ..sim import Simulation
 from ..ui import Ui, visible
-from ..wakeword import listen, speech, words
-from ..wakeword.words import Result, WakeWord
+from ..wakeword import keywords, listen, speech
+from ..wakeword.keywords import Result, WakeWord
 
 VOICE = "en-us"
 # A phrase that must not trigger any model.
@@ -87,8 +87,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model",
         nargs="+",
-        default=[words.NAMES[0], "alexa"],
-        choices=words.NAMES,
+        default=[keywords.NAMES[0], "alexa"],
+        choices=keywords.NAMES,
         help="wake words to listen for at the same time (default: okay_nabu alexa)",
     )
     parser.add_argument("--voice", default=VOICE, help="espeak-ng's voice (default: %(default)s)")
@@ -113,9 +113,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Run the demo."""
-    chosen = [words.load(name) for name in dict.fromkeys(args.model)]
+    chosen = [keywords.load(name) for name in dict.fromkeys(args.model)]
     sounds = _sounds(args, chosen[0], ui)
-    expected = [{word.name: words.reference(word, sound.samples) for word in chosen}
+    expected = [{word.name: keywords.reference(word, sound.samples) for word in chosen}
                 for sound in sounds]  # fmt: skip
     folder = args.output or paths.work("demo")
     board = boards.chosen(args.board)
@@ -163,7 +163,7 @@ def _listen(
     with ui.progress(f"listening to {sound.title}") as update:
         found = listener(sound, lambda done: update(done, total))
     for name, result in found.items():
-        words.compare(result, wanted[name], f"{sound.title}, {name}")
+        keywords.compare(result, wanted[name], f"{sound.title}, {name}")
     return found
 
 
@@ -227,15 +227,15 @@ def _simulate(
     sound: Sound, chosen: Sequence[WakeWord], npu: str, rom: Path, progress: Progress
 ) -> dict[str, Result]:
     """Run only the NPU, on the features of the reference."""
-    rows, done, found = words.features(sound.samples), 0, {}
+    rows, done, found = keywords.features(sound.samples), 0, {}
     for word in chosen:
         with Simulation(rom / f"{word.name}.tflite", npu) as simulation:
             raw = []
-            for each in words.steps(rows, simulation.inputs[0]):
+            for each in keywords.steps(rows, simulation.inputs[0]):
                 raw.append(int(simulation.step([each])[0].item()))
                 done += 1
                 progress(done)
-            found[word.name] = words.result(word, raw, simulation)
+            found[word.name] = keywords.result(word, raw, simulation)
     return found
 
 

@@ -7,7 +7,7 @@ step lacks a prerequisite, a `SetupError` says what to install, and where that i
 
 from ..errors import InputError, UsageError
 from . import alif, disk, programs, serial_line
-from .job import Job, Step, Way
+from .common import Job, Step, Way
 
 WAYS: dict[str, Way] = {
     way.name: way

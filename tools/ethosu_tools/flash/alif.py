@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import SetupError
-from .job import Job, Step, Way, read_image, run_tool
+from .common import Job, Step, Way, read_image, run_tool
 
 VARIABLE = "ETHOSU_ALIF_TOOLKIT"
 MISSING = (

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..errors import BoardError, InputError, SetupError
-from .job import Job, Step, Way, read_image
+from .common import Job, Step, Way, read_image
 
 _MOUNTS = Path("/proc/mounts")
 _VOLUMES = Path("/Volumes")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import SetupError
-from .job import Job, Step, Way, read_image, run_tool
+from .common import Job, Step, Way, read_image, run_tool
 
 _DFU_MISSING = (
     "dfu-util is not on PATH: install the package dfu-util, see https://dfu-util.sourceforge.net"

@@ -21,7 +21,7 @@ from xmodem import XMODEM
 
 from ..deadline import Deadline
 from ..errors import BoardError, BoardLinkError, BoardTimeoutError
-from .job import Job, Step, Way, read_image, run_tool, tool_folder
+from .common import Job, Step, Way, read_image, run_tool, tool_folder
 
 VARIABLE = "ETHOSU_WE2_TOOL"
 MISSING = (

@@ -4,7 +4,7 @@
 import pytest
 from ethosu_tools import tflite
 from ethosu_tools.accel import AccelModel
-from ethosu_tools.make_mixed import MODELS
+from ethosu_tools.mixed_models import MODELS
 
 from host_tests.modules.ethosu.runtime.executorch import made
 from host_tests.modules.ethosu.runtime.executorch.test_programs import check, exported

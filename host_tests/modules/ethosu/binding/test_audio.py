@@ -6,7 +6,7 @@ import ast
 import numpy as np
 import pytest
 from ethosu_tools import oracle
-from ethosu_tools.wakeword import speech, words
+from ethosu_tools.wakeword import keywords, speech
 
 from host_tests.modules.ethosu.audio import references
 from host_tests.modules.ethosu.binding.conftest import raised
@@ -249,7 +249,7 @@ def test_the_stub_matches_the_module(audio, repo):
 
 def test_every_feature_is_quantised_as_pymicro_wakeword_does_it(board, board_npu, compiled):
     """All values that a 32-bit logarithm can take, through Tensor.quantize()."""
-    model = words.load("okay_nabu").model
+    model = keywords.load("okay_nabu").model
     board.write_file("/word.tflite", compiled(model, board_npu).read_bytes())
     board.exec(
         "import ethosu\nfrom array import array\nm = ethosu.Model('/word.tflite')\nraw = b''\n"

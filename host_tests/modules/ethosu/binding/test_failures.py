@@ -7,7 +7,7 @@ import pytest
 from ethosu_tools import debug_table
 from ethosu_tools.cli import main
 from ethosu_tools.errors import InputError
-from ethosu_tools.make_mixed import MODELS
+from ethosu_tools.mixed_models import MODELS
 from ethosu_tools.tflite.metadata import get, put
 
 from .conftest import MODEL, raised

@@ -4,7 +4,7 @@
 import subprocess
 
 import pytest
-from ethosu_tools.make_mixed import MODELS, MixedNet
+from ethosu_tools.mixed_models import MODELS, MixedNet
 from ethosu_tools.models import describe
 from ethosu_tools.plan import plan_file
 from ethosu_tools.vela import compile_model

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from ethosu_tools import make_mixed, make_model, svg, tflite
+from ethosu_tools import make_model, mixed_models, svg, tflite
 from ethosu_tools.estimate import systems
 from ethosu_tools.layers import memory, subject, views
 from ethosu_tools.plan import picture
@@ -138,7 +138,7 @@ def test_a_compiled_model_reports_that_the_reference_is_missing(
     code, out, _ = ethosu("report", model, "-o", path, "--reference", source)
     assert code == 0 and "bit-exact" in out
     other = tmp_path / "other.tflite"
-    other.write_bytes(make_mixed.MODELS["float_ends"].make())
+    other.write_bytes(mixed_models.MODELS["float_ends"].make())
     code, out, _ = ethosu("report", model, "-o", path, "--reference", other)
     assert code == 0 and "bit-exact" not in out, "another model is no proof"
     code, _, err = ethosu("report", model, "--npu", "ethos-u85-256", "-o", path)
@@ -170,7 +170,7 @@ def test_a_difference_is_reported_with_its_size():
 @pytest.mark.parametrize("name", ["float_ends", "two_branches"])
 def test_models_with_cpu_operators_have_pages(ethosu, tmp_path, name):
     source = tmp_path / "model.tflite"
-    source.write_bytes(make_mixed.MODELS[name].make())
+    source.write_bytes(mixed_models.MODELS[name].make())
     code, out, err = ethosu("report", source, "-o", tmp_path / "page.html", "--json")
     assert code == 0, err
     assert any(layer["on"] == "cpu" for layer in json.loads(out)["layers"])

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 from ethosu_tools import cli, tflite
-from ethosu_tools.make_mixed import MODELS, main
+from ethosu_tools.mixed_models import MODELS, main
 from ethosu_tools.plan.record import RECORD_NAME
 from ethosu_tools.tflite import metadata
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from ethosu_tools import cli
 from ethosu_tools.commands.compile import render
-from ethosu_tools.make_mixed import MODELS, MixedNet
+from ethosu_tools.mixed_models import MODELS, MixedNet
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.plan import plan_file
 from ethosu_tools.plan.fold import fold_quantization

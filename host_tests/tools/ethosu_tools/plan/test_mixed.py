@@ -6,8 +6,8 @@ That their results are exact is shown in host_tests/modules/ethosu/runtime/kerne
 
 import pytest
 from ethosu_tools import vela
-from ethosu_tools.make_mixed import MODELS
 from ethosu_tools.make_model import LARGE_MODELS
+from ethosu_tools.mixed_models import MODELS
 from ethosu_tools.plan import plan_file
 from ethosu_tools.sim import Simulation
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from ethosu_tools import vela
 from ethosu_tools.errors import BoardError
-from ethosu_tools.make_mixed import MODELS, MixedNet
+from ethosu_tools.mixed_models import MODELS, MixedNet
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.plan import make_plan, plan_file
 from ethosu_tools.plan.kernels import Kernel

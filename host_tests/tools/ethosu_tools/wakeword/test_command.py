@@ -16,7 +16,7 @@ from ethosu_tools.board import QemuBoard
 from ethosu_tools.commands import demo
 from ethosu_tools.errors import BoardError
 from ethosu_tools.qemu import Machine
-from ethosu_tools.wakeword import words
+from ethosu_tools.wakeword import keywords
 
 ON_SIM = ("--on", "sim")
 
@@ -39,7 +39,7 @@ def test_the_simulated_npu_detects_its_word_and_no_other(run_demo, text, voice):
     data = run_demo(*ON_SIM, "--say", text, "--voice", voice)
     (sound,) = data["sounds"]
     for name, result in sound["words"].items():
-        assert (result["detected_at"] is not None) == (text == words.load(name).phrase)
+        assert (result["detected_at"] is not None) == (text == keywords.load(name).phrase)
     raw = [each for result in sound["words"].values() for each in result["raw"]]
     assert data["equal_to_reference"] == len(raw) > 120
 

@@ -3,8 +3,8 @@
 
 import pytest
 from ethosu_tools.errors import InputError
-from ethosu_tools.make_mixed import MODELS
 from ethosu_tools.make_model import MODELS as SMALL
+from ethosu_tools.mixed_models import MODELS
 from ethosu_tools.sim import Simulation
 
 from host_tests.modules.ethosu.runtime.reference_cases import check_on_sim, make_case

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from ethosu_tools import make_model, selftest
 from ethosu_tools.vela import compile_model
-from ethosu_tools.wakeword import speech, words
+from ethosu_tools.wakeword import keywords, speech
 
 NPU = "ethos-u55-128"
 
@@ -25,7 +25,7 @@ def files(npu: str = NPU) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     with tempfile.TemporaryDirectory(prefix="ethosu-") as name:
         folder = Path(name)
-        sources = {"okay_nabu": words.load("okay_nabu").model}
+        sources = {"okay_nabu": keywords.load("okay_nabu").model}
         for model, make in make_model.MODELS.items():
             sources[model] = folder / f"{model}.tflite"
             sources[model].write_bytes(make())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Makes models that Vela leaves partly on the CPU: `python -m ethosu_tools.make_mixed FOLDER`.
+"""Makes models that Vela leaves partly on the CPU: `python -m ethosu_tools.mixed_models FOLDER`.
 
     mixed_cnn        small_cnn, with convolutions, sums and softmax kept off the NPU by an option
     float_ends       float32 inputs and outputs, quantised layers between
@@ -289,7 +289,9 @@ MODELS: dict[str, Mixed] = {
 
 def main(arguments: list[str] | None = None) -> None:
     """Write the models and their options to a folder."""
-    parser = argparse.ArgumentParser(prog="make_mixed", description="Make models of mixed graphs.")
+    parser = argparse.ArgumentParser(
+        prog="mixed_models", description="Make models of mixed graphs."
+    )
     parser.add_argument("folder", type=Path)
     folder: Path = parser.parse_args(arguments).folder
     folder.mkdir(parents=True, exist_ok=True)

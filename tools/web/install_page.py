@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Installs the page as static files: `lay_out.py PARTS ETHOSU_WASM OUTPUT`.
+"""Installs the page as static files: `install_page.py PARTS ETHOSU_WASM OUTPUT`.
 
 PARTS has node_modules, and optionally vela/vela.wasm. Prints file sizes, plain and compressed.
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import discs
-from ethosu_tools.wakeword import speech, words
+from ethosu_tools.wakeword import keywords, speech
 
 HERE = Path(__file__).parent
 BOARD_JS = HERE / "board/js/board.mjs"
@@ -62,7 +62,7 @@ def make_examples(models: Path) -> None:
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     subprocess.run([*command, "mobilenet_v2"], check=True, stdout=subprocess.DEVNULL)
     for name in ("okay_nabu", "hey_jarvis"):
-        shutil.copy(words.load(name).model, models / f"{name}.tflite")
+        shutil.copy(keywords.load(name).model, models / f"{name}.tflite")
     (models / "discs.tflite").write_bytes(discs.make_model())
 
 
@@ -71,7 +71,7 @@ def script_of(example: Example) -> str:
     text = (HERE / "examples" / f"{example.script}.py").read_text()
     text = text.partition("\n")[2]  # without the line on the licence
     if example.script == "wake_word":
-        word = words.load(example.name)
+        word = keywords.load(example.name)
         facts = f'"{word.name}", {word.cutoff}, {word.window}\n'
         text = re.sub(r"(?<=^NAME, CUTOFF, WINDOW = ).*\n", facts, text, flags=re.MULTILINE)
     return re.sub(r"(?<=^NAME = ).*", f'"{example.name}"', text, flags=re.MULTILINE)
