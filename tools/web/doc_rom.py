@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Contents of /rom on the board that runs the Python of the book's pages, in tests and the book."""
+"""Contents of /rom on the board that runs the docs' Python blocks, in tests and in the book."""
 
 import tempfile
 from pathlib import Path
@@ -16,8 +16,8 @@ def sound() -> bytes:
     """A wake word, then a command: 16-bit samples at 16 kHz."""
     command = speech.say("yes", "en-us")[speech.RATE * 7 // 8 :]
     silence = np.zeros(speech.RATE, np.int16)
-    said = np.concatenate([speech.say("okay nabu", "en-us")[:-6400], command, silence])
-    return bytes(said.astype("<i2").tobytes())
+    samples = np.concatenate([speech.say("okay nabu", "en-us")[:-6400], command, silence])
+    return bytes(samples.astype("<i2").tobytes())
 
 
 def files(npu: str = NPU) -> dict[str, bytes]:
@@ -35,8 +35,8 @@ def files(npu: str = NPU) -> dict[str, bytes]:
             found[f"{model}.tflite"] = compiled.read_bytes()
         compiled.write_bytes(found["small_cnn.tflite"])
         selftest.add(sources["small_cnn"], compiled)
-        proven = compiled.read_bytes()
-    same = dict.fromkeys(("proven.tflite", "stripes_vela.tflite"), proven)
+        with_selftest = compiled.read_bytes()
+    same = dict.fromkeys(("proven.tflite", "stripes_vela.tflite"), with_selftest)
     return (
         found | same | {"small_cnn_vela.tflite": found["small_cnn.tflite"], "speech.pcm": sound()}
     )
