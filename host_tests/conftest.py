@@ -155,7 +155,7 @@ def compiled(tmp_path_factory):
         key = source, npu, *options
         if key not in done:
             done[key] = folder / f"{source.stem}_{npu}_{len(done)}.tflite"
-            compile_model(source, npu, done[key], more=options)
+            compile_model(source, npu, done[key], more_options=options)
         return done[key]
 
     return compile_once

@@ -222,8 +222,8 @@ def _interrupt(bench: Bench) -> str:
 def _memory(bench: Bench) -> str:
     heap, rom, wrong = _ask(bench, _MEMORY, int, int, list, timeout=_NPU_TIMEOUT_S)
     _expect(not wrong, f"wrong data after the NPU copied {', '.join(map(str, wrong))}")
-    more = f" and of {rom:,} bytes of ROM" if rom else ""
-    return f"both ends of {heap:,} bytes of heap{more}"
+    of_rom = f" and of {rom:,} bytes of ROM" if rom else ""
+    return f"both ends of {heap:,} bytes of heap{of_rom}"
 
 
 def _selftest(bench: Bench) -> str:
@@ -297,14 +297,16 @@ def _reset(bench: Bench) -> str:
     board = bench.board
     board.exec("_before_reset = True")
     board.reset()
-    same, cause, wanted = _ask(
+    same, cause, expected = _ask(
         bench,
         "import machine\n"
         "_answer = ('_before_reset' in globals(), machine.reset_cause(), machine.HARD_RESET)",
         *(bool, int, int),
     )
     _expect(not same, "machine.reset() had no effect")
-    _expect(cause == wanted, f"reset_cause() is {cause} after machine.reset(), expected {wanted}")
+    _expect(
+        cause == expected, f"reset_cause() is {cause} after machine.reset(), expected {expected}"
+    )
     return "machine.reset() restarted the board, and reset_cause() reports it"
 
 
@@ -327,7 +329,7 @@ CHECKS = (
             "running, or the UART does not receive.",
             "came back changed|damaged": "Bytes are lost: the receive interrupt comes too late or "
             "has too low a priority.",
-            "cannot be opened|in use|names no port": "The board could not be reached.",
+            "cannot be opened|in use|is not a port": "The board could not be reached.",
         },
         _prompt,
     ),

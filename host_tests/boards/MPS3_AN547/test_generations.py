@@ -175,6 +175,6 @@ def test_memory_mode_of_u85(pair, small_models, case, tmp_path, mode, form):
         path,
         system_config=MODES[mode],
         memory_mode=mode,
-        more=["--cop-format", form],
+        more_options=["--cop-format", form],
     )
     board_models.check(pair.board, case, path)

@@ -54,7 +54,7 @@ def _compiled(name: str, source: bytes, npu: str) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         model, output = Path(folder) / f"{name}.tflite", Path(folder) / "compiled.tflite"
         model.write_bytes(source)
-        compile_model(model, npu, output, more=options)
+        compile_model(model, npu, output, more_options=options)
         if plan.needs_plan(output):
             plan.plan_file(output, output)
         return output.read_bytes()

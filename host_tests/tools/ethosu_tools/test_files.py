@@ -140,7 +140,7 @@ def test_a_file_opened_by_a_slow_writer_is_not_waited_for(tmp_path, monkeypatch)
     reader, writer = os.pipe2(os.O_NONBLOCK)
     monkeypatch.setattr(files.os, "open", lambda *_: reader)
     monkeypatch.setattr(files.stat, "S_ISREG", lambda _: True)
-    with pytest.raises(InputError, match="it is no file that has an end"):
+    with pytest.raises(InputError, match="it is an endless stream, not a file"):
         files.read_whole(tmp_path / "kmsg")
     os.close(writer)
 

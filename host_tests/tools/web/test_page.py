@@ -188,7 +188,7 @@ def test_other_npu(page, small_models, npu):
             "TFLite_Detection_PostProcess (boxes): Vela does not compile it for this NPU",
         ),
         (
-            "float_ends",
+            "float_io",
             "Quantize (quantized): Operation has tensor with unsupported DataType Float32",
         ),
     ],

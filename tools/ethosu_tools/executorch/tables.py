@@ -30,7 +30,7 @@ class Budget:
         """Count reads; InputError if the budget is exhausted."""
         self._left -= count
         if self._left < 0:
-            raise InputError("it names its tables so often that to read it would take too long")
+            raise InputError("it names its tables so often that reading it would take too long")
 
 
 class Row:
@@ -69,11 +69,11 @@ class Row:
         self._budget.take(count)
         return tuple(self._get(kind, start + kind.bytewidth * i) for i in range(count))
 
-    def place(self, field: int) -> int:
+    def position(self, field: int) -> int:
         """Position of a scalar; 0 if absent."""
         return self._at(field)
 
-    def places(self, field: int, item: int) -> range:
+    def positions(self, field: int, item: int) -> range:
         """Positions of a vector's items, given the size of an item."""
         start, count = self._vector(field, item)
         return range(start, start + count * item, item)

@@ -177,7 +177,7 @@ def test_inspect_shows_the_table(model, tmp_path, capsys):
 
 
 def test_table_of_another_kind_is_refused():
-    with pytest.raises(InputError, match="version 2, 1 is known"):
+    with pytest.raises(InputError, match="version 2, expected 1"):
         debug_table.parse(debug_table.MARK + struct.pack("<2I", 2, 0))
 
 

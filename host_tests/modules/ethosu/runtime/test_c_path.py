@@ -130,7 +130,7 @@ def test_operators_while_the_npu_works(build_run_model, case_of, tmp_path, sanit
     mixed = MODELS["two_branches"]
     source, compiled = tmp_path / "source.tflite", tmp_path / "compiled.tflite"
     source.write_bytes(mixed.make())
-    compile_model(source, NPU, compiled, more=mixed.options)
+    compile_model(source, NPU, compiled, more_options=mixed.options)
     assert plan_file(compiled, compiled, overlap=True).schedule.concurrent == {0: (1, 2)}
     check(build_run_model(sanitizer), compiled, case_of(source, 40))
 

@@ -37,7 +37,7 @@ def mixed(tmp_path_factory):
                 folder / f"{name}{end}.tflite" for end in ("", "_vela", "_planned")
             )
             source.write_bytes(model.make())
-            facts = vela.compile_model(source, NPU, compiled, more=model.options)
+            facts = vela.compile_model(source, NPU, compiled, more_options=model.options)
             done[name] = Planned(source, compiled, planned, facts, plan_file(compiled, planned))
         return done[name]
 

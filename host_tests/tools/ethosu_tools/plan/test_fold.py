@@ -50,8 +50,8 @@ def compile_it(tmp_path):
 
 @pytest.fixture
 def source(tmp_path):
-    path = tmp_path / "float_ends.tflite"
-    path.write_bytes(MODELS["float_ends"].make())
+    path = tmp_path / "float_io.tflite"
+    path.write_bytes(MODELS["float_io"].make())
     return path
 
 

@@ -64,7 +64,7 @@ def compile_mixed(tmp_path_factory):
     def compile_it(name, model, options=(), npu="ethos-u55-128", **choices):
         source, compiled, planned = (folder / f"{name}{end}.tflite" for end in ("", "_v", "_p"))
         source.write_bytes(model)
-        vela.compile_model(source, npu, compiled, more=options)
+        vela.compile_model(source, npu, compiled, more_options=options)
         plan_file(compiled, planned, **choices)
         return source, compiled, planned
 
