@@ -41,7 +41,7 @@ def test_a_store_of_a_partial_line_is_lost(alif):
     old = alif.eval(f"machine.mem32[{place}]")
     alif.exec(f"machine.mem32[{place}] = {old ^ 1}\nmachine.mem32[{place + 16}] = 0")
     assert alif.eval(f"machine.mem32[{place}]") == old
-    said = f"ram takes lines of 16 bytes: a store of 4 bytes to that at {place:#010x} is lost"
+    said = f"ram is written in lines of 16 bytes: a store of 4 bytes at {place:#010x} is lost"
     assert said in alif.machine.log()
 
 

@@ -253,6 +253,6 @@ def test_camera_bytes_are_not_raw_int8_values(api):
     for given in ("array('B', bytes(768))", "bytes(768)", "memoryview(bytes(768))"):
         error = raised(api, f"m.predict([{given}])")
         assert error == (
-            "TypeError input 0 has typecode 'B', 'b' expected (int8), or a bytearray of raw bytes"
+            "TypeError input 0 has typecode 'B', expected 'b' (int8), or a bytearray of raw bytes"
         )
     assert raised(api, "m.predict([bytearray(768)])") == "nothing"

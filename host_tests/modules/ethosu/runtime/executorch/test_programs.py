@@ -65,5 +65,5 @@ def test_a_data_file_without_the_key_or_damaged_is_refused(raw, small_models):
     files = [data_file({"cd" * 32: b"weights"}), b"", b"no such file" * 9, good[:-5000]]
     files += [good[:size] for size in range(0, 400, 7)]
     for file in files:
-        with pytest.raises(InputError, match=r"the data file \(.ptd\) has not the data"):
+        with pytest.raises(InputError, match=r"its data is not in the data file"):
             Simulation(program.encode(), data=file)
