@@ -2,7 +2,9 @@
 """Fixtures for all tests; `board` comes from ethosu_tools.pytest_plugin."""
 
 import contextlib
+import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +17,10 @@ from host_tests.kit import debian, firmware_image, matrix, needs, ram_disk, shar
 from host_tests.kit.sharing import REPO
 
 pytest_plugins = ["host_tests.kit.cpu_seconds", "host_tests.kit.vela_once"]
+
+# Tests start hundreds of Python processes, which read what the first one compiled.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # A shell that starts pytest with `&` makes it and its children ignore Ctrl-C, which tests send.
 signal.signal(signal.SIGINT, signal.default_int_handler)
