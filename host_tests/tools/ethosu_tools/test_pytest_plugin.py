@@ -103,7 +103,7 @@ def test_same_tests_run_on_a_port(users_pytest, option, workers):
     assert "bringing up nodes" not in out
 
 
-def test_port_that_is_not_there_fails_with_its_name(users_pytest):
+def test_a_missing_port_fails_with_its_name(users_pytest):
     code, out = users_pytest("--port", "/dev/no_such_port")
     assert code == 1 and "/dev/no_such_port cannot be opened" in out
 
@@ -122,7 +122,7 @@ OTHERS_OPTION = "def pytest_addoption(parser): parser.addoption('--port', dest='
 
 
 @pytest.mark.parametrize("where", ["conftest.py", "others.py"])
-def test_short_names_are_left_to_whoever_has_them(users_pytest, machine, where):
+def test_short_option_names_are_left_to_other_plugins(users_pytest, machine, where):
     (users_pytest.folder / where).write_text(OTHERS_OPTION)
     tests = (
         "def test_both(board, request):\n"
@@ -239,7 +239,7 @@ HUNG = (
 )
 
 
-def test_hung_board_is_put_aside_and_told(users_pytest, machine):
+def test_a_hung_board_is_set_aside_and_reported(users_pytest, machine):
     code, out = users_pytest(f"--port={machine.port}", tests=TWO.format(fault=HUNG))
     assert code == 1 and "1 failed, 1 error" in out, out
     assert f"no board is left: {machine.port}: soft reset: the board at" in out
@@ -258,7 +258,7 @@ def test_another_board_of_the_pool_takes_over(users_pytest, machine):
 UNPLUG = f"os.kill(int(os.environ['QEMU']), {signal.SIGKILL}); board.exec('1')"
 
 
-def test_unplugged_port_is_put_aside_and_told(users_pytest, machine, monkeypatch):
+def test_an_unplugged_port_is_set_aside_and_reported(users_pytest, machine, monkeypatch):
     monkeypatch.setenv("QEMU", str(machine.process.pid))
     tests = "import os\n" + TWO.format(fault=UNPLUG)
     code, out = users_pytest(f"--port={machine.port}", tests=tests)
@@ -266,7 +266,7 @@ def test_unplugged_port_is_put_aside_and_told(users_pytest, machine, monkeypatch
     assert f"no board is left: {machine.port}: " in out and "the link to" in out
 
 
-def test_locked_port_says_who_has_it(users_pytest, machine):
+def test_a_locked_port_names_its_owner(users_pytest, machine):
     holder = "import sys, time\nfrom ethosu_tools.board import Board\nwith Board(sys.argv[1]):\n"
     holder += " print(flush=True); time.sleep(1000)"
     command = [sys.executable, "-c", holder, machine.port]
@@ -450,7 +450,7 @@ def failures(cases, file):
 
 
 @pytest.mark.parametrize("place", ["on_qemu", "on_a_port"])
-def test_failure_shows_what_the_board_said(request, place):
+def test_a_failure_shows_the_boards_output(request, place):
     out, cases = request.getfixturevalue(place)
     found = failures(cases, "failing")
     assert found.pop("test_before") == found.pop("test_after") == ""
