@@ -38,7 +38,7 @@ _TOOL_SUFFIXES = frozenset({".ini", ".py"})
 def make(folder: str, *arguments: str) -> None:
     """Run make in a folder of the tree, once per process; it must succeed.
 
-    Other calls wait until it ends.
+    Other processes wait until it ends.
     """
     done = try_make(folder, *arguments)
     assert done.returncode == 0, f"{' '.join(done.args)}: {done.stdout}{done.stderr}"

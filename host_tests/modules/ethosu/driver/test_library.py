@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The library as used by other firmware: CMake, a static archive and Arm's headers only."""
 
+import functools
 import re
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -30,46 +32,39 @@ FOREIGN = {"arm_ethos_io_memcpy"}
 OWN = "ethosu_ext_"
 
 
-def configure(folder: Path, *options: str, source: Path = DRIVER) -> None:
-    """Have CMake write the build files."""
+def build(folder: Path, *options: str, source: Path = DRIVER) -> Path:
+    """Configure and build with CMake; returns the archive."""
     toolchain = folder / "toolchain.cmake"
     toolchain.write_text(TOOLCHAIN)
     command = ["cmake", "-S", source, "-B", folder / "build", "-DCMAKE_BUILD_TYPE=MinSizeRel"]
     command += ["-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", f"-DCMAKE_TOOLCHAIN_FILE={toolchain}"]
     cbuild.run([*command, *options])
-
-
-def build(folder: Path, *options: str, source: Path = DRIVER) -> Path:
-    """Configure and build with CMake; returns the archive."""
-    configure(folder, *options, source=source)
     cbuild.run(["cmake", "--build", folder / "build", "-j2"])
     return folder / "build/libethosu_core_driver.a"
 
 
 OPTIONS = {
     "as it comes": [],
-    "U55 alone": ["-DETHOSU_TARGET_NPU_CONFIG=ethos-u55-128"],
-    "U65 alone": ["-DETHOSU_TARGET_NPU_CONFIG=ethos-u65-256"],
+    "U55 alone, time-out": [
+        "-DETHOSU_TARGET_NPU_CONFIG=ethos-u55-128",
+        "-DETHOSU_INFERENCE_TIMEOUT=5",
+    ],
     "U85 alone": ["-DETHOSU_TARGET_NPU_CONFIG=ethos-u85-256"],
     "chosen by payload, log": ["-DETHOSU_MULTI_VARIANT=ON", "-DETHOSU_LOG_ENABLE=ON"],
     "no verifier": ["-DETHOSU_VERIFY=OFF"],
 }
 
 
-def library(*options: str) -> Path:
-    """The library built with these options, once for all processes."""
-    made_from = sharing.c_sources(), DRIVER / "CMakeLists.txt", DRIVER / "sources.cmake", TOOLCHAIN
-    return sharing.cached(
-        "libethosu_core_driver.a",
-        ("library", *made_from, *options),
-        lambda place: build(place.parent, *options).rename(place),
-    )
+@pytest.fixture(scope="module")
+def archives(tmp_path_factory) -> Callable[[str], Path]:
+    """Builds the library once for each of OPTIONS."""
+    return functools.cache(lambda name: build(tmp_path_factory.mktemp("library"), *OPTIONS[name]))
 
 
 @pytest.fixture(scope="module")
-def archive() -> Path:
+def archive(archives) -> Path:
     """With all products, in the default configuration."""
-    return library()
+    return archives("as it comes")
 
 
 def c_bytes(data: bytes) -> str:
@@ -146,17 +141,16 @@ def test_a_client_that_spins_in_wfe_takes_the_same_time_again(client) -> None:
     assert run(client) == run(client)
 
 
-def test_an_unchanged_client_runs_without_a_verifier(compiled, small_models, tmp_path):
+def test_an_unchanged_client_runs_without_a_verifier(archives, compiled, small_models, tmp_path):
     """ETHOSU_VERIFY=OFF is sufficient: clients do not repeat it in their calls."""
-    archive, model = library(*OPTIONS["no verifier"]), small_models["small_cnn"]
+    archive, model = archives("no verifier"), small_models["small_cnn"]
     found = run(link(tmp_path, archive, NPUS[0], model, compiled(model, NPUS[0])))
     assert found["failed"] == found["wrong"] == 0
 
 
-def test_no_inference_hangs_without_clock_and_interrupt(compiled, small_models, tmp_path) -> None:
+def test_no_inference_hangs_without_clock_and_interrupt(archives, compiled, small_models, tmp_path):
     """Without the interrupt and without a clock each inference still ends in time."""
-    archive = library("-DETHOSU_INFERENCE_TIMEOUT=5")
-    model = small_models["small_cnn"]
+    archive, model = archives("U55 alone, time-out"), small_models["small_cnn"]
     vela = compiled(model, NPUS[0])
     options = ("-DCLIENT_NO_INTERRUPT", "-DCLIENT_NO_HOOKS")
     found = run(link(tmp_path, archive, NPUS[0], model, vela, *options))
@@ -196,22 +190,15 @@ int main(void)
 """
 
 
-# What the U65 alone could lack, the driver's test_archive.py finds without a U55 or a U85.
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=[pytest.mark.slow] if name == "U65 alone" else [])
-        for name in OPTIONS
-    ],
-)
-def test_arms_options_build_and_link(name, tmp_path, capsys) -> None:
+@pytest.mark.parametrize("name", OPTIONS)
+def test_arms_options_build_and_link(name, archives, tmp_path, capsys) -> None:
     """With only the C library, including the log's output; prints the driver's text size."""
-    size = text_of_least(tmp_path, library(*OPTIONS[name]), DRIVER / "include")
+    size = text_of_least(tmp_path, archives(name), DRIVER / "include")
     with capsys.disabled():
         print(f"\n{name}: {size} bytes of text")
     symbols = cbuild.run(["arm-none-eabi-nm", tmp_path / "least.elf"])
-    assert ("ethosu_ext_part_U85" in symbols) == (name not in ("U55 alone", "U65 alone"))
-    others = ("U55 alone", "U85 alone", "no verifier")
+    assert ("ethosu_ext_part_U85" in symbols) == (name != "U55 alone, time-out")
+    others = ("U55 alone, time-out", "U85 alone", "no verifier")
     assert ("ethosu_ext_commands_U65" in symbols) == (name not in others)
     assert ("ethosu_ext_log" in symbols) == (name == "chosen by payload, log")
 
@@ -233,20 +220,17 @@ cmake_minimum_required(VERSION 3.20)
 project(firmware LANGUAGES C)
 set(CMAKE_C_COMPILE_FEATURES "")
 set(CONFIG_SYS_CLOCK_TICKS_PER_SEC 100)
-set(ETHOSU_TARGET_NPU_CONFIG ethos-u55-256)
+set(ETHOSU_TARGET_NPU_CONFIG ethos-u65-256)
 add_subdirectory({driver} driver)
 """
 
 
 def test_a_project_that_includes_it_like_zephyr_gets_its_own_options(tmp_path) -> None:
-    """One product, time-outs in ticks, C11 without CMake's compiler features.
-
-    It is not compiled: the library of one product is, and the firmware, which is C11 as well.
-    """
+    """One product, time-outs in ticks, C11 without CMake's compiler features."""
     (tmp_path / "CMakeLists.txt").write_text(LIKE_ZEPHYR.format(driver=DRIVER))
-    configure(tmp_path, source=tmp_path)
+    build(tmp_path, source=tmp_path)
     commands = (tmp_path / "build/compile_commands.json").read_text()
-    for option in ("-DETHOSU_MACS=256", "-DETHOSU_U65=0", "-DETHOSU_U85=0"):
+    for option in ("-DETHOSU_MACS=256", "-DETHOSU_U55=0", "-DETHOSU_U85=0"):
         assert option in commands
     assert commands.count("-DETHOSU_EXT_SECOND=100u") == commands.count("-std=gnu11") > 10
     assert "name: hal_ethos_u" in (DRIVER / "zephyr/module.yml").read_text()

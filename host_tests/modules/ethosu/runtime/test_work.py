@@ -9,9 +9,10 @@ import pytest
 from host_tests.kit import needs, sharing
 from host_tests.modules.ethosu.driver import cbuild
 
-from . import cortex_m55, hostile, long_runs
+from . import hostile, long_runs
 
 TARGET = "host_tests/modules/ethosu/{}/target"
+FOLDERS = ("driver", "runtime", "runtime/executorch", "runtime/kernels")
 
 # Measuring and loading a file: this many thousand instructions, plus this many per byte.
 LOAD_MOST = 10_000
@@ -22,10 +23,14 @@ STOPPED = 11
 
 
 def _counter(repo, tmp_path_factory, more=(), name="count"):
+    module = repo / "modules/ethosu"
     ours, drivers = (repo / TARGET.format(name) for name in ("runtime", "driver"))
-    command = [*cortex_m55.GCC, f"-I{ours}", f"-I{drivers}", "-nostartfiles", "-specs=nano.specs"]
-    command += ["-Wl,--gc-sections", "-T", drivers / "cost.ld", ours / "count.c"]
-    command += [*cortex_m55.whole(more), "-lm", "-o"]
+    folders = (*(module / name for name in ("driver/include", *FOLDERS)), ours, drivers)
+    flags = ["-Wall", "-Werror", *(f"-I{path}" for path in folders)]
+    script = ["-nostartfiles", "-specs=nano.specs", "-Wl,--gc-sections", "-T", drivers / "cost.ld"]
+    objects = cbuild.target_objects(FOLDERS, *(word for word in more if not word.endswith(".c")))
+    parts = [*flags, *script, ours / "count.c", *more, *objects]
+    command = [*cbuild.CORTEX_M55, *parts, "-lm", "-o"]
     program = sharing.program(name, command)
     machine = ["-M", "mps3-an547", "-display", "none", "-serial", "none", "-monitor", "none"]
     semihosting = ["-chardev", "stdio,id=out", "-semihosting-config", "enable=on,chardev=out"]
