@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The library as used by other firmware: CMake, a static archive and Arm's headers only."""
 
-import functools
 import re
 import subprocess
 from collections.abc import Callable
@@ -56,9 +55,18 @@ OPTIONS = {
 
 
 @pytest.fixture(scope="module")
-def archives(tmp_path_factory) -> Callable[[str], Path]:
-    """Builds the library once for each of OPTIONS."""
-    return functools.cache(lambda name: build(tmp_path_factory.mktemp("library"), *OPTIONS[name]))
+def archives() -> Callable[[str], Path]:
+    """Builds the library once for each of OPTIONS, for all processes of a run."""
+    made_from = sharing.c_sources(), DRIVER / "CMakeLists.txt", DRIVER / "sources.cmake", TOOLCHAIN
+
+    def archive_of(name: str) -> Path:
+        return sharing.cached(
+            "libethosu_core_driver.a",
+            ("library", *made_from, *OPTIONS[name]),
+            lambda place: build(place.parent, *OPTIONS[name]).rename(place),
+        )
+
+    return archive_of
 
 
 @pytest.fixture(scope="module")
