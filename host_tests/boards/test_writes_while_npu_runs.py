@@ -10,7 +10,7 @@ from ethosu_tools.errors import RemoteError
 from ethosu_tools.qemu import Machine
 
 from host_tests.kit import firmware_image
-from host_tests.modules.ethosu.runtime.board_models import raised
+from host_tests.kit.board_models import raised
 
 BOARDS = ["NUMAKER_M55M1", "ALIF_ENSEMBLE_E7-M55_HP"]
 # A COP1 file for any NPU: it requires no configuration, and its stream only stops.

@@ -10,7 +10,7 @@ from ethosu_tools.board import Board
 from ethosu_tools.errors import RemoteError
 
 from host_tests.kit import firmware_image, ram_disk
-from host_tests.modules.ethosu.runtime.board_models import raised
+from host_tests.kit.board_models import raised
 
 # The device of /.
 DISK = """

@@ -11,7 +11,7 @@ from .plan.kernels import RENAMING, STATEFUL
 from .sim import Simulation
 from .tflite import Graph, Operator
 
-# They convert the inputs and outputs of a quantised model.
+# Operators that convert the inputs and outputs of a quantised model.
 _CONVERSIONS = ("QUANTIZE", "DEQUANTIZE")
 _FLOATS = ("float16", "float32", "float64")
 
@@ -27,23 +27,23 @@ remove them from the model and compute them in Python, or use other operators;
   modules/ethosu/runtime/kernels/kernels.def in the source tree lists the supported ones"""
 OTHER_TYPES = "convert the model with int8 or int16 activations"
 FORCE = "--force writes it anyway, for another runtime"
-_NAMED = 3  # layers of an operator that a message names
+_LISTED = 3  # layers of an operator in a message
 
 
-def prepare(source: Path, made: Path, *, cmsis_nn: bool = False) -> dict[str, Any] | None:
-    """Plan the memory of CPU operators in the file `made`, and load it as a board does.
+def prepare(source: Path, compiled: Path, *, cmsis_nn: bool = False) -> dict[str, Any] | None:
+    """Plan the memory of CPU operators in the compiled file, and load it as a board does.
 
     Returns the plan, if any. Raises InputError if the model cannot run here, with the reason and a
     remedy; `source` is the file before Vela.
     """
     try:
         planned = None
-        if plan.needs_plan(made):
-            planned = plan.plan_file(made, made, cmsis_nn=cmsis_nn).as_dict()
+        if plan.needs_plan(compiled):
+            planned = plan.plan_file(compiled, compiled, cmsis_nn=cmsis_nn).as_dict()
         if not cmsis_nn:  # the library here has no CMSIS-NN
-            Simulation(made).close()
+            Simulation(compiled).close()
     except InputError as error:
-        text = _explain(source, made, error)
+        text = _explain(source, compiled, error)
         raise CannotRunError(f"{source} can't run here: {text}") from error
     return planned
 
@@ -79,11 +79,11 @@ def floats(graph: Graph) -> tuple[str, list[Operator]]:
     return "float32", found
 
 
-def _explain(source: Path, made: Path, error: InputError) -> str:
+def _explain(source: Path, compiled: Path, error: InputError) -> str:
     with tflite.reading(source):
         before = tflite.parse(tflite.read(source))[0]
-    with tflite.reading(made):
-        after = tflite.parse(tflite.read(made))[0]
+    with tflite.reading(compiled):
+        after = tflite.parse(tflite.read(compiled))[0]
     missing = without_kernel(after)
     unknown = {operator.name for operator in missing}
     kind, computing = floats(before)
@@ -97,7 +97,7 @@ def _explain(source: Path, made: Path, error: InputError) -> str:
         reasons.append(f"it is not quantised ({kind}: {_list(before, computing)})")
         remedies.append(QUANTISE)
     if not reasons:
-        reasons.append(str(error).removeprefix(f"{made}: "))
+        reasons.append(str(error).removeprefix(f"{compiled}: "))
         remedies += [OTHER_TYPES] if "types" in reasons[0] else []
     lines = (f"  {remedy}" for remedy in (*remedies, FORCE))
     return "\n".join(["; and ".join(reasons), *lines])
@@ -110,6 +110,6 @@ def _list(graph: Graph, operators: Sequence[Operator]) -> str:
         names = [graph.tensors[index].name for index in operator.outputs[:1] if index >= 0]
         layers.setdefault(operator.name, []).append(*(names or ["?"]))
     return ", ".join(
-        f"{kind} x {len(names)} ({', '.join(names[:_NAMED])}{', ...' if names[_NAMED:] else ''})"
+        f"{kind} x {len(names)} ({', '.join(names[:_LISTED])}{', ...' if names[_LISTED:] else ''})"
         for kind, names in layers.items()
     )

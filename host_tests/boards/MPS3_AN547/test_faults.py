@@ -5,7 +5,7 @@ import pytest
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 
-from host_tests.modules.ethosu.runtime import board_models
+from host_tests.kit import board_models
 
 from .conftest import NPUS
 

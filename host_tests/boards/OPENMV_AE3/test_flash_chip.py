@@ -9,7 +9,7 @@ from ethosu_tools.board import QemuBoard
 from ethosu_tools.errors import InputError
 from ethosu_tools.qemu import Machine
 
-from host_tests.modules.ethosu.binding.conftest import example, raised  # noqa: F401
+from host_tests.kit.board_models import raised
 
 FACTS = boards.load("OPENMV_AE3-M55_HP")
 FILLED = os.urandom(3_000_000)
@@ -23,7 +23,7 @@ def board(compiled, small_models):
         yield board
 
 
-def test_models_run_in_place(board, example):  # noqa: F811
+def test_models_run_in_place(board, example):
     _, x, wanted = example
     board.exec(
         "import ethosu, uctypes\nfrom array import array\nm = ethosu.Model('/rom/model.tflite')\n"
@@ -46,13 +46,13 @@ def test_flash_chip_is_read_only(board):
 
 
 def test_small_images_use_the_boards_own_memory():
-    assert qemu.rom_place(FACTS, bytes(FACTS.romfs.size)) == FACTS.romfs
-    assert qemu.rom_place(FACTS, bytes(FACTS.romfs.size + 1)) == FACTS.qemu.romfs
+    assert qemu.rom_span(FACTS, bytes(FACTS.romfs.size)) == FACTS.romfs
+    assert qemu.rom_span(FACTS, bytes(FACTS.romfs.size + 1)) == FACTS.qemu.romfs
     with pytest.raises(InputError, match=f"/rom of {FACTS.name} has 25,165,824"):
-        qemu.rom_place(FACTS, bytes(FACTS.qemu.romfs.size + 1))
+        qemu.rom_span(FACTS, bytes(FACTS.qemu.romfs.size + 1))
 
 
 def test_timed_runs_are_rejected():
     image = romfs.build({"1.bin": FILLED})
-    with pytest.raises(InputError, match="leave out --timed"):
+    with pytest.raises(InputError, match="omit --timed"):
         Machine(board=FACTS.name, romfs=image, timed=True)

@@ -13,9 +13,8 @@ from ethosu_tools.qemu import Machine
 from ethosu_tools.tflite.writer import write
 
 from host_tests.firmware.conftest import start
-from host_tests.kit import firmware_image
-from host_tests.modules.ethosu.runtime import board_models
-from host_tests.modules.ethosu.runtime.reference_cases import make_case
+from host_tests.kit import board_models, firmware_image
+from host_tests.kit.reference_cases import make_case
 
 from . import EACH_DMA, table
 

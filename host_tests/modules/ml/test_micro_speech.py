@@ -15,8 +15,8 @@ from ethosu_tools.board import QemuBoard
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.qemu import Machine
 
+from host_tests.kit.board_models import raised
 from host_tests.modules.ethosu.audio import references
-from host_tests.modules.ethosu.binding.conftest import raised
 from host_tests.modules.ethosu.binding.test_values import quantized
 
 LABELS = ["Silence", "Unknown", "Yes", "No"]

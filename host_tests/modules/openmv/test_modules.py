@@ -11,7 +11,7 @@ from ethosu_tools import openmv, romfs
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 
-from host_tests.modules.ethosu.binding.conftest import MODEL, example, raised  # noqa: F401
+from host_tests.kit.board_models import raised
 from host_tests.modules.ethosu.image import definition
 from host_tests.modules.ethosu.image.definition import CORNERS, GRAY, RGB565, Case
 
@@ -220,7 +220,7 @@ print(clock.fps(), "fps")
 """
 
 
-def test_a_script_of_openmvs_kind(camera, example):  # noqa: F811
+def test_a_script_of_openmvs_kind(camera, example):
     assert camera.exec(SCRIPT).endswith("fps\r\n")
     case = Case(COLOR[:20, 6:26], RGB565, (16, 16, 3), filter=CORNERS)
     seen = (definition.write(case) ^ 128).view(np.int8)
@@ -230,7 +230,7 @@ def test_a_script_of_openmvs_kind(camera, example):  # noqa: F811
     assert pixels[12, 2] == pixels[18, 10] == 0xF800 and pixels[1, 1] == 0x07E0
 
 
-def test_grey_is_a_grey_picture_for_a_model_of_colour(camera, example):  # noqa: F811
+def test_grey_is_a_grey_picture_for_a_model_of_colour(camera, example):
     camera.exec(
         "import ml\ni = image.Image('/rom/frames/3.pgm')\n"
         "m = ml.Model('/rom/model.tflite', postprocess=keep)"

@@ -43,22 +43,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Estimate both models and compare their outputs."""
     if not (args.other or args.other_board or args.other_npu):
-        raise UsageError("name a second model, --other-npu or --other-board")
+        raise UsageError(
+            "nothing to compare with: pass a second model, --other-npu or --other-board"
+        )
     if args.steps < 1:
         raise UsageError(f"--steps is {args.steps}, expected at least 1")
     other = args.other or args.model
     npu = args.other_npu or (None if args.other_board else args.npu)
-    wanted = (
+    pair = (
         (args.model, systems.chosen(args.model, args.board, args.npu)),
         (other, systems.chosen(other, args.other_board or args.board, npu)),
     )
     both: list[Subject] = []
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
-        for name, (model, system) in zip("AB", wanted, strict=True):
+        for name, (model, system) in zip("AB", pair, strict=True):
             ui.note(f"estimating {model} on {system.npu}")
             folder = Path(work) / name
             folder.mkdir()
-            both.append(subject.look(model, system, folder))
+            both.append(subject.examine(model, system, folder))
         a, b = both
         return {
             "a": a.as_dict(),

@@ -162,7 +162,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "NPU has to transpose them",
     )
     torch.add_argument(
-        "--float-ends",
+        "--float-io",
         action="store_true",
         help="keep float inputs and outputs, which the CPU quantises and dequantises in each run",
     )
@@ -182,8 +182,8 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Compile."""
     if args.model.suffix in export.SUFFIXES:
         return _export(args, ui)
-    if args.float_ends or not args.channels_last:
-        raise UsageError("--channels-last and --float-ends are for PyTorch models")
+    if args.float_io or not args.channels_last:
+        raise UsageError("--channels-last and --float-io are for PyTorch models")
     kind = convert.find(args.model)
     if kind is None:
         _check_format(args)
@@ -198,13 +198,15 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
             f"the quantised model would overwrite {kept}; move that file or choose another -o"
         )
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
-        made = Path(work) / kept.name
-        convert.convert(args.model, kind, args.calibrate, made, args.python)
-        made.write_bytes(put(made.read_bytes(), {models.SOURCE: args.model.name.encode()}))
+        quantised = Path(work) / kept.name
+        convert.convert(args.model, kind, args.calibrate, quantised, args.python)
+        quantised.write_bytes(
+            put(quantised.read_bytes(), {models.SOURCE: args.model.name.encode()})
+        )
         try:
-            return _compile(args, ui, made, kept) | {"quantised": str(kept)}
+            return _compile(args, ui, quantised, kept) | {"quantised": str(kept)}
         except ToolError as error:  # the quantised model is deleted: name the user's file instead
-            raise type(error)(str(error).replace(str(made), str(args.model))) from error
+            raise type(error)(str(error).replace(str(quantised), str(args.model))) from error
 
 
 def _is_ours(kept: Path) -> bool:
@@ -258,54 +260,54 @@ def _compile(
         source, folded = model, list[str]()
         if args.quantized_io:
             source, folded = _fold_quantization(model, Path(work))
-        made = Path(work) / "compiled" / output.name
+        compiled = Path(work) / "compiled" / output.name
         data = vela.compile_model(
             source,
             npu,
-            made,
+            compiled,
             board=board.vela if board else None,
             config=args.config,
             system_config=args.system_config,
             memory_mode=args.memory_mode,
-            more=args.vela,
+            more_options=args.vela,
             debug=args.debug_table,
             report=args.report,
         )
         data["model"] = str(output)
-        data["warnings"] += vela_defects.warnings(source, made)
+        data["warnings"] += vela_defects.warnings(source, compiled)
         ui.note("loading it as on a board")
-        data |= _prepare(args, model, made)
+        data |= _prepare(args, model, compiled)
         if folded:
             data["folded"] = folded
         own_system = bool(args.system_config or args.memory_mode)
-        _add_latency(data, made, board, npu, own_system=own_system)
+        _add_latency(data, compiled, board, npu, own_system=own_system)
         if args.selftest:
-            data["selftest_bytes"] = selftest.store(proof, made)
-        _add_metadata(metadata, model, made)
+            data["selftest_bytes"] = selftest.store(proof, compiled)
+        _add_metadata(metadata, model, compiled)
         if board:
-            noted = {models.BOARD: board.name.encode()}
-            write_whole(made, put(made.read_bytes(), noted))
-        data = _check_fit(args, board, made, model) | data
+            entry = {models.BOARD: board.name.encode()}
+            write_whole(compiled, put(compiled.read_bytes(), entry))
+        data = _check_fit(args, board, compiled, model) | data
         copies = {kept: model.read_bytes()} if kept else {}
-        write_all({output: made.read_bytes()} | copies)
+        write_all({output: compiled.read_bytes()} | copies)
     return data | {"bytes": output.stat().st_size}
 
 
 def _check_fit(
-    args: argparse.Namespace, board: BoardFacts | None, made: Path, source: Path | None = None
+    args: argparse.Namespace, board: BoardFacts | None, compiled: Path, source: Path | None = None
 ) -> dict[str, Any]:
     """Compare what the model needs with what the board has; without --force, reject a misfit."""
     room = fit.room_of(board) if board else None
     if room is None or args.cmsis_nn:  # loading it would need a library with CMSIS-NN
         return {}
-    return _tried(args, lambda: _fit(args, room, made, source))
+    return _tried(args, lambda: _fit(args, room, compiled, source))
 
 
 def _fit(
-    args: argparse.Namespace, room: fit.Room, made: Path, source: Path | None
+    args: argparse.Namespace, room: fit.Room, compiled: Path, source: Path | None
 ) -> dict[str, Any]:
-    with named_as(args.model, made):
-        found = fit.check(fit.need_of(made), room)
+    with named_as(args.model, compiled):
+        found = fit.check(fit.need_of(compiled), room)
     if not args.force:
         fit.refuse(found, str(args.model), "--force writes it anyway", source)
     return {"fit": found.as_dict()}
@@ -327,11 +329,11 @@ def _output(args: argparse.Namespace) -> Path:
     return args.output or Path(f"{args.model.stem}_vela.tflite")
 
 
-def _prepare(args: argparse.Namespace, model: Path, made: Path) -> dict[str, Any]:
+def _prepare(args: argparse.Namespace, model: Path, compiled: Path) -> dict[str, Any]:
     """Plan the memory of CPU operators; without --force, reject what the runtime would reject."""
 
     def work() -> dict[str, Any]:
-        planned = verdict.prepare(model, made, cmsis_nn=args.cmsis_nn)
+        planned = verdict.prepare(model, compiled, cmsis_nn=args.cmsis_nn)
         return {"plan": planned} if planned else {}
 
     return _tried(args, work)
@@ -381,7 +383,7 @@ def _export(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     options = export.Options(
         npu,
         channels_last=args.channels_last,
-        integer_ends=not args.float_ends,
+        integer_io=not args.float_io,
         system_config=args.system_config or (facts.system_config if facts else None),
         memory_mode=args.memory_mode or (facts.memory_mode if facts else None),
         vela=(*args.vela, *own, *((f"--config={facts.config}",) if facts else ())),
@@ -389,11 +391,11 @@ def _export(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     read_whole(args.model)  # fail early if it does not exist
     ui.note(f"exporting {args.model} for {npu}; this takes about ten seconds")
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
-        made = Path(work) / f"model{PROGRAM.suffix}"
-        report = export.export(args.model, made, options, args.python)
-        description = models.describe(made)
-        found = _check_fit(args, board, made)
-        write_whole(output, made.read_bytes())
+        exported = Path(work) / f"model{PROGRAM.suffix}"
+        report = export.export(args.model, exported, options, args.python)
+        description = models.describe(exported)
+        found = _check_fit(args, board, exported)
+        write_whole(output, exported.read_bytes())
         if args.report:
             write_whole(args.report, report.encode())
     return {
@@ -429,13 +431,13 @@ def _default_board(npu: str) -> str:
     return chosen.name if npu in vela.npus_of(chosen) else boards.DEFAULT
 
 
-def _npu(asked: str | None, board: BoardFacts | None) -> str:
+def _npu(requested: str | None, board: BoardFacts | None) -> str:
     """The NPU to compile for; the data in the board's file does not apply to other NPUs."""
     if board is None:
-        return asked or DEFAULT_NPU
+        return requested or DEFAULT_NPU
     if board.vela is None:
         raise InputError(f"no Vela settings for {board.name}: its {boards.FILE} has no [vela]")
-    npu = asked or board.npus[0]
+    npu = requested or board.npus[0]
     others = board.qemu is not None and board.qemu.any_npu
     if npu not in board.npus and not (others and _family(npu) == _family(board.npus[0])):
         raise UsageError(f"{board.name} has {' and '.join(board.npus)}, not {npu}")

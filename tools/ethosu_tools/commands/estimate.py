@@ -83,7 +83,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
             )
         return {"models": [str(model) for model in args.models], "all": list(_all(args, ui))}
     if len(args.models) > 1:
-        raise UsageError(f"{len(args.models)} models: several need --all")
+        raise UsageError(f"{len(args.models)} models are only accepted with --all")
     (model,) = args.models
     system = _system(args, model)
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
@@ -118,16 +118,16 @@ def hints(model: Path, compiled: Path, found: Estimate, folder: Path) -> list[st
     """Suggest other memories for the weights, and the family's largest NPU, if they are faster."""
     system = found.system
     others = [
-        (_with_weights(place, system), compiled, system.with_weights(place))
-        for place in system.places
-        if place != system.weights.name
+        (_with_weights(memory, system), compiled, system.with_weights(memory))
+        for memory in system.weight_memories
+        if memory != system.weights.name
     ]
     family = system.npu.rpartition("-")[0]
     largest = [npu for npu in vela.NPUS if npu.startswith(family)][-1]
     if largest != system.npu and compiled != model:
         other = system.with_npu(largest)
-        having = [board.name for board in boards.every() if largest in board.npus]
-        change = f"with an {largest}" + (f" ({', '.join(having)})" if having else "")
+        names = [board.name for board in boards.every() if largest in board.npus]
+        change = f"with an {largest}" + (f" ({', '.join(names)})" if names else "")
         others.append((change, systems.compile_for(model, other, folder), other))
     lines = []
     for change, path, other in others:
@@ -137,12 +137,12 @@ def hints(model: Path, compiled: Path, found: Estimate, folder: Path) -> list[st
     return lines
 
 
-def _with_weights(place: str, system: System) -> str:
-    """Describe weights in another memory, and how a program puts them there."""
-    how = f"--weights {place}"
-    if place == system.tensors.name:  # the heap's
+def _with_weights(memory: str, system: System) -> str:
+    """Describe weights in another memory, and how to put them there."""
+    how = f"--weights {memory}"
+    if memory == system.tensors.name:  # the heap's
         how += "; on the board: ethosu.Model(open('/rom/NAME', 'rb').read())"
-    return f"with the weights in {place} ({how})"
+    return f"with the weights in {memory} ({how})"
 
 
 def _system(args: argparse.Namespace, model: Path) -> System:
@@ -153,19 +153,19 @@ def _system(args: argparse.Namespace, model: Path) -> System:
             )
         return systems.custom(args.npu, args.config, args.system_config, args.memory_mode)
     if args.system_config:
-        raise UsageError("--system-config is a section of the file that --config names")
+        raise UsageError("--system-config is a section of the file given by --config")
     return systems.chosen(model, args.board, args.npu, args.weights)
 
 
 def _all(args: argparse.Namespace, ui: Ui) -> Iterator[dict[str, Any]]:
     """A row for each model on each board, chip and placement, and each NPU in a typical system."""
     needs: dict[Path, fit.Need] = {}
-    wanted = [system for system in systems.every() if args.npu in (None, system.npu)]
+    selected = [system for system in systems.every() if args.npu in (None, system.npu)]
     own = {model: ModelFile(model).description.npu for model in args.models}
-    jobs = [(model, system) for model in args.models for system in wanted]
+    pairs = [(model, system) for model in args.models for system in selected]
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work, ui.progress("estimating") as update:
-        for done, (model, system) in enumerate(jobs):
-            update(done, len(jobs))
+        for done, (model, system) in enumerate(pairs):
+            update(done, len(pairs))
             row = {
                 "model": str(model),
                 "system": system.name,

@@ -49,17 +49,17 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     system = systems.chosen(args.model, args.board, args.npu)
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
         ui.note(f"estimating {args.model} on {system.npu}")
-        found = subject.look(args.model, system, Path(work), args.reference)
+        examined = subject.examine(args.model, system, Path(work), args.reference)
         ui.note("comparing with the reference kernels")
-        proof = subject.compare_with_reference(found, args.steps)
-        write_whole(output, page.build(found, proof).encode())
-        data = {**found.as_dict(), "reference": proof, "output": str(output)}
-        source = found.source and ModelFile(found.source)
+        proof = subject.compare_with_reference(examined, args.steps)
+        write_whole(output, page.build(examined, proof).encode())
+        data = {**examined.as_dict(), "reference": proof, "output": str(output)}
+        source = examined.source and ModelFile(examined.source)
     if proof.get("differing") and source and models.is_quantised(source):
         ui.result(data, render(data))
         raise MismatchError(
             f"{proof['differing']:,} of {proof['values']:,} values differ from the reference "
-            f"{found.source}"
+            f"{examined.source}"
         )
     return data
 

@@ -12,7 +12,7 @@ from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 
 from host_tests.firmware.conftest import START_TIMEOUT_S
-from host_tests.modules.ethosu.runtime.board_models import load, raised
+from host_tests.kit.board_models import load, raised
 
 BOARDS = [name for name in boards.names() if name.startswith("ALIF_ENSEMBLE_E7-")]
 # An unused part of the DTCM, and the DTCM's address for bus masters.

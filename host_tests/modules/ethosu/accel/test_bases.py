@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from ethosu_tools import tflite
 
-from host_tests.modules.ethosu.runtime.reference_cases import make_case
+from host_tests.kit.reference_cases import make_case
 
 NPU = "ethos-u65-256"
 CONSTANTS, OWN_LINES = 2, 4

@@ -15,7 +15,7 @@ from ethosu_tools.errors import BoardError, InputError
 from ethosu_tools.make_model import Net
 from ethosu_tools.tflite.writer import write
 
-from host_tests.modules.ethosu.runtime.reference_cases import assert_exact, make_case
+from host_tests.kit.reference_cases import assert_exact, make_case
 
 NPU = "ethos-u65-256"
 LATE_MS = 30

@@ -9,9 +9,8 @@ from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 
 from host_tests.kit import firmware_image
+from host_tests.kit.board_models import raised
 from host_tests.modules.ethosu.runtime.executorch import made, program_writer
-
-from .conftest import raised
 
 BUSY, CANCELLED, NO_NPU, RELEASED = "OSError 16 ", "OSError 125 ", "OSError 19 ", "OSError 1 "
 TOO_LARGE = "OverflowError "  # MicroPython's error for an int larger than the machine's

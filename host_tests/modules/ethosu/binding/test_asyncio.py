@@ -7,7 +7,7 @@ import time
 import pytest
 from ethosu_tools.errors import RemoteError
 
-from .conftest import raised
+from host_tests.kit.board_models import raised
 
 
 @pytest.fixture

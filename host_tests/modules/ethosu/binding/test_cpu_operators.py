@@ -6,9 +6,9 @@ from ethosu_tools import romfs
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 
-from host_tests.modules.ethosu.runtime import board_models, hostile, long_runs
-
-from .conftest import raised
+from host_tests.kit import board_models
+from host_tests.kit.board_models import raised
+from host_tests.modules.ethosu.runtime import hostile, long_runs
 
 INPUT = "x = bytearray((7 * i) & 255 for i in range(64 * 64))\n"
 

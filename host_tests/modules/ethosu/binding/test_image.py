@@ -6,10 +6,10 @@ import ast
 import numpy as np
 import pytest
 
+from host_tests.kit.board_models import raised
 from host_tests.modules.ethosu.image import definition
 from host_tests.modules.ethosu.image.definition import PAD, RGB565, Case
 
-from .conftest import raised
 from .contract import INTERNAL, SLOTS, classes, documented, functions
 from .test_values import quantized
 

@@ -6,9 +6,9 @@ from ethosu_tools import romfs
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 
+from host_tests.kit.board_models import raised
+from host_tests.kit.firmware_image import places
 from host_tests.modules.ethosu.runtime import hostile
-
-from .conftest import places, raised
 
 # others(): new objects allocated in these bytes.
 _SETUP = """

@@ -11,7 +11,7 @@ from ethosu_tools.cli import main
 from ethosu_tools.flatbuffer_writer import f32, f32s, i8, u8
 from ethosu_tools.tflite.metadata import put
 
-from .conftest import MODEL, raised
+from host_tests.kit.board_models import MODEL, raised
 
 ENTRY = "TFLITE_METADATA"
 NORMALIZATION = {0: u8(1), 1: {0: f32s([123.5, 116.0, 103.0]), 1: f32s([58.5, 57.0, 57.5])}}

@@ -8,8 +8,7 @@ import pytest
 from ethosu_tools.errors import RemoteError
 
 from host_tests.kit import vela_once
-
-from .conftest import raised
+from host_tests.kit.board_models import raised
 
 
 @pytest.fixture(scope="module")

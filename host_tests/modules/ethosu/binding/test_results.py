@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from .conftest import raised
+from host_tests.kit.board_models import raised
 
 FAKE = """
 import ethosu_results as results

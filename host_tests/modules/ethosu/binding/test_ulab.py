@@ -9,8 +9,7 @@ from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 
 from host_tests.kit import sharing
-
-from .conftest import MODEL, raised
+from host_tests.kit.board_models import MODEL, raised
 
 pytestmark = pytest.mark.slow
 

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from ethosu_tools.tflite.writer import write
 
+from host_tests.kit.board_models import raised
 from host_tests.modules.ethosu.runtime.kernels import maker, plan_writer
 
 from . import values_table
-from .conftest import raised
 
 
 def quantized(values, tensor, dtype=np.int8):

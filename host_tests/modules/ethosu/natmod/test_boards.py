@@ -16,7 +16,7 @@ from ethosu_tools.oracle import Oracle
 from ethosu_tools.qemu import Machine
 
 from host_tests.kit import firmware_image, sharing
-from host_tests.modules.ethosu.binding.conftest import raised
+from host_tests.kit.board_models import raised
 
 CORE = "OPENMV_AE3-M55_HP"
 ADDRESS = 0x400E1000

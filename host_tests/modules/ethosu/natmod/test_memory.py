@@ -3,15 +3,15 @@
 
 import pytest
 
-from host_tests.modules.ethosu.binding.conftest import raised
-from host_tests.modules.ethosu.natmod.conftest import CALLBACK
+from host_tests.kit.board_models import raised
+from host_tests.modules.ethosu.natmod.native_board import CALLBACK
 
 
 @pytest.mark.parametrize(
     "call",
     ["ethosu.Model('/m.tflite')", "ethosu.Model(file)", "ethosu.Model(file[:5000])",
      "m.predict([x])", "asyncio.run(m.run([x]))",
-     "ethosu.reserve(timeout_ms=500).invoke(payload, [])"],
+     "ethosu.reserve(timeout_ms=5).invoke(payload, [])"],
 )  # fmt: skip
 def test_at_the_limit_of_the_stack_there_is_an_exception(fresh, call):
     """Or it works: the board survives.

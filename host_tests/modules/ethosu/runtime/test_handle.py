@@ -5,9 +5,7 @@ import numpy as np
 import pytest
 from ethosu_tools.oracle import Oracle
 
-from host_tests.kit import firmware_image
-
-from . import board_models
+from host_tests.kit import board_models, firmware_image
 
 
 @pytest.fixture(scope="module")

@@ -3,20 +3,14 @@
 
 import pytest
 
-from host_tests.kit import firmware_image
-
-from . import board_models
+from host_tests.kit import board_models, firmware_image
 
 
 @pytest.fixture
-def cnn(board, board_npu, compiled, small_models, case_of):
-    """A board with small_cnn loaded as `m`, which keeps working after each rejected input."""
-    model = small_models["small_cnn"]
-    case = case_of(model, 20)
-    board_models.load(board, compiled(model, board_npu))
-    board.exec(f"from array import array\nx = array('b', {case.inputs[0][0].tobytes()!r})")
-    yield board
-    assert board.eval("bytes(m.predict([x])[0])") == case.outputs[0][0].tobytes()
+def cnn(api):
+    """The model keeps working after each rejected input."""
+    yield api
+    assert api.eval("bytes(m.predict([x])[0]) == golden")
 
 
 @pytest.mark.parametrize(
@@ -93,7 +87,7 @@ def test_operator_without_a_kernel(cnn, board_npu, tmp_path):
     graph.inputs, graph.outputs = [x], [z]
     source, path = tmp_path / "abs.tflite", tmp_path / "mixed.tflite"
     source.write_bytes(write([graph], "an operator without a kernel"))
-    compile_model(source, board_npu, path, more=["--ignore-ops", "ABS"])
+    compile_model(source, board_npu, path, more_options=["--ignore-ops", "ABS"])
     cnn.write_file("/mixed.tflite", path.read_bytes())
     error = board_models.raised(cnn, "ethosu.Model('/mixed.tflite')")
     assert error.startswith("ValueError operator 1 (ABS) of subgraph 0: ")

@@ -3,6 +3,9 @@
 
 import numpy as np
 import pytest
+from ethosu_tools.errors import InputError
+from ethosu_tools.make_model import MODELS
+from ethosu_tools.sim import Simulation
 
 from . import plan_writer, runner
 from .maker import Maker, make
@@ -155,3 +158,12 @@ def test_plan_for_cmsis_nn(build_cases, run_cases, tmp_path):
     (result,) = runner.run(run_cases, tmp_path, batch)
     assert result.status == BAD_PLAN
     assert "kernel 1+CMSIS-NN; here kernel 1); run: ethosu plan MODEL.tflite" in result.text
+
+
+def test_a_plan_that_is_missing_and_needed(compile_mixed):
+    model = MODELS["small_cnn"]()
+    _, compiled, _ = compile_mixed("scratch", model, ("--ignore-ops", "CONV_2D"))
+    with pytest.raises(
+        InputError, match=r"\d+ bytes of scratch, but the file has no plan.*ethosu plan"
+    ):
+        Simulation(compiled)

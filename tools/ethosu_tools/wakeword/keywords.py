@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT
+"""The wake words of the package pymicro-wakeword, and the reference result for a sound."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+from .. import oracle, other_python
+from ..arrays import Array, quantise
+from ..errors import InputError, MismatchError, SetupError
+from ..oracle import Oracle
+from ..sim import Simulation
+from ..tflite import Tensor
+from .speech import RATE
+
+NAMES = ("okay_nabu", "hey_jarvis", "alexa", "hey_mycroft")
+BANDS = 40
+SECONDS_PER_ROW = 0.01
+
+
+@dataclass(frozen=True)
+class WakeWord:
+    """A model, and the rule: detected if the mean of `window` outputs exceeds `cutoff`."""
+
+    name: str
+    phrase: str
+    model: Path
+    cutoff: float
+    window: int
+
+    def means(self, probabilities: Sequence[float]) -> list[float]:
+        """For each inference the mean of the last `window` probabilities; 0 for the first ones."""
+        ends = range(1, len(probabilities) + 1)
+        return [
+            sum(probabilities[end - self.window : end]) / self.window if end >= self.window else 0.0
+            for end in ends
+        ]
+
+    def detected_at(self, probabilities: Sequence[float]) -> int | None:
+        """The number of inferences after which the word counts as detected, or None."""
+        means = enumerate(self.means(probabilities), start=1)
+        return next((count for count, mean in means if mean > self.cutoff), None)
+
+
+@dataclass(frozen=True)
+class Result:
+    """Second, raw output and mean of each inference, and the second of the detection."""
+
+    times: list[float]
+    raw: list[int]
+    means: list[float]
+    detected_at: float | None
+
+
+def _package() -> Path:
+    """Folder of pymicro-wakeword; SetupError if it is not installed."""
+    package = find_spec("pymicro_wakeword")
+    if package is None or package.origin is None:
+        raise SetupError(
+            f"the package pymicro-wakeword is not installed; run: {other_python.install('demo')}"
+        )
+    return Path(package.origin).parent
+
+
+def load(name: str) -> WakeWord:
+    """The wake word `name`, from the installed package."""
+    if name not in NAMES:
+        raise InputError(f"unknown wake word {name!r}; expected one of {', '.join(NAMES)}")
+    folder = _package() / "models"
+    manifest = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+    return WakeWord(
+        name=name,
+        phrase=manifest["wake_word"].lower(),
+        model=folder / manifest["model"],
+        cutoff=manifest["micro"]["probability_cutoff"],
+        window=manifest["micro"]["sliding_window_size"],
+    )
+
+
+def features(samples: Array) -> Array:
+    """The rows of 40 values per 10 ms that pymicro-wakeword itself would feed to its models."""
+    _package()
+    from pymicro_wakeword import MicroWakeWordFeatures
+
+    rows = [
+        row.reshape(BANDS) for row in MicroWakeWordFeatures().process_streaming(samples.tobytes())
+    ]
+    if not rows:
+        raise InputError(f"{len(samples) / RATE:.3f} s of sound is too short for the demo")
+    return np.array(rows, np.float32)
+
+
+def steps(rows: Array, tensor: Tensor) -> Array:
+    """The model's raw inputs, one per inference: whole groups of rows, quantised."""
+    size = tensor.shape[1]
+    count = len(rows) // size
+    if count == 0:
+        raise InputError(
+            f"the sound has {len(rows)} rows of features, but an inference needs {size}"
+        )
+    return quantise("rows", rows[: count * size], tensor).reshape(count, *tensor.shape)
+
+
+def result(word: WakeWord, raw: Sequence[int], model: Oracle | Simulation) -> Result:
+    """Apply the word's rule to a model's raw outputs."""
+    output = model.outputs[0]
+    seconds = model.inputs[0].shape[1] * SECONDS_PER_ROW  # per inference
+    probabilities = [(each - output.zero_point) * output.scale for each in raw]
+    count = word.detected_at(probabilities)
+    return Result(
+        times=[round((step + 1) * seconds, 2) for step in range(len(raw))],
+        raw=list(raw),
+        means=word.means(probabilities),
+        detected_at=None if count is None else round(count * seconds, 2),
+    )
+
+
+def reference(word: WakeWord, samples: Array) -> Result:
+    """Result of pymicro-features, TFLite's reference kernels and the word's rule for a sound."""
+    model = Oracle(word.model)
+    inputs = steps(features(samples), model.inputs[0])
+    raw = oracle.run(word.model, [inputs])["0"].astype(int).ravel()
+    return result(word, raw.tolist(), model)
+
+
+def compare(found: Result, expected: Result, what: str) -> None:
+    """Raise MismatchError, naming the first difference, unless both are equal."""
+    if len(found.raw) != len(expected.raw):
+        raise MismatchError(
+            f"{what}: {len(found.raw)} outputs, but TFLite's reference kernels have "
+            f"{len(expected.raw)}"
+        )
+    pairs = enumerate(zip(found.raw, expected.raw, strict=True), start=1)
+    wrong = [(count, a, b) for count, (a, b) in pairs if a != b]
+    if wrong:
+        count, a, b = wrong[0]
+        raise MismatchError(
+            f"{what}: {len(wrong)} of {len(found.raw)} outputs differ from TFLite's reference "
+            f"kernels, first at inference {count}: {a} instead of {b}"
+        )
+    if found.detected_at != expected.detected_at:
+        raise MismatchError(
+            f"{what}: all outputs equal the reference, but the word was detected "
+            f"{_when(found)} instead of {_when(expected)}"
+        )
+
+
+def _when(found: Result) -> str:
+    return "never" if found.detected_at is None else f"at {found.detected_at} s"

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: MIT
+"""Installs the page as static files: `install_page.py PARTS ETHOSU_WASM OUTPUT`.
+
+PARTS has node_modules, and optionally vela/vela.wasm. Prints file sizes, plain and compressed.
+"""
+
+import gzip
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import wave
+from pathlib import Path
+from typing import NamedTuple
+
+import discs
+from ethosu_tools.wakeword import keywords, speech
+
+HERE = Path(__file__).parent
+BOARD_JS = HERE / "board/js/board.mjs"
+NPM_FILES = (
+    "@xterm/xterm/lib/xterm.mjs",
+    "@xterm/xterm/css/xterm.css",
+    "@xterm/addon-fit/lib/addon-fit.mjs",
+)
+# Files only used in node.
+NOT_IN_PAGE = ("vela_node.mjs",)
+
+
+class Example(NamedTuple):
+    """A model, and the page's inputs for it."""
+
+    name: str
+    text: str
+    script: str
+    recording: str = ""  # spoken text
+    voice: str = "en-us"  # an espeak-ng voice that the model recognises
+    picture: str = ""
+
+
+EXAMPLES = (
+    Example("okay_nabu", "the wake word “okay nabu”", "wake_word", recording="okay nabu"),
+    Example(
+        "hey_jarvis",
+        "the wake word “hey jarvis”",
+        "wake_word",
+        recording="hey jarvis",
+        voice="en-us+f3",
+    ),
+    Example("discs", "finds red and green discs in a picture", "objects", picture="discs"),
+    Example("small_cnn", "an image classifier of random weights, 16 x 16", "classify"),
+    Example("mobilenet_v2", "MobileNetV2, 224 x 224, of random weights", "classify"),
+)
+
+
+def make_examples(models: Path) -> None:
+    """Collect the example models in this folder."""
+    models.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "ethosu_tools.make_model", str(models)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([*command, "mobilenet_v2"], check=True, stdout=subprocess.DEVNULL)
+    for name in ("okay_nabu", "hey_jarvis"):
+        shutil.copy(keywords.load(name).model, models / f"{name}.tflite")
+    (models / "discs.tflite").write_bytes(discs.make_model())
+
+
+def script_of(example: Example) -> str:
+    """The example's program, for its model."""
+    text = (HERE / "examples" / f"{example.script}.py").read_text()
+    text = text.partition("\n")[2]  # without the line on the licence
+    if example.script == "wake_word":
+        word = keywords.load(example.name)
+        facts = f'"{word.name}", {word.cutoff}, {word.window}\n'
+        text = re.sub(r"(?<=^NAME, CUTOFF, WINDOW = ).*\n", facts, text, flags=re.MULTILINE)
+    return re.sub(r"(?<=^NAME = ).*", f'"{example.name}"', text, flags=re.MULTILINE)
+
+
+def write_wav(text: str, voice: str, file: Path) -> None:
+    """Write a recording of speech by espeak-ng."""
+    with wave.open(str(file), "wb") as sound:
+        sound.setparams((1, 2, speech.RATE, 0, "NONE", ""))
+        sound.writeframes(speech.say(text, voice).astype("<i2").tobytes())
+
+
+def install_examples(models: Path, page: Path) -> None:
+    """Install models, programs, recordings and pictures, and their list."""
+    make_examples(models)
+    folder = page / "examples"
+    folder.mkdir()
+    rows = []
+    for example in EXAMPLES:
+        row = {"name": example.name, "text": example.text, "script": script_of(example)}
+        shutil.copy(models / f"{example.name}.tflite", folder)
+        if example.recording:
+            row["recording"] = f"{example.name}.wav"
+            write_wav(example.recording, example.voice, folder / row["recording"])
+        if example.picture:
+            row["picture"] = f"{example.name}.png"
+            (folder / row["picture"]).write_bytes(discs.png(discs.make_picture()))
+        rows.append(row)
+    (page / "examples.json").write_text(json.dumps(rows))
+
+
+def install_licences(parts: Path, folder: Path) -> None:
+    """Install the licences of all parts of the page."""
+    root = HERE.parents[1]
+    pins = tomllib.loads((root / "firmware/micropython.toml").read_text())
+    sources = {
+        "micropython-ethosu": root / "LICENSE",
+        "micropython": root / "build/micropython" / pins["default"] / "LICENSE",
+        "xterm": parts / "node_modules/@xterm/xterm/LICENSE",
+        "xterm-addon-fit": parts / "node_modules/@xterm/addon-fit/LICENSE",
+    }
+    for vela in (parts / "vela").glob("ethos_u_vela-*/LICENSE.txt"):
+        sources["ethos-u-vela"] = vela
+        sources["ethos-u-vela-third-party"] = vela.with_name("THIRDPARTY.md")
+    folder.mkdir()
+    for name, file in sources.items():
+        shutil.copy(file, folder / f"{name}.txt")
+
+
+def rename_modules(folder: Path) -> None:
+    """Rename x.mjs to x.js: not every server sends the type that browsers require for .mjs."""
+    for file in [*folder.glob("*.mjs"), *folder.glob("*.html")]:
+        text = file.read_text().replace('.mjs"', '.js"')
+        file.write_text(text)
+        if file.suffix == ".mjs":
+            file.rename(file.with_suffix(".js"))
+
+
+def main() -> None:
+    """Install it from scratch, so that no file of an older page remains."""
+    parts, board, output = map(Path, sys.argv[1:4])
+    new = output.with_name(output.name + ".new")
+    shutil.rmtree(new, ignore_errors=True)
+    shutil.copytree(HERE / "page", new, ignore=shutil.ignore_patterns(*NOT_IN_PAGE))
+    install_examples(parts / "models", new)
+    settings = parts / "settings.json"
+    small = parts / "models" / "small_cnn.tflite"
+    subprocess.run([sys.executable, str(HERE / "settings.py"), small, settings], check=True)
+    vela = parts / "vela/vela.wasm"
+    for file in (board, BOARD_JS, settings, *([vela] if vela.exists() else [])):
+        shutil.copy(file, new)
+    for name in NPM_FILES:
+        shutil.copy(parts / "node_modules" / name, new)
+    rename_modules(new)
+    install_licences(parts, new / "licences")
+    shutil.rmtree(output, ignore_errors=True)
+    new.rename(output)
+    for file in sorted(output.iterdir()):
+        if file.is_file():
+            content = file.read_bytes()
+            print(f"{file.name:20} {len(content):9,} {len(gzip.compress(content, 9)):9,} gzip")
+
+
+if __name__ == "__main__":
+    main()
