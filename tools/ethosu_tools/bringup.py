@@ -23,8 +23,9 @@ from .errors import BoardError, BoardLinkError, BoardTimeoutError, RemoteError, 
 OK, FAILED, NOT_RUN = "ok", "FAILED", "not run"
 _LINE_BYTES = 1024
 _CHUNK_BYTES = 3 * 1024
-# Time for a loop to start before it is interrupted.
+# Time for a loop to start before it is interrupted, and for Ctrl-C to end it.
 _BEGIN_S = 0.2
+_STOP_TIMEOUT_S = 2.0
 _NPU_TIMEOUT_S = 60.0
 
 # Pieces of Python for the board.
@@ -84,8 +85,9 @@ except ImportError:
 _wrong, _answer = [], (None, [])
 if dma:
     _source, _target = ethosu.buffer(65536), ethosu.buffer(65536)
-    for _at in range(65536):
-        _source[_at] = _at * 7 + (_at >> 8) & 255
+    _row = bytes(_at * 7 & 255 for _at in range(512))
+    for _at in range(256):
+        _source[_at * 256:_at * 256 + 256] = _row[_at:_at + 256]
     _before = dma.counters()
     for _to, _from, _count in ((0, 0, 65536), (32, 0, 4096), (0, 4, 8192), (3, 1, 5001)):
         _expected = bytes(_target[:_to]) + bytes(_source[_from:_from + _count])
@@ -95,7 +97,7 @@ if dma:
             _wrong.append((_to, _from, _count))
     _after = dma.counters()
     _answer = ({key: _after[key] - _before[key] for key in _after}, _wrong)
-    _source = _target = _expected = None
+    _source = _target = _expected = _row = None
 """
 _ROM = """\
 import os, uctypes, vfs
@@ -282,11 +284,18 @@ def _root(bench: Bench) -> str:
 
 
 def _ctrl_c(bench: Bench) -> str:
-    bench.board.start("while True: pass")
-    time.sleep(_BEGIN_S)
-    bench.board.inject(b"\x03")
+    begun = bytearray()
+
+    def stop(output: bytes) -> None:
+        """Type Ctrl-C once, when the program runs; before that the prompt would take it."""
+        if not begun:
+            begun.extend(output)
+            time.sleep(_BEGIN_S)
+            bench.board.inject(b"\x03")
+
+    bench.board.start("print('begun')\nwhile True: pass")
     try:
-        bench.board.finish(timeout=5)
+        bench.board.finish(timeout=_STOP_TIMEOUT_S, on_output=stop)
     except RemoteError as error:
         _expect(error.kind == "KeyboardInterrupt", f"the loop ended with {error.kind}")
         return "an endless loop was stopped"
