@@ -14,7 +14,7 @@ from contextlib import contextmanager
 VARIABLE = "ETHOSU_VERIFY"
 # The driver's messages about a rejected stream, see ethosu_errors.def.
 _REJECTED = re.compile(
-    r"command at word \d|command stream (word \d|ends inside|has no STOP|branches to)"
+    r"command at word \d|command stream (word \d|ends inside|has no STOP|has more than|branches to)"
 )
 
 
