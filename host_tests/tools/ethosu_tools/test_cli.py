@@ -24,6 +24,8 @@ from ethosu_tools.oracle import Oracle
 from ethosu_tools.ui import Ui
 from rich.console import Console
 
+from host_tests.kit.stand_ins import program
+
 COMMANDS = discover("commands")
 PROGRAM = Path(sys.executable).with_name("ethosu")
 
@@ -352,9 +354,8 @@ def test_missing_qemu_is_code_4_with_the_remedy(ethosu, monkeypatch):
 
 
 def test_old_qemu_is_code_4_with_both_versions(ethosu, monkeypatch, tmp_path):
-    old = tmp_path / "qemu-system-arm"
-    old.write_text("#!/bin/sh\necho QEMU emulator version 6.1.0\n")
-    old.chmod(0o755)
+    text = "echo QEMU emulator version 6.1.0\n"
+    old = program(tmp_path / "qemu-system-arm", text, "/bin/sh")
     monkeypatch.setenv("ETHOSU_QEMU", str(old))
     code, _, err = ethosu("qemu")
     assert code == 4 and "version 6.1, but the NPU plugin needs 7.2" in one_sentence(err)
