@@ -136,11 +136,8 @@ class Taken:
         return self._lock.wanted() if self._lock else self.board.wanted()
 
     def _identify(self) -> tuple[list[str], str, str]:
-        found = self.board.ask(_ASK)
-        if not isinstance(found, tuple) or len(found) != 3 or not isinstance(found[0], list):
-            raise BoardError(f"{self.place.title} identifies itself as {found!r:.100}")
-        npus, firmware, machine = found
-        return npus, str(firmware), str(machine)
+        npus, firmware, machine = self.board.ask(_ASK, kind=(list, str, str))
+        return npus, firmware, machine
 
     def fits(self, needs: Needs) -> bool:
         """Whether it meets these requirements; by default, an emulated board needs its own NPU."""

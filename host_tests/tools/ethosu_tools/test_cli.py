@@ -81,6 +81,22 @@ def test_wrong_command_lines_are_code_2(ethosu, words):
     assert code == 2 and "usage:" in err
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["validate", "--workers"],
+        ["validate", "--top"],
+        ["report", "--steps"],
+        ["compare", "--steps"],
+        ["bench", "latency", "--count"],
+    ],
+    ids=" ".join,
+)
+def test_numbers_below_1_are_refused(ethosu, words):
+    code, _, err = ethosu(*words, "0")
+    assert code == 2 and f"{words[-1]}: expected a whole number of at least 1, found '0'" in err
+
+
 def test_compile_then_inspect(ethosu, small_models, tmp_path):
     output, report = tmp_path / "made" / "cnn.tflite", tmp_path / "report.txt"
     words = "compile", small_models["small_cnn"], "--npu", "ethos-u55-64", "-o", output

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 from ethosu_tools.make_mixed import MODELS, MixedNet
-from ethosu_tools.models import describe
+from ethosu_tools.model import describe
 from ethosu_tools.plan import plan_file
 from ethosu_tools.vela import compile_model
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from ethosu_tools import Model, other_python
 from ethosu_tools.convert import converter
-from ethosu_tools.models import SOURCE
+from ethosu_tools.model import SOURCE
 from ethosu_tools.tflite import describe
 from ethosu_tools.tflite.metadata import get
 
