@@ -54,7 +54,7 @@ def test_a_verdict_that_differs_is_found(campaign):
     assert json.loads(output)["different"] > 50
 
 
-def test_what_is_found_is_told(campaign, monkeypatch):
+def test_findings_are_reported(campaign, monkeypatch):
     monkeypatch.setattr(streams, "_verdicts", lambda: "true")
     with pytest.raises(FoundError, match=r"gives no verdict\nrepeat: .* --seed 1 --first 0 "):
         campaign.run(SEED, 0, 100)

@@ -14,7 +14,7 @@ SEED = 1
 
 
 @pytest.mark.parametrize("npu", ALL_NPUS)
-def test_each_fault_at_some_moment(npu):
+def test_each_fault_is_injected_at_a_random_time(npu):
     running = Running(npu, SEED)
     with contextlib.closing(running.board):
         for number in range(len(drawable(npu))):
@@ -35,7 +35,7 @@ def test_draws_reach_each_fault_of_each_use(npu):
     assert len({fault.name for fault in FAULTS}) == len(FAULTS)
 
 
-def test_a_wrong_result_is_seen():
+def test_a_wrong_result_is_detected():
     """With another input's reference, all successful rounds fail and report how to repeat them."""
     running = Running("ethos-u55-128", SEED)
     with contextlib.closing(running.board):
@@ -52,7 +52,7 @@ def test_a_failing_round_ends_the_campaign(monkeypatch):
 
 
 @pytest.mark.parametrize("coherence", ["off", "evict:3"])
-def test_models_come_and_go(coherence):
+def test_models_are_loaded_and_dropped(coherence):
     working = Working("ethos-u55-128", coherence)
     with contextlib.closing(working.board):
         for number in range(2):
@@ -63,7 +63,7 @@ def test_models_come_and_go(coherence):
             working.part(SEED, 2, 500)
 
 
-def test_a_heap_that_shrinks_is_seen():
+def test_a_shrinking_heap_is_detected():
     level = Level(10_000_000, 1000)
     by_chance = [level.falls(9_000_000) for _ in range(LOOKS - 1)]
     assert not any([*by_chance, level.falls(9_999_000)]), "it was not lost"

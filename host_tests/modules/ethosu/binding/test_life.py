@@ -101,7 +101,7 @@ def soak(program, inferences, seed):
     assert free - board.eval("gc.mem_free()") < 8192  # no leak; the start may leave garbage
 
 
-def test_anything_at_any_moment(program):
+def test_random_actions_at_random_times(program):
     soak(program, 300, seed=1)
 
 

@@ -68,7 +68,7 @@ def test_a_loop_until_it_is_done_ends_with_its_time(handle):
     assert handle.eval("right()")
 
 
-def test_lost_model_gives_the_npu_back_when_its_time_is_up(emulated):
+def test_a_lost_model_releases_the_npu_after_its_time_out(emulated):
     """The NPU hangs with no waiter; whoever needs it next stops it."""
     emulated.exec(
         "import time\nemulator.fault('hang')\n"
@@ -81,7 +81,7 @@ def test_lost_model_gives_the_npu_back_when_its_time_is_up(emulated):
 
 
 @pytest.mark.parametrize("hang", [0, 1])
-def test_lost_handle_gives_the_npu_back(handle, hang):
+def test_a_lost_handle_releases_the_npu(handle, hang):
     """When its inference has ended, or timed out."""
     handle.exec(
         f"emulator.fault('hang', {hang})\n"
@@ -117,7 +117,7 @@ def test_no_time_out_waits_until_interrupted(handle):
 
 
 @pytest.mark.parametrize("how", ["k.run_into([x])", "asyncio.run(k.run([x]))"])
-def test_time_out_of_nothing_is_the_shortest(emulated, how):
+def test_a_time_out_of_zero_is_the_shortest(emulated, how):
     emulated.exec("import asyncio\nk = ethosu.Model('/model.tflite', timeout_ms=0)")
     emulated.exec("emulator.fault('hang')")
     assert raised(emulated, how).startswith("OSError 110 inference took longer than 1 ms")
@@ -164,7 +164,7 @@ def test_callback_starts_the_next_inference(handle):
     assert handle.eval("right()")
 
 
-def test_callback_comes_for_its_own_inference(handle):
+def test_a_callback_is_called_for_its_own_inference_only(handle):
     """The scheduled callback of a finished inference is not mistaken for the next one's."""
     handle.exec(
         "import micropython\nseen = []\n"
@@ -274,7 +274,7 @@ def test_release_ends_counting_and_leaves_no_power_request(handle):
     assert handle.eval(f"idle == {POWER_BITS}")
 
 
-def test_who_counts_last_ends_the_one_before(handle):
+def test_a_new_counter_ends_the_previous_one(handle):
     handle.exec(
         "with n.pmu() as a:\n"
         "    fill(); n.invoke(payload, bases)\n"
@@ -285,7 +285,7 @@ def test_who_counts_last_ends_the_one_before(handle):
     assert handle.eval("a.cycles == kept > b.cycles")
 
 
-def test_who_is_only_made_disturbs_nobody(handle):
+def test_creating_a_counter_has_no_effect(handle):
     handle.exec(
         "with n.pmu(ethosu.PMU_MAC_ACTIVE) as a:\n"
         "    b = n.pmu(ethosu.PMU_NPU_ACTIVE)\n"
@@ -296,7 +296,7 @@ def test_who_is_only_made_disturbs_nobody(handle):
     assert handle.eval("a[0] == c[0] > 0")
 
 
-def test_what_the_payload_writes_must_be_writable(handle):
+def test_buffers_that_the_payload_writes_must_be_writable(handle):
     handle.exec(
         "size = (len(scratch) + 31) // 32 * 32\n"
         "fixed = bytes(size + 32)\nskip = -uctypes.addressof(fixed) % 32\n"
@@ -318,9 +318,9 @@ def test_info_and_names(handle, board_npu):
 
 
 @pytest.mark.parametrize("name", ["EBUSY", "EFAULT", "ECANCELED", "ETIMEDOUT", "EIO", "ENODEV"])
-def test_errors_have_names(face, name):
-    face.exec("import errno")
-    assert face.eval(f"errno.errorcode[errno.{name}]") == name
+def test_errors_have_names(api, name):
+    api.exec("import errno")
+    assert api.eval(f"errno.errorcode[errno.{name}]") == name
 
 
 def test_errors_are_those_of_module_errno(handle):

@@ -53,7 +53,7 @@ def test_interrupt_alone_wakes_the_loop(slow):
     assert instructions < 15_000
 
 
-def test_other_tasks_get_the_time(slow):
+def test_other_tasks_run_in_the_meantime(slow):
     """A task due each millisecond runs; the CPU sleeps in between most of the time."""
     slow.exec(
         "turns = 0\n"

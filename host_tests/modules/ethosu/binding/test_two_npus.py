@@ -26,7 +26,7 @@ def pair(request, compiled, small_models, example):
         yield board
 
 
-def test_both_are_there(pair):
+def test_both_npus_are_listed(pair):
     assert pair.eval("ethosu.npus()") == list(NPUS)
     assert pair.eval("[m.npu for m in models]") == [0, 1]
     pair.exec(f"m = ethosu.Model('/1.tflite', npu={NPUS[1]!r})")
@@ -54,7 +54,7 @@ def test_one_does_not_wait_for_the_other(pair):
     assert pair.eval("bytes(models[0].predict([x])[0]) == golden")
 
 
-def test_many_on_both(pair):
+def test_many_inferences_on_both_npus(pair):
     pair.exec(
         "async def go(model):\n"
         "    for _ in range(20): assert bytes((await model.run([x]))[0]) == golden\n"

@@ -42,7 +42,7 @@ def built(request: pytest.FixtureRequest, tmp_path_factory) -> tuple[str, Path]:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_what_is_built_in_works_and_what_is_not_says_so(built, family) -> None:
+def test_products_work_if_built_in_and_are_named_if_not(built, family) -> None:
     """NPU found and invalid input rejected, or one message that names the option."""
     option, program = built
     name = FAMILIES[family]
@@ -54,7 +54,7 @@ def test_what_is_built_in_works_and_what_is_not_says_so(built, family) -> None:
     assert dict(line.split(": ", 1) for line in lines) == expected
 
 
-def test_what_is_left_out_is_not_linked(built) -> None:
+def test_products_that_are_left_out_are_not_linked(built) -> None:
     """No table of a family or of the verifier excluded by the option."""
     option, program = built
     symbols = cbuild.run(["nm", program])

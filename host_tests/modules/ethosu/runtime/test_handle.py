@@ -68,7 +68,7 @@ def test_buffers_live_while_the_npu_works(parts):
     assert parts.eval("result()")
 
 
-def test_second_start_is_refused_and_the_first_ends_well(request, parts):
+def test_a_second_start_is_rejected_and_the_first_succeeds(request, parts):
     if request.config.getoption("--ethosu-port"):
         pytest.skip("masks the interrupt of the emulated board")
     parts.exec(f"import machine\nfill()\nn = ethosu.reserve()\n{firmware_image.mask()}")
@@ -100,7 +100,7 @@ def test_release_stops_a_running_inference(parts):
     assert parts.eval("result()")
 
 
-def test_forgotten_handle_gives_its_npu_back(parts):
+def test_a_lost_handle_releases_its_npu(parts):
     parts.exec("ethosu.reserve()\nn = ethosu.reserve()")
     assert parts.eval("n.info()['config']") == parts.eval("ethosu.npus()[0]")
 

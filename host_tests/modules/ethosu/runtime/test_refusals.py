@@ -82,7 +82,7 @@ def test_model_that_was_never_compiled(cnn, board_npu, small_models):
     assert error.endswith(f"run: ethosu compile MODEL.tflite --npu {board_npu}")
 
 
-def test_operator_that_no_kernel_is_there_for(cnn, board_npu, tmp_path):
+def test_operator_without_a_kernel(cnn, board_npu, tmp_path):
     from ethosu_tools.tflite.writer import Graph, write
     from ethosu_tools.vela import compile_model
 

@@ -53,7 +53,7 @@ def test_2_pairs_of_int4_are_unpacked(raw, small_models):
         check(simulation, made.Case(b"", case.inputs, [pairs.reshape(1, 20)]))
 
 
-def test_3_a_buffer_of_no_bytes_is_none(raw, small_models):
+def test_3_a_buffer_of_no_bytes_is_ignored(raw, small_models):
     """Scratch of 0 bytes is a base without memory, not an empty block."""
     assert raw("u85 separate").scratch_size == 0
     model = small_models["small_cnn"]
@@ -102,7 +102,7 @@ def kept(path):
 """
 
 
-def test_5_memory_is_given_back_on_every_path(raw, small_models):
+def test_5_memory_is_freed_on_every_path(raw, small_models):
     """After a model that ends, one rejected during measurement, and one rejected later."""
     blob = raw("u55")
     good = made.quantised_ends(small_models["small_cnn"], blob).encode()

@@ -79,7 +79,7 @@ def test_an_exported_program_is_exact_on_a_board(shared_programs, name):
 
 @pytest.mark.parametrize("inline", [False, True], ids=["segment", "inline"])
 @pytest.mark.parametrize("name", OPTIONS)
-def test_integer_ends(raw, small_models, name, inline):
+def test_integer_inputs_and_outputs(raw, small_models, name, inline):
     model = small_models["small_cnn"]
     program = made.quantised_ends(model, raw(name), inline=inline).encode()
     with Simulation(program, coherence="strict") as simulation:
@@ -87,7 +87,7 @@ def test_integer_ends(raw, small_models, name, inline):
 
 
 @pytest.mark.parametrize("name", OPTIONS)
-def test_real_ends(raw, small_models, name):
+def test_real_inputs_and_outputs(raw, small_models, name):
     model = small_models["small_cnn"]
     program = made.real_ends(model, raw(name)).encode()
     with Simulation(program, coherence="strict") as simulation:
