@@ -421,8 +421,7 @@ def test_modules_in_the_working_folder_are_not_run(small_models, tmp_path, monke
     assert not (tmp_path / "ran").exists()
 
 
-@pytest.mark.parametrize("unbuffered", ["", "1"])
-@pytest.mark.parametrize("words", [["inspect"], ["inspect", "--json"], ["plan"]])
+@pytest.mark.parametrize(("words", "unbuffered"), [(["inspect"], ""), (["plan", "--json"], "1")])
 def test_unwritable_stdout_is_one_error(small_models, words, unbuffered):
     command = [PROGRAM, *words, small_models["small_cnn"]]
     pipe, environment = subprocess.PIPE, {**os.environ, "PYTHONUNBUFFERED": unbuffered}
