@@ -58,7 +58,7 @@ def test_malformed_command(stream, words):
     (("POOL", 1), {"ACTIVATION": 0x1000}, "clip range 1"),
     (("POOL", 1), {"ACTIVATION_MIN": 8, "ACTIVATION_MAX": 7}, "clamps to 8..7"),
     (("POOL", 1), {"KERNEL_STRIDE": 0x20}, "4x4 kernel decomposition"),
-    (("POOL", 1), {"KERNEL_STRIDE": 0x08, "KERNEL_WIDTH_M1": 3}, "that dilation"),
+    (("POOL", 1), {"KERNEL_STRIDE": 0x08, "KERNEL_WIDTH_M1": 3}, "impossible with dilation"),
     (("POOL", 1), {"IFM_PRECISION": 0x45, "IFM_BASE0": 8}, "misaligned IFM"),
     (("CONV", 0), {"ACC_FORMAT": 2, "OFM_PRECISION": 1}, "ACC_FORMAT 2"),
     (("CONV", 0), {"WEIGHT_BASE": 8, "OFM_PRECISION": 1}, "WEIGHT_BASE 0x8"),

@@ -86,7 +86,7 @@ def test_eight_counters_are_at_offset_0x1000():
     (stream().defaults(DMA0_SRC_REGION=0x800, DMA0_SRC_STRIDE0=16).op("DMA_START"),
      "needs NPU_SET_DMA0_IDX_REGION"),
     (stream().defaults(DMA0_SRC_REGION=0x800, DMA0_DST_REGION=0x801).op("DMA_START"),
-     "indexes both of its ends"),
+     "indexes both source and destination"),
     (stream().defaults(DMA0_DST_REGION=0x100, DMA0_DST=2048).op("DMA_START"), "outside the tables"),
     (stream().set(IFM_REGION=0).raw(0x00000181), "NPU_SET_IFM2_SCALAR does not exist"),
     (stream().raw(0x00010012 | 2 << 16), "KERNEL_WAIT has parameter 0x0003"),
@@ -114,7 +114,7 @@ def test_a_branch_out_of_the_stream(target):
     with device:
         assert outcome is Outcome.BRANCH_FAULT
         assert device.read(npu.Register.STATUS) & STATUS_BRANCH_FAULT
-        assert f"leads to 0x{target:x}, outside the stream of 0xc bytes" in device.log[0]
+        assert f"targets 0x{target:x}, outside the stream of 0xc bytes" in device.log[0]
 
 
 def test_a_branch_skips_what_is_between():
@@ -160,7 +160,7 @@ def test_a_branch_by_an_invalid_result():
     outcome, device = run(stream().op("BRANCH", 1, 0).stop())
     with device:
         assert outcome is Outcome.BRANCH_FAULT
-        assert "no operation stored any" in device.log[0]
+        assert "no operation stored one" in device.log[0]
 
 
 def test_an_endless_branch_can_be_stepped():

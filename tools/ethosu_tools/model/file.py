@@ -36,7 +36,7 @@ def reading(model: Model) -> Iterator[None]:
     except InputError as error:
         raise InputError(f"{name}: {error}") from error
     except (*_DAMAGE, MemoryError) as error:
-        raise InputError(f"{name} is damaged or cut short: {_damage(error)}") from error
+        raise InputError(f"{name} is damaged or truncated: {_damage(error)}") from error
 
 
 def _damage(error: BaseException) -> str:

@@ -7,7 +7,8 @@ import time
 import pytest
 from ethosu_tools.errors import RemoteError
 
-from .conftest import MODEL, places
+from host_tests.kit.board_models import MODEL
+from host_tests.kit.firmware_image import places
 
 _SETUP = """
 import asyncio, ethosu, gc, random

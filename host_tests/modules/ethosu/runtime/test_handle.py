@@ -5,9 +5,7 @@ import numpy as np
 import pytest
 from ethosu_tools.oracle import Oracle
 
-from host_tests.kit import firmware_image
-
-from . import board_models
+from host_tests.kit import board_models, firmware_image
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +72,7 @@ def test_a_second_start_is_rejected_and_the_first_succeeds(request, parts):
     parts.exec(f"import machine\nfill()\nn = ethosu.reserve()\n{firmware_image.mask()}")
     parts.exec("n.invoke_async(payload, [weights, scratch, scratch])")
     error = board_models.raised(parts, "n.invoke_async(payload, [weights, scratch, scratch])")
-    assert error.startswith("OSError 16 an inference is under way")
+    assert error.startswith("OSError 16 an inference is running")
     parts.exec(f"{firmware_image.unmask()}\nn.wait()\nn.release()")
     assert parts.eval("result()")
 

@@ -4,34 +4,12 @@
 import numpy as np
 import pytest
 
-from host_tests.kit import firmware_image
-
-from . import board_models
+from host_tests.kit import board_models
 
 
 @pytest.fixture
-def emulated(request, board):
-    """The board, with properties that only the emulated one has."""
-    if request.config.getoption("--ethosu-port"):
-        pytest.skip("uses addresses and counters of the emulated board")
-    board.exec(
-        "import machine, emulator\n"
-        f"def mask(): {firmware_image.mask()}\ndef unmask(): {firmware_image.unmask()}"
-    )
-    return board
-
-
-@pytest.fixture
-def cnn(board, board_npu, compiled, small_models, case_of):
-    """A board with small_cnn loaded as `m`, input `x` and the expected output `golden`."""
-    model = small_models["small_cnn"]
-    case = case_of(model, 20)
-    board_models.load(board, compiled(model, board_npu))
-    board.exec(
-        f"from array import array\nx = array('b', {case.inputs[0][0].tobytes()!r})\n"
-        f"golden = {case.outputs[0][0].tobytes()!r}"
-    )
-    return board
+def cnn(api):
+    return api
 
 
 def test_metadata_in_openmv_form(cnn, small_models, case_of):

@@ -15,7 +15,6 @@ from ethosu_tools.sim import Simulation
 from host_tests.kit import sharing
 
 from . import damaged, made
-from .test_programs import check
 
 
 def test_1_an_output_with_more_bytes_than_the_npu_writes_is_refused(raw):
@@ -34,7 +33,7 @@ def test_2_rows_that_the_npu_pads_are_packed(raw, small_models):
     padded = made.moved(blob, outputs=(made.moved(last, shape=(1, 1, 1, 1, 1, 16)),))
     program = made.quantised_ends(model, padded).encode()
     with Simulation(program, coherence="strict") as simulation:
-        check(simulation, made.quantised_case(model, program))
+        made.check(simulation, made.quantised_case(model, program))
 
 
 def test_2_pairs_of_int4_are_unpacked(raw, small_models):
@@ -50,7 +49,7 @@ def test_2_pairs_of_int4_are_unpacked(raw, small_models):
     pairs = np.stack([bytes_of_two << 4, bytes_of_two], -1).astype(np.int8) >> 4
     assert len(np.unique(pairs)) > 4
     with Simulation(program.encode(), coherence="strict") as simulation:
-        check(simulation, made.Case(b"", case.inputs, [pairs.reshape(1, 20)]))
+        made.check(simulation, made.Case(b"", case.inputs, [pairs.reshape(1, 20)]))
 
 
 def test_3_a_buffer_of_no_bytes_is_ignored(raw, small_models):
@@ -59,7 +58,7 @@ def test_3_a_buffer_of_no_bytes_is_ignored(raw, small_models):
     model = small_models["small_cnn"]
     program = made.quantised_ends(model, raw("u85 separate")).encode()
     with Simulation(program) as simulation:
-        check(simulation, made.quantised_case(model, program))
+        made.check(simulation, made.quantised_case(model, program))
 
 
 def test_4_inputs_are_const(raw, small_models):
@@ -78,7 +77,7 @@ def test_4_inputs_are_const(raw, small_models):
     method.outputs = [method.tensor("int8", damaged.OUTPUT.sizes)]
     program.delegate(raw("u55").encode(), [x, *method.outputs])
     with Simulation(program.encode()) as simulation:
-        check(simulation, made.Case(program.encode(), [], case.outputs))
+        made.check(simulation, made.Case(program.encode(), [], case.outputs))
 
 
 LOADS = """
@@ -139,4 +138,4 @@ def test_7_both_formats_of_commands_are_accepted(raw, small_models, name):
     assert blob.commands[:4] == (b"COP2" if name.endswith("COP2") else b"COP1")
     program = made.quantised_ends(model, blob).encode()
     with Simulation(program) as simulation:
-        check(simulation, made.quantised_case(model, program))
+        made.check(simulation, made.quantised_case(model, program))

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from ethosu_tools.board import Board
 
-from host_tests.modules.ethosu.runtime import board_models
-from host_tests.modules.ethosu.runtime.reference_cases import make_case
+from host_tests.kit.reference_cases import check, make_case
 
 from . import plan_writer, runner
 
@@ -35,7 +34,7 @@ def run(steps):
 
 def check_graph(board: Board, source: Path, planned: Path) -> None:
     """A planned model gives the same results as its source on the reference."""
-    board_models.check(board, make_case(source, STEPS, extremes=False), planned)
+    check(make_case(source, STEPS, extremes=False), planned, board)
 
 
 def check_cases(board: Board, name: str, count: int, *, cmsis_nn: bool = False) -> None:

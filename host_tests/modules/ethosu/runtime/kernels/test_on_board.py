@@ -4,21 +4,12 @@
 import pytest
 from ethosu_tools.make_mixed import MODELS
 
-from host_tests.modules.ethosu.runtime import board_models
+from host_tests.kit import board_models
 
 from . import board_cases, runner  # noqa: F401  (its import registers the generators)
 from .maker import GENERATORS
 
 CASES = 4
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_exact(board, board_npu, compile_mixed, name):
-    mixed = MODELS[name]
-    source, _, planned = compile_mixed(
-        f"{name}_{board_npu}", mixed.make(), mixed.options, npu=board_npu
-    )
-    board_cases.check_graph(board, source, planned)
 
 
 def test_exact_with_operators_while_the_npu_works(board, board_npu, compile_mixed):
