@@ -111,7 +111,7 @@ CAMPAIGN_NAMES := $(foreach row,$(CAMPAIGNS),$(call field,1,$(row)))
 
 # Each step prints a heading; output of its commands follows below.
 say = @printf '\033[1m==> %s\033[0m\n' "$(1)"
-# $(call or_say,SENTENCE): at the end of a recipe line, explains how to fix a failure.
+# $(call or_say,TEXT): at the end of a recipe line, explains how to fix a failure.
 or_say = || { echo "error: $(1)" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
@@ -196,7 +196,7 @@ plugin: sim ## Build the NPU plugin for QEMU
 	@$(SUBMAKE) -C tools/qemu_plugin $(call progress,QEMU plugin) \
 	    $(call or_say,building the QEMU plugin failed; see the compiler output above.)
 
-firmware: setup ## Build the firmware for BOARD (default: an emulated MPS3)
+firmware: setup ## Build the firmware of BOARD (default: an emulated MPS3)
 	$(call say,firmware for $(BOARD))
 	@$(SUBMAKE) -C firmware BOARD=$(BOARD) $(call progress,firmware for $(BOARD)) \
 	    $(call or_say,building the firmware for $(BOARD) failed; see the output above.)
@@ -302,7 +302,7 @@ docs: setup ## Build the docs in build/docs; after `make web` the examples can b
 	@$(BIN)/python tools/setup/book.py $(BUILD)/book
 	@BOOK_LIVE=$(if $(wildcard $(WEB_IMAGE)),true,false) \
 	    $(BIN)/mkdocs build --quiet --strict --config-file docs/book.yml
-	@[ ! -e $(WEB_IMAGE) ] || $(BIN)/python tools/web/lay_out_live.py $(WEB_IMAGE) $(BUILD)/docs/live
+	@[ ! -e $(WEB_IMAGE) ] || $(BIN)/python tools/web/install_live.py $(WEB_IMAGE) $(BUILD)/docs/live
 	@echo "$(BUILD)/docs/index.html"
 
 demo: build ## Speak a wake word to an emulated board
@@ -358,7 +358,7 @@ test-linux: plugin ## Boot Debian's kernel, whose own driver runs models on the 
 
 # One seed for all: with the same SEED, each resumes where it was stopped. A finding does not stop
 # the others.
-nightly: setup ## Run sweeps, graphs, fuzz, Linux, all campaigns, the tests of each board: 1.3*10^8 inputs
+nightly: setup ## Run sweeps, graphs, fuzz, Linux, all campaigns and all board tests: 1.3*10^8 inputs
 	$(call say,seed $(NIGHT); to resume: make nightly SEED=$(NIGHT))
 	@$(SUBMAKE) $(sort board-images $(foreach row,$(CAMPAIGNS),$(call field,2,$(row))))
 	@+$(MAKE) --no-print-directory --silent --keep-going $(PARALLEL) SEED=$(NIGHT) \
@@ -366,14 +366,14 @@ nightly: setup ## Run sweeps, graphs, fuzz, Linux, all campaigns, the tests of e
 	    $(call or_say,there are findings; the lines above explain how to reproduce them.)
 
 # In a clone, because sources are changed; build output is copied, so that a mutant compiles only its own file.
-mutations: setup ## Seed COUNT faults (default 300) into a clone of the tree: which do the tests find?
+mutations: setup ## Seed COUNT faults (default 300) into a clone of the tree, and check which the tests find
 	@$(SUBMAKE) $(TESTED)
 	@$(BIN)/pip install --quiet universalmutator==1.14.1
 	@tools/setup/clone.sh $(BUILD)/mutations
 	@$(BUILD)/mutations/$(BIN)/python -m host_tests.mutation run $(BUILD)/mutations.jsonl \
 	    --tree $(BUILD)/mutations --count $(or $(COUNT),300)
 
-tutorial: build accel examples ## Follow the tutorial with TensorFlow, and test with ExecuTorch: 4.4 GB
+tutorial: build accel examples ## Run the tutorial with TensorFlow and the tests with ExecuTorch; installs 4.4 GB
 	$(call say,TensorFlow and ExecuTorch)
 	@for kit in convert executorch; do $(BIN)/ethosu setup $$kit || exit; done
 	@$(PYTEST) -m slow -k "tutorial or tensorflow or onnx2tf or exporter or pytorch" \
@@ -400,7 +400,7 @@ campaign-$(call field,1,$(1)): setup
 endef
 $(foreach row,$(CAMPAIGNS),$(eval $(call campaign_rule,$(row))))
 
-coverage: setup ## Print the lines of the NPU simulator that the tests cover
+coverage: setup ## Print the line coverage of the NPU simulator
 	$(call say,line coverage of the NPU simulator)
 	@+$(MAKE) --no-print-directory -C tools/npu_sim -f coverage.mk
 

@@ -2,7 +2,9 @@
 """Options and marks of all tests; their fixtures are in kit/fixtures.py."""
 
 import contextlib
+import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +19,10 @@ pytest_plugins = [
     "host_tests.kit.vela_once",
     "host_tests.kit.fixtures",
 ]
+
+# Tests start hundreds of Python processes, which read what the first one compiled.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # A shell that starts pytest with `&` makes it and its children ignore Ctrl-C, which tests send.
 signal.signal(signal.SIGINT, signal.default_int_handler)

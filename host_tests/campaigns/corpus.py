@@ -23,8 +23,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from ethosu_tools.make_mixed import MixedNet
 from ethosu_tools.make_model import MODELS
+from ethosu_tools.mixed_models import MixedNet
 from ethosu_tools.model import read_stream
 from ethosu_tools.plan import plan_file
 from ethosu_tools.tflite import model_metadata

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from ethosu_tools import make_mixed, make_model, tflite
+from ethosu_tools import make_model, mixed_models, tflite
 from ethosu_tools.model import ModelFile
 from ethosu_tools.plan import plan_file
-from ethosu_tools.wakeword import words
+from ethosu_tools.wakeword import keywords
 
 from host_tests.kit.reference_cases import Case
 from host_tests.modules.ethosu.runtime.executorch import cortex_m, made
@@ -114,7 +114,7 @@ def exported_program(name: str) -> Prepare:
 
 
 _SMALL = {name: TfliteModel(make, 20) for name, make in make_model.MODELS.items()}
-_WAKE_WORDS = {name: TfliteModel(words.load(name).model, 100) for name in words.NAMES}
+_WAKE_WORDS = {name: TfliteModel(keywords.load(name).model, 100) for name in keywords.NAMES}
 _NETWORKS = {
     name: TfliteModel(Path(f"{name}.tflite"), 5)
     for name in (
@@ -126,7 +126,7 @@ _NETWORKS = {
 _LSTM = {"trained_lstm_int8": TfliteModel(Path("trained_lstm_int8.tflite"), 5, extremes=False)}
 _MIXED = {
     name: TfliteModel(mixed.make, 5, extremes=False, vela=mixed.options, on_cpu=True)
-    for name, mixed in make_mixed.MODELS.items()
+    for name, mixed in mixed_models.MODELS.items()
 }
 # Layers of our own models that Vela is told to leave to the CPU.
 _LEFT = {

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 from ethosu_tools.vela import TARGETS
-from ethosu_tools.vela_versions import TRIED
+from ethosu_tools.vela_versions import TESTED
 
 from . import coverage, isolated, vela
 from .builder import Builder
@@ -79,7 +79,7 @@ def test_a_scale_that_the_npu_uses_changes_the_result(kind, padding, npu):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("release", TRIED)
+@pytest.mark.parametrize("release", TESTED)
 def test_pools_of_each_release_are_exact(tmp_path, release):
     """Alone, so that the verifier sees a stream that sets only what a pool needs."""
     python = tmp_path / "vela/bin/python"

@@ -121,7 +121,7 @@ def compiled(tmp_path_factory):
         key = source, npu, *options
         if key not in done:
             done[key] = folder / f"{source.stem}_{npu}_{len(done)}.tflite"
-            compile_model(source, npu, done[key], more=options)
+            compile_model(source, npu, done[key], more_options=options)
         return done[key]
 
     return compile_once
@@ -138,7 +138,7 @@ def compile_mixed(tmp_path_factory):
     def compile_it(name, model, options=(), npu="ethos-u55-128", **choices):
         source, compiled, planned = (folder / f"{name}{end}.tflite" for end in ("", "_v", "_p"))
         source.write_bytes(model)
-        vela.compile_model(source, npu, compiled, more=options)
+        vela.compile_model(source, npu, compiled, more_options=options)
         plan_file(compiled, planned, **choices)
         return source, compiled, planned
 

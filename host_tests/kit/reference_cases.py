@@ -37,7 +37,7 @@ def make_case(model: Path, steps: int, *, extremes: bool = True, seed: int = 7) 
 def _values(random: np.random.Generator, tensor: Any) -> Array:
     if tensor.dtype == "float32":
         return random.normal(0, 1, tensor.shape).astype(np.float32)
-    if tensor.dtype == "int32":  # word indices into a table of make_mixed's models
+    if tensor.dtype == "int32":  # word indices into a table of mixed_models's models
         return random.integers(0, 50, tensor.shape, np.int32)
     limit = np.iinfo(tensor.dtype)
     return random.integers(limit.min, limit.max, tensor.shape, tensor.dtype, endpoint=True)

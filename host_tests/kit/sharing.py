@@ -34,8 +34,12 @@ _C_SUFFIXES = frozenset({".c", ".def", ".h", ".inc", ".mk"})
 _TOOL_SUFFIXES = frozenset({".ini", ".py"})
 
 
+@functools.cache
 def make(folder: str, *arguments: str) -> None:
-    """Run make in a folder of the tree, which must succeed; other calls wait until it ends."""
+    """Run make in a folder of the tree, once per process; it must succeed.
+
+    Other processes wait until it ends.
+    """
     done = try_make(folder, *arguments)
     assert done.returncode == 0, f"{' '.join(done.args)}: {done.stdout}{done.stderr}"
 

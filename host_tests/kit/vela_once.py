@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Runs Vela once per model and options for all callers, and caches its output by content."""
+"""Runs Vela once per model and options for all callers, and caches its output by content.
+
+The name of a file does not count, but what Vela prints names the first file with this content.
+"""
 
 import shutil
 import subprocess
@@ -28,12 +31,16 @@ def run_vela(source: Path, options: Sequence[object]) -> str:
     def compile_it(folder: Path) -> None:
         folder.mkdir()
         said = _real(source, [*words, "--output-dir", str(folder)])
+        for path in folder.iterdir():
+            path.rename(path.with_name(path.name.removeprefix(source.stem)))
         (folder / _SAID).write_text(said)
 
     files = (Path(word) if Path(word).is_file() else word for word in words)
-    name = f"{source.stem}.vela"
-    made = sharing.cached(name, ("vela", source.stem, source, *files), compile_it)
-    shutil.copytree(made, output, dirs_exist_ok=True, ignore=lambda *_: {_SAID})
+    made = sharing.cached("vela", ("vela", source, *files), compile_it)
+    output.mkdir(parents=True, exist_ok=True)
+    for path in made.iterdir():
+        if path.name != _SAID:
+            shutil.copy(path, output / f"{source.stem}{path.name}")
     return (made / _SAID).read_text()
 
 

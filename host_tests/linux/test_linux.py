@@ -10,7 +10,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from ethosu_tools.make_mixed import MODELS as MIXED
+from ethosu_tools.mixed_models import MODELS as MIXED
 
 from host_tests.generator import case as graphs
 from host_tests.generator.builder import UnsuitableError

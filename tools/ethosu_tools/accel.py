@@ -28,12 +28,14 @@ def devices() -> list[Path]:
     """Device files of this machine's NPUs; SetupError if none is found."""
     found = sorted(FOLDER.glob("accel*"))
     if not found:
-        raise SetupError(f"no {FOLDER}/accel*: this Linux has no NPU, or no driver for it")
+        raise SetupError(
+            f"no {FOLDER}/accel*: Linux has found no NPU here, or has no driver for it"
+        )
     return found
 
 
 class AccelModel(NativeModel):
-    """One model on one NPU; the file is open while the model is."""
+    """One model on one NPU; the device file is open as long as the model."""
 
     def __init__(
         self, model: Path | bytes | ModelFile, where: str = "accel", *, data: bytes | None = None

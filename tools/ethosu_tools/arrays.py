@@ -52,7 +52,7 @@ LABELS = ("labels", "label", "y")
 # Otherwise Pillow would read 40 other formats under any name, including PostScript.
 _PICTURES = ("BMP", "GIF", "JPEG", "PNG", "PPM", "WEBP")
 # Maximum number of axes tried in every order: 720 orders.
-_MOST_AXES = 6
+_MAX_AXES = 6
 
 
 def load(path: Path) -> dict[str, Array]:
@@ -66,13 +66,13 @@ def load(path: Path) -> dict[str, Array]:
         )
     if start == _ARRAY:
         return {"0": load_one(path, data)}
-    with _sound(path, ".npz"):
+    with _reading(path, ".npz"):
         return {name.removesuffix(".npy"): _array(content) for name, content in unpack(data)}
 
 
 def load_one(path: Path, data: bytes) -> Array:
     """The array in the contents of an .npy file."""
-    with _sound(path, ".npy"):
+    with _reading(path, ".npy"):
         return _array(data)
 
 
@@ -81,13 +81,13 @@ def _array(content: bytes) -> Array:
 
 
 @contextlib.contextmanager
-def _sound(path: Path, kind: str) -> Iterator[None]:
+def _reading(path: Path, kind: str) -> Iterator[None]:
     """Report a damaged file: NumPy evaluates headers as Python, and may raise any exception."""
     try:
         yield
     except Exception as error:
         reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-        raise InputError(f"{path} is not a sound {kind} file: {reason}") from error
+        raise InputError(f"{path} is not a valid {kind} file: {reason}") from error
 
 
 def save(path: Path, arrays: Mapping[str, Array]) -> None:
@@ -113,7 +113,7 @@ def picture(
         image = Image.open(io.BytesIO(content), formats=_PICTURES).convert(mode)
         return np.asarray(image.resize(size) if size else image)
     except Exception as error:  # damaged files make Pillow raise exceptions of any kind
-        raise InputError(f"{name} is no picture: {error}") from None
+        raise InputError(f"{name} is not a picture: {error}") from None
 
 
 def random_inputs(tensors: Sequence[Tensor], random: np.random.Generator) -> list[Array]:
@@ -157,15 +157,15 @@ def in_order(arrays: Mapping[str, Array], tensors: Sequence[Tensor]) -> list[Arr
     """
     if len(arrays) > len(tensors):
         own = {tensor.name for tensor in tensors}
-        arrays = {key: each for key, each in arrays.items() if key in own or key not in LABELS}
+        arrays = {key: array for key, array in arrays.items() if key in own or key not in LABELS}
     keys = [{str(index), name} - {""} for index, name in enumerate(_unique(tensors))]
-    given = [sorted(each & set(arrays)) for each in keys]
-    if any(len(each) != 1 for each in given) or len(arrays) != len(tensors):
+    given = [sorted(accepted & set(arrays)) for accepted in keys]
+    if any(len(used) != 1 for used in given) or len(arrays) != len(tensors):
         extra = sorted(set(arrays) - set().union(*keys))
-        more = f"; the model has no input {', '.join(extra)}" if extra else ""
+        unknown = f"; the model has no input {', '.join(extra)}" if extra else ""
         raise InputError(
             f"the inputs must have the keys {', '.join(names(tensors)) or '(none)'}, numbers or "
-            f"names, found {', '.join(sorted(arrays)) or 'none'}{more}"
+            f"names, found {', '.join(sorted(arrays)) or 'none'}{unknown}"
         )
     return [arrays[key] for (key,) in given]
 
@@ -193,8 +193,8 @@ def check(arrays: Mapping[str, Array], tensors: Sequence[Tensor], steps: int | N
     size = feed.steps * sum(tensor.size for tensor in tensors)
     if size > LARGEST:
         raise UsageError(
-            f"{_shown(feed.steps)} steps have {_shown(size)} bytes of inputs, at most {LARGEST:,} "
-            "are possible"
+            f"{_shown(feed.steps)} steps have {_shown(size)} bytes of inputs, expected at most "
+            f"{LARGEST:,}"
         )
     return feed
 
@@ -220,7 +220,7 @@ def _raw(array: Array, tensor: Tensor) -> str:
         return ""
     low, high = _range(tensor.dtype)
     return (
-        f"; make raw values of real ones x: np.clip(np.rint(x / {tensor.scale:.9g}) + "
+        f"; convert real values x to raw ones with: np.clip(np.rint(x / {tensor.scale:.9g}) + "
         f"{tensor.zero_point}, {low}, {high}).astype('{tensor.dtype}')"
     )
 
@@ -228,9 +228,9 @@ def _raw(array: Array, tensor: Tensor) -> str:
 def check_finite(name: str, array: Array) -> None:
     """Reject NaN and infinity."""
     if array.dtype.kind == "f" and not np.isfinite(array).all():
-        place = tuple(map(int, np.argwhere(~np.isfinite(array))[0]))
-        kind = "NaN" if np.isnan(array[place]) else "an infinite value"
-        raise InputError(f"{name} has {kind} at index {list(place)}, expected finite numbers")
+        index = tuple(map(int, np.argwhere(~np.isfinite(array))[0]))
+        kind = "NaN" if np.isnan(array[index]) else "an infinite value"
+        raise InputError(f"{name} has {kind} at index {list(index)}, expected finite numbers")
 
 
 def quantise(name: str, array: Array, tensor: Tensor) -> Array:
@@ -256,12 +256,12 @@ def dequantise(array: Array, tensor: Tensor) -> Array:
     return (array.astype(np.float64) - tensor.zero_point) * tensor.scale
 
 
-def is_same_layout(found: Sequence[int], wanted: Sequence[int]) -> bool:
+def is_same_layout(found: Sequence[int], expected: Sequence[int]) -> bool:
     """Whether a reshape is safe: only axes of size 1 differ, or there is a single axis."""
-    return _without_ones(found) == _without_ones(wanted) or tuple(found) == (math.prod(wanted),)
+    return _without_ones(found) == _without_ones(expected) or tuple(found) == (math.prod(expected),)
 
 
-def advice(found: Sequence[int], wanted: Sequence[int], lead: int | None = None) -> str:
+def advice(found: Sequence[int], expected: Sequence[int], lead: int | None = None) -> str:
     """Advice for an error message on how to match a tensor's shape; "" if unknown.
 
     If several orders of the axes fit, one that moves a single axis comes first, as in NCHW to NHWC.
@@ -271,9 +271,9 @@ def advice(found: Sequence[int], wanted: Sequence[int], lead: int | None = None)
     orders = [
         (*range(first), *(first + axis for axis in order))
         for first in leads
-        if len(found) - first <= _MOST_AXES
+        if len(found) - first <= _MAX_AXES
         for order in itertools.permutations(range(len(found) - first))
-        if _without_ones([found[first + axis] for axis in order]) == _without_ones(wanted)
+        if _without_ones([found[first + axis] for axis in order]) == _without_ones(expected)
     ]
     if not orders:
         return ""
@@ -292,7 +292,7 @@ def _moves(order: Sequence[int]) -> int:
     if list(order) == sorted(order):
         return 0
     rest = ([axis for axis in order if axis != moved] for moved in order)
-    return 1 if any(each == sorted(each) for each in rest) else 2
+    return 1 if any(axes == sorted(axes) for axes in rest) else 2
 
 
 def _shown(number: int) -> str:

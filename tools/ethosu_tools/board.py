@@ -26,7 +26,7 @@ from mpremote.transport import TransportError
 
 from . import board_code
 from .board_code import Kind, checked, literal
-from .board_log import BoardLog, News, last_lines
+from .board_log import BoardLog, NewLogLines, last_lines
 from .closeable import Closeable
 from .deadline import Deadline
 from .errors import BoardError, BoardLinkError, BoardTimeoutError, RemoteError
@@ -96,13 +96,13 @@ class Board(Closeable):
         """Clear the log of the board's output."""
         self.log.begin()
 
-    def said(self) -> str:
+    def output(self) -> str:
         """Return the board's output since `begin_log`, with tracebacks and fault reports."""
         return self.log.text()
 
-    def wanted(self) -> bool:
+    def is_awaited(self) -> bool:
         """Whether another worker of this pytest run is waiting for the board."""
-        return self._lock is not None and self._lock.wanted()
+        return self._lock is not None and self._lock.is_awaited()
 
     def exec(
         self,
@@ -118,7 +118,7 @@ class Board(Closeable):
         times `timeout`). `on_output` receives the output as it arrives; the returned text is then
         empty, and only `overall` limits the total time.
         """
-        self.log.ran(code)
+        self.log.add_code(code)
         self.start(code)
         return self.finish(timeout=timeout, overall=overall, on_output=on_output)
 
@@ -134,7 +134,7 @@ class Board(Closeable):
         `kind`.
         """
         request = f"#{os.urandom(4).hex()}\n{code}".encode()
-        self.log.ran(request)
+        self.log.add_code(request)
         digest = hashlib.sha256(request).digest()
         lines = self._ask(f"_ask({request!r}, {digest!r})", timeout).splitlines()
         proof, _, text = (lines or [""])[-1].partition(" ")
@@ -169,8 +169,8 @@ class Board(Closeable):
         """Log the exception of the board, unless it reports damaged data."""
         if board_code.DAMAGED in error.text:
             raise BoardLinkError(f"data sent to {self.port} was {board_code.DAMAGED}") from None
-        self.log.printed(error.output)
-        self.log.raised(error.traceback)
+        self.log.add_output(error.output)
+        self.log.add_traceback(error.traceback)
 
     def exchange(self, data: bytes, work: str, *, timeout: float = 10) -> bytes:
         """Send bytes to the board, which passes them to the function `work`; return its result.
@@ -183,19 +183,19 @@ class Board(Closeable):
         self._define()
         self.start(f"_exchange({work}, {len(sent)}, {digest!r})")
         seconds = _SILENCES * timeout + len(data) / _SLOWEST_BYTES_PER_S
-        port, found = self._transport.serial, b""
+        port, received = self._transport.serial, b""
         with self._translated("sending data", seconds, stops=True):
             if port.wait_for(board_code.READY, ANSWER_TIMEOUT_S):
                 port.write(sent)
                 if port.wait_for(board_code.ANSWER, timeout):
                     size = int(port.read_exactly(board_code.DIGITS, timeout), 16)
-                    found = port.read_exactly(size + board_code.HASH_BYTES, timeout)
+                    received = port.read_exactly(size + board_code.HASH_BYTES, timeout)
         try:
-            self.log.printed(self._finish(timeout, _SILENCES * timeout))
+            self.log.add_output(self._finish(timeout, _SILENCES * timeout))
         except RemoteError as error:
             self._check_sent(error)
             raise
-        answer, proof = found[: -board_code.HASH_BYTES], found[-board_code.HASH_BYTES :]
+        answer, proof = received[: -board_code.HASH_BYTES], received[-board_code.HASH_BYTES :]
         if proof != hashlib.sha256(digest + answer).digest():
             raise BoardLinkError(f"data received from {self.port} was damaged")
         return answer
@@ -204,7 +204,7 @@ class Board(Closeable):
         """Maximum number of bytes for one `exchange`."""
         size = self.ask(
             board_code.PIECE_BYTES.format(
-                most=_PIECE_BYTES, least=_SMALLEST_PIECE, share=_PIECE_SHARE
+                largest=_PIECE_BYTES, smallest=_SMALLEST_PIECE, share=_PIECE_SHARE
             )
         )
         if not isinstance(size, int) or not 0 < size <= _PIECE_BYTES:
@@ -234,10 +234,10 @@ class Board(Closeable):
         try:
             printed = self._finish(timeout, overall, on_output)
         except RemoteError as error:
-            self.log.printed(error.output)
-            self.log.raised(error.traceback)
+            self.log.add_output(error.output)
+            self.log.add_traceback(error.traceback)
             raise
-        self.log.printed(printed)
+        self.log.add_output(printed)
         return printed
 
     def _finish(
@@ -266,7 +266,7 @@ class Board(Closeable):
     def _soft_reset(self) -> None:
         with self._translated("soft reset", _SILENCES * ANSWER_TIMEOUT_S):
             self._transport.enter_raw_repl(soft_reset=True)
-            self._prove_prompt(ANSWER_TIMEOUT_S)
+            self._check_prompt(ANSWER_TIMEOUT_S)
         self._is_lost = False
 
     def reset(self) -> None:
@@ -297,9 +297,9 @@ class Board(Closeable):
         )
         if not isinstance(size, int) or not 0 <= size <= LARGEST:
             raise BoardError(f"the board reported an invalid size of {path}: {size!r:.100}")
-        data, most = bytearray(), self.piece_bytes()
+        data, largest = bytearray(), self.piece_bytes()
         while len(data) < size:
-            expected = min(most, size - len(data))
+            expected = min(largest, size - len(data))
             piece = self.exchange(b"", f"lambda _: _file.read({expected})")
             if len(piece) != expected:
                 raise BoardError(f"expected {expected:,} bytes of {path}, found {len(piece):,}")
@@ -371,9 +371,9 @@ class Board(Closeable):
     def _ask_for_raw_repl(self) -> None:
         with self._translated("waiting for the board's prompt", 2 * _PROMPT_TIMEOUT_S):
             self._transport.enter_raw_repl(soft_reset=False, timeout_overall=_PROMPT_TIMEOUT_S)
-            self._prove_prompt(_PROMPT_TIMEOUT_S)
+            self._check_prompt(_PROMPT_TIMEOUT_S)
 
-    def _prove_prompt(self, timeout: float) -> None:
+    def _check_prompt(self, timeout: float) -> None:
         """Check that the board replies to this request, and not to an earlier one."""
         self._can_ask, self._transport.use_raw_paste = False, True
         word = os.urandom(4).hex()
@@ -382,7 +382,7 @@ class Board(Closeable):
             raise TransportError(f"expected {word}, found {output!r}")
 
     def _settle(self) -> None:
-        """Discard late answers to earlier attempts, so that the next one is to the next request."""
+        """Discard late answers to earlier attempts, so that they are not taken for the next one."""
         port = self._transport.serial
         with self._translated("waiting for the board's prompt", _QUIET_TRIES * _QUIET_S):
             for _ in range(_QUIET_TRIES):
@@ -425,16 +425,16 @@ class Board(Closeable):
             ) from None
         except OSError as error:
             raise BoardError(f"{what}: {error}") from None
-        except (TransportError, *board_code.NONSENSE) as error:
+        except (TransportError, *board_code.PARSE_ERRORS) as error:
             self._is_lost = True
-            self.log.heard(port.heard)
-            found = str(error) if isinstance(error, StepError) else "gave no proper answer"
+            self.log.add_received(port.recent)
+            reason = str(error) if isinstance(error, StepError) else "sent no valid response"
             if self._process is not None and self._process.poll() is not None:
-                found = "has ended"
+                reason = "has ended"
             elif stops:
-                found += f"; {self._stop()}"
+                reason += f"; {self._stop()}"
             details = self._failure_details() if self._is_lost else ""
-            raise BoardTimeoutError(f"{what}: the board at {self.port} {found}{details}") from None
+            raise BoardTimeoutError(f"{what}: the board at {self.port} {reason}{details}") from None
 
     def _stop(self) -> str:
         """Interrupt a program that took too long, and report whether that helped."""
@@ -445,8 +445,8 @@ class Board(Closeable):
             output, error = self._transport.follow(_STOP_TIMEOUT_S)
         except (OSError, TransportError):
             return "Ctrl-C does not stop the program; reset the board"
-        self.log.printed(output.decode(errors="replace"))
-        self.log.raised(error.decode(errors="replace"))
+        self.log.add_output(output.decode(errors="replace"))
+        self.log.add_traceback(error.decode(errors="replace"))
         self._is_lost = False
         return "the program was stopped by Ctrl-C"
 
@@ -457,7 +457,7 @@ class QemuBoard(Board):
     def __init__(self, machine: Machine, *, boot_timeout: float = BOOT_TIMEOUT_S) -> None:
         """Take over a machine that has just been started."""
         self.machine = machine
-        self._news = News()
+        self._new_lines = NewLogLines()
         try:
             super().__init__(machine.port, boot_timeout=boot_timeout, process=machine.process)
         except BaseException:
@@ -468,13 +468,13 @@ class QemuBoard(Board):
     def begin_log(self) -> None:
         """Clear the log of the board's output, fault reports and QEMU's messages."""
         super().begin_log()
-        self._news.begin(self.machine.log())
+        self._new_lines.begin(self.machine.log())
 
-    def said(self) -> str:
-        """Return the board's output since `begin_log`, followed by that of QEMU."""
-        text = super().said()
-        more = [line for line in self._news.lines(self.machine.log()) if line not in text]
-        return text + "".join(f"{line}\n" for line in more)
+    def output(self) -> str:
+        """Return the board's output since `begin_log`, followed by QEMU's messages."""
+        text = super().output()
+        lines = [line for line in self._new_lines.of(self.machine.log()) if line not in text]
+        return text + "".join(f"{line}\n" for line in lines)
 
     def reset(self) -> None:
         """Press the reset button, which works even if the firmware hangs."""
@@ -489,7 +489,7 @@ class QemuBoard(Board):
 
     @contextlib.contextmanager
     def lent(self) -> Iterator[str]:
-        """Leave the port to another program for the time of the `with` statement."""
+        """Lend the port, while the board is awake."""
         self.machine.wake()
         with super().lent() as port:
             yield port

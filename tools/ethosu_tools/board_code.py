@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `Board` has a board run, requests and data with a hash both ways; values in its answers."""
+"""Code that `Board` runs on a board, with a hash of each request and answer; parses the answers."""
 
 import ast
 import base64
@@ -10,14 +10,14 @@ from typing import Any
 
 from .errors import BoardError
 
-DAMAGED = "damaged or doubled on the way"
+DAMAGED = "damaged or duplicated in transit"
 HASH_BYTES = hashlib.sha256().digest_size
 
-# What `exchange` sends before data: the board waits for them; its answer begins.
+# Sent by the board in `exchange`: it is ready to receive the data; its answer follows.
 READY, ANSWER = b"\x06", b"\x02"
 DIGITS = 8  # of an answer's length
 
-# What `ask` runs on the board. A request runs only if it arrived whole, and only once.
+# Functions of `ask` and `exchange`. A request runs only if it arrived undamaged, and only once.
 DEFINITIONS = f"""\
 import binascii as _binascii, hashlib as _hashlib
 _asked = None
@@ -38,18 +38,18 @@ def _exchange(work, size, digest):
         data = bytes(data).replace(b'\\x1bC', b'\\x03').replace(b'\\x1b[', b'\\x1b')
     if _hashlib.sha256(data).digest() != digest:
         raise RuntimeError({DAMAGED!r})
-    found = work(data)
+    answer = work(data)
     proof = _hashlib.sha256(digest)
-    proof.update(found)
-    for part in ({ANSWER!r}, b'%08x' % len(found), found, proof.digest()):
+    proof.update(answer)
+    for part in ({ANSWER!r}, b'%08x' % len(answer), answer, proof.digest()):
         sys.stdout.buffer.write(part)
 """
-# By trying: gc.mem_free() looks at each block, which takes 20 million instructions with 8 MB.
+# Found by trying: gc.mem_free() visits each block, which takes 20 million instructions for 8 MB.
 PIECE_BYTES = """\
 import gc
 gc.collect()
-_answer = {most}
-while _answer > {least}:
+_answer = {largest}
+while _answer > {smallest}:
     try:
         bytearray({share} * _answer)
         break
@@ -72,8 +72,8 @@ if _file:
             _sum.update(_piece[:_count])
     _answer = _sum.digest()
 """
-# What a parser raises when it is given what a board never says.
-NONSENSE = (
+# Exceptions of parsers for input that no working board sends.
+PARSE_ERRORS = (
     ArithmeticError,
     LookupError,
     MemoryError,
@@ -86,14 +86,14 @@ NONSENSE = (
 
 
 def literal(text: str) -> Any:
-    """Value of a literal that a board sent; BoardError for whatever else it is."""
+    """Value of a literal that a board sent; BoardError if the text is not a literal."""
     try:
         value = ast.literal_eval(text)
-        repr(value)  # an error could not show a number of 5,000 digits
+        repr(value)  # fails for numbers of 5,000 digits, which no message could show
         return value
-    except NONSENSE:
+    except PARSE_ERRORS:
         shown = text if len(text) < 100 else f"{text[:100]}..."
-        raise BoardError(f"the board's answer has no literal value: {shown}") from None
+        raise BoardError(f"the board's answer is not a Python literal: {shown}") from None
 
 
 # A type, or those of the values of a tuple.
@@ -118,5 +118,5 @@ def checked(found: Any, kind: Kind, port: str) -> Any:
 
 
 def encoded(data: bytes) -> str:
-    """Expression for these bytes in code for `ask`, shorter than their literal."""
+    """An expression for these bytes in code for `ask`, which is shorter than a literal."""
     return f"_binascii.a2b_base64({base64.b64encode(data)!r})"

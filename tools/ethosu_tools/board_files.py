@@ -38,10 +38,10 @@ def choose(table: dict[str, Any], variant: str) -> dict[str, Any]:
     return over(table, table["variants"][variant]) if variant else table
 
 
-def over(table: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
-    """Two tables merged level by level; entries of `more` win."""
+def over(table: dict[str, Any], upper: dict[str, Any]) -> dict[str, Any]:
+    """Two tables merged level by level; entries of `upper` win."""
     merged = dict(table)
-    for key, value in more.items():
+    for key, value in upper.items():
         below = merged.get(key)
         if isinstance(below, dict) and isinstance(value, dict):
             value = over(below, value)

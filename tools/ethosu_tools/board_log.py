@@ -19,12 +19,12 @@ def last_lines(data: bytes) -> str:
     Duplicates come from boards that reset repeatedly.
     """
     text = _PROTOCOL.sub("", data.decode(errors="replace"))
-    said = [line.strip() for line in text.splitlines() if line.strip()]
+    sent = [line.strip() for line in text.splitlines() if line.strip()]
     # The first and the last line may be incomplete.
-    said[:1] = [
-        next((line for line in said[1:] if line.endswith(start)), start) for start in said[:1]
+    sent[:1] = [
+        next((line for line in sent[1:] if line.endswith(start)), start) for start in sent[:1]
     ]
-    lines = dict.fromkeys(said)
+    lines = dict.fromkeys(sent)
     end = next(reversed(lines), "")
     if any(line.startswith(end) for line in lines if line != end):
         del lines[end]
@@ -41,35 +41,35 @@ class BoardLog:
         """Clear the log."""
         self._text, self._code = "", ""
 
-    def ran(self, code: str | bytes) -> None:
-        """Record code that was sent, so that a following traceback can quote its lines."""
+    def add_code(self, code: str | bytes) -> None:
+        """Add code that was sent, so that a following traceback can quote its lines."""
         self._code = code if isinstance(code, str) else code.decode(errors="replace")
 
-    def printed(self, text: str) -> None:
-        """Record output of a program."""
+    def add_output(self, text: str) -> None:
+        """Add output of a program."""
         self._text = (self._text + text.replace("\r\n", "\n"))[-_LARGEST:]
 
-    def raised(self, traceback: str) -> None:
-        """Record the traceback of a program."""
+    def add_traceback(self, traceback: str) -> None:
+        """Add the traceback of a program."""
         code = self._code.splitlines()
         for line in traceback.replace("\r\n", "\n").strip().splitlines():
-            self.printed(f"{line}\n")
-            found = _FRAME.match(line)
-            if found and int(found[1]) <= len(code):
-                self.printed(f"    {code[int(found[1]) - 1].strip()}\n")
+            self.add_output(f"{line}\n")
+            frame = _FRAME.match(line)
+            if frame and int(frame[1]) <= len(code):
+                self.add_output(f"    {code[int(frame[1]) - 1].strip()}\n")
 
-    def heard(self, data: bytes) -> None:
-        """Record data received during a failed step, such as a fault report."""
+    def add_received(self, data: bytes) -> None:
+        """Add data received during a failed step, such as a fault report."""
         text = _PROTOCOL.sub("", data.decode(errors="replace"))
         if text.strip():
-            self.printed(text.rstrip() + "\n")
+            self.add_output(text.rstrip() + "\n")
 
     def text(self) -> str:
         """The whole log."""
         return self._text
 
 
-class News:
+class NewLogLines:
     """The lines of QEMU's log since `begin`, except repetitions of lines before the first test.
 
     The firmware probes all addresses where a board may have an NPU, and QEMU logs each address
@@ -80,12 +80,12 @@ class News:
         self._at, self._known = 0, frozenset[str]()
 
     def begin(self, log: str) -> None:
-        """Record that a test begins."""
+        """Mark the start of a test."""
         if not self._at:
             self._known = frozenset(log.splitlines())
         self._at = len(log)
 
-    def lines(self, log: str) -> list[str]:
+    def of(self, log: str) -> list[str]:
         """The new lines."""
         new = log[self._at :].splitlines()
         return [line for line in new if line.strip() and line not in self._known]

@@ -23,8 +23,9 @@ from .tflite.metadata import put
 OK, FAILED, NOT_RUN = "ok", "FAILED", "not run"
 _LINE_BYTES = 1024
 _CHUNK_BYTES = 3 * 1024
-# Time for a loop to start before it is interrupted.
+# Time for a loop to start before it is interrupted, and for Ctrl-C to end it.
 _BEGIN_S = 0.2
+_STOP_TIMEOUT_S = 2.0
 _NPU_TIMEOUT_S = 60.0
 
 # Pieces of Python for the board.
@@ -84,8 +85,9 @@ except ImportError:
 _wrong, _answer = [], (None, [])
 if dma:
     _source, _target = ethosu.buffer(65536), ethosu.buffer(65536)
-    for _at in range(65536):
-        _source[_at] = _at * 7 + (_at >> 8) & 255
+    _row = bytes(_at * 7 & 255 for _at in range(512))
+    for _at in range(256):
+        _source[_at * 256:_at * 256 + 256] = _row[_at:_at + 256]
     _before = dma.counters()
     for _to, _from, _count in ((0, 0, 65536), (32, 0, 4096), (0, 4, 8192), (3, 1, 5001)):
         _expected = bytes(_target[:_to]) + bytes(_source[_from:_from + _count])
@@ -95,7 +97,7 @@ if dma:
             _wrong.append((_to, _from, _count))
     _after = dma.counters()
     _answer = ({key: _after[key] - _before[key] for key in _after}, _wrong)
-    _source = _target = _expected = None
+    _source = _target = _expected = _row = None
 """
 _ROM = """\
 import os, uctypes, vfs
@@ -212,8 +214,8 @@ def _interrupt(bench: Bench) -> str:
 def _memory(bench: Bench) -> str:
     heap, rom, wrong = bench.board.ask(_MEMORY, kind=(int, int, list), timeout=_NPU_TIMEOUT_S)
     _expect(not wrong, f"wrong data after the NPU copied {', '.join(map(str, wrong))}")
-    more = f" and of {rom:,} bytes of ROM" if rom else ""
-    return f"both ends of {heap:,} bytes of heap{more}"
+    of_rom = f" and of {rom:,} bytes of ROM" if rom else ""
+    return f"both ends of {heap:,} bytes of heap{of_rom}"
 
 
 def _selftest(bench: Bench) -> str:
@@ -269,11 +271,18 @@ def _root(bench: Bench) -> str:
 
 
 def _ctrl_c(bench: Bench) -> str:
-    bench.board.start("while True: pass")
-    time.sleep(_BEGIN_S)
-    bench.board.inject(b"\x03")
+    begun = bytearray()
+
+    def stop(output: bytes) -> None:
+        """Type Ctrl-C once, when the program runs; before that the prompt would take it."""
+        if not begun:
+            begun.extend(output)
+            time.sleep(_BEGIN_S)
+            bench.board.inject(b"\x03")
+
+    bench.board.start("print('begun')\nwhile True: pass")
     try:
-        bench.board.finish(timeout=5)
+        bench.board.finish(timeout=_STOP_TIMEOUT_S, on_output=stop)
     except RemoteError as error:
         _expect(error.kind == "KeyboardInterrupt", f"the loop ended with {error.kind}")
         return "an endless loop was stopped"
@@ -284,13 +293,15 @@ def _reset(bench: Bench) -> str:
     board = bench.board
     board.exec("_before_reset = True")
     board.reset()
-    same, cause, wanted = bench.board.ask(
+    same, cause, expected = bench.board.ask(
         "import machine\n"
         "_answer = ('_before_reset' in globals(), machine.reset_cause(), machine.HARD_RESET)",
         kind=(bool, int, int),
     )
     _expect(not same, "machine.reset() had no effect")
-    _expect(cause == wanted, f"reset_cause() is {cause} after machine.reset(), expected {wanted}")
+    _expect(
+        cause == expected, f"reset_cause() is {cause} after machine.reset(), expected {expected}"
+    )
     return "machine.reset() restarted the board, and reset_cause() reports it"
 
 
@@ -313,7 +324,7 @@ CHECKS = (
             "running, or the UART does not receive.",
             "came back changed|damaged": "Bytes are lost: the receive interrupt comes too late or "
             "has too low a priority.",
-            "cannot be opened|in use|names no port": "The board could not be reached.",
+            "cannot be opened|in use|is not a port": "The board could not be reached.",
         },
         _prompt,
     ),

@@ -69,11 +69,11 @@ def pack(entries: list[Entry]) -> bytes:
 def parse(table: bytes | memoryview) -> list[Entry]:
     """Decode the result of `pack`."""
     if table[:4] != MARK:
-        raise InputError(f"a debug table begins with {MARK!r}, found {bytes(table[:4])!r}")
+        raise InputError(f"a debug table must begin with {MARK!r}, found {bytes(table[:4])!r}")
     rows = read_debug_table(bytes(table))
     if rows is None:
         version = int.from_bytes(table[4:8], "little")
-        raise InputError(f"the debug table has version {version}, {VERSION} is known")
+        raise InputError(f"the debug table has version {version}, expected {VERSION}")
     return [Entry(*row) for row in rows]
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Explains a pasted error or fault report: the layer of the model, the operator, the cause.
 
-Each row of _KINDS pairs a form of message with the function that parses it. Driver messages are
+Each row of _PATTERNS pairs a form of message with the function that parses it. Driver messages are
 defined in modules/ethosu/driver/include/ethosu_errors.def, runtime messages in
 modules/ethosu/runtime/operators.c, fault reports in firmware/fault.c.
 """
@@ -21,9 +21,9 @@ from .model import Model, ModelFile
 
 # Bits of the NPU's register STATUS: meaning, and most frequent cause.
 STATUS = {
-    2: ("bus error", "an address that the NPU cannot reach: where are model and arena?"),
-    4: ("command parse error", "the stream was damaged, or written over while the NPU ran"),
-    7: ("watchdog", "the NPU made no progress: a memory did not answer"),
+    2: ("bus error", "the NPU cannot access an address: check where the model and the arena are"),
+    4: ("command parse error", "the stream was damaged, or overwritten while the NPU ran"),
+    7: ("watchdog", "the NPU made no progress: a memory did not respond"),
     8: ("memory error (ECC)", "a bit in the NPU's own memory changed"),
     9: ("branch out of range", "the stream was damaged"),
 }
@@ -32,13 +32,13 @@ _CHANNELS = {
     1: "an input feature map",
     2: "weights",
     3: "scales",
-    4: "what a DMA reads",
+    4: "the source of a DMA copy",
     8: "an output feature map",
-    9: "what a DMA writes",
+    9: "the destination of a DMA copy",
 }
-RUNNING = "the NPU was still running: is its clock slow, or timeout_ms short?"
-_VECTORS = 0x400  # no code is below; lr then holds another number
-_LINKER = "arm-none-eabi-addr2line"
+RUNNING = "the NPU was still running: its clock may be too slow, or timeout_ms too short"
+_VECTORS = 0x400  # below are the vectors and no code; lr then holds another number
+_ADDR2LINE = "arm-none-eabi-addr2line"
 
 
 @dataclass(frozen=True)
@@ -83,13 +83,13 @@ def decode(text: str, model: Model, firmware: Path | None = None) -> list[Findin
     text = text.replace("\r\n", "\n").replace(" | ", "\n  ")
     found = [
         (match, finding)
-        for pattern, read in _KINDS
+        for pattern, read in _PATTERNS
         for match in re.finditer(pattern, text, re.MULTILINE)
         for finding in read(match, context)
     ]
     starts = sorted(match.start() for match, _ in found)
     return [
-        finding  # unless it only introduces another message with more detail
+        finding  # unless it is the beginning of another message
         for match, finding in sorted(found, key=lambda pair: pair[0].start())
         if not any(match.start() < start < match.end() for start in starts)
     ]
@@ -109,11 +109,11 @@ def status(value: int) -> tuple[str, str]:
 
 def _npu(match: re.Match[str], context: Context) -> Iterator[Finding]:
     """The NPU stopped or timed out."""
-    said = match.groupdict()
-    layer = said.get("name") or None
-    if layer is None and said.get("byte"):
-        layer = context.layers(int(said["byte"], 0))
-    cause, advice = status(int(said["status"], 0))
+    groups = match.groupdict()
+    layer = groups.get("name") or None
+    if layer is None and groups.get("byte"):
+        layer = context.layers(int(groups["byte"], 0))
+    cause, advice = status(int(groups["status"], 0))
     yield Finding(match[0], layer, _on_npu(layer), cause, advice)
 
 
@@ -136,21 +136,21 @@ def _operator(match: re.Match[str], context: Context) -> Iterator[Finding]:
     inside = int(match["graph"]) == 0 and number < len(context.names.operators)
     layer = context.names.operators[number][0] if inside else None
     if layer and layer.split()[0] != name:
-        advice = f"operator {number} of {context.model} is {layer}: is this the model that ran?"
+        advice = f"operator {number} of {context.model} is {layer}: check that this model was run"
         layer = None
     else:
-        advice = f"`ethosu plan {context.model}` asks the runtime of this PC"
+        advice = f"`ethosu plan {context.model}` checks it with the runtime on this PC"
     yield Finding(match[0], layer, name, match["why"], advice)
 
 
 def _other_npu(match: re.Match[str], context: Context) -> Iterator[Finding]:
-    cause = f"compiled for {match['model']}, the board has {match['npu']}"
+    cause = f"compiled for {match['model']}, but the board has {match['npu']}"
     yield Finding(match[0], None, None, cause, f"ethosu compile MODEL --npu {match['npu']}")
 
 
 def _memory(match: re.Match[str], context: Context) -> Iterator[Finding]:
-    cause = f"memory at {match['at']} is not one that the NPU can {match['use']}"
-    advice = "load the model from memory that the board's table names; ethosu.buffer() is such"
+    cause = f"the NPU cannot {match['use']} memory at {match['at']}"
+    advice = "load the model into memory of the board's table, such as that of ethosu.buffer()"
     yield Finding(match[0], None, "ethos-u", cause, advice)
 
 
@@ -161,28 +161,28 @@ def _fault(match: re.Match[str], context: Context) -> Iterator[Finding]:
     address = re.search(r"^ +address: (0x[0-9a-f]+)", report, re.MULTILINE)
     registers = dict(re.findall(r"\b(pc|lr) +([0-9a-f]{8})\b", report))
     codes = [registers[key] for key in ("pc", "lr") if int(registers.get(key, "0"), 16) > _VECTORS]
-    where = _places(context.firmware, codes)
-    cause = "; ".join(causes) or match["kind"] or "a fault of the CPU; its cause is cut off"
+    functions = _functions(context.firmware, codes)
+    cause = "; ".join(causes) or match["kind"] or "a CPU fault; the report does not contain a cause"
     cause += f" at {address[1]}" if address else ""
     if registers:
         cause += f", pc 0x{registers.get('pc', '')}"
-    advice = where or "name the firmware's .elf with --firmware: it knows the function"
+    advice = functions or "pass the firmware's .elf with --firmware to see the functions"
     yield Finding(report.splitlines()[0].strip("* "), None, None, cause, advice)
 
 
-def _places(firmware: Path | None, addresses: list[str]) -> str:
+def _functions(firmware: Path | None, addresses: list[str]) -> str:
     """Functions and line numbers of addresses."""
     if firmware is None or not addresses:
         return ""
-    if not shutil.which(_LINKER):
-        return f"{_LINKER} is not installed: it names the functions"
-    words = [_LINKER, "-fpe", str(firmware), *(f"0x{each}" for each in addresses)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if not shutil.which(_ADDR2LINE):
+        return f"{_ADDR2LINE}, which names the functions, is not installed"
+    command = [_ADDR2LINE, "-fpe", str(firmware), *(f"0x{address}" for address in addresses)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     return "; called by ".join(done.stdout.split("\n")[: len(addresses)]) or done.stderr.strip()
 
 
 _STATUS = r".*?\(STATUS (?P<status>0x[0-9a-fA-F]+)\)(?:; operator (?P<name>.+?)\s*$)?"
-_KINDS: tuple[tuple[str, Callable[[re.Match[str], Context], Iterator[Finding]]], ...] = (
+_PATTERNS: tuple[tuple[str, Callable[[re.Match[str], Context], Iterator[Finding]]], ...] = (
     (r"NPU stopped at byte (?P<byte>\d+) of the command stream:" + _STATUS, _npu),
     (r"(?:inference took longer|NPU finished, but no interrupt)" + _STATUS, _npu),
     # Format of Arm's driver log.

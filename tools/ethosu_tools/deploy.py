@@ -98,22 +98,22 @@ def deploy(
         kept = {} if replace else _kept(old, new)
         sizes = {path: len(data) for path, data in new.items()}
         content = new | {path: bytes(size) for path, size in kept.items()}
-        places: dict[str, int] = {}
-        image = romfs.build(romfs.tree_of(content), places)
+        offsets: dict[str, int] = {}
+        image = romfs.build(romfs.tree_of(content), offsets)
         alone = len(romfs.build(tree)) if kept else len(image)
         _check_size(board, len(image), alone, room, sizes, kept)
-        whole_at_all_times = _check_room(board, len(image), force=force, old=old)
+        keeps_old = _check_room(board, len(image), force=force, old=old)
         hashes = {path: hashlib.sha256(data).digest() for path, data in new.items()}
         hashes |= {path: _hash(board, path) for path in kept}
-        there = {path: (places[path], size) for path, size in kept.items()}
-        if not whole_at_all_times:  # old files are erased before they could be copied
+        copied = {path: (offsets[path], size) for path, size in kept.items()}
+        if not keeps_old:  # old files are erased before they could be copied
             fetched = {path: board.read_file(path, opener="_rom.open") for path in kept}
-            image, there = romfs.build(romfs.tree_of(new | fetched)), {}
+            image, copied = romfs.build(romfs.tree_of(new | fetched)), {}
         try:
-            _write(board, image, there, progress)
+            _write(board, image, copied, progress)
         except BoardError as error:
-            left = _left(board, error, hashes, whole_at_all_times)
-            raise BoardError(f"{error}; {left}") from None
+            state = _state_of_rom(board, error, hashes, keeps_old)
+            raise BoardError(f"{error}; {state}") from None
     _check(port, hashes)
     removed = sorted(set(old) - set(content))
     return Deployed(sorted(new), sorted(kept), removed, len(image))
@@ -181,7 +181,7 @@ def _check_size(
     """Reject an image that does not fit; `alone` is its size without the kept files."""
     if alone > room:
         raise InputError(
-            f"the files need {alone:,} bytes, /rom of the board at {board.port} has {room:,}: "
+            f"the files need {alone:,} bytes, but /rom of the board at {board.port} has {room:,}: "
             f"{romfs.largest(new)}"
         )
     if size > room:
@@ -203,11 +203,11 @@ def _check_room(board: Board, size: int, *, force: bool, old: dict[str, int]) ->
     return keeps
 
 
-def _left(board: Board, error: BoardError, hashes: dict[str, bytes], keeps: bool) -> str:
+def _state_of_rom(board: Board, error: BoardError, hashes: dict[str, bytes], keeps: bool) -> str:
     """Describe the state of /rom after a failed deploy, and what to do."""
     if not isinstance(error, RemoteError):  # the board no longer answers
-        there = "the old files or the new ones" if keeps else "no files, or the new ones"
-        return f"/rom has {there}; deploy again"
+        content = "the old files or the new ones" if keeps else "no files, or the new ones"
+        return f"/rom has {content}; deploy again"
     try:
         board.soft_reset()  # the board completes an image if it can
         found = _hashes(board)
@@ -222,13 +222,15 @@ def _keeps_old(board: Board, size: int) -> bool:
     return bool(board.ask(f"_answer = vfs.rom_ioctl(256, 0, {size})") == 1)
 
 
-def _write(board: Board, image: bytes, kept: dict[str, tuple[int, int]], progress: Update) -> None:
-    """Write an image; the board itself copies the files to keep.
+def _write(
+    board: Board, image: bytes, copied: dict[str, tuple[int, int]], progress: Update
+) -> None:
+    """Write an image; the board itself copies the files that are kept.
 
     Flash memory takes long to erase, and is written in units, the last of which is padded. Raises
     BoardTimeoutError if a step takes too long for its size.
     """
-    there = _find_parts(board, image)
+    present = _find_parts(board, image)
     unit = board.ask(
         f"_answer = vfs.rom_ioctl(3, 0, {len(image)})",
         timeout=_ERASE_TIMEOUT_S + len(image) / _SLOWEST_ERASED_PER_S,
@@ -237,13 +239,13 @@ def _write(board: Board, image: bytes, kept: dict[str, tuple[int, int]], progres
         raise BoardError(
             f"the board at {board.port} rejects an image of {len(image):,} bytes: {unit!r:.100}"
         )
-    most = board.piece_bytes() // _LARGEST_UNIT * _LARGEST_UNIT or _LARGEST_UNIT
+    largest = board.piece_bytes() // _LARGEST_UNIT * _LARGEST_UNIT or _LARGEST_UNIT
     # In order, because flash can be written only once.
     for part in range(0, len(image), _PART_BYTES):
         end = min(part + _PART_BYTES, len(image))
-        if part not in there or board.ask(_KEEP.format(at=part, size=end - part)) != 0:
-            for start, stop, source in _parts(len(image), kept):
-                _write_part(board, image, (max(start, part), min(stop, end)), source, unit, most)
+        if part not in present or board.ask(_KEEP.format(at=part, size=end - part)) != 0:
+            for start, stop, source in _parts(len(image), copied):
+                _write_part(board, image, (max(start, part), min(stop, end)), source, unit, largest)
         progress(end, len(image))
     _ask_zero(board, "_answer = vfs.rom_ioctl(5, 0)")
 
@@ -266,36 +268,36 @@ def _write_part(
     span: tuple[int, int],
     source: tuple[str, int] | None,
     unit: int,
-    most: int,
+    largest: int,
 ) -> None:
     """Write a span of the image, which the board copies from an existing file or receives."""
     start, end = span
     if start >= end:
         return
     if source is not None:
-        path, begins = source
-        _ask_zero(board, _COPY.format(at=start, path=path, start=start - begins, end=end - begins))
+        path, offset = source
+        _ask_zero(board, _COPY.format(at=start, path=path, start=start - offset, end=end - offset))
         return
-    for at in range(start, end, most):
-        piece = image[at : min(at + most, end)]
+    for at in range(start, end, largest):
+        piece = image[at : min(at + largest, end)]
         if end == len(image):
             piece += bytes(-len(piece) % unit)
         answer = board.exchange(piece, _SEND.format(at=at), timeout=_HASH_TIMEOUT_S)
         if answer != b"0":
-            _refused(board, answer)
+            _fail(board, answer)
 
 
 def _parts(
-    size: int, kept: dict[str, tuple[int, int]]
+    size: int, copied: dict[str, tuple[int, int]]
 ) -> Iterator[tuple[int, int, tuple[str, int] | None]]:
     """Split the image into spans that the board has in a file, and spans that the host sends."""
     at = 0
-    for place, length, path in sorted(
-        (place, length, path) for path, (place, length) in kept.items()
+    for offset, length, path in sorted(
+        (offset, length, path) for path, (offset, length) in copied.items()
     ):
-        yield at, place, None
-        yield place, place + length, (path, place)
-        at = place + length
+        yield at, offset, None
+        yield offset, offset + length, (path, offset)
+        at = offset + length
     yield at, size, None
 
 
@@ -323,8 +325,8 @@ def _hash(board: Board, path: str) -> bytes:
 def _ask_zero(board: Board, code: str) -> None:
     found = board.ask(code, timeout=_HASH_TIMEOUT_S)
     if found != 0:
-        _refused(board, found)
+        _fail(board, found)
 
 
-def _refused(board: Board, found: object) -> NoReturn:
-    raise BoardError(f"the board at {board.port} failed to write its ROM: error {found!r:.100}")
+def _fail(board: Board, answer: object) -> NoReturn:
+    raise BoardError(f"the board at {board.port} failed to write its ROM: error {answer!r:.100}")

@@ -36,7 +36,7 @@ def read_whole(path: Path) -> bytes:
                 # read() allocates as much as requested; files of /proc have a size of 0.
                 data = file.read(found.st_size or LARGEST)
             if data is None:  # such as /proc/kmsg, which claims to be a file
-                raise InputError(f"{path} cannot be read: it is no file that has an end")
+                raise InputError(f"{path} cannot be read: it is an endless stream, not a file")
             return data
         finally:
             os.close(descriptor)
@@ -49,17 +49,17 @@ def _kind(mode: int) -> str:
     return next((name for matches, name in kinds if matches(mode)), "a device")
 
 
-def unpack(data: bytes, most: int = LARGEST) -> Iterator[tuple[str, bytes]]:
+def unpack(data: bytes, limit: int = LARGEST) -> Iterator[tuple[str, bytes]]:
     """Name and contents of each file in a ZIP archive.
 
-    InputError: the archive is damaged or encrypted, or unpacks to more than `most` bytes.
+    InputError: the archive is damaged or encrypted, or unpacks to more than `limit` bytes.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             entries = archive.infolist()
             size = sum(entry.file_size for entry in entries)
-            if size > most:
-                raise ValueError(f"it unpacks to {size:,} bytes, more than {most:,}")
+            if size > limit:
+                raise ValueError(f"it unpacks to {size:,} bytes, more than {limit:,}")
             for entry in entries:
                 if entry.compress_type not in _METHODS or entry.flag_bits & _ENCRYPTED:
                     raise ValueError(
@@ -69,7 +69,7 @@ def unpack(data: bytes, most: int = LARGEST) -> Iterator[tuple[str, bytes]]:
                     # Without a size, read() unpacks up to 2 GB more than the archive declares.
                     content = file.read(entry.file_size)
                 if len(content) != entry.file_size:
-                    raise ValueError(f"{entry.filename} is cut short")
+                    raise ValueError(f"{entry.filename} is truncated")
                 yield entry.filename, content
     # Damaged archives make zipfile and zlib raise exceptions of any kind.
     except Exception as error:

@@ -83,24 +83,24 @@ def run(
             try:
                 output = _follow(process, log, until, timeout, on_output)
             except BoardError as error:
-                said = qemu.read_log(log).strip()
+                errors = qemu.read_log(log).strip()
                 raise BoardError(
-                    f"{error}; on stderr: {said[-_TAIL:]!r}" if said else error
+                    f"{error}; on stderr: {errors[-_TAIL:]!r}" if errors else error
                 ) from None
             finally:
                 process.kill()
-        said = qemu.read_log(log)
+        errors = qemu.read_log(log)
     code = output.exit_code if output.ended or output.matched else process.returncode
-    if code < 0 or (code and not output.ended and _complains(said)):
-        raise BoardError(f"QEMU ended with {code}: {qemu.last_words(said)}")
+    if code < 0 or (code and not output.ended and _is_from_qemu(errors)):
+        raise BoardError(f"QEMU ended with {code}: {qemu.summarise_log(errors)}")
     if until and code == 0 and not output.matched:
         raise BoardError(f"the firmware ended without {until!r}; {_last(output)}")
-    return Ended(code, output.text, said)
+    return Ended(code, output.text, errors)
 
 
-def _complains(said: str) -> bool:
+def _is_from_qemu(errors: str) -> bool:
     """Whether QEMU printed an error other than about an optional module of another QEMU version."""
-    lines = [line for line in said.splitlines() if "qemu-system" in line]
+    lines = [line for line in errors.splitlines() if "qemu-system" in line]
     return any("failed to initialize module" not in line for line in lines)
 
 
@@ -159,9 +159,9 @@ def _matches(until: bytes, output: _Output, new: int, log: IO[bytes]) -> bool:
     return until.decode() in _without_qemu(qemu.read_log(log, _LOG_END))
 
 
-def _without_qemu(said: str) -> str:
+def _without_qemu(errors: str) -> str:
     """The firmware's own output on stderr."""
-    lines = said.splitlines(keepends=True)
+    lines = errors.splitlines(keepends=True)
     return "".join(line for line in lines if not line.startswith("qemu"))
 
 

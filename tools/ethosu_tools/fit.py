@@ -123,7 +123,8 @@ def check(need: Need, room: Room) -> Fit:
     short = []
     if need.npu and need.npu not in room.npus:
         short.append(
-            f"it is compiled for {need.npu}, {room.board} has {' and '.join(room.npus) or 'no NPU'}"
+            f"it is compiled for {need.npu}, but {room.board} has "
+            f"{' and '.join(room.npus) or 'no NPU'}"
             f"{f': compile it with --npu {room.npus[0]}' if room.npus else ''}"
         )
     if need.heap > room.heap:
@@ -134,15 +135,18 @@ def check(need: Need, room: Room) -> Fit:
 
 
 def _too_large(what: str, size: int, where: str, room: int, board: str) -> str:
-    return f"{what} needs {size:,} bytes of {where}, {board} has {room:,} ({size - room:,} too few)"
+    return (
+        f"{what} needs {size:,} bytes of {where}, but {board} has {room:,} "
+        f"({size - room:,} too few)"
+    )
 
 
 def advice(fit: Fit, source: ModelFile | None = None) -> str:
-    """What would help: other boards, or a smaller layer of `source`, the file before Vela."""
-    words = []
+    """Remedies: other boards, or a smaller layer of `source`, the file before Vela."""
+    hints = []
     if fit.need.heap > fit.room.heap:
-        words += _largest(source) if source else []
-        words.append("smaller inputs need a smaller arena, and so may --vela='--optimise Size'")
+        hints += _largest(source) if source else []
+        hints.append("smaller inputs or --vela='--optimise Size' may reduce the arena")
     if fit.short:
         # Only the NPU that the board has, not all that its emulator supports.
         fitting = [
@@ -151,8 +155,8 @@ def advice(fit: Fit, source: ModelFile | None = None) -> str:
             if (room := room_of(board))
             and not check(fit.need, replace(room, npus=board.npus)).short
         ]
-        words += [f"it fits {', '.join(fitting)}"] if fitting else []
-    return "".join(f"; {sentence}" for sentence in words)
+        hints += [f"it fits {', '.join(fitting)}"] if fitting else []
+    return "".join(f"; {hint}" for hint in hints)
 
 
 def _largest(source: ModelFile) -> list[str]:

@@ -29,15 +29,15 @@ def ffi() -> Any:
 
 
 @cache
-def load(path: Path, target: str, *needed: str) -> Any:
-    """Load a library built by `make target`, which must have the functions `needed`."""
+def load(path: Path, target: str, *required: str) -> Any:
+    """Load a library built by `make target`, which must have the `required` functions."""
     try:
         library = ffi().dlopen(str(path))
-        for name in ("ethosu_model_describe", "ethosu_model_load", *needed):
+        for name in ("ethosu_model_describe", "ethosu_model_load", *required):
             getattr(library, name)
     except (OSError, AttributeError, ffi().error) as error:
         raise SetupError(
-            f"{path} does not fit these tools ({error}); run: make {target}"
+            f"{path} is incompatible with these tools ({error}); run: make {target}"
         ) from error
     return library
 

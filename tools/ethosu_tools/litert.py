@@ -106,7 +106,7 @@ class _Child:
         """Execute a request in the child; ValueError with its reason if it fails."""
         with self._lock:
             if not self._finalizer.alive:
-                raise ValueError("its process has ended with another model")
+                raise ValueError("its process ended while it ran another model")
             dropped, self.dropped[:] = self.dropped[:], []
             try:
                 self._line.send((dropped, request))
@@ -128,8 +128,8 @@ class _Child:
         self._log.seek(0)
         lines = self._log.read().decode(errors="replace").strip().splitlines()
         self._finalizer()
-        how = signal.Signals(-code).name if code is not None and code < 0 else f"code {code}"
-        return f"its process ended with {how}{f': {lines[-1]}' if lines else ''}"
+        status = signal.Signals(-code).name if code is not None and code < 0 else f"code {code}"
+        return f"its process ended with {status}{f': {lines[-1]}' if lines else ''}"
 
 
 def _stop(process: subprocess.Popen[bytes], line: Connection[Any, Any], log: IO[bytes]) -> None:
@@ -157,8 +157,8 @@ def serve(line: Connection[Any, Any]) -> None:
             dropped, (what, *arguments) = line.recv()
         except EOFError:
             return
-        for each in dropped:
-            models.pop(each, None)
+        for unused in dropped:
+            models.pop(unused, None)
         try:
             if what == "load":
                 number += 1
@@ -167,7 +167,7 @@ def serve(line: Connection[Any, Any]) -> None:
             else:
                 answer = models[arguments[0]].step(arguments[1])
             line.send((True, answer))
-        # Any exception of LiteRT or NumPy on a bad model is the model's fault.
+        # LiteRT and NumPy raise exceptions of any kind for a bad model.
         except Exception as error:
             line.send((False, str(error) or type(error).__name__))
 

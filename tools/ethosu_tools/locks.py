@@ -2,8 +2,8 @@
 """Locks boards for one user at a time: a lock file per port, in a folder that hosts may share.
 
 The folder is ETHOSU_LOCKS, else one that only this user can write to. The lock is the kernel's,
-flock(2), which NFS carries to other hosts. It is released when its process ends, for whatever
-reason. The file identifies the holder and is removed with the lock. Other users of this computer
+flock(2), which also works between hosts over NFS. It is released when its process ends, however it
+ends. The file identifies the holder and is removed with the lock. Other users of this computer
 are kept out by the lock on the device itself, see port.py.
 
 A lock file is only written after checking its type: in a shared folder others may plant a link.
@@ -40,13 +40,13 @@ def begin_run(name: str) -> None:
 
 
 class LockedError(BoardLinkError):
-    """Someone else has the board; `same_run`: another worker of this pytest run."""
+    """Another program is using the board; `same_run`: another worker of this pytest run."""
 
     def __init__(self, name: str, holder: str) -> None:
         """`holder`: as identified in the lock file."""
-        who, run = [*holder.splitlines(), "", ""][:2]
+        owner, run = [*holder.splitlines(), "", ""][:2]
         self.same_run = run in _runs
-        super().__init__(f"{name} is in use by {who or 'another program'}")
+        super().__init__(f"{name} is in use by {owner or 'another program'}")
 
 
 class Lock(Closeable):
@@ -56,10 +56,10 @@ class Lock(Closeable):
     """
 
     def __init__(self, port: str, title: str = "") -> None:
-        """LockedError if someone else has it; the message calls it `title` (default: the port)."""
+        """LockedError if it is taken; the message calls it `title` (default: the port)."""
         self._path = _path(port)
-        # Was its last holder killed after it had acquired the place?
-        self._left_over = False
+        # Whether its last holder was killed after acquiring the place.
+        self._is_stale = False
         self._place: labgrid_places.Acquired | None = None
         self._file: int | None = self._take(title or port)
         if labgrid_places.is_place(port):
@@ -87,13 +87,13 @@ class Lock(Closeable):
         """Whether another program needs this lock while it has `port` open."""
         return self._place is not None
 
-    def wanted(self) -> bool:
+    def is_awaited(self) -> bool:
         """Whether a worker of the same run is waiting for it."""
-        path = _wanted(self._path)
+        path = _waiting_path(self._path)
         if not path.exists():
             return False
         with _opened(path) as file:
-            free = _try(file)
+            free = _try_lock(file)
         if free:  # the waiting process has ended
             path.unlink(missing_ok=True)
         return not free
@@ -101,13 +101,13 @@ class Lock(Closeable):
     def _acquire(self, port: str) -> labgrid_places.Acquired:
         """Acquire a labgrid place as well, since its other users do not use lock files."""
         try:
-            place = labgrid_places.Acquired(port, self._left_over)
+            place = labgrid_places.Acquired(port, self._is_stale)
         except BaseException:
             self.close()
             raise
         if place.holder:
             self.close()
-            raise LockedError(port, f"{place.holder}, says labgrid")
+            raise LockedError(port, f"{place.holder}, according to labgrid")
         if place.by_us and self._file is not None:
             os.pwrite(self._file, _ACQUIRED, os.fstat(self._file).st_size)
         return place
@@ -115,7 +115,7 @@ class Lock(Closeable):
     def _take(self, name: str) -> int:
         while True:
             file = _open(self._path)
-            if not _try(file):
+            if not _try_lock(file):
                 holder = os.pread(file, 500, 0).decode(errors="replace")
                 os.close(file)
                 raise LockedError(name, holder)
@@ -123,41 +123,41 @@ class Lock(Closeable):
                 if os.fstat(file).st_ino == self._path.stat().st_ino:
                     break
             os.close(file)  # its last holder has just removed it
-        self._left_over = _ACQUIRED in os.pread(file, 500, 0)
+        self._is_stale = _ACQUIRED in os.pread(file, 500, 0)
         os.ftruncate(file, 0)
-        os.pwrite(file, _self().encode(), 0)
+        os.pwrite(file, _this_process().encode(), 0)
         return file
 
 
 @contextlib.contextmanager
 def waiting(port: str) -> Iterator[None]:
-    """Make `wanted` of the lock's holder return True during the `with` statement."""
-    path = _wanted(_path(port))
+    """Make `is_awaited` of the lock's holder return True during the `with` statement."""
+    path = _waiting_path(_path(port))
     with _opened(path) as file:
         fcntl.flock(file, fcntl.LOCK_SH)
         try:
             yield
         finally:
-            if _try(file):  # nobody else waits
+            if _try_lock(file):  # no other worker is waiting
                 path.unlink(missing_ok=True)
 
 
-def _self() -> str:
+def _this_process() -> str:
     program = Path(sys.argv[0]).name or "python"
     since = time.strftime("%H:%M")
-    who = f"{getpass.getuser()}@{socket.gethostname()}"
-    return f"{who} ({program}, process {os.getpid()}, since {since})\n{''.join(_runs)}"
+    user = f"{getpass.getuser()}@{socket.gethostname()}"
+    return f"{user} ({program}, process {os.getpid()}, since {since})\n{''.join(_runs)}"
 
 
 def _path(port: str) -> Path:
     """The lock file of a port; devices are local to a host and may have several names."""
-    here = f"{socket.gethostname()}:{os.path.realpath(port)}"
-    name = port.lower() if "://" in port or labgrid_places.is_place(port) else here
+    device = f"{socket.gethostname()}:{os.path.realpath(port)}"
+    name = port.lower() if "://" in port or labgrid_places.is_place(port) else device
     return _folder() / f"{quote(name, safe=':')}.lock"
 
 
-def _wanted(path: Path) -> Path:
-    return path.with_suffix(".wanted")
+def _waiting_path(path: Path) -> Path:
+    return path.with_suffix(".waiting")
 
 
 def _folder() -> Path:
@@ -172,7 +172,7 @@ def _folder() -> Path:
         return folder
     except OSError as error:
         raise SetupError(
-            f"the folder of locks cannot be made: {error.strerror}: {error.filename}; "
+            f"the lock folder {error.filename} cannot be created: {error.strerror}; "
             f"set {VARIABLE} to another one"
         ) from None
 
@@ -189,14 +189,14 @@ def _own_folder() -> Path:
         folder.mkdir(0o700)
     if not _is_private(folder):
         raise SetupError(
-            f"{folder}, the folder of locks, is not a folder that only this user can write to; "
+            f"the lock folder {folder} is not a folder that only this user can write to; "
             f"remove it, or set {VARIABLE} to another one"
         )
     return folder
 
 
 def _is_private(folder: Path) -> bool:
-    """Whether it is a folder, not a link to one, that nobody else can write to."""
+    """Whether it is a folder, not a link to one, that only this user can write to."""
     try:
         found = folder.lstat()
     except OSError:
@@ -223,18 +223,18 @@ def _checked(file: int, path: Path) -> int:
     """The open file, if it is certainly a lock file: it will be truncated and written."""
     found = os.fstat(file)
     if not stat.S_ISREG(found.st_mode):
-        what = "not a regular file"
+        kind = "not a regular file"
     elif found.st_nlink > 1:
-        what = "a hard link"
+        kind = "a hard link"
     else:
         return file
     os.close(file)
-    raise _not_a_lock(path, what)
+    raise _not_a_lock(path, kind)
 
 
-def _not_a_lock(path: Path, what: str) -> SetupError:
+def _not_a_lock(path: Path, kind: str) -> SetupError:
     return SetupError(
-        f"{path} is {what}, not a lock file; remove it, or set {VARIABLE} to another folder"
+        f"{path} is {kind}, not a lock file; remove it, or set {VARIABLE} to another folder"
     )
 
 
@@ -247,7 +247,7 @@ def _opened(path: Path) -> Iterator[int]:
         os.close(file)
 
 
-def _try(file: int) -> bool:
+def _try_lock(file: int) -> bool:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -4,8 +4,8 @@
 They are int8, with random weights from a fixed seed, and small enough for every test:
 
     small_cnn        convolution, depthwise, residual add, both poolings, fully connected, softmax
-    small_streaming  a wake-word model in miniature: frames come in, two resource variables hold
-                     the past (filled once with values that are not all alike), uint8 out
+    small_streaming  a wake-word model in miniature: frames as input, earlier frames in two resource
+                     variables (initialised with different values), uint8 output
 
 Two more are made only if requested by name, for measurements:
 
@@ -353,13 +353,13 @@ def main(arguments: list[str] | None = None) -> None:
         nargs="*",
         default=list(MODELS),  # otherwise argparse treats NAME as required
         metavar="NAME",
-        help=f"of {', '.join(every)}; default: the small ones",
+        help=f"any of {', '.join(every)} (default: the small ones)",
     )
     args = parser.parse_args(arguments)
     args.folder.mkdir(parents=True, exist_ok=True)
     for name in args.names:
         if name not in every:
-            parser.error(f"no model {name!r}, but {', '.join(every)}")
+            parser.error(f"unknown model {name!r}; expected one of {', '.join(every)}")
         path = args.folder / f"{name}.tflite"
         path.write_bytes(every[name]())
         print(f"{path} {path.stat().st_size} bytes")

@@ -54,8 +54,8 @@ class NativeModel(Runner):
             self._driver = self._open_npu()
             self._model = self._load(file, verification.chosen(verify))
             # A loaded model's buffers must not move.
-            self._input_places = self._places("ethosu_model_inputs", self.inputs)
-            self._output_places = self._places("ethosu_model_outputs", self.outputs)
+            self._input_buffers = self._buffers("ethosu_model_inputs", self.inputs)
+            self._output_buffers = self._buffers("ethosu_model_outputs", self.outputs)
             self._output_types = [np.dtype(tensor.dtype) for tensor in self.outputs]
         except BaseException:
             self.close()
@@ -97,17 +97,17 @@ class NativeModel(Runner):
 
     def start(self) -> bool:
         """Begin an inference; False if it has already ended."""
-        return self._goes_on(self._library.ethosu_model_start(self._model, self._driver))
+        return self._is_pending(self._library.ethosu_model_start(self._model, self._driver))
 
     def resume(self) -> bool:
         """Continue it without waiting for the NPU; False if it has ended."""
-        return self._goes_on(self._library.ethosu_model_resume(self._model, False))
+        return self._is_pending(self._library.ethosu_model_resume(self._model, False))
 
     def expire(self) -> None:
         """Stop waiting for the NPU: OSError ETIMEDOUT, unless its run has just ended."""
         self._library.ethosu_ext_set_timeout(self._driver, 1)
         try:
-            self._goes_on(self._library.ethosu_model_resume(self._model, True))
+            self._is_pending(self._library.ethosu_model_resume(self._model, True))
         finally:
             self.set_timeout(self.timeout_ms)
 
@@ -127,34 +127,34 @@ class NativeModel(Runner):
 
     def view(self, tensor: Tensor) -> NDArray[Any]:
         """Memory of an input or output; valid until the model is closed."""
-        places = dict(
+        buffers = dict(
             zip(
                 map(id, (*self.inputs, *self.outputs)),
-                (*self._input_places, *self._output_places),
+                (*self._input_buffers, *self._output_buffers),
                 strict=True,
             )
         )
-        memory = ffi().buffer(*places[id(tensor)])
+        memory = ffi().buffer(*buffers[id(tensor)])
         return np.frombuffer(memory, tensor.dtype).reshape(tensor.shape)
 
     def write(self, inputs: Sequence[Array]) -> None:
         """Copy raw values to the model's inputs."""
         if len(inputs) != len(self.inputs):
             raise InputError(f"the model has {len(self.inputs)} inputs, found {len(inputs)}")
-        for index, (array, (place, size)) in enumerate(
-            zip(inputs, self._input_places, strict=True)
+        for index, (array, (address, size)) in enumerate(
+            zip(inputs, self._input_buffers, strict=True)
         ):
             data = array.tobytes()
             if len(data) != size:
-                raise InputError(f"input {index} takes {size} bytes, found {len(data)}")
-            ffi().memmove(place, data, size)
+                raise InputError(f"input {index} must have {size} bytes, found {len(data)}")
+            ffi().memmove(address, data, size)
 
     def read(self) -> list[Array]:
         """Copy the model's outputs."""
         return [
-            np.frombuffer(ffi().buffer(place, size), dtype).reshape(tensor.shape).copy()
-            for (place, size), dtype, tensor in zip(
-                self._output_places, self._output_types, self.outputs, strict=True
+            np.frombuffer(ffi().buffer(address, size), dtype).reshape(tensor.shape).copy()
+            for (address, size), dtype, tensor in zip(
+                self._output_buffers, self._output_types, self.outputs, strict=True
             )
         ]
 
@@ -172,7 +172,7 @@ class NativeModel(Runner):
         """Release NPU and memory; may be called repeatedly."""
         self._finalizer()
 
-    def _goes_on(self, status: int) -> bool:
+    def _is_pending(self, status: int) -> bool:
         if status != PENDING:
             self._check(status)
         return status == PENDING
@@ -198,7 +198,7 @@ class NativeModel(Runner):
             ffi().memmove(memory.arena, _ARENA_FILL * memory.arena_size, memory.arena_size)
             status = library.ethosu_model_load(source, memory, loaded, error)
         if status != OK:
-            raise InputError(f"{file}: {self._refused(error)}")
+            raise InputError(f"{file}: {self._rejection(error)}")
         return loaded[0]
 
     def _copy(self, data: bytes) -> Any:
@@ -207,11 +207,11 @@ class NativeModel(Runner):
         ffi().memmove(memory, data, len(data))
         return memory
 
-    def _refused(self, error: Any) -> str:
-        """Why the runtime cannot load the model."""
+    def _rejection(self, error: Any) -> str:
+        """The reason why the runtime cannot load the model."""
         return library.text_of(error)
 
-    def _places(self, function: str, tensors: Sequence[Tensor]) -> list[tuple[Any, int]]:
+    def _buffers(self, function: str, tensors: Sequence[Tensor]) -> list[tuple[Any, int]]:
         """Address and size of each of the model's buffers."""
         buffers = getattr(self._library, function)(self._model)
         return [(buffers[i].data, buffers[i].size) for i in range(len(tensors))]

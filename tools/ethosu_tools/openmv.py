@@ -29,20 +29,20 @@ def tree_of(content: Tree) -> Tree:
     for name in sorted(frames):
         stem, dot, ending = name.rpartition(".")
         if f".{ending.lower()}" in _PICTURES:
-            made = stem + dot + "bmp"
-            if made in frames:
-                raise InputError(f"{FRAMES}/{name} becomes {made}, which is there too: rename one")
-            frames[made] = _bmp(f"{FRAMES}/{name}", frames.pop(name))
+            bmp = stem + dot + "bmp"
+            if bmp in frames:
+                raise InputError(f"{FRAMES}/{name} becomes {bmp}, which also exists: rename one")
+            frames[bmp] = _bmp(f"{FRAMES}/{name}", frames.pop(name))
     if frames:
         tree[FRAMES] = dict(sorted(frames.items()))
     return tree
 
 
 def _folder(tree: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = tree.get(name, {})
-    if not isinstance(found, Mapping):
-        raise InputError(f"{name} is a file, a folder expected")
-    return found
+    folder = tree.get(name, {})
+    if not isinstance(folder, Mapping):
+        raise InputError(f"{name} is a file, expected a folder")
+    return folder
 
 
 def _bmp(path: str, content: bytes) -> bytes:
@@ -50,7 +50,7 @@ def _bmp(path: str, content: bytes) -> bytes:
     try:
         pixels = arrays.picture(path, content, "RGB").astype(np.uint16)
     except SetupError as error:
-        raise SetupError(f"{error}, or make it a .bmp of 16 bits a pixel") from None
+        raise SetupError(f"{error}, or convert it to a .bmp with 16 bits per pixel") from None
     height, width, _ = pixels.shape
     red, green, blue = (pixels[..., i] for i in range(3))
     rows = np.zeros((height, (width + 1) // 2 * 2), "<u2")

@@ -47,13 +47,13 @@ class Oracle:
             content = model if isinstance(model, bytes) else read_whole(Path(model))
         kind = formats.of(content, Path(self._name).suffix.lower())
         if kind:
-            raise InputError(kind.sentence(Path(self._name)))
+            raise InputError(kind.message(Path(self._name)))
         if not content:
             raise InputError(f"{self._name} is empty")
         try:
             self._interpreter = (Interpreter if here else RemoteInterpreter)(content, kernels)
         except (ValueError, RuntimeError) as error:
-            raise InputError(f"LiteRT does not take {self._name}: {_one_line(error)}") from error
+            raise InputError(f"LiteRT rejected {self._name}: {_one_line(error)}") from error
         self.inputs, self.outputs = (
             [Tensor(*detail) for detail in details] for details in self._interpreter.details
         )

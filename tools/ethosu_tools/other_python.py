@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs programs in another Python, which has packages that these tools do not require.
+"""Runs scripts in another Python, which has packages that these tools do not require.
 
 The extras of pyproject.toml name the packages and their releases. Those of KITS conflict with the
 packages of the tools, so `ethosu setup` creates an environment for each.
@@ -41,9 +41,9 @@ KITS = {
 
 def pins(extra: str) -> list[str]:
     """The packages of an extra, with their releases."""
-    found = (line.partition(";") for line in metadata.requires("ethosu-tools") or ())
-    asked = re.compile(rf"extra == ['\"]{extra}['\"]")
-    return [name.strip() for name, _, marker in found if asked.search(marker)]
+    lines = (line.partition(";") for line in metadata.requires("ethosu-tools") or ())
+    pattern = re.compile(rf"extra == ['\"]{extra}['\"]")
+    return [name.strip() for name, _, marker in lines if pattern.search(marker)]
 
 
 def install(extra: str) -> str:
@@ -66,17 +66,17 @@ def mark(extra: str) -> None:
     (paths.environment(extra) / _MARK).write_text("\n".join(pins(extra)))
 
 
-def find(asked: str | None, probe: str, package: str, extra: str) -> str:
+def find(requested: str | None, probe: str, package: str, extra: str) -> str:
     """Find a Python that can run the line `probe`, which needs the package.
 
-    That is `asked`, if given, else the one of `ethosu setup`, else this one. Raises SetupError if
-    it cannot run the line.
+    That is `requested`, if given, else the one of `ethosu setup`, else this one. Raises SetupError
+    if it cannot run the line.
     """
-    made = None if asked else environment(extra)
-    if made:
-        return made  # `ethosu setup` has checked it
-    require(asked or sys.executable, probe, package, extra)
-    return asked or sys.executable
+    installed = None if requested else environment(extra)
+    if installed:
+        return installed  # `ethosu setup` has checked it
+    require(requested or sys.executable, probe, package, extra)
+    return requested or sys.executable
 
 
 def require(interpreter: str, probe: str, package: str, extra: str, by: str = "--python") -> None:
@@ -96,21 +96,21 @@ def require(interpreter: str, probe: str, package: str, extra: str, by: str = "-
 
 
 def run(
-    interpreter: str, program: Path, asked: Mapping[str, Any], folder: Path
+    interpreter: str, script: Path, options: Mapping[str, Any], folder: Path
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program in `folder` with `asked` as JSON argument; stdout includes its stderr."""
-    return _run(interpreter, [str(program), json.dumps(asked)], folder)
+    """Run a script in `folder` with `options` as JSON argument; stdout includes its stderr."""
+    return _run(interpreter, [str(script), json.dumps(options)], folder)
 
 
 def _run(
-    interpreter: str, words: Sequence[str], folder: Path | None = None
+    interpreter: str, arguments: Sequence[str], folder: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
     path = os.path.expanduser(interpreter)  # noqa: PTH111  # may be a name on PATH, such as "python3"
     if os.sep in path:
         # Not resolve(): the Python of an environment is a link to one without its packages.
         path = os.path.abspath(path)  # noqa: PTH100
     return subprocess.run(
-        [path, *words],
+        [path, *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -120,7 +120,7 @@ def _run(
 
 
 def reason(done: subprocess.CompletedProcess[str]) -> str:
-    """The reason why a program failed, which is the last line of its output."""
+    """The reason why a script failed, which is the last line of its output."""
     if done.returncode < 0:
         return f"it crashed (signal {-done.returncode})"
     lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]

@@ -12,30 +12,30 @@ from pathlib import Path
 from .errors import SetupError
 
 # Tree of an installed package; missing in the source tree.
-_CARRIED = Path(__file__).parent / "tree"
+_BUNDLED = Path(__file__).parent / "tree"
 
 
 def root() -> Path:
     """Root of the tree: ETHOSU_ROOT, else the package's own tree or the source tree."""
-    asked = os.environ.get("ETHOSU_ROOT")
-    if asked:
-        return Path(asked)
-    return _CARRIED if _CARRIED.is_dir() else Path(__file__).resolve().parents[2]
+    chosen = os.environ.get("ETHOSU_ROOT")
+    if chosen:
+        return Path(chosen)
+    return _BUNDLED if _BUNDLED.is_dir() else Path(__file__).resolve().parents[2]
 
 
 def can_build() -> bool:
     """Whether `make` can build here; an installed package only has prebuilt files."""
-    return root() != _CARRIED
+    return root() != _BUNDLED
 
 
 def missing(what: str, target: str) -> SetupError:
     """Advice for a missing file of the tree that `make target` builds."""
     if not can_build():
         return SetupError(
-            f"{what} is not there, and this package of ethosu-tools does not hold it: build it in "
-            f"the project's source tree with: make {target}, and set ETHOSU_ROOT to that tree"
+            f"{what} was not found, and this package of ethosu-tools does not include it: build it "
+            f"in the project's source tree with: make {target}, and set ETHOSU_ROOT to that tree"
         )
-    return SetupError(f"{what} is not there; build it with: make {target}")
+    return SetupError(f"{what} was not found; build it with: make {target}")
 
 
 def _built(path: Path, target: str) -> Path:

@@ -131,9 +131,9 @@ class Taken:
             self.npus, self.firmware, self.machine = self._identify()
             self.close = opened.pop_all().close
 
-    def wanted(self) -> bool:
+    def is_awaited(self) -> bool:
         """Whether another worker of this pytest run is waiting for it."""
-        return self._lock.wanted() if self._lock else self.board.wanted()
+        return self._lock.is_awaited() if self._lock else self.board.is_awaited()
 
     def _identify(self) -> tuple[list[str], str, str]:
         npus, firmware, machine = self.board.ask(_ASK, kind=(list, str, str))
@@ -168,7 +168,7 @@ class Pool:
 
     def use(self, needs: Sequence[Needs]) -> list[Taken]:
         """Boards for a test, one per entry of `needs`; those of the last test, if they fit."""
-        kept = [taken for taken in self._taken if not taken.wanted() and self._alive(taken)]
+        kept = [taken for taken in self._taken if not taken.is_awaited() and self._alive(taken)]
         if len(kept) != len(needs) or not all(map(Taken.fits, kept, needs)):
             self.release()
             self._taken = self._take_all(needs)
@@ -214,8 +214,8 @@ class Pool:
                 else:
                     stack.pop_all()
                     return found
-            waits = self._wait - (time.monotonic() - start)
-            if waits <= 0 and not any(error.same_run for error in locked):
+            left = self._wait - (time.monotonic() - start)
+            if left <= 0 and not any(error.same_run for error in locked):
                 raise NoBoardError(
                     f"no board is free: {'; '.join(map(str, locked))} (to wait, use --ethosu-wait "
                     "SECONDS)"
@@ -231,12 +231,12 @@ class Pool:
 
     def _take(self, need: Needs, found: Sequence[Taken], locked: list[LockedError]) -> Taken | None:
         """The first available board; None if all are in use."""
-        mine = {taken.place for taken in found if taken.place.locked}
-        places = [place for place in self._candidates(need) if place not in mine]
+        used = {taken.place for taken in found if taken.place.locked}
+        places = [place for place in self._candidates(need) if place not in used]
         for place in sorted(places, key=lambda place: not self._has(place, need.npu)):
-            ours = any(error.same_run for error in locked)
-            if ours and not place.is_real and not self._has(place, need.npu):
-                break  # wait for a place with this NPU that another worker of this run will leave
+            same_run = any(error.same_run for error in locked)
+            if same_run and not place.is_real and not self._has(place, need.npu):
+                break  # wait until another worker of this run releases a board with this NPU
             try:
                 taken = Taken(place, None if place.is_real else need.npu)
             except LockedError as error:
@@ -257,8 +257,8 @@ class Pool:
             return None
         if found:
             raise NoSuchBoardError(
-                f"the test needs more than {len(found)} boards; no other board of the pool is "
-                f"{need}: {self._kinds()}"
+                f"the test needs more than {len(found)} boards, and no other board in the pool "
+                f"meets the requirements ({need}); available: {self._kinds()}"
             )
         raise self._reason(need)
 
@@ -283,7 +283,9 @@ class Pool:
         ]
         if excluded:
             return NoBoardError(f"no board is left: {'; '.join(excluded)}")
-        return NoSuchBoardError(f"no board is {need}; available: {self._kinds()}")
+        return NoSuchBoardError(
+            f"no board meets the requirements ({need}); available: {self._kinds()}"
+        )
 
     def _kinds(self) -> str:
         return "; ".join(
@@ -340,7 +342,7 @@ def _place(path: Path, index: int, row: dict[str, Any]) -> Place:
     known = {field.name for field in fields(Place)} - {"lock"}
     if not set(row) <= known or "port" not in row:
         raise InputError(
-            f"{where} has {', '.join(row) or 'nothing'}; port is required, "
+            f"{where} has {', '.join(row) or 'no keys'}; port is required, "
             f"{', '.join(sorted(known - {'port'}))} are optional"
         )
     tags = row.pop("tags", [])

@@ -30,7 +30,7 @@ _POLL_S = 0.05
 # Far above any valid answer; a board that sends endlessly would otherwise fill the memory.
 LARGEST_ANSWER = 16 << 20
 # Number of bytes kept from a step for error reports.
-_HEARD_BYTES = 8192
+_RECENT_BYTES = 8192
 # Chunk size for writes to a port.
 _PIECE_BYTES = 4096
 
@@ -75,13 +75,13 @@ class Port:
         """
         self._seconds = math.inf if seconds is None else seconds
         self._step = self._deadlines(seconds)
-        self._heard = bytearray(self._received)
-        self._looked = time.monotonic()
+        self._recent = bytearray(self._received)
+        self._checked_at = time.monotonic()
 
     @property
-    def heard(self) -> bytes:
+    def recent(self) -> bytes:
         """The last bytes that the board sent in this step."""
-        return bytes(self._heard)
+        return bytes(self._recent)
 
     @property
     def history(self) -> bytes:
@@ -132,8 +132,8 @@ class Port:
                 before = len(data)
                 data += self._received
                 _check_size(len(data))
-                found = data.find(ending, max(0, before - len(ending) + 1))
-                stop = len(data) if found < 0 else found + len(ending)
+                at = data.find(ending, max(0, before - len(ending) + 1))
+                stop = len(data) if at < 0 else at + len(ending)
                 self._received = data[stop:]
                 del data[stop:]
         return bytes(data)
@@ -152,7 +152,7 @@ class Port:
                     return end == mark
             at += len(text)
             if not self._more(silence):
-                raise StepError("fell silent")
+                raise StepError("stopped responding")
 
     def read_exactly(self, size: int, timeout: float) -> bytes:
         """Return the requested number of bytes; StepError if the board falls silent first."""
@@ -160,7 +160,7 @@ class Port:
         silence = self._deadlines(timeout)
         while len(self._received) < size:
             if not self._more(silence):
-                raise StepError(f"sent {len(self._received)} of {size} bytes, then nothing more")
+                raise StepError(f"sent only {len(self._received)} of {size} bytes")
         return self._take(size)
 
     def _more(self, silence: Deadline) -> bool:
@@ -184,13 +184,13 @@ class Port:
             line = self._port.fileno()
         except (AttributeError, io.UnsupportedOperation):  # no descriptor, such as rfc2217
             for at in range(0, len(data), _PIECE_BYTES):
-                self._check_step(f"took only {at} of {len(data)} bytes")
+                self._check_step(f"accepted only {at} of {len(data)} bytes")
                 self._port.write(data[at : at + _PIECE_BYTES])
             return len(data)
         self._port.write_timeout = 0  # non-blocking
         silence, written = self._deadlines(ANSWER_TIMEOUT_S), 0
         while written < len(data):
-            self._check_step(f"took only {written} of {len(data)} bytes")
+            self._check_step(f"accepted only {written} of {len(data)} bytes")
             readable, writable, _ = select.select([line], [line], [], _POLL_S)
             if readable:
                 self._receive()
@@ -200,29 +200,29 @@ class Port:
                 silence.restart()
             elif silence.expired():
                 raise serial.SerialTimeoutException(
-                    f"the board took {written} of {len(data)} bytes, then nothing more"
+                    f"the board accepted only {written} of {len(data)} bytes"
                 )
         return written
 
-    def _check_step(self, found: str) -> None:
-        """Raise StepError if the step's time is over; `found` describes the board's behaviour."""
+    def _check_step(self, behaviour: str) -> None:
+        """Raise StepError if the step's time is over; `behaviour` is what the board did."""
         now = time.monotonic()
-        if now - self._looked < _POLL_S:  # an emulator's deadline is slow to query
+        if now - self._checked_at < _POLL_S:  # an emulator's deadline is slow to query
             return
-        self._looked = now
+        self._checked_at = now
         if self._step.expired():
-            raise StepError(f"{found} within {self._seconds:g} s")
+            raise StepError(f"{behaviour} within {self._seconds:g} s")
 
     def _receive(self) -> None:
         """Receive available data, or the next byte if it arrives soon."""
-        self._check_step("kept sending, but gave no proper answer")
+        self._check_step("kept sending, but sent no valid response")
         try:
             data = self._port.read(max(1, self._port.in_waiting))
             self._received += data
-            self._heard = (self._heard + data)[-_HEARD_BYTES:]
-            self._history = (self._history + data)[-_HEARD_BYTES:]
+            self._recent = (self._recent + data)[-_RECENT_BYTES:]
+            self._history = (self._history + data)[-_RECENT_BYTES:]
         except OSError as error:  # a pseudo terminal whose other end is closed
-            raise serial.SerialException(f"nothing can be read: {error}") from error
+            raise serial.SerialException(f"the port cannot be read: {error}") from error
         _check_size(len(self._received))
 
     def _fill(self, silence: Deadline, end: Deadline = _ENDLESS) -> bool:
@@ -234,7 +234,7 @@ class Port:
         return True
 
     def _take(self, size: int) -> bytes:
-        """Take this many of the received bytes."""
+        """Take up to `size` of the received bytes."""
         taken = bytes(self._received[:size])
         del self._received[:size]
         return taken
@@ -242,7 +242,7 @@ class Port:
 
 def _check_size(received: int) -> None:
     if received > LARGEST_ANSWER:
-        raise StepError(f"sent more than {LARGEST_ANSWER:,} bytes, but no whole answer")
+        raise StepError(f"sent more than {LARGEST_ANSWER:,} bytes, but no complete response")
 
 
 def _send_at_once(port: serial.Serial) -> None:
@@ -261,7 +261,7 @@ def open_port(name: str, baudrate: int = BAUDRATE, **options: Any) -> serial.Ser
         return serial.serial_for_url(name, baudrate, exclusive=True, **options)
     except ValueError:
         raise BoardLinkError(
-            f"{name} names no port: expected a device such as /dev/ttyACM0, socket://HOST:PORT or "
+            f"{name} is not a port: expected a device such as /dev/ttyACM0, socket://HOST:PORT or "
             "rfc2217://HOST:PORT"
         ) from None
     except OSError as error:
@@ -271,11 +271,11 @@ def open_port(name: str, baudrate: int = BAUDRATE, **options: Any) -> serial.Ser
         if number in (errno.EAGAIN, errno.EBUSY):
             raise LockedError(name, "") from None
         reason = os.strerror(number) if number > 0 else source.strerror or str(source)
-    more = _ACCESS if number == errno.EACCES else ""
-    raise BoardLinkError(f"{name} cannot be opened: {reason}{more}")
+    hint = _ACCESS if number == errno.EACCES else ""
+    raise BoardLinkError(f"{name} cannot be opened: {reason}{hint}")
 
 
-_ACCESS = "; your user may have to be in the group of the device (dialout, as a rule)"
+_ACCESS = "; your user may need to join the group of the device (usually dialout)"
 
 
 class Transport(SerialTransport):  # type: ignore[misc]  # mpremote has no types
@@ -291,13 +291,13 @@ class Transport(SerialTransport):  # type: ignore[misc]  # mpremote has no types
 
     def follow(self, timeout: float, data_consumer: OnOutput | None = None) -> tuple[bytes, bytes]:
         """Output and error of the running program; StepError after a silence of `timeout`."""
-        found = []
+        parts = []
         for consumer in (data_consumer, None):
             data = self.read_until(1, EOT, timeout, consumer)
             if not data.endswith(EOT):
                 raise StepError(f"sent nothing for longer than {timeout:g} s")
-            found.append(data[:-1])
-        return found[0], found[1]
+            parts.append(data[:-1])
+        return parts[0], parts[1]
 
     def read_until(
         self,

@@ -136,10 +136,10 @@ def pytest_configure(config: pytest.Config) -> None:
     if hasattr(config, "workerinput"):
         locks.begin_run(config.workerinput["testrunuid"])
     config.addinivalue_line("markers", MARK)
-    asked = config.getoption("--ethosu-coherence") or os.environ.get(coherence.VARIABLE)
+    mode = config.getoption("--ethosu-coherence") or os.environ.get(coherence.VARIABLE)
     try:
         os.environ[boards.VARIABLE] = boards.chosen(config.getoption("--ethosu-board")).name
-        os.environ[coherence.VARIABLE] = coherence.check(asked or DEFAULT_COHERENCE)
+        os.environ[coherence.VARIABLE] = coherence.check(mode or DEFAULT_COHERENCE)
     except InputError as error:
         raise pytest.UsageError(str(error)) from None
     config.pluginmanager.register(pytest_report.Reporter(), "ethosu-report")
@@ -164,12 +164,12 @@ def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object
     """Limit the workers of pytest-xdist to the number of boards that only one can use at a time."""
     places = _places(config)
     if config.pluginmanager.has_plugin("xdist") and all(place.locked for place in places):
-        most = max(1, len(places) // max(1, config.getoption("--ethosu-count")))
-        asked = config.option.numprocesses
-        if isinstance(asked, int) and asked <= most:
-            most = asked
-        if asked is not None:
-            config.option.numprocesses = most if most > 1 else 0
+        workers = max(1, len(places) // max(1, config.getoption("--ethosu-count")))
+        requested = config.option.numprocesses
+        if isinstance(requested, int) and requested <= workers:
+            workers = requested
+        if requested is not None:
+            config.option.numprocesses = workers if workers > 1 else 0
             config.option.distload = False
     return (yield)
 
@@ -191,10 +191,10 @@ def board_npu(request: pytest.FixtureRequest) -> str:
     from . import boards
     from .pool import Needs
 
-    asked: str | None = request.config.getoption("--ethosu-npu")
+    npu: str | None = request.config.getoption("--ethosu-npu")
     place = _places(request.config)[0]
-    if asked or not place.locked:
-        return asked or place.npu or boards.chosen(place.board).npus[0]
+    if npu or not place.locked:
+        return npu or place.npu or boards.chosen(place.board).npus[0]
     taken = _use(request, Needs(), 1)
     if not taken[0].npus:
         pytest.fail(f"the board {taken[0].place.title} has no NPU", pytrace=False)

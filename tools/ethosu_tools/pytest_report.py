@@ -26,28 +26,28 @@ _PROPERTIES: pytest.StashKey[list[tuple[str, object]]] = pytest.StashKey()
 _EXCLUDED: pytest.StashKey[dict[str, str]] = pytest.StashKey()
 _PACKAGE = Path(__file__).parent
 _CONTEXTS = Path(contextlib.__file__)
-_KEY = "ethosu_boards_put_aside"
+_KEY = "ethosu_excluded_boards"
 
 
 def begin(item: pytest.Item, taken: Sequence[Taken]) -> None:
     """Start the logs of the boards of a test, so that its report contains only its own output."""
-    for one in taken:
-        one.board.begin_log()
+    for board in taken:
+        board.board.begin_log()
     # A repeated test may run on another board.
     before = item.stash.get(_PROPERTIES, [])
-    found: list[tuple[str, object]] = [
+    properties: list[tuple[str, object]] = [
         (name, value)
-        for one in taken
+        for board in taken
         for name, value in (
-            ("board", one.place.title),
-            ("machine", one.machine),
-            ("npu", " ".join(one.npus)),
-            ("firmware", one.firmware),
+            ("board", board.place.title),
+            ("machine", board.machine),
+            ("npu", " ".join(board.npus)),
+            ("firmware", board.firmware),
         )
     ]
     item.user_properties[:] = [pair for pair in item.user_properties if pair not in before]
-    item.user_properties += found
-    item.stash[_TAKEN], item.stash[_PROPERTIES] = taken, found
+    item.user_properties += properties
+    item.stash[_TAKEN], item.stash[_PROPERTIES] = taken, properties
 
 
 def record_excluded(config: pytest.Config, excluded: Mapping[str, str]) -> None:
@@ -72,7 +72,7 @@ class Reporter:
         report = yield
         if report.failed:
             for taken in item.stash.get(_TAKEN, ()):
-                text = visible(taken.board.said()).rstrip()
+                text = visible(taken.board.output()).rstrip()
                 _add(report, f"board {taken.place.title}", text or "no output")
         return report
 

@@ -68,7 +68,7 @@ class Model(Closeable):
             self._native = _OnBoard(model, on, verify)
         self._native.set_timeout(timeout_ms)
         self._real = real
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
 
     @property
     def npu(self) -> str:
@@ -114,7 +114,7 @@ class Model(Closeable):
         Without `outputs`, returns a list of new arrays. A cancelled task ends when the NPU's run
         has ended, because Linux cannot stop it.
         """
-        async with self._turn:
+        async with self._lock:
             self._write(inputs)
             pending = self._native.start()
             try:
@@ -156,23 +156,23 @@ class Model(Closeable):
         if outputs is not None:
             if len(outputs) != len(self.outputs):
                 raise InputError(f"the model has {len(self.outputs)} outputs, found {len(outputs)}")
-            for index, (into, found) in enumerate(zip(outputs, self._native.read(), strict=True)):
-                if not is_same_layout(into.shape, found.shape):
+            for index, (target, value) in enumerate(zip(outputs, self._native.read(), strict=True)):
+                if not is_same_layout(target.shape, value.shape):
                     raise InputError(
-                        f"output {index} has shape {list(found.shape)}, found an array of "
-                        f"{list(into.shape)}"
+                        f"output {index} has shape {list(value.shape)}, found an array of "
+                        f"{list(target.shape)}"
                     )
-                into[...] = found.reshape(into.shape)
+                target[...] = value.reshape(target.shape)
 
     def _results(self, real: bool | None) -> list[Array]:
-        found = self._native.read()
+        raw = self._native.read()
         if not (self._real if real is None else real):
-            return found
+            return raw
         return [
             cast(Array, (array.astype(np.float32) - tensor.zero_point) * tensor.scale)
             if tensor.scale
             else array
-            for array, tensor in zip(found, self.outputs, strict=True)
+            for array, tensor in zip(raw, self.outputs, strict=True)
         ]
 
     async def _ended(self) -> None:
@@ -197,12 +197,12 @@ class _OnBoard(Closeable):
 
     def __init__(self, model: Path | bytes, where: "str | Board", verify: bool | None) -> None:
         if isinstance(model, bytes):
-            raise InputError("a model on a board is given by its path, found bytes")
+            raise InputError("a model on a board must be given as a path, found bytes")
         with verification.applied(verify):
             self._runner = open_runner(model, where)
         self.npu = self._runner.npu
         self.inputs, self.outputs = self._runner.inputs, self._runner.outputs
-        self._given: Sequence[Array] | None = None
+        self._inputs: Sequence[Array] | None = None
 
     def __getattr__(self, name: str) -> Any:
         raise InputError(
@@ -225,16 +225,16 @@ class _OnBoard(Closeable):
             )
 
     def write(self, inputs: Sequence[Array]) -> None:
-        self._given = inputs
+        self._inputs = inputs
 
     def invoke(self) -> None:
-        if self._given is None:
-            raise InputError("a model on a board is given its inputs with each run, found none")
-        feed = arrays.check({str(i): each for i, each in enumerate(self._given)}, self.inputs)
-        (self._found,) = self._runner.run(feed)
+        if self._inputs is None:
+            raise InputError("a model on a board needs inputs for each run, found none")
+        feed = arrays.check({str(i): array for i, array in enumerate(self._inputs)}, self.inputs)
+        (self._outputs,) = self._runner.run(feed)
 
     def read(self) -> list[Array]:
-        return self._found
+        return self._outputs
 
 
 def _raw(index: int, tensor: Tensor, given: ArrayLike) -> Array:
@@ -247,5 +247,5 @@ def _raw(index: int, tensor: Tensor, given: ArrayLike) -> Array:
         )
     array = quantise(f"input {index}", array, tensor)
     if array.dtype != np.dtype(tensor.dtype):
-        raise InputError(f"input {index} is {tensor.dtype}, found {array.dtype}")
+        raise InputError(f"input {index} must be {tensor.dtype}, found {array.dtype}")
     return array.reshape(tensor.shape)

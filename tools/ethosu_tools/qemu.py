@@ -2,7 +2,7 @@
 """An emulated board: a QEMU process with our NPU plugin, and its memory mapped here.
 
 The guest's memories are memory files that this process maps too, so that models and tensors reach
-the board without a serial line. QEMU ends with this process, for whatever reason it ends.
+the board without a serial line. QEMU ends with this process, however that ends.
 """
 
 import contextlib
@@ -53,7 +53,7 @@ _TAIL_BYTES = 64 * 1024  # a board in a reset loop writes endlessly
 # QEMU's name for the host end of the UART, and the plugin's for its console.
 _CONSOLE_LINE = re.compile(r"(?:char device redirected to|ethosu: console) (\S+)")
 # QEMU's message, with these options, for an access outside any device and memory.
-_NOTHING_THERE = re.compile(
+_UNMAPPED = re.compile(
     r"Invalid (read|write) at addr (0x[0-9A-F]+), size (\d), region '\(null\)', reason: rejected"
 )
 GUEST_ERRORS = ("-d", "guest_errors")
@@ -139,11 +139,11 @@ class Control:
             while missing:
                 reply = self._reply(deadline)
                 if "error" in reply:
-                    raise BoardError(f"QEMU refuses {name}: {reply['error'].get('desc')}")
+                    raise BoardError(f"QEMU rejected {name}: {reply['error'].get('desc')}")
                 result = reply.get("return", result)
                 missing -= {"return"} if "return" in reply else {reply.get("event")}
         except (OSError, ValueError) as error:
-            raise BoardError(f"QEMU does not answer to {name}") from error
+            raise BoardError(f"QEMU did not respond to {name}") from error
         return result
 
     def _drop_old(self) -> None:
@@ -178,7 +178,7 @@ def check_elf(image: Path) -> Path:
         found = head[at : at + len(expected)]
         if found != expected:
             raise InputError(
-                f"{image} is no firmware image for Arm: expected {expected!r} at byte {at}, "
+                f"{image} is not a firmware image for Arm: expected {expected!r} at byte {at}, "
                 f"found {found!r}"
             )
     return image
@@ -199,16 +199,16 @@ def timing_options(board: boards.BoardFacts, npu: str) -> list[str]:
     ]
 
 
-def rom_place(board: boards.BoardFacts, image: bytes) -> Span:
-    """Address of a ROM file system image: the board's, else one of the emulator's."""
-    more = board.qemu.romfs if board.qemu else None
-    places = [board.romfs, *([more] if more else [])]
-    for place in places:
-        if len(image) <= place.size:
-            return place
+def rom_span(board: boards.BoardFacts, image: bytes) -> Span:
+    """Memory for a ROM file system image: the board's, else that of the emulator."""
+    larger = board.qemu.romfs if board.qemu else None
+    spans = [board.romfs, *([larger] if larger else [])]
+    for span in spans:
+        if len(image) <= span.size:
+            return span
     raise InputError(
-        f"the files for /rom need {len(image):,} bytes, /rom of {board.name} has "
-        f"{places[-1].size:,}: {largest(sizes(image))}"
+        f"the files for /rom need {len(image):,} bytes, but /rom of {board.name} has "
+        f"{spans[-1].size:,}: {largest(sizes(image))}"
     )
 
 
@@ -233,8 +233,8 @@ class Machine(Closeable):
         """Start QEMU; `port` is then the name of the console's serial device.
 
         `board` is one of boards.py; `npu` overrides the board's; `npu1` adds a second.
-        `plugin_options` are further ones of the plugin, such as "fault=irq-lost:2", `more_options`
-        of QEMU. A `repeatable` board's time follows its instructions, not the host's clock. On a
+        `plugin_options` are additional options of the plugin, such as "fault=irq-lost:2", and
+        `more_options` of QEMU. The clock of a `repeatable` board counts instructions. On a
         `timed` or `repeatable` board, an inference takes the time estimated by `ethosu estimate`,
         unless `plugin_options` set another timing. `coherence` is the mode of the CPU's data cache,
         see coherence.py.
@@ -242,27 +242,27 @@ class Machine(Closeable):
         self.board = boards.chosen(board)
         self._emulation = self.board.emulation
         self.window = self._emulation.window
-        self.romfs = rom_place(self.board, romfs or b"")
+        self.romfs = rom_span(self.board, romfs or b"")
         if self.romfs != self.board.romfs and (timed or repeatable):
             raise InputError(
-                f"the ROM file system holds {len(romfs or b''):,} bytes, more than the memory of "
-                f"{self.board.name} whose timing is known ({self.board.romfs.size:,} bytes): leave "
-                "out --timed, or files"
+                f"the ROM file system has {len(romfs or b''):,} bytes, more than the "
+                f"{self.board.romfs.size:,} bytes of memory of {self.board.name} whose timing is "
+                "known: omit --timed, or some of the files"
             )
         qemu = find_qemu()
         image = firmware or paths.firmware(self.board.name)
         self.npu = npu or self.board.npus[0]
         plugin = [*([f"npu1={npu1}"] if npu1 else []), *plugin_options]
         plugin += ["console=pty"] if console == "fast" else []
-        more = ["-icount", "shift=3,sleep=off"] if repeatable else []
+        clock = ["-icount", "shift=3,sleep=off"] if repeatable else []
         self._repeatable = repeatable
         # A file, so that it can still be read when QEMU has ended.
         self._log = tempfile.TemporaryFile("w+b", prefix="ethosu-qemu-")  # noqa: SIM115
-        with contextlib.ExitStack() as made:  # closes everything if a later step fails
+        with contextlib.ExitStack() as resources:  # closes everything if a later step fails
             self.memory = GuestMemory(self._emulation.memories)
-            made.callback(self.memory.close)
+            resources.callback(self.memory.close)
             self._control = Control()
-            made.callback(self._control.close)
+            resources.callback(self._control.close)
             if romfs is not None:
                 self.memory.write(self.romfs.start, romfs)
             files = self.memory.files
@@ -273,14 +273,14 @@ class Machine(Closeable):
             words += ["-chardev", f"socket,id=control,fd={self._control.fd}"]
             words += ["-mon", "control,mode=control", "-S"]  # until resumed over QMP
             self.process = _start(
-                [qemu, *words, *more, *more_options],
+                [qemu, *words, *clock, *more_options],
                 self._log,
                 pass_fds=[*files.values(), self._control.fd],
             )
-            made.callback(_stop, self.process)
+            resources.callback(_stop, self.process)
             self.port = self._find_port()
             self._check_start()
-            self._finalizer = weakref.finalize(self, made.pop_all().close)
+            self._finalizer = weakref.finalize(self, resources.pop_all().close)
 
     def close(self) -> None:
         """End QEMU; may be called repeatedly."""
@@ -300,7 +300,7 @@ class Machine(Closeable):
         if self._repeatable and self.running():
             self.process.send_signal(signal.SIGCONT)
 
-    def _ends(self) -> bool:
+    def _is_ending(self) -> bool:
         """Whether QEMU has ended or is about to. Its links break before the process has exited."""
         try:
             self.process.wait(_END_S)
@@ -323,10 +323,11 @@ class Machine(Closeable):
             time.sleep(_POLL_S)
             after = self._instructions()
         except BoardError:
-            if self._ends():
+            if self._is_ending():
                 return f"ended ({self.process.returncode})"
-            return "is stuck: its monitor does not answer"
-        return f"runs, {after:,} instructions so far, {after - before:,} in the last {_POLL_S} s"
+            return "is stuck: its monitor does not respond"
+        count = f"{after:,} instructions so far, {after - before:,} in the last {_POLL_S} s"
+        return f"is running, {count}"
 
     def log(self) -> str:
         """The log: output of QEMU and the plugin, and the firmware's fault reports."""
@@ -334,7 +335,7 @@ class Machine(Closeable):
 
     def log_tail(self, lines: int = 5) -> str:
         """Return the last lines of the log as one line."""
-        return last_words(read_log(self._log, most=_TAIL_BYTES), lines)
+        return summarise_log(read_log(self._log, _TAIL_BYTES), lines)
 
     def _deadline(self, seconds: float) -> Deadline:
         return Deadline(seconds, self.process)
@@ -354,46 +355,46 @@ class Machine(Closeable):
         try:
             self._control.command("cont", self._deadline(START_TIMEOUT_S))
         except BoardError as error:
-            if not self._ends():
+            if not self._is_ending():
                 raise
-            raise self._ended_at_once() from error
+            raise self._failed_start() from error
 
-    def _ended_at_once(self) -> BoardError:
+    def _failed_start(self) -> BoardError:
         return BoardError(
-            f"QEMU ended at once (exit code {self.process.returncode}): {self.log_tail()}"
+            f"QEMU ended immediately (exit code {self.process.returncode}): {self.log_tail()}"
         )
 
     def _find_port(self) -> str:
         deadline = self._deadline(START_TIMEOUT_S)
         while True:
-            found = _CONSOLE_LINE.search(self.log())
-            if found:
-                return found[1]
+            line = _CONSOLE_LINE.search(self.log())
+            if line:
+                return line[1]
             if not self.running():
-                raise self._ended_at_once()
+                raise self._failed_start()
             if deadline.expired():
                 raise BoardError(
-                    f"QEMU named no console within {START_TIMEOUT_S:.0f} s: {self.log_tail()}"
+                    f"QEMU reported no console within {START_TIMEOUT_S:.0f} s: {self.log_tail()}"
                 )
             time.sleep(_FIND_S)
 
 
-def read_log(file: IO[bytes], most: int | None = None) -> str:
-    """The last `most` bytes of QEMU's log; bad accesses as sentences."""
+def read_log(file: IO[bytes], limit: int | None = None) -> str:
+    """The last `limit` bytes of QEMU's log, with bad accesses in plain words."""
     size = os.fstat(file.fileno()).st_size
-    start = 0 if most is None else max(0, size - most)
+    start = 0 if limit is None else max(0, size - limit)
     # QEMU shares the file's position, which must not move.
     text = os.pread(file.fileno(), size - start, start).decode(errors="replace")
     text = text if start else _RESET.sub("", text, count=1)
-    return _NOTHING_THERE.sub(r"\1 of \3 bytes at \2, where this board has nothing", text)
+    return _UNMAPPED.sub(r"\1 of \3 bytes at \2, which is unmapped on this board", text)
 
 
-def last_words(log: str, lines: int = 5) -> str:
+def summarise_log(log: str, lines: int = 5) -> str:
     """Return the last lines of a log as one line: QEMU's fatal error, without its register dump."""
-    found = [line.strip() for line in log.splitlines() if line.strip()]
-    found = [line for line in found if not _CONSOLE_LINE.match(line)]
-    fatal = [line for line in found if line.startswith("qemu: fatal:")]
-    return " | ".join(fatal or found[-lines:]) or "nothing was logged"
+    logged = [line.strip() for line in log.splitlines() if line.strip()]
+    logged = [line for line in logged if not _CONSOLE_LINE.match(line)]
+    fatal = [line for line in logged if line.startswith("qemu: fatal:")]
+    return " | ".join(fatal or logged[-lines:]) or "(empty)"
 
 
 def find_qemu(program: str = _QEMU) -> str:
@@ -401,11 +402,11 @@ def find_qemu(program: str = _QEMU) -> str:
 
     ETHOSU_QEMU overrides the program for the boards, but not others.
     """
-    wanted = os.environ.get("ETHOSU_QEMU", _QEMU) if program == _QEMU else program
-    qemu = shutil.which(wanted)
+    program = os.environ.get("ETHOSU_QEMU", _QEMU) if program == _QEMU else program
+    qemu = shutil.which(program)
     if qemu is None:
         raise SetupError(
-            f"{wanted} is not installed; install Debian's qemu-system-arm: "
+            f"{program} is not installed; install Debian's qemu-system-arm: "
             "sudo apt install qemu-system-arm"
         )
     found = version(qemu)
@@ -422,7 +423,7 @@ def version(qemu: str) -> tuple[int, int]:
     text = subprocess.run([qemu, "--version"], capture_output=True, text=True, check=False).stdout
     found = re.search(r"version (\d+)\.(\d+)", text)
     if found is None:
-        raise SetupError(f"{qemu} does not say its version; set ETHOSU_QEMU to a QEMU")
+        raise SetupError(f"{qemu} does not report a version; set ETHOSU_QEMU to a QEMU")
     return int(found[1]), int(found[2])
 
 
@@ -468,7 +469,7 @@ def _start(command: list[str], log: IO[bytes], pass_fds: Sequence[int]) -> subpr
 
 
 def die_with_parent() -> None:
-    """Have the kernel end this process when its parent ends, for whatever reason."""
+    """Have the kernel end this process when its parent ends, however that ends."""
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 

@@ -42,12 +42,12 @@ def _parts(data, sizes):
 def _step{id}(source, target):
     _model{id}.run_into(_parts(source, {inputs}), _parts(target, {outputs}))
 def _block{id}(data, count):
-    found, data = bytearray(count * {output_bytes}), memoryview(bytearray(data))
-    target = memoryview(found)
+    outputs, data = bytearray(count * {output_bytes}), memoryview(bytearray(data))
+    target = memoryview(outputs)
     for index in range(count):
         _step{id}(data[index * {input_bytes}:(index + 1) * {input_bytes}],
               target[index * {output_bytes}:(index + 1) * {output_bytes}])
-    return found
+    return outputs
 def _steps{id}(count, source, target):
     for _ in range(count):
         _step{id}(uctypes.bytearray_at(source, {input_bytes}),
@@ -59,32 +59,32 @@ def _copy(target, source, size):
 _answer = ethosu.npus()[0]
 """
 # Addresses of the loaded model's tensors.
-_PLACES = "[uctypes.addressof(each.data) for each in {model}.{ends}]"
+_ADDRESSES = "[uctypes.addressof(tensor.data) for tensor in {model}.{tensors}]"
 
-# Record that a model was used, and remove the least recently used ones.
+# Add a model to the list of used ones, and remove the least recently used ones.
 _KEEP = """\
 import os
-def _keep(path, size, most):
-    note = '/ethosu_models'
+def _keep(path, size, limit):
+    list_file = '/ethosu_models'
     try:
-        with open(note) as file:
+        with open(list_file) as file:
             text = file.read()
     except OSError:
         text = ''
-    there = ['/' + name for name in os.listdir('/')
-             if name.startswith('ethosu_') and '/' + name != note]
-    names = [name for name in text.split() if name in there and name != path]
-    names = [name for name in there if name not in names and name != path] + names
+    present = ['/' + name for name in os.listdir('/')
+               if name.startswith('ethosu_') and '/' + name != list_file]
+    names = [name for name in text.split() if name in present and name != path]
+    names = [name for name in present if name not in names and name != path] + names
     while names:
         state = os.statvfs('/')
-        if len(names) < most and state[0] * state[3] > size + 4 * state[0]:
+        if len(names) < limit and state[0] * state[3] > size + 4 * state[0]:
             break
         os.remove(names.pop(0))
     new = ' '.join(names + [path])
     if new != text:
-        with open(note, 'w') as file:
+        with open(list_file, 'w') as file:
             file.write(new)
-_keep({path!r}, {size}, {most})
+_keep({path!r}, {size}, {limit})
 """
 
 
@@ -129,7 +129,7 @@ class _BoardRunner(Runner):
             self.npu = self.board.ask(code, timeout=STEP_TIMEOUT_S, kind=str)
         except RemoteError as error:
             if error.kind == "ValueError":  # the model's fault, as on the simulator
-                text = verification.with_way_out(error.text)
+                text = verification.with_hint(error.text)
                 raise InputError(f"{self._file}: {text}") from error
             raise
 
@@ -144,8 +144,7 @@ class _BoardRunner(Runner):
     def _split(self, data: bytes) -> list[Array]:
         if len(data) != self.output_bytes:
             raise BoardError(
-                f"the board answered with {len(data)} bytes of outputs, "
-                f"expected {self.output_bytes}"
+                f"the board sent {len(data)} bytes of outputs, expected {self.output_bytes}"
             )
         return arrays.split(data, self.outputs)
 
@@ -209,25 +208,25 @@ class EmulatedRunner(_BoardRunner):
     def _run_in_pieces(self, feed: Feed) -> Iterator[list[Array]]:
         """Run step by step, with tensors that do not all fit into the window."""
         inputs, outputs = (
-            self.board.eval(_PLACES.format(model=self.name, ends=ends))
-            for ends in ("inputs", "outputs")
+            self.board.eval(_ADDRESSES.format(model=self.name, tensors=tensors))
+            for tensors in ("inputs", "outputs")
         )
         memory, window = self._machine.memory, self._window
         for index in range(feed.steps):
-            for place, array in zip(inputs, feed.step(index), strict=True):
+            for address, array in zip(inputs, feed.step(index), strict=True):
                 data = np.ascontiguousarray(array).tobytes()
                 for at in range(0, len(data), window.size):
                     piece = data[at : at + window.size]
                     memory.write(window.start, piece)
-                    self.board.exec(f"_copy({place + at}, {window.start}, {len(piece)})")
+                    self.board.exec(f"_copy({address + at}, {window.start}, {len(piece)})")
             self.board.exec(f"{self.name}.run_into()", timeout=STEP_TIMEOUT_S)
-            found = bytearray()
-            for place, tensor in zip(outputs, self.outputs, strict=True):
+            result = bytearray()
+            for address, tensor in zip(outputs, self.outputs, strict=True):
                 for at in range(0, tensor.size, window.size):
                     size = min(window.size, tensor.size - at)
-                    self.board.exec(f"_copy({window.start}, {place + at}, {size})")
-                    found += memory.read(window.start, size)
-            yield self._split(bytes(found))
+                    self.board.exec(f"_copy({window.start}, {address + at}, {size})")
+                    result += memory.read(window.start, size)
+            yield self._split(bytes(result))
 
 
 class SerialRunner(_BoardRunner):
@@ -245,7 +244,7 @@ class SerialRunner(_BoardRunner):
         """Send the model to the board's file system, unless it is already there."""
         super().__init__(model)
         named = self._file.named
-        self._is_ours = isinstance(where, str)
+        self._owns_board = isinstance(where, str)
         self.board = Board(where) if isinstance(where, str) else where
         with self._closing_on_error():
             kind = self._file.kind
@@ -255,7 +254,7 @@ class SerialRunner(_BoardRunner):
 
     def close(self) -> None:
         """Free the model's memory, and close the board unless it was open before."""
-        if self._is_ours:
+        if self._owns_board:
             super().close()
         else:
             with contextlib.suppress(BoardError):
@@ -263,27 +262,29 @@ class SerialRunner(_BoardRunner):
 
     def _send(self, data: bytes, suffix: str, progress: Update | None) -> str:
         """Make sure a file is on the board; returns its path."""
-        wanted = hashlib.sha256(data)
-        path = f"/ethosu_{wanted.hexdigest()[:12]}{suffix}"
-        there = self.board.file_hash(path) == wanted.digest()
-        self.board.ask(_KEEP.format(path=path, size=0 if there else len(data), most=KEPT_MODELS))
-        if not there:
+        expected = hashlib.sha256(data)
+        path = f"/ethosu_{expected.hexdigest()[:12]}{suffix}"
+        present = self.board.file_hash(path) == expected.digest()
+        self.board.ask(_KEEP.format(path=path, size=0 if present else len(data), limit=KEPT_MODELS))
+        if not present:
             self.board.write_file(path, data, progress=progress)
-            if self.board.file_hash(path) != wanted.digest():
-                raise BoardError(f"{path} on the board is not what was sent; its disk may be full")
+            if self.board.file_hash(path) != expected.digest():
+                raise BoardError(
+                    f"{path} on the board differs from the data sent; the disk may be full"
+                )
         return path
 
     def run(self, feed: Feed) -> Iterator[list[Array]]:
         """Invoke the model in blocks of steps, each transferred at once."""
         step_bytes = max(self.input_bytes, self.output_bytes, 1)
-        most = min(BLOCK_STEPS, max(1, self.board.piece_bytes() // step_bytes))
-        for start in range(0, feed.steps, most):
-            block = feed.block(start, min(start + most, feed.steps))
+        steps = min(BLOCK_STEPS, max(1, self.board.piece_bytes() // step_bytes))
+        for start in range(0, feed.steps, steps):
+            block = feed.block(start, min(start + steps, feed.steps))
             work = f"lambda data: _block{self._id}(data, {len(block)})"
             data = self.board.exchange(b"".join(block), work, timeout=STEP_TIMEOUT_S)
             if len(data) != len(block) * self.output_bytes:
                 raise BoardError(
-                    f"the board answered with {len(data):,} bytes of outputs, "
+                    f"the board sent {len(data):,} bytes of outputs, "
                     f"expected {len(block)} times {self.output_bytes:,}"
                 )
             for at in range(0, len(data), self.output_bytes):

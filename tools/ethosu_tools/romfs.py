@@ -31,13 +31,13 @@ _SHOWN = 3
 Tree = Mapping[str, "bytes | Tree"]
 
 
-def build(tree: Tree, places: dict[str, int] | None = None) -> bytes:
+def build(tree: Tree, offsets: dict[str, int] | None = None) -> bytes:
     """Build an image of these files and directories; its address must be aligned to 16.
 
-    `places` receives the offset of each file's data in the image, by path.
+    `offsets` receives the offset of each file's data in the image, by path.
     """
-    places = {} if places is None else places
-    payload = _entries(tree, len(_MAGIC) + _LENGTH_BYTES, "", places)
+    offsets = {} if offsets is None else offsets
+    payload = _entries(tree, len(_MAGIC) + _LENGTH_BYTES, "", offsets)
     if len(payload) % 2:
         payload += _record(_PADDING, b"\0", length_bytes=1)
     return _MAGIC + _number(len(payload), _LENGTH_BYTES) + payload
@@ -74,7 +74,7 @@ def _read_tree(path: Path, above: tuple[Path, ...]) -> Tree:
         if path.is_dir():
             folder = path.resolve()
             if folder in above:  # two such links would be an infinite loop
-                raise InputError(f"{path} cannot be read: it is a link to a folder that it is in")
+                raise InputError(f"{path} cannot be read: it is a link to one of its parents")
             return {
                 entry.name: _read_tree(entry, (*above, folder))
                 if entry.is_dir()
@@ -117,8 +117,8 @@ def largest(sizes: Mapping[str, int]) -> str:
     """The largest files, for a message: enough to account for the size."""
     names = sorted(sizes, key=lambda path: sizes[path], reverse=True)
     shown = [f"{path} ({sizes[path]:,} bytes)" for path in names[:_SHOWN]]
-    more = [f"{len(names) - _SHOWN} smaller ones"] if len(names) > _SHOWN else []
-    return ", ".join(shown + more)
+    others = [f"{len(names) - _SHOWN} smaller ones"] if len(names) > _SHOWN else []
+    return ", ".join(shown + others)
 
 
 def load_image(path: Path) -> bytes:
@@ -134,23 +134,25 @@ def load_image(path: Path) -> bytes:
     return image
 
 
-def _entries(tree: Tree, at: int, folder: str, places: dict[str, int]) -> bytes:
+def _entries(tree: Tree, at: int, folder: str, offsets: dict[str, int]) -> bytes:
     """Records of a directory's contents, which will be placed at `at`."""
     out = bytearray()
     for name, content in tree.items():
         try:
             label = name.encode()
         except UnicodeEncodeError:
-            raise InputError(f"{folder}{name} is no name in UTF-8: the board needs one") from None
+            raise InputError(
+                f"{folder}{name} is not a valid file name on a board: it is not UTF-8"
+            ) from None
         label = _number(len(label)) + label
         inside = at + len(out) + _HEAD_BYTES + len(label)
         if isinstance(content, Mapping):
             out += _record(
-                _DIRECTORY, label + _entries(content, inside, f"{folder}{name}/", places)
+                _DIRECTORY, label + _entries(content, inside, f"{folder}{name}/", offsets)
             )
         else:
             out += _record(_FILE, label + _aligned_data(content, inside))
-            places[folder + name] = at + len(out) - len(content)
+            offsets[folder + name] = at + len(out) - len(content)
     return bytes(out)
 
 

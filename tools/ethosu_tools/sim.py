@@ -80,10 +80,10 @@ class Simulation(NativeModel):
         offsets = map_.offsets()
         low = int(offsets.min())
         size = int(offsets.max()) - low + map_.item_size
-        place = self._library.sim_host_region(self._index, map_.region, low, size)
-        if not place:
-            raise InputError(f"the NPU sees no memory at {low:,} of region {map_.region}")
-        memory = np.frombuffer(ffi().buffer(place, size)[:], np.uint8)
+        address = self._library.sim_host_region(self._index, map_.region, low, size)
+        if not address:
+            raise InputError(f"the NPU cannot see memory at {low:,} of region {map_.region}")
+        memory = np.frombuffer(ffi().buffer(address, size)[:], np.uint8)
         each = (offsets - low)[..., None] + np.arange(map_.item_size)
         values: Array = memory[each].view(map_.dtype)[..., 0]
         return values
@@ -116,7 +116,7 @@ class Simulation(NativeModel):
     def _open_npu(self) -> Any:
         driver = self._library.sim_host_open(self._index, self.npu.encode())
         if not driver:
-            raise InputError(f"there is no simulated {self.npu}: {self._log()}")
+            raise InputError(f"the simulator cannot simulate {self.npu}: {self._log()}")
         if self._library.ethosu_ext_reserve_this(driver, _TIMEOUT_MS) != 0:
             raise BoardError(f"the simulated NPU cannot be reserved: {self._log()}")
         return driver
@@ -124,7 +124,7 @@ class Simulation(NativeModel):
     def _alloc(self, size: int) -> Any:
         memory = self._library.sim_host_alloc(max(size, 1))
         if not memory:
-            raise InputError(f"the simulated NPU sees too little memory for {size:,} bytes more")
+            raise InputError(f"the simulated NPU's memory has no room for {size:,} more bytes")
         self._memory.append(memory)
         return memory
 
@@ -133,8 +133,8 @@ class Simulation(NativeModel):
             raise self._observer_errors.pop()
         super()._check(status)
 
-    def _refused(self, error: Any) -> str:
-        return verification.with_way_out(super()._refused(error))
+    def _rejection(self, error: Any) -> str:
+        return verification.with_hint(super()._rejection(error))
 
     def _reason(self) -> str:
         return "; ".join(part for part in (super()._reason(), self._log()) if part)

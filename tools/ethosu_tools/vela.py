@@ -80,11 +80,11 @@ def add_npu_option(
 def _npu(text: str) -> str:
     if text in NPUS:
         return text
-    meant = [npu for npu in NPUS if text.lower().replace("_", "-") in npu]
-    meant = meant or difflib.get_close_matches(text, NPUS)
-    guess = f"did you mean {' or '.join(meant)}? " if meant else ""
+    similar = [npu for npu in NPUS if text.lower().replace("_", "-") in npu]
+    similar = similar or difflib.get_close_matches(text, NPUS)
+    guess = f"did you mean {' or '.join(similar)}? " if similar else ""
     raise argparse.ArgumentTypeError(
-        f"there is no NPU {text!r}; {guess}there are {', '.join(NPUS)}"
+        f"unknown NPU {text!r}; {guess}expected one of {', '.join(NPUS)}"
     )
 
 
@@ -99,8 +99,8 @@ MEMORY_MODES = {
 
 CONFIG_FILE = "Arm/vela.ini"
 NO_TABLE = (
-    "errors will not name operators, because the names of the model's tensors damage Vela's debug "
-    "database; rename tensors whose names have control characters or ]]>"
+    "error messages will not name operators, because the names of the model's tensors corrupt "
+    "Vela's debug database; rename tensors whose names contain control characters or ]]>"
 )
 
 
@@ -134,17 +134,17 @@ def compiled(
     config: str = CONFIG_FILE,
     system_config: str | None = None,
     memory_mode: str | None = None,
-    more: Sequence[str] = (),
+    more_options: Sequence[str] = (),
     debug: bool = True,
 ) -> Compiled:
     """Compile a model.
 
     System config and memory mode default to the `board`'s, else to Vela's own for the NPU; they are
-    sections of `config` or of the board's file. `more` are further Vela options; `debug` stores the
-    table of operators for error messages.
+    sections of `config` or of the board's file. `more_options` are passed to Vela; `debug` stores
+    the table of operators for error messages.
     """
     if npu not in NPUS:
-        raise InputError(f"Vela knows no NPU {npu!r}, but {', '.join(NPUS)}")
+        raise InputError(f"unknown NPU {npu!r}; expected one of {', '.join(NPUS)}")
     if source.is_program:
         raise InputError(f"{source} is not a TensorFlow Lite model, but an ExecuTorch program")
     before = source.description
@@ -158,7 +158,7 @@ def compiled(
         options = [
             *vela_options(npu, target, board=board, config=config, debug=debug),
             *("--output-dir", folder),
-            *more,
+            *more_options,
         ]
         path = work / "source" / f"{Path(str(source)).stem}.tflite"
         path.parent.mkdir()
@@ -210,7 +210,7 @@ def _check_mode(mode: str | None, config: str, board: VelaFacts | None) -> None:
     """Reject a memory mode missing in Vela's own file; other files may define any."""
     if mode and config == CONFIG_FILE and board is None and mode not in MEMORY_MODES:
         modes = ", ".join(f"{name} ({what})" for name, what in MEMORY_MODES.items())
-        raise UsageError(f"Vela has no memory mode {mode!r}; there are {modes}")
+        raise UsageError(f"unknown memory mode {mode!r}; expected one of {modes}")
 
 
 def run_vela(source: Path, options: Sequence[str]) -> str:
@@ -221,21 +221,21 @@ def run_vela(source: Path, options: Sequence[str]) -> str:
             command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
         )
     except subprocess.TimeoutExpired:
-        raise InputError(f"Vela did not finish {source} within {TIMEOUT_S} s") from None
+        raise InputError(f"Vela did not finish compiling {source} within {TIMEOUT_S} s") from None
     if "No module named" in done.stderr:
         raise SetupError("Vela is not installed here; run: pip install ethos-u-vela==5.2.0")
     if done.returncode < 0:
         raise InputError(
             f"Vela crashed on {source} (signal {-done.returncode}){_suspect(source)}: the model is "
-            "damaged, or meets a defect of Vela"
+            "damaged, or triggers a defect in Vela"
         )
     if done.returncode:
-        raise InputError(f"Vela refused {source}: {_last_line(done.stderr or done.stdout)}")
+        raise InputError(f"Vela rejected {source}: {_last_line(done.stderr or done.stdout)}")
     return done.stdout
 
 
 def _suspect(source: Path) -> str:
-    """The operator that a crash is about, if the model has no other."""
+    """The operator that caused a crash, if the model has only one kind."""
     try:
         graphs = ModelFile(source).graphs
     except InputError:
@@ -248,7 +248,7 @@ def _last_line(text: str) -> str:
     """The last line of a traceback, without the exception's class."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines:
-        return "it said nothing"
+        return "it printed no reason"
     return re.sub(r"^[\w.]+(Error|Exception): ", "", lines[-1]).strip("'\". ")
 
 
@@ -256,7 +256,7 @@ def _products(work: Path, source: Path) -> tuple[Path, Path]:
     compiled = work / f"{source.stem}_vela.tflite"
     summaries = list(work.glob("*_summary_*.csv"))
     if not compiled.is_file() or not summaries:
-        raise InputError(f"Vela ended well but wrote no model for {source}")
+        raise InputError(f"Vela reported success but wrote no model for {source}")
     return compiled, summaries[0]
 
 

@@ -11,7 +11,7 @@ from .plan import Plan
 from .plan.kernels import RENAMING, STATEFUL
 from .sim import Simulation
 
-# They convert the inputs and outputs of a quantised model.
+# Operators that convert the inputs and outputs of a quantised model.
 _CONVERSIONS = ("QUANTIZE", "DEQUANTIZE")
 _FLOATS = ("float16", "float32", "float64")
 
@@ -27,7 +27,7 @@ remove them from the model and compute them in Python, or use other operators;
   modules/ethosu/runtime/kernels/kernels.def in the source tree lists the supported ones"""
 OTHER_TYPES = "convert the model with int8 or int16 activations"
 FORCE = "--force writes it anyway, for another runtime"
-_NAMED = 3  # layers of an operator that a message names
+_LISTED = 3  # layers of an operator in a message
 
 
 def prepare(
@@ -119,6 +119,6 @@ def _list(graph: Graph, operators: Sequence[Operator]) -> str:
         names = [graph.tensors[index].name for index in operator.outputs[:1] if index >= 0]
         layers.setdefault(operator.name, []).append(*(names or ["?"]))
     return ", ".join(
-        f"{kind} x {len(names)} ({', '.join(names[:_NAMED])}{', ...' if names[_NAMED:] else ''})"
+        f"{kind} x {len(names)} ({', '.join(names[:_LISTED])}{', ...' if names[_LISTED:] else ''})"
         for kind, names in layers.items()
     )

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 
 VARIABLE = "ETHOSU_VERIFY"
 # The driver's messages about a rejected stream, see ethosu_errors.def.
-_REFUSAL = re.compile(
-    r"command at word \d|command stream (word \d|ends inside|has no STOP|branches to)"
+_REJECTED = re.compile(
+    r"command at word \d|command stream (word \d|ends inside|has no STOP|has more than|branches to)"
 )
 
 
@@ -59,8 +59,8 @@ def board_argument() -> str:
     return "" if chosen() else ", verify=False"
 
 
-def with_way_out(sentence: str) -> str:
-    """Mention --no-verify if the message comes from the verifier."""
-    if not _REFUSAL.search(sentence):
-        return sentence
-    return f"{sentence}; if you trust the file, use --no-verify (in Python verify=False)"
+def with_hint(message: str) -> str:
+    """Add a hint at --no-verify if the message comes from the verifier."""
+    if not _REJECTED.search(message):
+        return message
+    return f"{message}; if you trust the file, use --no-verify (in Python verify=False)"

@@ -100,8 +100,8 @@ def _for_kernel(kernel: Path) -> tuple[str, str]:
         if head[at : at + len(magic)] == magic:
             return program, cpu
     raise InputError(
-        f"{kernel} is no kernel: expected an Image of arm64 (b'ARMd' at byte 56), or a zImage of "
-        f"arm, not compressed; it begins {head[:4]!r}"
+        f"{kernel} is not a kernel: expected an uncompressed Image (arm64, b'ARMd' at byte 56) or "
+        f"zImage (arm), found {head[:4]!r} at its start"
     )
 
 
@@ -137,5 +137,5 @@ def run(words: Sequence[str]) -> str:
         raise SetupError(f"{words[0]} is not installed; install Debian's device-tree-compiler")
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise SetupError(f"{words[0]} made no device tree: {done.stderr.strip()}")
+        raise SetupError(f"{words[0]} created no device tree: {done.stderr.strip()}")
     return done.stdout

@@ -26,7 +26,9 @@ def find_node() -> str:
     """Path of node; SetupError if it is not found."""
     node = shutil.which("node")
     if node is None:
-        raise SetupError("node is missing, which runs the board WEB: apt-get install nodejs")
+        raise SetupError(
+            "node, which runs the board WEB, is not installed; on Debian: apt-get install nodejs"
+        )
     return node
 
 
@@ -40,7 +42,7 @@ class WebBoard(Closeable):
         image = romfs.build({}) if rom is None else rom
         if len(image) > ROMFS_BYTES:
             raise InputError(
-                f"the ROMFS image has {len(image):,} bytes, the board WEB has room for "
+                f"the ROMFS image has {len(image):,} bytes, but the board WEB has room for "
                 f"{ROMFS_BYTES:,}"
             )
         words = [find_node(), str(paths.web_runner()), str(paths.web_image())]
@@ -66,7 +68,7 @@ class WebBoard(Closeable):
         """The end of node's error output."""
         size = self._errors.seek(0, os.SEEK_END)
         self._errors.seek(max(0, size - _LOG_BYTES))
-        return self._errors.read().decode(errors="replace").strip() or "it said nothing"
+        return self._errors.read().decode(errors="replace").strip() or "it printed nothing"
 
     def close(self) -> None:
         """Stop the board."""

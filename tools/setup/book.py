@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Stage the pages of the tree, and a reference made from modules and commands, for mkdocs.
+"""Collects the documentation pages of the tree for mkdocs, with generated reference pages.
 
-Usage: book.py FOLDER. Pages keep their places, so that links between them hold; a link to a file
-that is no page becomes plain text. `make docs` runs this, then mkdocs with docs/book.yml.
+Usage: book.py FOLDER. Pages keep their paths, so that links between them stay valid; a link to a
+file that is not a page becomes plain text. `make docs` runs this, then mkdocs with docs/book.yml.
 """
 
 import argparse
@@ -37,7 +37,7 @@ def files(pattern: str) -> list[Path]:
     return sorted(path for path in found if fnmatch(path.as_posix(), pattern))
 
 
-def stage(path: Path, known: set[Path]) -> str:
+def convert(path: Path, known: set[Path]) -> str:
     """A page in mkdocs' dialect."""
     text = (REPO / path).read_text()
     ends = [0, *(end for match in _FENCE.finditer(text) for end in match.span()), len(text)]
@@ -80,13 +80,13 @@ def reference(path: Path) -> str:
         for node in tree.body
         if isinstance(node, ast.ClassDef) and node.name.startswith("_")
     }
-    lines += _members(offered(tree), 2, hidden)
+    lines += _members(public(tree), 2, hidden)
     return "\n\n".join(lines) + "\n"
 
 
-def offered(tree: ast.Module) -> list[ast.stmt]:
+def public(tree: ast.Module) -> list[ast.stmt]:
     """The statements of a module, without functions and classes missing in its __all__."""
-    promised = next(
+    exported = next(
         (
             ast.literal_eval(node.value)
             for node in tree.body
@@ -94,9 +94,9 @@ def offered(tree: ast.Module) -> list[ast.stmt]:
         ),
         None,
     )
-    if promised is None:
+    if exported is None:
         return tree.body
-    return [node for node in tree.body if getattr(node, "name", promised[0]) in promised]
+    return [node for node in tree.body if getattr(node, "name", exported[0]) in exported]
 
 
 def _members(body: list[ast.stmt], level: int, hidden: dict[str, ast.ClassDef]) -> Iterator[str]:
@@ -145,15 +145,15 @@ def commands() -> str:
 
 
 def write(folder: Path) -> None:
-    """All pages."""
+    """Write all pages."""
     pictures = [*files("*.svg"), *files("*.png")]
     pages = files("*.md")
     known = {*pages, *pictures}
-    made = {path: stage(path, known) for path in pages}
+    contents = {path: convert(path, known) for path in pages}
     for path in (path for pattern in _MODULES for path in files(pattern)):
-        made[Path("reference") / f"{module_name(REPO / path)}.md"] = reference(REPO / path)
-    made[Path("reference/commands.md")] = commands()
-    for path, text in made.items():
+        contents[Path("reference") / f"{module_name(REPO / path)}.md"] = reference(REPO / path)
+    contents[Path("reference/commands.md")] = commands()
+    for path, text in contents.items():
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text)

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Install those Debian packages of the set-up that are not there yet.
+# Install the Debian packages of the set-up that are missing.
 # Usage: debian.sh PACKAGE...
 set -eu
 
 if ! command -v dpkg-query >/dev/null; then
-    echo "error: no dpkg-query here: this set-up installs Debian packages. On another system" \
-        "install the like of: $* ; then run make with DEBIAN=no." >&2
+    echo "error: dpkg-query not found: this set-up installs Debian packages. On other systems," \
+        "install the equivalents of: $* ; then run make with DEBIAN=no." >&2
     exit 1
 fi
 
@@ -20,8 +20,8 @@ done
 as_root=
 if [ "$(id -u)" != 0 ]; then
     if ! command -v sudo >/dev/null; then
-        echo "error: these Debian packages are missing and neither root nor sudo is at hand;" \
-            "let an administrator run: apt-get install$missing" >&2
+        echo "error: Debian packages are missing, and installing them needs root or sudo;" \
+            "ask an administrator to run: apt-get install$missing" >&2
         exit 1
     fi
     as_root="sudo"
@@ -32,13 +32,13 @@ apt() {
 }
 
 echo "installing Debian packages:$missing"
-# A fresh machine has no package lists, an old one has stale lists: both fix the same way.
+# Package lists may be missing on a fresh machine and stale on an old one; an update fixes both.
 # shellcheck disable=SC2086
 apt install -y --no-install-recommends $missing 2>/dev/null && exit 0
-apt update || echo "warning: apt-get update failed; trying with the package lists at hand" >&2
+apt update || echo "warning: apt-get update failed; trying with the existing package lists" >&2
 # shellcheck disable=SC2086
 apt install -y --no-install-recommends $missing || {
-    echo "error: apt-get could not install:$missing ; look at its lines above, fix the package" \
+    echo "error: apt-get could not install:$missing ; see its output above, fix the package" \
         "sources or the network, and run make again." >&2
     exit 1
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Renew requirements.lock from pyproject.toml, with pip-tools in an environment of its own.
+# Update requirements.lock from pyproject.toml, with pip-tools in a separate environment.
 set -eu
 
 work=$(mktemp -d)
@@ -8,7 +8,7 @@ trap 'rm -rf "$work"' EXIT
 .venv/bin/python -m venv "$work"
 "$work/bin/pip" install --quiet pip-tools
 
-# No option of the machine's own (index, links) may reach the committed file.
+# No local option of this machine (index, links) may reach the committed file.
 "$work/bin/pip-compile" --quiet --upgrade --generate-hashes --allow-unsafe --strip-extras \
     --no-header --no-emit-index-url --no-emit-find-links --no-emit-trusted-host \
     --extra oracle --extra demo --extra test --extra native --extra docs --extra lint \

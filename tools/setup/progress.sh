@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Count what a build says it makes, on one line; pass on all else that it says.
+# Show the number of files that a build makes, on one line; pass all other output through.
 # Usage: make ... | progress.sh PART
 set -u
 
@@ -27,5 +27,5 @@ done
 
 if [ "$count" -gt 0 ]; then
     if [ -t 1 ]; then printf '\r\033[K'; fi
-    printf '    %s: %d files made\n' "$part" "$count"
+    printf '    %s: %d files built\n' "$part" "$count"
 fi

@@ -88,8 +88,8 @@ def results(junit: Path, names: Sequence[str]) -> Results:
         if board and qemu:
             kind = next((child.tag for child in case if child.tag != "properties"), "passed")
             found.counts[f"{board} {qemu}"][kind] += 1
-            if said := _properties(case).get("transcript"):
-                found.boots[f"{board} {qemu}"] = said
+            if transcript := _properties(case).get("transcript"):
+                found.boots[f"{board} {qemu}"] = transcript
     for each in suite.iter("testsuite"):
         found.properties |= _properties(each)
     return found
@@ -97,13 +97,13 @@ def results(junit: Path, names: Sequence[str]) -> Results:
 
 def boot(name: str, found: Results) -> list[str]:
     """A board's output from reset to prompt, for both QEMUs if it differs."""
-    said: dict[str, list[str]] = {}
+    outputs: dict[str, list[str]] = {}
     for qemu in _QEMUS:
         if text := found.boots.get(f"{name} {qemu}"):
-            said.setdefault(text.strip(), []).append(found.properties.get(f"qemu {qemu}", qemu))
+            outputs.setdefault(text.strip(), []).append(found.properties.get(f"qemu {qemu}", qemu))
     return [
         f"\n{name} on {' and '.join(qemus)}:\n\n{textwrap.indent(text, '    ')}"
-        for text, qemus in said.items()
+        for text, qemus in outputs.items()
     ]
 
 
@@ -134,7 +134,7 @@ def sums(target: Path) -> str:
     )
 
 
-def _said(*command: str) -> str:
+def _first_line(*command: str) -> str:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.stdout.partition("\n")[0].strip() or "unknown"
 
@@ -143,9 +143,9 @@ def _tools() -> dict[str, str]:
     source = "git", "-C", str(paths.root()), "describe", "--always", "--dirty"
     pinned = (paths.root() / "firmware/micropython.toml").read_text()
     return {
-        "source": _said(*source),
+        "source": _first_line(*source),
         "MicroPython": re.search(r'^default = "(.*)"', pinned, re.M)[1],  # type: ignore[index]
-        "compiler": _said("arm-none-eabi-gcc", "--version"),
+        "compiler": _first_line("arm-none-eabi-gcc", "--version"),
         "Vela": version("ethos-u-vela"),
         "LiteRT, the reference": version("ai-edge-litert"),
         "Python": platform.python_version(),
@@ -153,11 +153,11 @@ def _tools() -> dict[str, str]:
 
 
 def main(junit: Path, target: Path) -> str:
-    """Fill the folder, which already holds the wheel; returns the error, or an empty text."""
+    """Fill the folder, which already contains the wheel; returns an error message, or ""."""
     release, names = version("ethosu-tools"), boards.names()
     missing = images(names, release, target)
     if missing:
-        return f"there is no image of {', '.join(missing)}; run: make board-images chip-images"
+        return f"images are missing: {', '.join(missing)}; run: make board-images chip-images"
     (target / TESTED).write_text(report(names, results(junit, names), _tools()))
     (target / SUMS).write_text(sums(target))
     for path in sorted(target.iterdir()):

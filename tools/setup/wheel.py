@@ -145,7 +145,7 @@ def make(target: Path, root: Path, machine: str | None = None) -> tuple[Path, li
 
 
 def main(target: Path, machine: str | None = None) -> str:
-    """Make the wheel; returns the error, or an empty text."""
+    """Make the wheel; returns an error message, or ""."""
     wheel, absent = make(target, paths.root(), machine)
     if absent:
         return f"not built: {', '.join(absent)}; run: make wheel"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """An emulated board finds discs in a picture: `python tools/web/discs.py found.png`.
 
-The model has the shape of a FOMO detector: the mean of 8 x 8 pixels, then a convolution that tells
-red and green from the rest. Its few weights are written here, so nothing has to be downloaded.
+The model has the structure of a FOMO detector: the mean of 8 x 8 pixels, then a convolution that
+distinguishes red and green from the rest. Its few weights are defined here, not downloaded.
 """
 
 from __future__ import annotations
@@ -101,9 +101,10 @@ def rom_files(npu: str = NPU) -> dict[str, bytes]:
         source, out = Path(folder) / "discs.tflite", Path(folder) / "out.tflite"
         source.write_bytes(make_model())
         compile_model(source, npu, out)
-        ends = tflite.describe(out)
-        told = model_metadata.ModelMetadata(LABELS)
-        model = model_metadata.write(out.read_bytes(), told, len(ends.inputs), len(ends.outputs))
+        description = tflite.describe(out)
+        counts = len(description.inputs), len(description.outputs)
+        labels = model_metadata.ModelMetadata(LABELS)
+        model = model_metadata.write(out.read_bytes(), labels, *counts)
     return {"discs.tflite": model, "discs.565": to_565(make_picture())}
 
 

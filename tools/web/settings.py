@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Writes the settings that `ethosu compile` has Vela pass to its core: `settings.py MODEL JSON`.
+"""Writes the settings that Vela passes to its core for `ethosu compile`: `settings.py MODEL JSON`.
 
     {"vela_version": "5.2.0",
      "texts": [configuration text],
@@ -56,7 +56,7 @@ def record(
             return str(accelerator), str(config), str(passed)
         except Exception:  # Vela's exceptions have no common base
             return None
-    raise RuntimeError("Vela ended without a call of its core")
+    raise RuntimeError("Vela ended without calling its core")
 
 
 def combinations() -> Iterator[tuple[str, Target, VelaFacts | None, str | None, bool]]:
@@ -88,7 +88,7 @@ def timed(system: System) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Record all, and write the file."""
+    """Record all targets, and write the file."""
     model, output = Path(sys.argv[1]), Path(sys.argv[2])
     vela_command.regor.compile = _call
     texts: list[str] = []

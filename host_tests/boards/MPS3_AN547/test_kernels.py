@@ -11,7 +11,7 @@ import os
 import pytest
 from ethosu_tools import plan, romfs
 from ethosu_tools.board import QemuBoard
-from ethosu_tools.make_mixed import MixedNet
+from ethosu_tools.mixed_models import MixedNet
 from ethosu_tools.qemu import Machine
 
 # The board's clock ticks at different times in each run, so it must be excluded.

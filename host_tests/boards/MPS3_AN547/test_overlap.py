@@ -7,7 +7,7 @@ planned for the smallest arena, and planned so that CPU operators run during NPU
 
 from ethosu_tools import plan, romfs, vela
 from ethosu_tools.board import QemuBoard
-from ethosu_tools.make_mixed import MODELS
+from ethosu_tools.mixed_models import MODELS
 from ethosu_tools.qemu import Machine
 
 MEASURE = """\
@@ -27,7 +27,7 @@ def test_overlapping_cpu_and_npu_saves_time(tmp_path):
     model, compiled = MODELS["two_branches"], tmp_path / "compiled.tflite"
     source = tmp_path / "two_branches.tflite"
     source.write_bytes(model.make())
-    vela.compile_model(source, "ethos-u55-128", compiled, more=model.options)
+    vela.compile_model(source, "ethos-u55-128", compiled, more_options=model.options)
     files = {}
     for name, overlap in (("separate", False), ("concurrent", True)):
         planned = tmp_path / f"{name}.tflite"

@@ -46,13 +46,13 @@ def test_flash_chip_is_read_only(board):
 
 
 def test_small_images_use_the_boards_own_memory():
-    assert qemu.rom_place(FACTS, bytes(FACTS.romfs.size)) == FACTS.romfs
-    assert qemu.rom_place(FACTS, bytes(FACTS.romfs.size + 1)) == FACTS.qemu.romfs
+    assert qemu.rom_span(FACTS, bytes(FACTS.romfs.size)) == FACTS.romfs
+    assert qemu.rom_span(FACTS, bytes(FACTS.romfs.size + 1)) == FACTS.qemu.romfs
     with pytest.raises(InputError, match=f"/rom of {FACTS.name} has 25,165,824"):
-        qemu.rom_place(FACTS, bytes(FACTS.qemu.romfs.size + 1))
+        qemu.rom_span(FACTS, bytes(FACTS.qemu.romfs.size + 1))
 
 
 def test_timed_runs_are_rejected():
     image = romfs.build({"1.bin": FILLED})
-    with pytest.raises(InputError, match="leave out --timed"):
+    with pytest.raises(InputError, match="omit --timed"):
         Machine(board=FACTS.name, romfs=image, timed=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from ethosu_tools import make_mixed, make_model, plan, romfs
+from ethosu_tools import make_model, mixed_models, plan, romfs
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.vela import compile_model
 
@@ -23,7 +23,7 @@ STAMP = b"stamp of 16 byte"
 SOURCES = {
     "cnn": (make_model.MODELS["small_cnn"], ()),
     "stream": (make_model.MODELS["small_streaming"], ()),
-    "mixed": (make_mixed.MODELS["mixed_cnn"].make, make_mixed.MODELS["mixed_cnn"].options),
+    "mixed": (mixed_models.MODELS["mixed_cnn"].make, mixed_models.MODELS["mixed_cnn"].options),
 }
 
 
@@ -54,7 +54,7 @@ def _compiled(name: str, source: bytes, npu: str) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         model, output = Path(folder) / f"{name}.tflite", Path(folder) / "compiled.tflite"
         model.write_bytes(source)
-        compile_model(model, npu, output, more=options)
+        compile_model(model, npu, output, more_options=options)
         if plan.needs_plan(output):
             plan.plan_file(output, output)
         return output.read_bytes()

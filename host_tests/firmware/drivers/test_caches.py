@@ -2,6 +2,7 @@
 """The DMA copy on this machine, with a worst-case data cache, for each controller."""
 
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -72,7 +73,12 @@ SHORT = {
 }
 
 
-def _build(repo: Path, driver: str, changes: dict[str, tuple[str, str]]) -> Path:
+SANITIZE = ["-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+
+
+def _build(
+    repo: Path, driver: str, changes: dict[str, tuple[str, str]], how: Sequence[str] = SANITIZE
+) -> Path:
     """Compile the test with a driver; `changes` gives text replacements by file."""
     here = repo / "host_tests/firmware/drivers/c"
     names = {"FRAME": FRAME, "DRIVER": f"dma_{driver}.c"}
@@ -89,9 +95,8 @@ def _build(repo: Path, driver: str, changes: dict[str, tuple[str, str]]) -> Path
     cache = sorted((repo / "tools/npu_sim").glob("coherence*.c"))
     return sharing.program(
         "caches",
-        ["gcc", "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Wno-unused-parameter"]
-        + ["-Wno-unused-function", "-no-pie"]
-        + ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+        ["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Wno-unused-parameter"]
+        + ["-Wno-unused-function", "-no-pie", *how]
         + [f'-D{macro}="{path}"' for macro, path in sources.items()]
         + ([f"-DSHARED={DRIVERS[driver]}"] if DRIVERS[driver] else [])
         + [f"-I{folder}" for folder in folders]
@@ -130,18 +135,18 @@ def test_a_copy_of_several_transfers_is_right(repo, driver):
     _check(_run(_build(repo, driver, changes), COPIES, 1))
 
 
-def _goes_wrong(program: Path) -> None:
-    done = _run(program, COPIES, 1)
-    assert done.returncode == 1 and "Sanitizer" not in done.stderr, done.stdout + done.stderr
+def _goes_wrong(repo: Path, driver: str, file: str, change: tuple[str, str]) -> None:
+    """Without sanitizers: the copy's result must show it."""
+    done = _run(_build(repo, driver, {file: change}, ["-O0"]), COPIES, 1)
+    assert done.returncode == 1, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("driver", DRIVERS)
 @pytest.mark.parametrize("name", UPKEEP)
 def test_copies_fail_without_each_cache_operation(repo, driver, name):
-    _goes_wrong(_build(repo, driver, {FRAME: UPKEEP[name]}))
+    _goes_wrong(repo, driver, FRAME, UPKEEP[name])
 
 
 @pytest.mark.parametrize(("driver", "name"), UPKEEP_OF_DRIVERS)
 def test_the_controller_fails_without_each_cache_operation(repo, driver, name):
-    changes = {f"dma_{driver}.c": UPKEEP_OF_DRIVERS[driver, name]}
-    _goes_wrong(_build(repo, driver, changes))
+    _goes_wrong(repo, driver, f"dma_{driver}.c", UPKEEP_OF_DRIVERS[driver, name])

@@ -46,5 +46,6 @@ def test_no_transfer_failed(result):
     assert result["counters"]["timeouts"] == 0
 
 
+@pytest.mark.parametrize("board", EACH_DMA[:1], indirect=True)
 def test_counts_repeat(board, result):
     assert copy_cost.measure(board)["sizes"] == result["sizes"]

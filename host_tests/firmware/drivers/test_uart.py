@@ -42,7 +42,7 @@ def uart_only(request: pytest.FixtureRequest) -> Iterator[QemuBoard]:
 
 def test_nothing_is_lost_at_full_speed(uart_only: Board) -> None:
     """More than ring and FIFO hold, sent while the program is not reading."""
-    flood(uart_only, 20_000)
+    flood(uart_only, 12_000)
 
 
 def test_terminal_and_board_agree_on_the_speed(uart_only: QemuBoard) -> None:

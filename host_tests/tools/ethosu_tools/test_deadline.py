@@ -121,7 +121,7 @@ def test_endless_code_is_distinguished_from_sleeping_code(board):
     executed = []
     for program in ("import time; time.sleep(1000)", SPIN):
         board.start(f"import micropython; micropython.kbd_intr(-1)\n{program}")
-        match = "sent nothing for longer than 0.5 s; Ctrl-C does not .*; QEMU runs"
+        match = "sent nothing for longer than 0.5 s; Ctrl-C does not .*; QEMU is running"
         with pytest.raises(BoardTimeoutError, match=match) as caught:
             board.finish(timeout=0.5)
         counts = re.search(r"([\d,]+) instructions so far, ([\d,]+) in the", str(caught.value))

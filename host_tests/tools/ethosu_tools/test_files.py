@@ -140,7 +140,7 @@ def test_a_file_opened_by_a_slow_writer_is_not_waited_for(tmp_path, monkeypatch)
     reader, writer = os.pipe2(os.O_NONBLOCK)
     monkeypatch.setattr(files.os, "open", lambda *_: reader)
     monkeypatch.setattr(files.stat, "S_ISREG", lambda _: True)
-    with pytest.raises(InputError, match="it is no file that has an end"):
+    with pytest.raises(InputError, match="it is an endless stream, not a file"):
         files.read_whole(tmp_path / "kmsg")
     os.close(writer)
 
@@ -187,7 +187,7 @@ ARCHIVES = {
 def test_a_hostile_archive_behind_a_model_is_one_error(
     ethosu, small_models, tmp_path, archive, reason
 ):
-    source, labels, output = (tmp_path / name for name in ("in.tflite", "labels", "out.tflite"))
+    source, output = tmp_path / "in.tflite", tmp_path / "out.tflite"
     source.write_bytes(put(small_models["small_cnn"].read_bytes(), {ENTRY: bytes(8)}) + archive)
     tracemalloc.start()
     code, _, err = ethosu("compile", source, "-o", output)
@@ -196,6 +196,12 @@ def test_a_hostile_archive_behind_a_model_is_one_error(
     assert code == 3 and err.count("\n") == 1 and not output.exists()
     assert f"{source}: the ZIP archive" in err and reason in err and "--labels FILE to rep" in err
     assert peak < 32 * MB
+
+
+def test_given_labels_replace_a_hostile_archive(ethosu, small_models, tmp_path):
+    source, labels, output = (tmp_path / name for name in ("in.tflite", "labels", "out.tflite"))
+    model, (archive, _) = small_models["small_cnn"].read_bytes(), ARCHIVES["damaged"]
+    source.write_bytes(put(model, {ENTRY: bytes(8)}) + archive)
     labels.write_text("a\nb\n")
     assert ethosu("compile", source, "-o", output, "--labels", labels)[0] == 0
 

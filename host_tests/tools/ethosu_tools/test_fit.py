@@ -124,8 +124,8 @@ def rom_of(machine):
 
 REFUSED = {
     "never compiled": "was never compiled for an NPU; run: ethosu compile",
-    "other NPU": "it is compiled for ethos-u85-256, the board at {port} has ethos-u55-128: compile "
-    "it with --npu ethos-u55-128",
+    "other NPU": "it is compiled for ethos-u85-256, but the board at {port} has ethos-u55-128: "
+    "compile it with --npu ethos-u55-128",
     "arena": "its arena needs 9,",
     "in a folder": "was never compiled",
 }

@@ -10,13 +10,7 @@ import sys
 import pytest
 
 # Dependencies of conftest.py.
-NEEDED = (
-    "*.py",
-    "kit/*.py",
-    "tools/__init__.py",
-    "tools/qemu_plugin/__init__.py",
-    "tools/qemu_plugin/releases.py",
-)
+NEEDED = ("*.py", "kit/*.py", "tools/qemu_plugin/releases.py")
 USES_MODELS = "def test_models(shared_models):\n    assert shared_models.is_dir()\n"
 
 

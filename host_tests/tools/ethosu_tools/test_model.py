@@ -97,7 +97,7 @@ def test_tasks_take_turns(model, inputs, expected):
             [np.zeros((1, 3, 16, 16), np.int8)],
             r"found \[1, 3, 16, 16\]; .* np\.transpose\(x, \(0, 2, 3, 1\)\)$",
         ),
-        ([np.zeros((16, 16, 3), np.int16)], "input 0 is int8, found int16"),
+        ([np.zeros((16, 16, 3), np.int16)], "input 0 must be int8, found int16"),
         ([np.full((16, 16, 3), np.nan)], r"input 0 has NaN at index \[0, 0, 0\], expected finite"),
         ([np.full((16, 16, 3), -np.inf)], "input 0 has an infinite value at index"),
     ],
@@ -117,7 +117,7 @@ def test_wrong_inputs_are_reported(model, inputs, expected, given, sentence):
 def test_wrong_devices_are_reported(path, tmp_path):
     with pytest.raises(BoardError, match="/dev/no_such_port cannot be opened: No such file"):
         Model(path, on="/dev/no_such_port")
-    with pytest.raises(InputError, match="a model on a board is given by its path, found bytes"):
+    with pytest.raises(InputError, match="a model on a board must be given as a path, found"):
         Model(path.read_bytes(), on="/dev/no_such_port")
     with pytest.raises(InputError, match=r"none\.tflite"):
         Model(tmp_path / "none.tflite")
@@ -128,7 +128,7 @@ def test_a_missing_device_is_named(path, monkeypatch, repo, tmp_path):
 
     sharing.make("modules/ethosu/accel")
     monkeypatch.setattr(accel, "FOLDER", tmp_path)
-    with pytest.raises(SetupError, match="this Linux has no NPU, or no driver for it"):
+    with pytest.raises(SetupError, match="Linux has found no NPU here"):
         Model(path, on="accel")
     monkeypatch.undo()
     with pytest.raises(BoardError, match=r"/dev/accel/accel77: Linux's driver for the NPU can't"):

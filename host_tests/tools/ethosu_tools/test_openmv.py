@@ -66,13 +66,13 @@ def test_pictures_are_converted_for_the_board(pillow):
 
 
 def test_a_file_that_is_not_a_picture_is_named(pillow, monkeypatch):
-    with pytest.raises(InputError, match=r"frames/a\.png is no picture: unknown"):
+    with pytest.raises(InputError, match=r"frames/a\.png is not a picture: unknown"):
         openmv.tree_of({"frames": {"a.png": b"?"}})
     for other in ("a.bmp", "a.png"):
         both = {"frames": {"a.jpg": b"a picture", other: b"a picture"}}
-        with pytest.raises(InputError, match=r"frames/a\.\w+ becomes a\.bmp, which is there too"):
+        with pytest.raises(InputError, match=r"frames/a\.\w+ becomes a\.bmp, which also exists"):
             openmv.tree_of(both)
-    with pytest.raises(InputError, match="frames is a file, a folder expected"):
+    with pytest.raises(InputError, match="frames is a file, expected a folder"):
         openmv.tree_of({"frames": b"?"})
     monkeypatch.setitem(sys.modules, "PIL", None)
     with pytest.raises(SetupError, match=r"frames/a\.png needs Pillow: pip install pillow"):

@@ -56,7 +56,7 @@ def test_a_single_step_rejects_wrong_inputs_and_continues(inputs):
 
 @pytest.mark.parametrize("content", [b"", b"TFL3", b"no model " * 100, small_cnn()[:1000]])
 def test_a_broken_model_is_refused(content):
-    with pytest.raises(InputError, match=r"^(LiteRT does not take )?the model"):
+    with pytest.raises(InputError, match=r"^(LiteRT rejected )?the model"):
         oracle.run(content, [IMAGE])
 
 

@@ -38,32 +38,48 @@ def processes_with(variable):
     return found
 
 
-@pytest.fixture
-def users_pytest(tmp_path, monkeypatch):
-    """Runs pytest in a separate user folder: `users_pytest(*options, tests=USERS_TESTS)`.
+class UsersPytest:
+    """Runs pytest in a separate user folder: `run(*options, tests=USERS_TESTS)`.
 
-    Each run must leave nothing behind: no process, no lock, no temporary file.
+    `tests` is a file, or several by name. Each run must leave nothing behind: no process, no lock,
+    no temporary file.
     """
-    locks, temporary = tmp_path / "locks", tmp_path / "temporary"
-    temporary.mkdir()
-    monkeypatch.setenv("ETHOSU_LOCKS", str(locks))
 
-    def run(*options, tests=USERS_TESTS, python=sys.executable):
-        (tmp_path / "test_mine.py").write_text(tests)
+    def __init__(self, folder):
+        self.folder, self.locks = folder, folder / "locks"
+        self._temporary = folder / "temporary"
+        self._temporary.mkdir()
+
+    def __call__(self, *options, tests=USERS_TESTS, python=sys.executable):
+        for name, text in ({"mine": tests} if isinstance(tests, str) else tests).items():
+            (self.folder / f"test_{name}.py").write_text(text)
+        places = {"TMPDIR": str(self._temporary), "ETHOSU_LOCKS": str(self.locks)}
         done = subprocess.run(
             [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *map(str, options)],
-            cwd=tmp_path,
-            env={**os.environ, "TMPDIR": str(temporary)},
+            cwd=self.folder,
+            env={**os.environ, **places},
             capture_output=True,
             text=True,
         )
-        assert not processes_with(os.fsencode(f"TMPDIR={temporary}"))
-        assert all(each.name.startswith("pytest-of-") for each in temporary.iterdir())
+        assert not processes_with(os.fsencode(f"TMPDIR={self._temporary}"))
+        assert all(each.name.startswith("pytest-of-") for each in self._temporary.iterdir())
         return done.returncode, done.stdout + done.stderr
 
-    run.folder = tmp_path
+    def close(self):
+        assert not self.locks.exists() or not [*self.locks.iterdir()]
+
+    def cases(self):
+        """Test cases of the report r.xml, by file and test."""
+        report = ElementTree.parse(self.folder / "r.xml")
+        return {(each.get("classname"), each.get("name")): each for each in report.iter("testcase")}
+
+
+@pytest.fixture
+def users_pytest(tmp_path, monkeypatch):
+    run = UsersPytest(tmp_path)
+    monkeypatch.setenv("ETHOSU_LOCKS", str(run.locks))
     yield run
-    assert not locks.exists() or not [*locks.iterdir()]
+    run.close()
 
 
 @pytest.fixture
@@ -77,17 +93,12 @@ def test_board_is_emulated_by_default(users_pytest):
     assert "3 passed" in out and code == 0, out
 
 
-@pytest.mark.parametrize("option", ["--ethosu-port", "--port"])
-def test_same_tests_run_on_a_port(users_pytest, option):
+@pytest.mark.parametrize(("option", "workers"), [("--ethosu-port", "2"), ("--port", "auto")])
+def test_same_tests_run_on_a_port(users_pytest, option, workers):
+    """With one worker: two would access the board at the same time."""
     with qemu.Machine("ethos-u55-64", console="uart") as machine:
-        code, out = users_pytest(f"{option}={machine.port}", "--npu", "ethos-u55-64")
-    assert "3 passed" in out and code == 0, out
-
-
-@pytest.mark.parametrize("workers", ["2", "auto"])
-def test_a_port_has_one_worker(users_pytest, machine, workers):
-    """Two workers would access the board at the same time."""
-    code, out = users_pytest("-n", workers, f"--port={machine.port}")
+        options = [f"{option}={machine.port}", "--npu", "ethos-u55-64", "-n", workers]
+        code, out = users_pytest(*options)
     assert "3 passed" in out and code == 0, out
     assert "bringing up nodes" not in out
 
@@ -97,15 +108,13 @@ def test_a_missing_port_fails_with_its_name(users_pytest):
     assert code == 1 and "/dev/no_such_port cannot be opened" in out
 
 
-@pytest.mark.parametrize("option", ["--port", "--ethosu-port"])
-def test_port_that_pytest_takes_for_its_root_folder_is_refused(users_pytest, machine, option):
+def test_port_that_pytest_takes_for_its_root_folder_is_refused(users_pytest, machine):
     """It determines that folder before it loads plugins; otherwise /dev/pts would be the root."""
-    code, out = users_pytest(option, machine.port)
-    assert code == 4 and f"write {option}={machine.port}" in out, out
-    code, out = users_pytest("test_mine.py", option, machine.port)
-    assert code == 4, out
+    for words in (["--ethosu-port"], ["test_mine.py", "--port"]):
+        code, out = users_pytest(*words, machine.port)
+        assert code == 4 and f"write {words[-1]}={machine.port}" in out, out
     (users_pytest.folder / "pytest.ini").write_text("[pytest]\n")
-    code, out = users_pytest("test_mine.py", option, machine.port, "-k", "answer")
+    code, out = users_pytest("test_mine.py", "--port", machine.port, "-k", "answer")
     assert code == 0 and "1 passed" in out, out
 
 
@@ -130,7 +139,8 @@ def test_short_option_names_are_left_to_other_plugins(users_pytest, machine, whe
 def test_npu_of_a_port_is_checked(users_pytest, machine):
     code, out = users_pytest("--ethosu-npu", "ethos-u55-256", f"--ethosu-port={machine.port}")
     assert "3 skipped" not in out and code == 1, out
-    assert f"no board is ethos-u55-256; available: {machine.port}: ethos-u55-64" in out
+    assert "no board meets the requirements (ethos-u55-256); available: " in out
+    assert f"available: {machine.port}: ethos-u55-64" in out
 
 
 FAILING = """\
@@ -148,23 +158,6 @@ def test_faults(board):
 def test_after(board):
     assert board.eval("1") == 1
 """
-
-
-@pytest.mark.parametrize("place", ["qemu", "port"])
-def test_a_failure_shows_the_boards_output(users_pytest, machine, place):
-    options = [f"--port={machine.port}"] if place == "port" else []
-    code, out = users_pytest("--junitxml=r.xml", *options, tests=FAILING)
-    assert code == 1 and "2 failed, 2 passed" in out, out
-    report = ElementTree.parse(users_pytest.folder / "r.xml")
-    failures = [each.text for each in report.iter("failure")]
-    assert all(text.strip().splitlines()[-1] in out for text in failures), "both have it"
-    raised, faulted = failures
-    assert "printed before" in raised and "of another test" not in raised + faulted
-    assert 'File "<stdin>", line 3, in <module>\n    1 // (i - 1)\n' in raised
-    assert "ZeroDivisionError" in raised
-    assert "MemManage" in faulted and "0x90000000" in faulted and "ZeroDivision" not in faulted
-    properties = {each.get("name"): each.get("value") for each in report.iter("property")}
-    assert properties["npu"].startswith("ethos-u55-") and "MPS3" in properties["machine"]
 
 
 POOL = """
@@ -205,14 +198,13 @@ def test_none(board):
 """
 
 
-@pytest.mark.parametrize("workers", [0, 2])
-def test_marks_choose_from_a_pool(users_pytest, machine, workers):
+def test_marks_choose_from_a_pool(users_pytest, machine):
     with qemu.Machine("ethos-u55-256") as second:
         file = users_pytest.folder / "pool.toml"
         file.write_text(POOL.format(first=machine.port, second=second.port))
-        code, out = users_pytest("--ethosu-pool", file, "-n", workers, "-rs", tests=CHOOSING)
+        code, out = users_pytest("--ethosu-pool", file, "-rs", tests=CHOOSING)
     assert code == 0 and "4 passed, 1 skipped" in out, out
-    assert "no board is tag a robot; available: first: " in out
+    assert "no board meets the requirements (tag a robot); available: first: " in out
 
 
 @pytest.mark.parametrize(
@@ -246,14 +238,6 @@ HUNG = (
     "board.exec('import micropython, time; micropython.kbd_intr(-1)\\n"
     "while 1: time.sleep(9)', timeout=1)"
 )
-
-
-@pytest.mark.parametrize("fault", [KILLED, HUNG])
-def test_emulated_board_that_dies_or_hangs_is_one_failure(users_pytest, fault):
-    code, out = users_pytest(tests=TWO.format(fault=fault))
-    assert code == 1 and "1 failed, 1 passed" in out, out
-    assert "E       ethosu_tools.errors.Board" in out and "excluded from the pool" not in out
-    assert "errors.py" not in out and "port.py" not in out, "frames of the tools"
 
 
 def test_a_hung_board_is_set_aside_and_reported(users_pytest, machine):
@@ -340,7 +324,8 @@ def test_emulated_boards_of_a_pool_are_like_real_ones(users_pytest):
     options = ["--ethosu-pool", file, "--junitxml=r.xml", "-rs", "test_mine.py"]
     code, out = users_pytest("-n", "8", *options, tests=ON_BENCHES)
     assert code == 0 and "8 passed, 1 skipped" in out, out
-    assert "needs more than 2 boards; no other board of the pool is any: bench A" in out
+    assert "needs more than 2 boards, and no other board in the pool meets the requi" in out
+    assert "(any); available: bench A" in out
     found = {}
     for case in ElementTree.parse(users_pytest.folder / "r.xml").iter("testcase"):
         given = [(each.get("name"), each.get("value")) for each in case.iter("property")]
@@ -370,11 +355,6 @@ def test_with_another_npu(board):
 def test_without_a_mark(board, board_npu):
     assert board.eval("__import__('ethosu').npus()") == [board_npu] == ["ethos-u55-128"]
 """
-
-
-def test_board_without_a_mark_has_its_own_npu_again(users_pytest):
-    code, out = users_pytest(tests=ORDER)
-    assert code == 0 and "2 passed" in out, out
 
 
 BOTH = """\
@@ -426,19 +406,89 @@ def test_predict(board):
 """
 
 
-def test_models_run_on_the_board_of_the_test(users_pytest, small_models, compiled):
+@pytest.fixture(scope="module")
+def models(small_models, compiled):
+    """Tests that run models on the board."""
     first, second = (str(compiled(small_models[name])) for name in ("small_cnn", "small_streaming"))
-    code, out = users_pytest(tests=PREDICTING.format(first=first, second=second))
-    assert code == 0 and "1 passed" in out, out
+    predicting = PREDICTING.format(first=first, second=second)
+    return {"both": BOTH.format(model=first), "predicting": predicting}
 
 
-@pytest.mark.parametrize("place", ["qemu", "port"])
-def test_board_and_runner_share_a_board(users_pytest, machine, small_models, compiled, place):
-    npu = machine.npu if place == "port" else "ethos-u55-128"
-    options = [f"--port={machine.port}"] if place == "port" else []
-    model = str(compiled(small_models["small_cnn"], npu))
-    code, out = users_pytest(*options, tests=BOTH.format(model=model))
-    assert code == 0 and "1 passed" in out, out
+# How a test case that did not pass is reported.
+KINDS = ("failure", "error", "skipped")
+
+
+def run_together(folder, *options, **tests):
+    """The output, and the test cases by file and test."""
+    run = UsersPytest(folder)
+    _, out = run("--junitxml=r.xml", *options, tests=tests)
+    run.close()
+    return out, run.cases()
+
+
+@pytest.fixture(scope="module")
+def on_qemu(tmp_path_factory, models):
+    """One run of several files on an emulated board; the tests below check its report of each."""
+    killed, hung = TWO.format(fault=KILLED), TWO.format(fault=HUNG)
+    tests = {"failing": FAILING, "hung": hung, "killed": killed, "order": ORDER, **models}
+    return run_together(tmp_path_factory.mktemp("on_qemu"), **tests)
+
+
+@pytest.fixture(scope="module")
+def on_a_port(tmp_path_factory, models):
+    """The same with a board at a port."""
+    with qemu.Machine("ethos-u55-128") as machine:
+        folder, option = tmp_path_factory.mktemp("on_a_port"), f"--port={machine.port}"
+        return run_together(folder, option, failing=FAILING, both=models["both"])
+
+
+def failures(cases, file):
+    """Reports of each test of a file, by name; "" for those that passed."""
+    return {
+        name: "".join(each.text for kind in KINDS for each in case.iter(kind))
+        for (where, name), case in cases.items()
+        if where == f"test_{file}"
+    }
+
+
+@pytest.mark.parametrize("place", ["on_qemu", "on_a_port"])
+def test_a_failure_shows_the_boards_output(request, place):
+    out, cases = request.getfixturevalue(place)
+    found = failures(cases, "failing")
+    assert found.pop("test_before") == found.pop("test_after") == ""
+    assert all(text.strip().splitlines()[-1] in out for text in found.values()), "both have it"
+    raised, faulted = found["test_raises"], found["test_faults"]
+    assert "printed before" in raised and "of another test" not in raised + faulted
+    assert 'File "<stdin>", line 3, in <module>\n    1 // (i - 1)\n' in raised
+    assert "ZeroDivisionError" in raised
+    assert "MemManage" in faulted and "0x90000000" in faulted and "ZeroDivision" not in faulted
+    case = cases["test_failing", "test_after"]
+    properties = {each.get("name"): each.get("value") for each in case.iter("property")}
+    assert properties["npu"].startswith("ethos-u55-") and "MPS3" in properties["machine"]
+
+
+@pytest.mark.parametrize("fault", ["killed", "hung"])
+def test_emulated_board_that_dies_or_hangs_is_one_failure(on_qemu, fault):
+    out, cases = on_qemu
+    found = failures(cases, fault)
+    assert found["test_two"] == ""
+    assert "E       ethosu_tools.errors.Board" in found["test_one"]
+    assert "errors.py" not in found["test_one"] and "port.py" not in found["test_one"]
+    assert "excluded from the pool" not in out
+
+
+def test_board_without_a_mark_has_its_own_npu_again(on_qemu):
+    found = failures(on_qemu[1], "order")
+    assert found == {"test_with_another_npu": "", "test_without_a_mark": ""}
+
+
+def test_models_run_on_the_board_of_the_test(on_qemu):
+    assert failures(on_qemu[1], "predicting") == {"test_predict": ""}
+
+
+@pytest.mark.parametrize("place", ["on_qemu", "on_a_port"])
+def test_board_and_runner_share_a_board(request, place):
+    assert failures(request.getfixturevalue(place)[1], "both") == {"test_both": ""}
 
 
 @pytest.fixture(scope="module")

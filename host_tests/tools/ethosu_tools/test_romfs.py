@@ -119,13 +119,13 @@ def test_links_that_lead_into_themselves_are_refused(tmp_path, target):
     folder.mkdir()
     for name in ("a", "b"):
         (folder / name).symlink_to(target)
-    with pytest.raises(InputError, match=r"folder/a cannot be read: it is a link to a folder"):
+    with pytest.raises(InputError, match=r"folder/a cannot be read: it is a link to one of its"):
         romfs.read_tree(folder)
 
 
 def test_name_that_is_not_utf_8_is_one_error(tmp_path):
     (tmp_path / os.fsdecode(b"\xff.py")).touch()
-    with pytest.raises(InputError, match=r"^\\udcff.py is no name in UTF-8"):
+    with pytest.raises(InputError, match=r"^\\udcff.py is not a valid file name on a board"):
         romfs.load_image(tmp_path)
 
 

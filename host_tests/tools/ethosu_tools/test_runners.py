@@ -10,7 +10,7 @@ from ethosu_tools.errors import InputError
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.runner import open_runner
 from ethosu_tools.tflite.writer import write
-from ethosu_tools.wakeword import words
+from ethosu_tools.wakeword import keywords
 
 from host_tests.kit import needs, reference_cases
 
@@ -32,7 +32,7 @@ def test_state_is_kept_from_block_to_block(compiled, where):
     """Noise that grows from silence to full scale and back, over several blocks of steps."""
     if where == "web":
         needs.web()
-    path = words.load("okay_nabu").model
+    path = keywords.load("okay_nabu").model
     steps = 3 * remote.BLOCK_STEPS + 4
     oracle = Oracle(path)
     (tensor,) = oracle.inputs

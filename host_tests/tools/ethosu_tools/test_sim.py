@@ -82,7 +82,7 @@ def test_a_lost_simulation_releases_its_npu(small_models, compiled):
 
 def test_input_of_the_wrong_size_is_refused_and_the_next_step_works(small_models, compiled):
     with sim.Simulation(compiled(small_models["small_cnn"])) as simulation:
-        with pytest.raises(InputError, match=r"input 0 takes .* bytes, found 3"):
+        with pytest.raises(InputError, match=r"input 0 must have .* bytes, found 3"):
             simulation.step([np.zeros(3, np.int8)])
         simulation.step(random_inputs(simulation, 1))
 
@@ -90,7 +90,7 @@ def test_input_of_the_wrong_size_is_refused_and_the_next_step_works(small_models
 def test_library_of_another_kind_is_refused(tmp_path):
     other = tmp_path / "other.so"
     subprocess.run(["cc", "-shared", "-x", "c", "/dev/null", "-o", other], check=True)
-    with pytest.raises(SetupError, match=r"does not fit these tools .* run: make sim-host"):
+    with pytest.raises(SetupError, match=r"is incompatible with these tools .* run: make sim-host"):
         library.load_sim(other)
 
 

@@ -134,7 +134,7 @@ def test_a_model_for_the_cpu_alone_is_a_model(ethosu, model, tmp_path):
     assert data["estimated_ms"] is None and 0 < data["median_ms"] <= data["slowest_ms"]
     assert ethosu(*measure, "--save", tmp_path / "points.csv")[0] == 2, "no point without an NPU"
     code, _, err = ethosu("estimate", source)
-    assert code == 3 and f"{source} has nothing for an NPU: the CPU computes it all" in err
+    assert code == 3 and f"{source} has no NPU operators: the CPU computes everything" in err
     with QemuBoard(Machine(romfs=romfs.build({"m.tflite": output.read_bytes()}))) as board:
         assert board.eval("__import__('ethosu').Model('/rom/m.tflite').selftest()") is True
     assert "never compiled" in ethosu("run", source, "--input", rows)[2]

@@ -104,11 +104,11 @@ def test_each_message_of_the_verifier_names_the_remedy(repo):
         text = found[name].replace("AT_WORD", '"command at word 7"')
         text = re.sub(r"%\w", "7", text.replace("STREAM", '"command stream"').replace('"', ""))
         text = re.sub(r" +", " ", text)
-        assert verification.with_way_out(text) != text, text
+        assert verification.with_hint(text) != text, text
 
 
 def test_other_messages_name_no_remedy():
-    assert verification.with_way_out("NPU is ethos-u55-64") == "NPU is ethos-u55-64"
+    assert verification.with_hint("NPU is ethos-u55-64") == "NPU is ethos-u55-64"
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def environment(repo: Path) -> dict[str, str]:
         **os.environ,
         "LD_PRELOAD": f"{runtime('libasan.so')} {runtime('libubsan.so')}",
         "ASAN_OPTIONS": "detect_leaks=0",  # the interpreter's own
-        "ETHOSU_NPU_LIBRARY": str(repo / "build/npu_sim/sanitize/libnpu_sim.so"),
+        "ETHOSU_NPU_LIBRARY": str(repo / "build/npu_sim/address/libnpu_sim.so"),
         "ETHOSU_SIM_LIBRARY": str(repo / "build/sim_host/address/libethosu_sim.so"),
     }
 

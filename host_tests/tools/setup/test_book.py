@@ -47,7 +47,7 @@ def test_the_reference_names_all_of_each_stub(repo, staged):
     in_python = [*repo.glob("modules/*/*/python/[!_]*.py"), *repo.glob("modules/ml/ml/**/*.py")]
     for path in (*stubs, *in_python):
         name = program.module_name(path)
-        names = declared(program.offered(ast.parse(path.read_text())))
+        names = declared(program.public(ast.parse(path.read_text())))
         page = (staged / f"reference/{name}.md").read_text()
         assert (names or name == "ml") and {one for one in names if f"`{one}`" not in page} == set()
         assert f"reference/{name}.md" in book

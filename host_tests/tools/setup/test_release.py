@@ -88,4 +88,4 @@ def test_the_image_of_a_chip_does_not_look_for_the_emulator(release, tmp_path):
 
 def test_a_board_without_an_image_stops_it(release, tmp_path):
     (tmp_path / "build/firmware/B-HP/firmware.elf").unlink()
-    assert release() == "there is no image of B-HP; run: make board-images chip-images"
+    assert release() == "images are missing: B-HP; run: make board-images chip-images"

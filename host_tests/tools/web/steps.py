@@ -16,7 +16,7 @@ PROMPT = (
     ".translateToString(true).trimEnd() === '>>>'"
 )
 STATUS = "document.getElementById('status').textContent"
-LINK_SAID = "document.getElementById('link-said').textContent"
+LINK_STATUS = "document.getElementById('link-status').textContent"
 ALERT = "(document.getElementById('alert')?.textContent ?? '')"
 EQUAL = "It runs, and every bit equals the CPU kernels."
 RUNS = "It runs."

@@ -28,7 +28,7 @@ def book(repo, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BOOK_LIVE", "true")
         build(load_config(str(repo / "docs/book.yml"), docs_dir=str(staged), site_dir=str(site)))
-    program = repo / "tools/web/lay_out_live.py"
+    program = repo / "tools/web/install_live.py"
     subprocess.run([sys.executable, program, paths.web_image(), site / "live"], check=True)
     with serve(site) as server:
         yield f"http://localhost:{server.server_port}/"

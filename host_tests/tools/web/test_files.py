@@ -59,15 +59,15 @@ def test_metadata(small_models, tmp_path):
 @pytest.mark.parametrize("labels", [(), ("one", "zwei")])
 def test_labels_are_kept(small_models, compiled, labels, tmp_path):
     """As stored by `ethosu compile`."""
-    told = model_metadata.ModelMetadata(labels, (127.5,), (127.5,))
+    metadata = model_metadata.ModelMetadata(labels, (127.5,), (127.5,))
     source = tmp_path / "source.tflite"
-    source.write_bytes(model_metadata.write(small_models["small_cnn"].read_bytes(), told, 1, 1))
+    source.write_bytes(model_metadata.write(small_models["small_cnn"].read_bytes(), metadata, 1, 1))
     code = (
-        f"import {{ carry }} from '{PAGE}/tflite.mjs'; import fs from 'node:fs';"
+        f"import {{ copyMetadata }} from '{PAGE}/tflite.mjs'; import fs from 'node:fs';"
         "const [source, entry, compiled] = process.argv.slice(1).map("
         "(name) => new Uint8Array(fs.readFileSync(name)));"
         "const entries = new Map(entry.length ? [['TFLITE_METADATA', entry]] : []);"
-        "fs.writeSync(1, carry(source, entries, compiled));"
+        "fs.writeSync(1, copyMetadata(source, entries, compiled));"
     )
     model = compiled(small_models["small_cnn"])
     entry = tmp_path / "entry"

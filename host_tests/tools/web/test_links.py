@@ -8,7 +8,7 @@ import pytest
 from .steps import (
     ALERT,
     EQUAL,
-    LINK_SAID,
+    LINK_STATUS,
     PROMPT,
     STATUS,
     click,
@@ -21,18 +21,18 @@ def test_a_link_carries_the_program(page, address):
     program = "# ä & ü\nprint('from the link', 6 * 7)\n"
     page.evaluate(f"document.getElementById('script').value = {json.dumps(program)}")
     click(page, "link")
-    page.wait_for("document.getElementById('link-said').textContent")
+    page.wait_for("document.getElementById('link-status').textContent")
     link = page.evaluate("location.href")
     page.open("about:blank")
     page.open(link)
     page.wait_for(PROMPT)
     assert page.evaluate("document.getElementById('script').value") == program
     # The link may come from somebody else.
-    assert page.evaluate(LINK_SAID) == "“Run” starts the program of this link."
+    assert page.evaluate(LINK_STATUS) == "“Run” starts the program of this link."
     assert "from the link" not in page.screen()
     click(page, "run")
     page.wait_for_screen("from the link 42")
-    assert page.evaluate(LINK_SAID) == ""
+    assert page.evaluate(LINK_STATUS) == ""
     assert all("from" not in request for request in page.requests)
 
 
@@ -47,7 +47,7 @@ def test_a_link_carries_board_and_memory_mode(page):
     for name in ("target", "mode"):
         page.evaluate(change.format(name))
     click(page, "link")
-    page.wait_for(LINK_SAID)
+    page.wait_for(LINK_STATUS)
     link, before = page.evaluate("location.href"), page.evaluate(chosen)
     assert "board=" in link and ", ethos-u" in before[0]
     page.open("about:blank")
@@ -115,5 +115,5 @@ def test_each_example_runs(page, address, name):
     ready = "document.querySelector('#recording:not([hidden]), #picture:not([hidden])')"
     if page.evaluate(f"!!{ready}"):
         page.evaluate(f"{ready}.click()")
-        page.wait_for("document.querySelector('#said').textContent || "
+        page.wait_for("document.querySelector('#message').textContent || "
             "document.querySelectorAll('#scores li').length")  # fmt: skip

@@ -3,7 +3,7 @@
 
 import pytest
 from ethosu_tools import paths
-from ethosu_tools.wakeword import words
+from ethosu_tools.wakeword import keywords
 
 from tools.web import discs
 
@@ -20,10 +20,12 @@ from .steps import (
 
 
 def test_the_wake_word_is_detected_in_a_recording(page, ready):
-    assert choose(page, ready(words.load("okay_nabu").model)) == RUNS
+    assert choose(page, ready(keywords.load("okay_nabu").model)) == RUNS
     run_program(page, "okay_nabu")
     page.choose_file("#sound-file", FOLDER / "examples/okay_nabu.wav")
-    page.wait_for("document.getElementById('said').textContent.startsWith('Heard okay_nabu at ')")
+    page.wait_for(
+        "document.getElementById('message').textContent.startsWith('Heard okay_nabu at ')"
+    )
     assert "the limit is 0." in page.evaluate("document.getElementById('level-text').textContent")
 
 
@@ -34,10 +36,10 @@ def test_the_wake_word_is_detected_by_the_microphone(address, ready):
         f"--use-file-for-fake-audio-capture={FOLDER / 'examples/okay_nabu.wav'}",
     )
     with opened(address, *options) as page:
-        assert choose(page, ready(words.load("okay_nabu").model)) == RUNS
+        assert choose(page, ready(keywords.load("okay_nabu").model)) == RUNS
         run_program(page, "okay_nabu")
         click(page, "microphone")  # Chromium plays the file again and again
-        heard = "document.getElementById('said').textContent.startsWith('Heard okay_nabu at ')"
+        heard = "document.getElementById('message').textContent.startsWith('Heard okay_nabu at ')"
         page.wait_for(heard)
         click(page, "microphone")
         page.wait_for("document.getElementById('microphone').ariaPressed === 'false'")
@@ -93,9 +95,9 @@ def test_a_missing_input_is_reported(page):
     page.wait_for(f"{ALERT}.includes('microphone')")
     for kind, what in (("sound", "sound file"), ("picture", "picture")):
         page.choose_file(f"#{kind}-file", FOLDER / "style.css")
-        page.wait_for(f"{ALERT} === 'This is no {what} that the browser reads.'")
-    type_line(page, "import browser; browser.show('no JSON')")
-    page.wait_for(f"{ALERT} === 'browser.show() got no JSON: no JSON'")
+        page.wait_for(f"{ALERT} === 'The browser cannot read this {what}.'")
+    type_line(page, "import browser; browser.show('not JSON')")
+    page.wait_for(f"{ALERT} === 'browser.show() expects JSON, found not JSON'")
     type_line(page, "browser.show('[1]'); print(6 * 7)")
-    page.wait_for(f"{ALERT}.startsWith('browser.show() takes level')")
+    page.wait_for(f"{ALERT}.startsWith('browser.show() expects level')")
     page.wait_for_screen("\n42\n")

@@ -8,7 +8,7 @@ import re
 import pytest
 from ethosu_tools import paths, tflite
 from ethosu_tools.estimate import latency, systems
-from ethosu_tools.make_mixed import MODELS
+from ethosu_tools.mixed_models import MODELS
 from ethosu_tools.plan import plan_file
 from ethosu_tools.plan.placement import align
 from ethosu_tools.tflite import parse
@@ -188,7 +188,7 @@ def test_other_npu(page, small_models, npu):
             "TFLite_Detection_PostProcess (boxes): Vela does not compile it for this NPU",
         ),
         (
-            "float_ends",
+            "float_io",
             "Quantize (quantized): Operation has tensor with unsupported DataType Float32",
         ),
     ],

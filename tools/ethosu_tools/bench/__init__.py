@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The benchmarks of `ethosu bench`, one module each.
 
-A module here is made like a command (`commands/__init__.py`); its docstring begins
-"`ethosu bench NAME`: what it measures." Tests print the figures of this project itself.
+A module here has the structure of a command (`commands/__init__.py`); its docstring begins
+"`ethosu bench NAME`: what it measures." Figures about this project itself are printed by its tests.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu bench latency`: time of an inference, what counters say of it, and the work in it.
+"""`ethosu bench latency`: measure the time, the counters and the work of an inference.
 
 `ethosu bench MODEL` is short for it. With --save the result becomes a point for
 `ethosu bench silicon --points`.
@@ -27,16 +27,16 @@ from ..ui import Ui, positive
 from ..vela_versions import open_model
 
 EPILOG = """\
-A board at a port is measured by its own clock. The time of an emulated board is that of the NPU's
-cycles, which are estimated, and after them of the CPU's instructions, at one a cycle. These figures
-repeat, but for the few instructions of the clock's interrupts.
-`--on sim` runs the NPU alone, in this process: it has an estimate, and nothing of a CPU.
+A board at a port is measured with its own clock. The time of an emulated board is the sum of the
+NPU's estimated cycles and the CPU's instructions, at one per cycle. It is reproducible, except for
+the few instructions of timer interrupts.
+`--on sim` runs only the NPU, in this process: it gives an estimate, and nothing about a CPU.
 
-"work" is what the energy of an inference follows: cycles in which each unit of the NPU is busy,
-bytes that it moves, and instructions of the CPU. It is a proxy, to compare models and compilers
-with, not a measured energy. MAC, output, DMA, ports and memories are the simulator's figures
-(tools/npu_sim: cycles.c, timing.c, traffic.c); a unit may be busy while another is, so that the sum
-is no time. PMU is what the NPU's own counters say, on that board.
+"work" is the work that determines the energy of an inference: busy cycles of each unit of the NPU,
+bytes moved, and CPU instructions. It is a proxy for comparing models and compilers, not a
+measurement of energy. MAC, output, DMA, ports and memories are figures of the simulator
+(tools/npu_sim: cycles.c, timing.c, traffic.c). Units work in parallel, so their sum is not a time.
+PMU lists the NPU's own counters on that board.
 
     ethosu bench kws.tflite
     ethosu bench kws_vela.tflite --on /dev/ttyACM0 --board BOARD
@@ -65,8 +65,8 @@ def _emulated():
     with _npu.pmu() as counters:
         begin = instructions()
         _bench.run_into()
-        spent = instructions() - begin
-    return spent, counters.cycles
+        count = instructions() - begin
+    return count, counters.cycles
 def _count(*events):
     with _npu.pmu(*events) as counters:
         _bench.run_into()
@@ -77,7 +77,7 @@ _END = "_bench = None\n_npu.release()"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("model", type=Path, help="a .tflite file, or what `ethosu compile` made")
+    parser.add_argument("model", type=Path, help="a .tflite file, compiled or not")
     parser.add_argument(
         "--on",
         default="qemu",
@@ -86,7 +86,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     systems.add_options(parser, npu=False)
     parser.add_argument("--weights", metavar="MEMORY", help="memory that holds the model")
-    parser.add_argument("--count", type=positive, default=20, help="inferences (default: 20)")
+    parser.add_argument(
+        "--count", type=positive, default=20, help="number of inferences (default: 20)"
+    )
     verification.add_option(parser)
     parser.add_argument("--save", type=Path, metavar="CSV", help="add the point to this table")
 
@@ -94,14 +96,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Estimate the model, run it on the board."""
     if args.save and (args.on == "sim" or not args.board):
-        raise UsageError("--save keeps what a board measured: name it by --on and --board")
+        raise UsageError("--save needs a measurement on a board: select it with --on and --board")
     model = open_model(ui, args.model)
     system = systems.chosen(model, args.board, weights=args.weights)
     ui.note(f"estimating for {system.name}")
-    looked = subject.look(model, system)
-    if looked.found is None and args.save:
-        raise UsageError(f"{args.model} has nothing for an NPU: there is no point to save")
-    facts = looked.as_dict()
+    examined = subject.examine(model, system)
+    if examined.estimate is None and args.save:
+        raise UsageError(f"{args.model} has no NPU operators, so there is no point to save")
+    facts = examined.as_dict()
     data = {
         "model": str(args.model),
         "on": args.on,
@@ -109,23 +111,23 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         "npu": facts["npu"],
         "clock_mhz": system.clock_hz / 1e6,
         **{key: facts[key] for key in ("bytes", "arena", "estimate")},
-        "estimated_ms": looked.found and looked.found.milliseconds,
+        "estimated_ms": examined.estimate and examined.estimate.milliseconds,
         "cpu_instructions": None,
-        "work": _work(looked),
+        "work": _work(examined),
     }
     if args.on != "sim":
-        data |= _measure(args, looked, ui)
+        data |= _measure(args, examined, ui)
     if args.save:
         points.append(_point(args, model.data, data, system), args.save)
         data["saved"] = str(args.save)
     return data
 
 
-def _work(looked: Subject) -> dict[str, Any]:
+def _work(examined: Subject) -> dict[str, Any]:
     """Busy cycles of each unit, MACs, and bytes moved per memory."""
-    if looked.found is None:
+    if examined.estimate is None:
         return {"busy": {}, "macs": 0, "read": {}, "written": {}}
-    work = table.total(looked.layers)
+    work = table.total(examined.layers)
     return {
         "busy": dict(work.busy),
         "macs": work.macs,
@@ -134,13 +136,13 @@ def _work(looked: Subject) -> dict[str, Any]:
     }
 
 
-def _measure(args: argparse.Namespace, looked: Subject, ui: Ui) -> dict[str, Any]:
+def _measure(args: argparse.Namespace, examined: Subject, ui: Ui) -> dict[str, Any]:
     """Times, counters and instructions, measured on the board."""
     emulated = args.on == "qemu"
     runner = (
-        EmulatedRunner(looked.file, board=looked.system.name, repeatable=True)
+        EmulatedRunner(examined.file, board=examined.system.name, repeatable=True)
         if emulated
-        else SerialRunner(looked.file, args.on)
+        else SerialRunner(examined.file, args.on)
     )
     with runner:
         board = runner.board
@@ -149,15 +151,16 @@ def _measure(args: argparse.Namespace, looked: Subject, ui: Ui) -> dict[str, Any
             rows = []
             for done in range(args.count):
                 update(done, args.count)
-                rows.append(measure(board, looked.system))
-            found = _pmu(board)
-    times, spent = sorted(time for time, _ in rows), [each for _, each in rows if each is not None]
+                rows.append(measure(board, examined.system))
+            counted = _pmu(board)
+    times = sorted(time for time, _ in rows)
+    instructions = [count for _, count in rows if count is not None]
     known = args.board or emulated  # otherwise the clock is unknown
-    return found | {
+    return counted | {
         "count": args.count,
-        "cpu_mhz": looked.system.cpu_mhz if emulated else None,
-        "cpu_instructions": round(statistics.median(spent)) if spent else None,
-        "npu_ms": found["npu_active"] / looked.system.clock_hz * 1e3 if known else None,
+        "cpu_mhz": examined.system.cpu_mhz if emulated else None,
+        "cpu_instructions": round(statistics.median(instructions)) if instructions else None,
+        "npu_ms": counted["npu_active"] / examined.system.clock_hz * 1e3 if known else None,
         "wall_ms": statistics.fmean(times),
         "median_ms": statistics.median(times),
         "slowest_ms": times[-1],
@@ -173,8 +176,9 @@ def _timed(board: Board, _: System) -> tuple[float, None]:
 
 def _emulated(board: Board, system: System) -> tuple[float, int]:
     """Milliseconds of an inference computed from instructions and cycles, and the instructions."""
-    spent, cycles = board.ask("_answer = _emulated()", timeout=_TIMEOUT_S, kind=(int, int))
-    return spent / (system.cpu_mhz * 1e3) + cycles / system.clock_hz * 1e3, spent
+    instructions, cycles = board.ask("_answer = _emulated()", timeout=_TIMEOUT_S, kind=(int, int))
+    time = instructions / (system.cpu_mhz * 1e3) + cycles / system.clock_hz * 1e3
+    return time, instructions
 
 
 @contextlib.contextmanager
@@ -234,38 +238,38 @@ def render(data: dict[str, Any]) -> str:
 
 def _measured(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if "median_ms" not in data:
-        yield "latency", "not measured: no CPU ran; --on qemu or PORT measures it"
+        yield "latency", "not measured without a CPU; use --on qemu or a port"
         return
     percentile = "" if data["p99_ms"] is None else f"99 % within {data['p99_ms']:.4f} ms, "
     yield (
         "latency",
-        f"{data['median_ms']:.4f} ms median, {percentile}slowest {data['slowest_ms']:.4f} ms, of "
+        f"median {data['median_ms']:.4f} ms, {percentile}slowest {data['slowest_ms']:.4f} ms, of "
         f"{data['count']} inferences",
     )
     yield (
         "",
-        "by the board's clock, with driver, runtime, CPU operators and Python's call"
+        "measured with the board's clock, including driver, runtime, CPU operators and Python call"
         if data["cpu_mhz"] is None
-        else f"of the emulated board: the NPU's cycles, and a cycle of {data['cpu_mhz']:g} MHz for "
-        "each instruction",
+        else f"on the emulated board: the NPU's cycles, and one cycle at {data['cpu_mhz']:g} MHz "
+        "per CPU instruction",
     )
     if data["npu_active"]:
         time = "" if data["npu_ms"] is None else f"{data['npu_ms']:.4f} ms at "
         time += f"{data['clock_mhz']:g} MHz, " if time else ""
-        yield "NPU", f"{time}{data['npu_active']:,} cycles active"
+        yield "NPU", f"{time}{data['npu_active']:,} active cycles"
 
 
 def _estimated(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if data["estimate"] is None:
-        yield "estimate", "none: the NPU has nothing to do, the CPU computes it all"
+        yield "estimate", "none: the CPU computes everything"
         return
-    found = data["estimate"]
+    row = data["estimate"]
     yield (
         "estimate",
-        f"{text.figure(found)} for the NPU at {found['clock_mhz']:g} MHz, weights in "
-        f"{found['weights']}, tensors in {found['tensors']} ({found['system']})",
+        f"{text.figure(row)} for the NPU at {row['clock_mhz']:g} MHz, weights in "
+        f"{row['weights']}, tensors in {row['tensors']} ({row['system']})",
     )
-    yield "", found["basis"]
+    yield "", row["basis"]
 
 
 def _counted(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -275,7 +279,7 @@ def _counted(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
         key = ""
     key = "work"
     for unit, cycles in data["work"]["busy"].items():
-        yield key, f"{cycles:>13,}  cycles {unit} is busy"
+        yield key, f"{cycles:>13,}  busy cycles of {unit}"
         key = ""
     work = data["work"]
     yield key, f"{work['macs']:>13,}  MACs"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu bench mlperf-tiny`: the four models of MLPerf Tiny on all NPUs and boards, as a table."""
+"""`ethosu bench mlperf-tiny`: estimate the four models of MLPerf Tiny on all NPUs and boards."""
 
 import argparse
 import hashlib
@@ -23,14 +23,14 @@ from ..ui import Ui
 from ..validate import data
 
 EPILOG = """\
-The models are MLCommons' and no part of this project: they are in its repository mlcommons/tiny,
-under benchmark/training. Put those four files into a folder, and name it with --models. Each is
-compared with TFLite's reference kernels on every NPU.
+The models belong to MLCommons and are not part of this project. Copy the four files from its
+repository mlcommons/tiny, folder benchmark/training, into a folder, and pass that with --models.
+Each is compared with TFLite's reference kernels on every NPU.
 
-Accuracy needs MLCommons' data sets, which are no part of this project either. --data names a folder
-with NAME.npz (or NAME.csv, or a folder NAME) for a model NAME.tflite, as `ethosu validate` takes
-it; the label of a sound is 1 for a window with an anomaly and 0 for another. Without it no accuracy
-is said.
+Accuracy needs MLCommons' data sets, which are not part of this project either. --data is a folder
+with NAME.npz (or NAME.csv, or a folder NAME) for a model NAME.tflite, in the format of
+`ethosu validate`; the label of a sound is 1 for a window with an anomaly, else 0. Without --data,
+accuracy is not measured.
 
     ethosu bench mlperf-tiny --models MODELS --instructions --page docs/mlperf_tiny.md
 """
@@ -93,36 +93,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, metavar="FOLDER", help="data sets, for the accuracy")
     vela.add_npu_option(parser, "only this NPU", default=None)
     parser.add_argument(
-        "--instructions", action="store_true", help="count those of the CPU, on an emulated board"
+        "--instructions", action="store_true", help="count CPU instructions on an emulated board"
     )
-    parser.add_argument("--page", type=Path, metavar="MD", help="write the tables there")
+    parser.add_argument("--page", type=Path, metavar="MD", help="write the tables to this file")
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Examine each model on each system."""
-    found = {task.file: args.models / task.file for task in TASKS}
-    there = [task for task in TASKS if found[task.file].is_file()]
-    if not there:
-        raise InputError(f"{args.models} has none of {', '.join(found)}; see --help for a source")
-    wanted = [each for each in systems.every() if args.npu in (None, each.npu)]
+    paths = {task.file: args.models / task.file for task in TASKS}
+    tasks = [task for task in TASKS if paths[task.file].is_file()]
+    if not tasks:
+        raise InputError(f"{args.models} has none of {', '.join(paths)}; see --help for a source")
+    selected = [system for system in systems.every() if args.npu in (None, system.npu)]
     rows: list[dict[str, Any]] = []
     accuracies: dict[str, dict[str, Any]] = {}
     counts: dict[str, int] = {}
     with ui.progress("models") as update:
-        for task in there:
-            model = _open(task, found[task.file])
-            for system in wanted:
-                update(len(rows), len(there) * len(wanted))
-                row, looked = _row(task, model, system)
-                if looked and args.instructions:
-                    row["instructions"] = _instructions(looked, counts)
-                if looked and task.file not in accuracies:
-                    accuracies[task.file] = _accuracy(task, looked, args.data)
+        for task in tasks:
+            model = _open(task, paths[task.file])
+            for system in selected:
+                update(len(rows), len(tasks) * len(selected))
+                row, examined = _row(task, model, system)
+                if examined and args.instructions:
+                    row["instructions"] = _instructions(examined, counts)
+                if examined and task.file not in accuracies:
+                    accuracies[task.file] = _accuracy(task, examined, args.data)
                 rows.append(row)
     result: dict[str, Any] = {
         "rows": rows,
         "accuracy": accuracies,
-        "missing": [task.file for task in TASKS if task not in there],
+        "missing": [task.file for task in TASKS if task not in tasks],
     }
     if args.page:
         write_whole(args.page, page(result).encode())
@@ -133,7 +133,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 def _open(task: Task, path: Path) -> ModelFile:
     file = ModelFile(path)
     if hashlib.sha256(file.data).hexdigest() != task.sha256:
-        raise InputError(f"{path} is not MLCommons' file: its SHA-256 is not {task.sha256}")
+        raise InputError(f"{path} is not MLCommons' file: expected SHA-256 {task.sha256}")
     return file
 
 
@@ -147,37 +147,37 @@ def _row(task: Task, model: ModelFile, system: System) -> tuple[dict[str, Any], 
         "instructions": None,
     }
     try:
-        looked = subject.look(model, system)
+        examined = subject.examine(model, system)
     except InputError as error:
         return row | {"error": str(error)}, None
-    proof = subject.compare_with_reference(looked, STEPS)
-    facts = looked.as_dict()
+    proof = subject.compare_with_reference(examined, STEPS)
+    facts = examined.as_dict()
     row |= {key: facts[key] for key in ("cycles", "bytes", "arena", "estimate")}
-    return row | {"reference": proof}, looked
+    return row | {"reference": proof}, examined
 
 
-def _instructions(looked: Subject, counts: dict[str, int]) -> int:
+def _instructions(examined: Subject, counts: dict[str, int]) -> int:
     """Count once per compiled file, which systems with the same NPU often share."""
-    key = hashlib.sha256(looked.file.data).hexdigest()
+    key = hashlib.sha256(examined.file.data).hexdigest()
     if key not in counts:
-        counts[key] = cpu.instructions(looked.file)
+        counts[key] = cpu.instructions(examined.file)
     return counts[key]
 
 
-def _accuracy(task: Task, looked: Subject, folder: Path | None) -> dict[str, Any]:
+def _accuracy(task: Task, examined: Subject, folder: Path | None) -> dict[str, Any]:
     """Accuracy of the compiled model on the simulator; "why": the reason if unknown."""
     name = Path(task.file).stem
-    known = [folder / f"{name}{end}" for end in (".npz", ".csv", "")] if folder else []
-    path = next((each for each in known if each.exists()), None)
+    candidates = [folder / f"{name}{end}" for end in (".npz", ".csv", "")] if folder else []
+    path = next(filter(Path.exists, candidates), None)
     if path is None:
-        what = f"{folder} has no {name}.npz" if folder else "no data set is at hand"
-        return {"why": f"{what}; name one by --data"}
-    description = looked.file.description
+        reason = f"{folder} has no {name}.npz" if folder else "no data set was given"
+        return {"why": f"{reason}; use --data"}
+    description = examined.file.description
     tensors = description.inputs
     samples = data.read(str(path), tensors, data.classes_of(description.outputs[0])).samples
     arrays = quantise_all(samples.inputs, tensors)
     given = [[array[index] for array in arrays] for index in range(len(samples))]
-    results, labels = subject.outputs(looked, given), samples.labels
+    results, labels = subject.outputs(examined, given), samples.labels
     if not task.anomaly:
         classes = [int(np.argmax(output)) for (output,) in results]
         right = int(np.count_nonzero(classes == labels))
@@ -191,17 +191,17 @@ def area(scores: Any, labels: Any) -> float:
     """Area under the ROC curve: how often an anomaly scores higher than a normal sample."""
     bad, good = scores[labels != 0][:, None], scores[labels == 0][None, :]
     if not bad.size or not good.size:
-        raise InputError("labels are all the same: no area under a curve")
+        raise InputError("all labels are the same, so there is no ROC curve")
     return float(np.mean((bad > good) + 0.5 * (bad == good)))
 
 
-def page(found: dict[str, Any]) -> str:
+def page(data: dict[str, Any]) -> str:
     """The results as Markdown."""
     lines = [INTRODUCTION]
     for task in TASKS:
-        rows = [row for row in found["rows"] if row["model"] == task.file]
+        rows = [row for row in data["rows"] if row["model"] == task.file]
         title = task.title[:1].upper() + task.title[1:]
-        lines += [f"## {title}\n", f"`{task.file}`; {_said(found, task)}"]
+        lines += [f"## {title}\n", f"`{task.file}`; {_accuracy_text(data, task)}"]
         if rows:
             lines += ["", "| " + " | ".join(HEAD) + " |", "| --- " * len(HEAD) + "|"]
             lines += ["| " + " | ".join(_cells(row)) + " |" for row in rows]
@@ -209,15 +209,15 @@ def page(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _said(data: dict[str, Any], task: Task) -> str:
-    found = data["accuracy"].get(task.file)
-    if found is None:
-        return "the model was not at hand."
-    if "why" in found:
-        return f"accuracy not measured: {found['why']}."
+def _accuracy_text(data: dict[str, Any], task: Task) -> str:
+    accuracy = data["accuracy"].get(task.file)
+    if accuracy is None:
+        return "the model was not given."
+    if "why" in accuracy:
+        return f"accuracy not measured: {accuracy['why']}."
     kind = "auc" if task.anomaly else "top1"
     name = "area under the ROC curve" if task.anomaly else "top-1 accuracy"
-    return f"{name} {found[kind]:.4f} of {found['samples']:,} samples."
+    return f"{name} {accuracy[kind]:.4f} of {accuracy['samples']:,} samples."
 
 
 def _cells(row: dict[str, Any]) -> tuple[str, ...]:
@@ -244,6 +244,6 @@ def render(data: dict[str, Any]) -> str:
 def _render(data: dict[str, Any]) -> Iterator[str]:
     for task in TASKS:
         rows = [_cells(row) for row in data["rows"] if row["model"] == task.file]
-        yield f"{task.title}; {_said(data, task)}"
+        yield f"{task.title}; {_accuracy_text(data, task)}"
         if rows:
             yield views.text(HEAD, rows, "MHz", *HEAD[5:9])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu bench samples`: samples per second on the simulator, QEMU, a port and a socket."""
+"""`ethosu bench samples`: measure samples per second on the simulator, QEMU, a port, a socket."""
 
 import argparse
 import contextlib
@@ -28,9 +28,9 @@ _PIECE = 65536
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("model", type=Path, help="what `ethosu compile` made")
-    parser.add_argument("--samples", type=positive, default=300, help="how many (default: 300)")
-    parser.add_argument("--on", metavar="PORT", help="also a real board's port or URL")
+    parser.add_argument("model", type=Path, help="a compiled model")
+    parser.add_argument("--samples", type=positive, default=300, help="their number (default: 300)")
+    parser.add_argument("--on", metavar="PORT", help="measure a real board as well: port or URL")
     verification.add_option(parser)
 
 
@@ -47,9 +47,9 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     expected: list[list[Array]] = []
     npu = str(description.npu)
     with Machine(npu) as machine, Machine(npu) as served, serve(served.port) as url:
-        places = {"sim": "sim", "qemu": "qemu", "pty": machine.port, "socket": url}
-        places |= {args.on: args.on} if args.on else {}
-        for name, where in places.items():
+        targets = {"sim": "sim", "qemu": "qemu", "pty": machine.port, "socket": url}
+        targets |= {args.on: args.on} if args.on else {}
+        for name, where in targets.items():
             with open_runner(file, where) as runner, ui.progress(name) as progress:
                 list(runner.run(Feed(feed.arrays, 1, has_time=True)))
                 start, found = time.perf_counter(), []
@@ -59,7 +59,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
                 rates[name] = count / (time.perf_counter() - start)
             expected = expected or found
             if not _equal(found, expected):
-                raise MismatchError(f"the results on {name} are not those of the simulator")
+                raise MismatchError(f"the results on {name} differ from those of the simulator")
     return {
         "model": str(args.model),
         "samples": count,
@@ -69,17 +69,17 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 
 
 def render(data: dict[str, Any]) -> str:
-    """One line per place."""
-    lines = [f"{data['samples']} samples of {data['input_bytes']:,} bytes, the same results"]
+    """One line per target."""
+    lines = [f"{data['samples']} samples of {data['input_bytes']:,} bytes, with the same results"]
     lines += [f"{name:<8} {rate:10,.0f}/s" for name, rate in data["samples_per_second"].items()]
     return "\n".join(lines)
 
 
 def _equal(found: list[list[Array]], expected: list[list[Array]]) -> bool:
     return all(
-        np.array_equal(one, other)
-        for row, wanted in zip(found, expected, strict=True)
-        for one, other in zip(row, wanted, strict=True)
+        np.array_equal(a, b)
+        for outputs, reference in zip(found, expected, strict=True)
+        for a, b in zip(outputs, reference, strict=True)
     )
 
 

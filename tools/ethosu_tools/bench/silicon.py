@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`ethosu bench silicon`: the estimate of latency next to chips that were measured."""
+"""`ethosu bench silicon`: compare latency estimates with measurements of chips."""
 
 import argparse
 from pathlib import Path
@@ -12,9 +12,10 @@ from ..layers import views
 from ..ui import Ui
 
 EPILOG = """\
-The models are other people's, and no part of this project: put them into a folder and name it with
---models. Points without a model there are listed, and not counted. A model that is published as C
-source is found as NAME.cpp. `ethosu bench latency` adds points of your own board.
+The models belong to third parties and are not part of this project: copy them into a folder, and
+pass it with --models. Points whose model is missing are listed, but not included in the statistics.
+A model that is published as C source is found as NAME.cpp. `ethosu bench latency` adds points of
+your own board.
 """
 _HEAD = ("point", "chip", "NPU", "model", "weights", "measured ms", "estimated ms", "error",
          "left out", "inside", "known")  # fmt: skip
@@ -28,19 +29,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="FOLDER",
-        help="where models are",
+        help="folder with models; may be repeated",
     )
-    parser.add_argument("--points", type=Path, metavar="CSV", help="your points, in addition")
+    parser.add_argument("--points", type=Path, metavar="CSV", help="additional points of yours")
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Estimate each point whose model is available."""
-    wanted = points.published() + (points.read(args.points) if args.points else [])
+    measured = points.published() + (points.read(args.points) if args.points else [])
     results: list[Result] = []
     missing: list[Point] = []
     with ui.progress("points") as update:
-        for done, point in enumerate(wanted):
-            update(done, len(wanted))
+        for done, point in enumerate(measured):
+            update(done, len(measured))
             model = points.find_model(point, args.models)
             if model is None:
                 missing.append(point)
@@ -48,7 +49,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
                 results.append(points.compare(point, model))
     if not results:
         raise InputError(
-            f"none of the {len(missing)} points has its model in a folder of --models: "
+            f"the folders of --models contain no model of the {len(missing)} points: "
             + ", ".join(sorted({point.model for point in missing}))
         )
     return {
@@ -93,8 +94,8 @@ def render(data: dict[str, Any]) -> str:
         views.text(_HEAD, rows, "measured ms", "estimated ms", "error", "left out"),
         "",
         f"error      {data['mean_error']:.1%} on average, {data['largest_error']:+.1%} at most",
-        "left out   the error after scaling by what points of other chips and models say",
-        "known      when the rules were chosen",
+        "left out   the error after scaling by the mean error of other chips and models",
+        "known      available when the rules were chosen",
         *(f"source {row['id']:<3} {row['source']}" for row in data["points"]),
     ]
     lines += [f"missing    {each['id']}: {each['model']} ({each['source']})"

@@ -41,18 +41,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Estimate both models and compare their outputs."""
     if not (args.other or args.other_board or args.other_npu):
-        raise UsageError("name a second model, --other-npu or --other-board")
+        raise UsageError(
+            "nothing to compare with: pass a second model, --other-npu or --other-board"
+        )
     model = open_model(ui, args.model)
     other = open_model(ui, args.other) if args.other else model
     npu = args.other_npu or (None if args.other_board else args.npu)
-    wanted = (
+    pair = (
         (model, systems.chosen(model, args.board, args.npu)),
         (other, systems.chosen(other, args.other_board or args.board, npu)),
     )
     both: list[Subject] = []
-    for file, system in wanted:
+    for file, system in pair:
         ui.note(f"estimating {file} on {system.npu}")
-        both.append(subject.look(file, system))
+        both.append(subject.examine(file, system))
     a, b = both
     return {
         "a": a.as_dict(),

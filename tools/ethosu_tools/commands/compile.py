@@ -153,7 +153,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "NPU has to transpose them",
     )
     torch.add_argument(
-        "--float-ends",
+        "--float-io",
         action="store_true",
         help="keep float inputs and outputs, which the CPU quantises and dequantises in each run",
     )
@@ -173,8 +173,8 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Compile."""
     if args.model.suffix in export.SUFFIXES:
         return _export(args, ui)
-    if args.float_ends or not args.channels_last:
-        raise UsageError("--channels-last and --float-ends are for PyTorch models")
+    if args.float_io or not args.channels_last:
+        raise UsageError("--channels-last and --float-io are for PyTorch models")
     data = b"" if args.model.is_dir() else read_whole(args.model)
     kind = convert.find(args.model, data)
     if kind is None:
@@ -254,7 +254,7 @@ def _compile(
         config=args.config,
         system_config=args.system_config,
         memory_mode=args.memory_mode,
-        more=args.vela,
+        more_options=args.vela,
         debug=args.debug_table,
     )
     if args.report:
@@ -364,7 +364,7 @@ def _export(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     options = export.Options(
         npu,
         channels_last=args.channels_last,
-        integer_ends=not args.float_ends,
+        integer_io=not args.float_io,
         system_config=args.system_config or (facts.system_config if facts else None),
         memory_mode=args.memory_mode or (facts.memory_mode if facts else None),
         vela=(*args.vela, *own, *((f"--config={facts.config}",) if facts else ())),
@@ -411,13 +411,13 @@ def _default_board(npu: str) -> str:
     return chosen.name if npu in vela.npus_of(chosen) else boards.DEFAULT
 
 
-def _npu(asked: str | None, board: BoardFacts | None) -> str:
+def _npu(requested: str | None, board: BoardFacts | None) -> str:
     """The NPU to compile for; the data in the board's file does not apply to other NPUs."""
     if board is None:
-        return asked or DEFAULT_NPU
+        return requested or DEFAULT_NPU
     if board.vela is None:
         raise InputError(f"no Vela settings for {board.name}: its {boards.FILE} has no [vela]")
-    npu = asked or board.npus[0]
+    npu = requested or board.npus[0]
     others = board.qemu is not None and board.qemu.any_npu
     if npu not in board.npus and not (others and _family(npu) == _family(board.npus[0])):
         raise UsageError(f"{board.name} has {' and '.join(board.npus)}, not {npu}")

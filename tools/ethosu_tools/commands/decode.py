@@ -58,7 +58,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
             "driver (NPU stopped at byte ...), one of the runtime (operator ... of subgraph ...), "
             "or a fault report (*** Fault: ...)"
         )
-    return {"model": str(args.model), "found": [each.as_dict() for each in found]}
+    return {"model": str(args.model), "found": [finding.as_dict() for finding in found]}
 
 
 def render(data: dict[str, Any]) -> str:

@@ -20,8 +20,8 @@ from ..deploy import deploy
 from ..errors import BoardError, InputError
 from ..sim import Simulation
 from ..ui import Ui, visible
-from ..wakeword import listen, speech, words
-from ..wakeword.words import Result, WakeWord
+from ..wakeword import keywords, listen, speech
+from ..wakeword.keywords import Result, WakeWord
 
 VOICE = "en-us"
 # A phrase that must not trigger any model.
@@ -50,7 +50,7 @@ from listen import Word, listen"""
 _ANSWER = re.compile(r"(\d+\.\d+) s +(\w+) +raw +(\d+) +mean +(\d\.\d+)")
 _VERDICT = re.compile(r"(\w+) (?:detected at (\d+\.\d+) s|not detected)")
 
-# Called with the number of answers so far, over all words.
+# Called with the number of inferences so far, of all words.
 Progress = Callable[[int], None]
 # Plays a sound to a board or to the simulator.
 Listener = Callable[["Sound", Progress], dict[str, Result]]
@@ -85,8 +85,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model",
         nargs="+",
-        default=[words.NAMES[0], "alexa"],
-        choices=words.NAMES,
+        default=[keywords.NAMES[0], "alexa"],
+        choices=keywords.NAMES,
         help="wake words to listen for at the same time (default: okay_nabu alexa)",
     )
     parser.add_argument("--voice", default=VOICE, help="espeak-ng's voice (default: %(default)s)")
@@ -111,9 +111,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Run the demo."""
-    chosen = [words.load(name) for name in dict.fromkeys(args.model)]
+    chosen = [keywords.load(name) for name in dict.fromkeys(args.model)]
     sounds = _sounds(args, chosen[0], ui)
-    expected = [{word.name: words.reference(word, sound.samples) for word in chosen}
+    expected = [{word.name: keywords.reference(word, sound.samples) for word in chosen}
                 for sound in sounds]  # fmt: skip
     folder = args.output or paths.work("demo")
     board = boards.chosen(args.board)
@@ -121,12 +121,12 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     try:
         rom = _fill(folder, chosen, npu, sounds, ui)
     except OSError as error:
-        raise InputError(f"{folder} cannot be filled: {error.strerror}") from error
+        raise InputError(f"{folder} cannot be written: {error.strerror}") from error
     ui.note(f"opening {args.on}")
     with _open(args.on, chosen, npu, rom, board.name) as listener:
         found = [
-            _listen(listener, sound, wanted, ui)
-            for sound, wanted in zip(sounds, expected, strict=True)
+            _listen(listener, sound, reference, ui)
+            for sound, reference in zip(sounds, expected, strict=True)
         ]
     return {
         "words": [
@@ -143,25 +143,25 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
                 "seconds": len(sound.samples) / speech.RATE,
                 "words": {
                     name: {**asdict(result), "verdict": _verdict(name, result)}
-                    for name, result in each.items()
+                    for name, result in results.items()
                 },
             }
-            for sound, each in zip(sounds, found, strict=True)
+            for sound, results in zip(sounds, found, strict=True)
         ],
-        "equal_to_reference": sum(len(one.raw) for each in found for one in each.values()),
+        "equal_to_reference": sum(len(r.raw) for results in found for r in results.values()),
         "try": command(chosen, sounds[0].file),
     }
 
 
 def _listen(
-    listener: Listener, sound: Sound, wanted: Mapping[str, Result], ui: Ui
+    listener: Listener, sound: Sound, expected: Mapping[str, Result], ui: Ui
 ) -> dict[str, Result]:
-    """Process a sound; raises MismatchError if an answer differs from the reference."""
-    total = sum(len(each.raw) for each in wanted.values())
+    """Process a sound; raises MismatchError if an output differs from the reference."""
+    total = sum(len(result.raw) for result in expected.values())
     with ui.progress(f"listening to {sound.title}") as update:
         found = listener(sound, lambda done: update(done, total))
     for name, result in found.items():
-        words.compare(result, wanted[name], f"{sound.title}, {name}")
+        keywords.compare(result, expected[name], f"{sound.title}, {name}")
     return found
 
 
@@ -225,15 +225,15 @@ def _simulate(
     sound: Sound, chosen: Sequence[WakeWord], npu: str, rom: Path, progress: Progress
 ) -> dict[str, Result]:
     """Run only the NPU, on the features of the reference."""
-    rows, done, found = words.features(sound.samples), 0, {}
+    rows, done, found = keywords.features(sound.samples), 0, {}
     for word in chosen:
         with Simulation(rom / f"{word.name}.tflite", npu) as simulation:
             raw = []
-            for each in words.steps(rows, simulation.inputs[0]):
+            for each in keywords.steps(rows, simulation.inputs[0]):
                 raw.append(int(simulation.step([each])[0].item()))
                 done += 1
                 progress(done)
-            found[word.name] = words.result(word, raw, simulation)
+            found[word.name] = keywords.result(word, raw, simulation)
     return found
 
 
@@ -274,7 +274,7 @@ def gather(lines: Sequence[str], word: str) -> Result:
     verdict = next((each for each in verdicts if each[1] == word), None)
     if verdict is None:
         last = f"its last line is {lines[-1]!r}" if lines else "it printed nothing"
-        raise BoardError(f"the board ended without a verdict; {last}")
+        raise BoardError(f"the board ended without a result for {word}; {last}")
     answers = [each for each in map(_ANSWER.fullmatch, lines) if each and each[2] == word]
     return Result(
         times=[float(each[1]) for each in answers],

@@ -189,7 +189,7 @@ def _strip(model: ModelFile, warnings: list[str]) -> ModelFile:
 
 def render(data: dict[str, Any]) -> str:
     """Report what was sent where, and which earlier files were kept or removed."""
-    where = " and ".join(str(place) for place in (data["image"], data["port"]) if place)
+    where = " and ".join(filter(None, (data["image"], data["port"])))
     lines = [
         f"{', '.join(data['files']) or 'no files'}: {data['file_bytes']:,} bytes",
         f"image      {data['bytes']:,} bytes in {where}",

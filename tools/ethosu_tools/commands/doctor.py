@@ -89,11 +89,11 @@ def _qemu() -> str:
 
 def _images() -> str:
     names = [board.name for board in boards.every() if board.qemu]
-    there = [name for name in names if paths.firmware_file(name).is_file()]
-    if not there:
+    built = [name for name in names if paths.firmware_file(name).is_file()]
+    if not built:
         paths.firmware(boards.chosen().name)  # the error explains what to do
-    absent = [name for name in names if name not in there]
-    return ", ".join(there) + (f"; not built: {', '.join(absent)}" if absent else "")
+    absent = [name for name in names if name not in built]
+    return ", ".join(built) + (f"; not built: {', '.join(absent)}" if absent else "")
 
 
 def _devices() -> str:
@@ -104,9 +104,9 @@ def _package(name: str, extra: str) -> str:
     try:
         return version(name)
     except PackageNotFoundError:
-        made = other_python.environment(extra) if extra in other_python.KITS else None
-        if made:
-            return made
+        python = other_python.environment(extra) if extra in other_python.KITS else None
+        if python:
+            return python
         command = f"pip install {name}" if not extra else other_python.install(extra)
         if extra in other_python.KITS:
             command = f"ethosu setup {extra}"

@@ -80,7 +80,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
             )
         return {"models": [str(model) for model in args.models], "all": list(_all(args, ui))}
     if len(args.models) > 1:
-        raise UsageError(f"{len(args.models)} models: several need --all")
+        raise UsageError(f"{len(args.models)} models are only accepted with --all")
     model = open_model(ui, args.models[0])
     system = _system(args, model)
     file = systems.compile_for(model, system)
@@ -111,16 +111,16 @@ def hints(model: ModelFile, compiled: ModelFile, found: Estimate) -> list[str]:
     """Suggest other memories for the weights, and the family's largest NPU, if they are faster."""
     system = found.system
     others = [
-        (_with_weights(place, system), compiled, system.with_weights(place))
-        for place in system.places
-        if place != system.weights.name
+        (_with_weights(memory, system), compiled, system.with_weights(memory))
+        for memory in system.weight_memories
+        if memory != system.weights.name
     ]
     family = system.npu.rpartition("-")[0]
     largest = [npu for npu in vela.NPUS if npu.startswith(family)][-1]
     if largest != system.npu and compiled is not model:
         other = system.with_npu(largest)
-        having = [board.name for board in boards.every() if largest in board.npus]
-        change = f"with an {largest}" + (f" ({', '.join(having)})" if having else "")
+        names = [board.name for board in boards.every() if largest in board.npus]
+        change = f"with an {largest}" + (f" ({', '.join(names)})" if names else "")
         others.append((change, systems.compile_for(model, other), other))
     lines = []
     for change, file, other in others:
@@ -130,12 +130,12 @@ def hints(model: ModelFile, compiled: ModelFile, found: Estimate) -> list[str]:
     return lines
 
 
-def _with_weights(place: str, system: System) -> str:
-    """Describe weights in another memory, and how a program puts them there."""
-    how = f"--weights {place}"
-    if place == system.tensors.name:  # the heap's
+def _with_weights(memory: str, system: System) -> str:
+    """Describe weights in another memory, and how to put them there."""
+    how = f"--weights {memory}"
+    if memory == system.tensors.name:  # the heap's
         how += "; on the board: ethosu.Model(open('/rom/NAME', 'rb').read())"
-    return f"with the weights in {place} ({how})"
+    return f"with the weights in {memory} ({how})"
 
 
 def _system(args: argparse.Namespace, model: ModelFile) -> System:
@@ -146,19 +146,19 @@ def _system(args: argparse.Namespace, model: ModelFile) -> System:
             )
         return systems.custom(args.npu, args.config, args.system_config, args.memory_mode)
     if args.system_config:
-        raise UsageError("--system-config is a section of the file that --config names")
+        raise UsageError("--system-config is a section of the file given by --config")
     return systems.chosen(model, args.board, args.npu, args.weights)
 
 
 def _all(args: argparse.Namespace, ui: Ui) -> Iterator[dict[str, Any]]:
     """A row for each model on each board, chip and placement, and each NPU in a typical system."""
     needs: dict[ModelFile, fit.Need] = {}
-    wanted = [system for system in systems.every() if args.npu in (None, system.npu)]
+    selected = [system for system in systems.every() if args.npu in (None, system.npu)]
     models = [open_model(ui, model) for model in args.models]
-    jobs = [(model, system) for model in models for system in wanted]
+    pairs = [(model, system) for model in models for system in selected]
     with ui.progress("estimating") as update:
-        for done, (model, system) in enumerate(jobs):
-            update(done, len(jobs))
+        for done, (model, system) in enumerate(pairs):
+            update(done, len(pairs))
             row = {
                 "model": str(model),
                 "system": system.name,

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import boards, flash, paths
 from ..errors import InputError, SetupError
-from ..flash import WAYS, Job
+from ..flash import WAYS, Request
 from ..ui import Ui
 
 EPILOG = f"""\
@@ -48,9 +48,9 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     board = boards.load(args.board)
     firmware = args.firmware or paths.firmware_file(board.name)
     work = paths.work("flash") / board.name
-    job = Job(board, firmware.absolute(), work, ui, args.port, args.disk, args.tools)
-    way = flash.choose(job, args.way)
-    steps = way.steps(job, way.check(board))
+    request = Request(board, firmware.absolute(), work, ui, args.port, args.disk, args.tools)
+    way = flash.choose(request, args.way)
+    steps = way.steps(request, way.check(board))
     data: dict[str, Any] = {
         "board": board.name,
         "way": way.name,

@@ -76,8 +76,8 @@ def render(data: dict[str, Any]) -> str:
             + (f", {fast:,} of fast scratch" if fast else "")
         )
     for entry in data.get("debug_table", ()):
-        place = f"ethos-u {entry['npu_operator']}, to byte {entry['end']:,}"
-        lines.append(f"operator   {entry['name']}  ({place})")
+        commands = f"ethos-u {entry['npu_operator']}, to byte {entry['end']:,}"
+        lines.append(f"operator   {entry['name']}  ({commands})")
     if data["cpu_operators"] and "cpu" not in data:
         names = (f"{name} x {count}" for name, count in data["cpu_operators"].items())
         lines.append(f"cpu        {', '.join(names)}")

@@ -109,7 +109,7 @@ def _plan_programs(args: argparse.Namespace, files: Sequence[ModelFile]) -> dict
                 "scratch": info["scratch_size"],
                 "fast_scratch": info["fast_scratch_size"],
                 "state": description.state_bytes,
-                "delegate_ends": description.delegate_ends,
+                "delegate_io": description.delegate_io,
                 "copies": max(copies, 0),
                 "npu": memory.scratch(file, operations, info["scratch_size"]),
             }
@@ -129,7 +129,7 @@ def _render_program(row: dict[str, Any]) -> str:
             f"arena      {row['arena']:,} bytes: {row['planned']:,} planned by the exporter, "
             f"{row['scratch']:,} of scratch, {row['fast_scratch']:,} of fast scratch",
             f"state      {row['state']:,} bytes of the planned memory persist between runs",
-            f"in place   {row['copies']} of {row['delegate_ends']} inputs and outputs of delegates "
+            f"in place   {row['copies']} of {row['delegate_io']} inputs and outputs of delegates "
             "are copied",
             *([f"picture    {row['picture']}"] if "picture" in row else []),
         ]

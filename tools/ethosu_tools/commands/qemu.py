@@ -198,7 +198,7 @@ def _rom(args: argparse.Namespace) -> bytes | None:
         raise UsageError("--openmv needs --romfs DIR, a folder with models and frames/")
     tree = romfs.read_tree(content)
     image = romfs.build(openmv.tree_of(tree) if args.openmv else tree)
-    qemu.rom_place(boards.chosen(args.board), image)
+    qemu.rom_span(boards.chosen(args.board), image)
     return image
 
 

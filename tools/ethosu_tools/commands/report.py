@@ -45,16 +45,16 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     model = open_model(ui, args.model)
     system = systems.chosen(model, args.board, args.npu)
     ui.note(f"estimating {args.model} on {system.npu}")
-    found = subject.look(model, system, args.reference and ModelFile(args.reference))
+    examined = subject.examine(model, system, args.reference and ModelFile(args.reference))
     ui.note("comparing with the reference kernels")
-    proof = subject.compare_with_reference(found, args.steps)
-    write_whole(output, page.build(found, proof).encode())
-    data = {**found.as_dict(), "reference": proof, "output": str(output)}
-    if proof.get("differing") and found.source and found.source.is_quantised:
+    proof = subject.compare_with_reference(examined, args.steps)
+    write_whole(output, page.build(examined, proof).encode())
+    data = {**examined.as_dict(), "reference": proof, "output": str(output)}
+    if proof.get("differing") and examined.source and examined.source.is_quantised:
         ui.result(data, render(data))
         raise MismatchError(
             f"{proof['differing']:,} of {proof['values']:,} values differ from the reference "
-            f"{found.source}"
+            f"{examined.source}"
         )
     return data
 

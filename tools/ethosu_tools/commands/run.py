@@ -144,11 +144,11 @@ def _values(array: Array) -> dict[str, Any]:
     """The range of an output, and where its largest value is."""
     if not array.size or not np.issubdtype(array.dtype, np.number):
         return {}
-    place = np.unravel_index(int(array.argmax()), array.shape)
+    largest = np.unravel_index(int(array.argmax()), array.shape)
     return {
         "min": array.min().item(),
         "max": array.max().item(),
-        "largest_at": [int(index) for index in place],
+        "largest_at": [int(index) for index in largest],
     }
 
 
@@ -175,19 +175,17 @@ def compare(rows: Sequence[Sequence[Array]], feed: Feed, reference: Path, ui: Ui
 
     oracle = Oracle(reference)
     given = [(list(array.shape), array.dtype.name) for array in feed.step(0)]
-    wanted = [(list(tensor.shape), tensor.dtype) for tensor in oracle.inputs]
-    if given != wanted:
+    expected = [(list(tensor.shape), tensor.dtype) for tensor in oracle.inputs]
+    if given != expected:
         raise InputError(
-            f"{reference} is not the original of this model: its inputs are {_types(wanted)}, the "
-            f"model's {_types(given)}"
+            f"{reference} is not the original of this model: its inputs are {_types(expected)}, "
+            f"the model's {_types(given)}"
         )
     with ui.progress("running the reference kernels") as progress:
         for step, outputs in enumerate(rows):
             progress(step, feed.steps)
-            for key, (found, expected) in enumerate(
-                zip(outputs, oracle.step(feed.step(step)), strict=True)
-            ):
-                _compare_one(f"output {key} of step {step}", found, expected)
+            for key, pair in enumerate(zip(outputs, oracle.step(feed.step(step)), strict=True)):
+                _compare_one(f"output {key} of step {step}", *pair)
 
 
 def _types(tensors: Sequence[tuple[list[int], str]]) -> str:

@@ -51,13 +51,13 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     return {"python": python, "requirements": pins}
 
 
-def _make(extra: str, pins: Sequence[str], more: Sequence[str], ui: Ui) -> None:
+def _make(extra: str, pins: Sequence[str], options: Sequence[str], ui: Ui) -> None:
     kit, folder = other_python.KITS[extra], paths.environment(extra)
     python = str(folder / "bin/python")
     ui.note(f"installing {kit.title} in {folder}; this takes a few minutes")
     shutil.rmtree(folder, ignore_errors=True)  # it has other releases, or is incomplete
     _run([sys.executable, "-m", "venv", str(folder)], ui)
-    pip = [python, "-m", "pip", "--disable-pip-version-check", "install", *more]
+    pip = [python, "-m", "pip", "--disable-pip-version-check", "install", *options]
     _run([*pip, *pins], ui)
     other_python.require(python, kit.probe, kit.title, extra)
     other_python.mark(extra)

@@ -155,8 +155,8 @@ def _map(map_: dict[str, Any] | None) -> str:
     if map_ is None:
         return ""
     shape = "x".join(str(size) for size in map_["shape"])
-    place = f"chain {map_['region']}" if map_["chained"] else f"@{map_['region']}"
-    return f"{map_['dtype']} {shape} {place}"
+    region = f"chain {map_['region']}" if map_["chained"] else f"@{map_['region']}"
+    return f"{map_['dtype']} {shape} {region}"
 
 
 def _traffic(amounts: dict[str, int]) -> str:

@@ -39,7 +39,7 @@ is not bit-exact, the exit code is 6.
 
 To resume an interrupted run, start the same command again.
 """
-_CONFUSION_MOST = 20
+_MAX_MATRIX = 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -98,7 +98,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     reference = ModelFile(args.reference) if args.reference else None
     _check_reference(reference, description)
     where = args.on, args.npu, args.board
-    job = work.Job(
+    settings = work.Settings(
         file.data,
         file.named,
         str(args.model),
@@ -107,12 +107,12 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         args.top,
         verify=verification.chosen(),
     )
-    key = hashlib.sha256(f"{job!r} {data.identity}".encode()).hexdigest()
+    key = hashlib.sha256(f"{settings!r} {data.identity}".encode()).hexdigest()
     notes = work.Notes(args.notes or paths.cache("validate") / f"{key[:16]}.jsonl", key)
     resumed, complete = len(notes.done), False
     try:
         with ui.progress(f"running on {args.scheduler or args.on}") as progress:
-            result = work.run(job, data, notes, workers, args.scheduler, progress)
+            result = work.run(settings, data, notes, workers, args.scheduler, progress)
         complete = True
     finally:
         notes.close(remove=complete)
@@ -225,7 +225,7 @@ def _confusion(data: dict[str, Any]) -> list[str]:
     size = 1 + max(max(pair) for pair in counts)
     names = data["classes"] or [str(index) for index in range(size)]
     names = [*names, *(str(index) for index in range(len(names), size))]
-    if size <= _CONFUSION_MOST:
+    if size <= _MAX_MATRIX:
         width = max(len(str(count)) for count in counts.values()) + 1
         head = max(map(len, names))
         lines = ["rows: class, columns: prediction, starting at 0"]
@@ -234,4 +234,4 @@ def _confusion(data: dict[str, Any]) -> list[str]:
             lines.append(f"{names[label]:>{head}} {row}")
         return lines
     wrong = sorted(((count, *pair) for pair, count in counts.items() if pair[0] != pair[1]))[::-1]
-    return [f"{names[a]} taken for {names[b]}  {count:,}" for count, a, b in wrong[:10]]
+    return [f"{names[a]} predicted as {names[b]}  {count:,}" for count, a, b in wrong[:10]]

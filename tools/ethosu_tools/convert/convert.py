@@ -13,14 +13,14 @@ from ..files import read_whole, unpack
 from .formats import Format
 
 # Importing TensorFlow would take another ten seconds.
-_LOOK = (
+_PROBE = (
     "import importlib.util as u, sys; sys.exit(None if u.find_spec({package!r}) else "
     "\"No module named '{package}'\")"
 )
 # TensorFlow's advice leads to Flex operators, which no board here supports.
 _LOOPS = (
-    "it has loops, of LSTM or GRU layers. Save the Keras model (.keras), whose loops `ethosu "
-    "compile` unrolls, or give these layers unroll=True and the input batch_size=1"
+    "it has loops, from LSTM or GRU layers. Save the Keras model (.keras), whose loops `ethosu "
+    "compile` unrolls, or set unroll=True for these layers and batch_size=1 for the input"
 )
 _CONVERTER = Path(__file__).with_name("converter.py")
 
@@ -37,28 +37,28 @@ def convert(
     converter. InputError: the converter rejects the model.
     """
     if kind.by is None or samples is None:
-        raise UsageError(kind.sentence(model))
+        raise UsageError(kind.message(model))
     _check(model, samples)
-    interpreter = other_python.find(python, _LOOK.format(package=kind.by), kind.by, "convert")
-    asked = {
+    interpreter = other_python.find(python, _PROBE.format(package=kind.by), kind.by, "convert")
+    options = {
         "model": str(model.resolve()),
         "samples": str(samples.resolve()),
         "output": str(output.resolve()),
         "by": kind.by,
     }
-    done = other_python.run(interpreter, _CONVERTER, asked, output.parent)
+    done = other_python.run(interpreter, _CONVERTER, options, output.parent)
     shapes = output.with_name("shapes.json")
     if shapes.exists():
-        name, found, wanted = json.loads(shapes.read_text())
+        name, found, expected = json.loads(shapes.read_text())
         raise InputError(
             f"samples of input {name} in {samples} must have shape [samples, "
-            f"{', '.join(str(size or 'any') for size in wanted)}], found {found}"
-            f"{arrays.advice(found, wanted, lead=1)}"
+            f"{', '.join(str(size or 'any') for size in expected)}], found {found}"
+            f"{arrays.advice(found, expected, lead=1)}"
         )
     if done.returncode or not output.is_file():
         loops = "_experimental_lower_tensor_list_ops" in done.stdout
         reason = _LOOPS if loops else other_python.reason(done)
-        raise InputError(f"{kind.by} does not convert {model}: {reason}")
+        raise InputError(f"{kind.by} could not convert {model}: {reason}")
 
 
 def _check_values(samples: Path) -> None:
@@ -68,18 +68,18 @@ def _check_values(samples: Path) -> None:
             continue
         if array.ndim == 0 or not np.issubdtype(array.dtype, np.number):
             raise InputError(
-                f"{key} of {samples} must have numbers, and a first dimension that counts samples, "
+                f"{key} in {samples} must be numbers, with the samples as the first dimension, "
                 f"found {array.dtype} of shape {list(array.shape)}"
             )
         if wrong := int(np.count_nonzero(~np.isfinite(array))):
             raise InputError(
-                f"{key} of {samples} has {wrong:,} values that are NaN or infinite, of "
-                f"{array.size:,}: samples must be finite"
+                f"{key} in {samples} has {wrong:,} NaN or infinite values among {array.size:,}: "
+                "samples must be finite"
             )
         if array.min() == array.max():
             raise InputError(
-                f"all values of {key} of {samples} are {array.min()}: quantisation takes the "
-                "input's range from them, so samples must be like what the model will see"
+                f"all values of {key} in {samples} are {array.min()}: quantisation derives the "
+                "input's range from them, so samples must resemble the real inputs"
             )
 
 

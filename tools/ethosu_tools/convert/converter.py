@@ -15,7 +15,7 @@ import numpy as np
 
 # onnx2tf runs image models on the data in this file, and downloads it if it is not in the working
 # directory. Any numbers will do; they only identify the axes.
-TRIAL = "calibration_image_sample_data_20x128x128x3_float32.npy"
+SAMPLE_DATA = "calibration_image_sample_data_20x128x128x3_float32.npy"
 
 
 # Input, shape of its samples, and shape of the input, if they do not match.
@@ -34,7 +34,7 @@ def load_samples(path: Path) -> dict[str, Any]:
         arrays = {"0": found}
     counts = {len(array) for array in arrays.values()}
     if len(counts) != 1 or counts == {0}:
-        raise SystemExit(f"{path} holds no samples, or not as many for each input")
+        raise SystemExit(f"{path} has no samples, or a different number for each input")
     return arrays
 
 
@@ -45,9 +45,9 @@ def in_order(samples: dict[str, Any], names: list[str]) -> list[Any]:
     given = {key: each for key, each in samples.items() if key in names or key not in LABELS}
     keys = [sorted({str(index), name} & given.keys()) for index, name in enumerate(names)]
     if any(len(each) != 1 for each in keys) or len(given) != len(names):
-        wanted = ", ".join(f"{index} ({name})" for index, name in enumerate(names))
+        known = ", ".join(f"{index} ({name})" for index, name in enumerate(names))
         raise SystemExit(
-            f"the samples must have the keys {wanted}, numbers or names, found {', '.join(samples)}"
+            f"the samples must have the keys {known}, numbers or names, found {', '.join(samples)}"
         )
     return [given[key] for (key,) in keys]
 
@@ -76,7 +76,7 @@ def from_onnx(
     inputs = [each for each in graph.input if each.name not in constants]
     arrays = in_order(samples, [each.name for each in inputs])
     check_shapes(arrays, [each.name for each in inputs], [_shape(each) for each in inputs])
-    np.save(TRIAL, np.random.default_rng(0).random((20, 128, 128, 3), np.float32))
+    np.save(SAMPLE_DATA, np.random.default_rng(0).random((20, 128, 128, 3), np.float32))
     onnx2tf.convert(
         input_onnx_file_path=str(model),
         output_folder_path=str(folder),
@@ -100,12 +100,12 @@ def check_shapes(arrays: list[Any], names: list[str], shapes: list[list[int]]) -
 
     The mismatch is written to the file SHAPES, from which the parent process makes its message.
     """
-    for name, array, want in zip(names, arrays, shapes, strict=True):
-        have = array.shape
-        pairs = zip(have[1:], want[1:], strict=False)
-        if want and (len(have) != len(want) or any(w not in (0, h) for h, w in pairs)):
-            Path(SHAPES).write_text(json.dumps([name, have, want[1:]]))
-            raise SystemExit(f"samples of {name} are {list(have)}, the input is {want}")
+    for name, array, expected in zip(names, arrays, shapes, strict=True):
+        found = array.shape
+        pairs = zip(found[1:], expected[1:], strict=False)
+        if expected and (len(found) != len(expected) or any(b not in (0, a) for a, b in pairs)):
+            Path(SHAPES).write_text(json.dumps([name, found, expected[1:]]))
+            raise SystemExit(f"samples of {name} have shape {list(found)}, the input {expected}")
 
 
 def _shape(tensor: Any) -> list[int]:
@@ -132,8 +132,8 @@ def converter(model: Path) -> tuple[Any, dict[str, list[int]]]:
         inputs = {name: [size or 0 for size in shape] for name, shape in shapes.items()}
         return tf.lite.TFLiteConverter.from_saved_model(str(model)), inputs
     loaded = unrolled(tf.keras.models.load_model(model))
-    ends = getattr(loaded, "inputs", None) or ()
-    inputs = {each.name: [size or 0 for size in each.shape] for each in ends}
+    tensors = getattr(loaded, "inputs", None) or ()
+    inputs = {tensor.name: [size or 0 for size in tensor.shape] for tensor in tensors}
     return tf.lite.TFLiteConverter.from_keras_model(loaded), inputs
 
 

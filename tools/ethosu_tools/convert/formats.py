@@ -8,12 +8,12 @@ from ..errors import InputError
 from ..files import read_whole
 
 _EXPORT = (
-    "load it in Python and give `ethosu compile` a .py that defines `model` and `inputs` "
-    "(`ethosu compile --help` says how)"
+    "load it in Python and pass a .py that defines `model` and `inputs` to `ethosu compile` "
+    "(see `ethosu compile --help`)"
 )
 CALIBRATE = (
     "convert, quantise and compile it with: ethosu compile {path} --calibrate SAMPLES.npz, which "
-    "keeps the quantised model as NAME_int8.tflite; all commands take that, --reference too"
+    "keeps the quantised model as NAME_int8.tflite, for other commands and for --reference"
 )
 
 
@@ -25,8 +25,8 @@ class Format:
     remedy: str
     by: str | None = None
 
-    def sentence(self, path: Path) -> str:
-        """Names the format and the remedy."""
+    def message(self, path: Path) -> str:
+        """An error message with the format and the remedy."""
         return f"{path} is {self.title}: {self.remedy.format(path=path)}"
 
 
@@ -34,7 +34,7 @@ KERAS = Format("a Keras model", CALIBRATE, "tensorflow")
 SAVED_MODEL = Format("a SavedModel of TensorFlow", CALIBRATE, "tensorflow")
 ONNX = Format("an ONNX model", CALIBRATE, "onnx2tf")
 HDF5 = Format("a Keras model (HDF5)", CALIBRATE, "tensorflow")
-PYTORCH = Format("weights or a model that PyTorch saved", _EXPORT)
+PYTORCH = Format("weights or a model saved by PyTorch", _EXPORT)
 GRAPH = Format(
     "a frozen graph of TensorFlow 1", "convert it with tf.compat.v1.lite.TFLiteConverter"
 )
@@ -53,10 +53,10 @@ def find(path: Path, data: bytes = b"") -> Format | None:
 def check(path: Path) -> None:
     """Report a file whose suffix does not match its contents."""
     if path.is_dir():
-        raise InputError(f"{path} holds no SavedModel: saved_model.pb is missing")
+        raise InputError(f"{path} is not a SavedModel: saved_model.pb is missing")
     read_whole(path)
     if title := _NAMED.get(path.suffix.lower()):
-        raise InputError(f"{path} is no {title}: it is damaged, or a file of another format")
+        raise InputError(f"{path} is not a valid {title}: it is damaged, or in another format")
 
 
 def of(data: bytes, suffix: str) -> Format | None:

@@ -7,7 +7,7 @@ from ..remote import EmulatedRunner
 from .systems import System
 
 INFERENCES = 10
-MOST_PER_CYCLE = 2
+MAX_PER_CYCLE = 2
 _COUNT = f"""\
 import emulator
 {{model}}.run_into()
@@ -34,4 +34,4 @@ def milliseconds(count: int, system: System) -> tuple[float, float]:
     There is no upper bound, because memory stalls are unknown.
     """
     time = count / (system.cpu_mhz * 1e3)
-    return time, time / MOST_PER_CYCLE
+    return time, time / MAX_PER_CYCLE

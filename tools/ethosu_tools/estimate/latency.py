@@ -82,7 +82,7 @@ def estimate(model: Model, system: System) -> Estimate:
     file = ModelFile.of(model)
     description = file.compiled
     if description.npu is None:
-        raise InputError(f"{file} has nothing for an NPU: the CPU computes it all")
+        raise InputError(f"{file} has no NPU operators: the CPU computes everything")
     if description.npu != system.npu:
         raise InputError(
             f"{file} is compiled for {description.npu}, but {system.name} has {system.npu}"

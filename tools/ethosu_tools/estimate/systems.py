@@ -67,7 +67,7 @@ class System:
     weights: Memory
     tensors: Memory
     fast: Memory
-    places: tuple[str, ...]  # names of memories for the weights, the default first
+    weight_memories: tuple[str, ...]  # names of memories for the weights, the default first
     checked: bool
     facts_of: Mapping[str, Any]
 
@@ -82,15 +82,15 @@ class System:
             found[memory.name] = first, known | regions
         return list(found.values())
 
-    def with_weights(self, place: str) -> "System":
+    def with_weights(self, memory: str) -> "System":
         """A copy with the weights in another memory."""
-        return _build(self.name, self.title, self.npu, self.facts_of, place)
+        return _build(self.name, self.title, self.npu, self.facts_of, memory)
 
     def with_npu(self, npu: str) -> "System":
         """A copy with another NPU."""
-        place = self.weights.name if self.places else None
-        built = _build(self.name, self.title, npu, self.facts_of, place)
-        return replace(built, places=self.places)
+        memory = self.weights.name if self.weight_memories else None
+        built = _build(self.name, self.title, npu, self.facts_of, memory)
+        return replace(built, weight_memories=self.weight_memories)
 
 
 def names() -> list[str]:
@@ -115,7 +115,7 @@ def _known(name: str) -> tuple[dict[str, Any], list[str]]:
     if name in chips:
         return chips[name], [chips[name]["npu"]]
     if name not in boards.names():
-        raise InputError(f"there is no board or chip {name!r}; known are {', '.join(names())}")
+        raise InputError(f"unknown board or chip {name!r}; expected one of {', '.join(names())}")
     board = boards.load(name)
     if not board.estimate or not board.vela:
         raise InputError(f"{name}: its {boards.FILE} has no [estimate]")
@@ -150,7 +150,7 @@ def chosen(
     own = file.description.npu
     if own and npu not in (None, own):
         raise UsageError(
-            f"{file} is compiled for {own}, not for {npu}; name the model as it was before Vela"
+            f"{file} is compiled for {own}, not for {npu}; pass the original model, before Vela"
         )
     name = board or file.board or boards.chosen().name
     npus = _known(name)[1]
@@ -162,15 +162,15 @@ def chosen(
 def every() -> list[System]:
     """Each board and chip with each memory for its weights, and an example for each NPU."""
     named = [find(name) for name in names()]
-    placed = [each.with_weights(place) for each in named for place in each.places]
-    return placed + [example(npu) for npu in vela.NPUS]
+    all_weights = [each.with_weights(name) for each in named for name in each.weight_memories]
+    return all_weights + [example(npu) for npu in vela.NPUS]
 
 
 def example(npu: str) -> System:
     """The system that Vela assumes by default for an NPU."""
     target = vela.TARGETS[npu]
     names = target.system_config, target.memory_mode
-    return _of_a_file(npu, vela.CONFIG_FILE, *names, title="an example of Vela")
+    return _of_a_file(npu, vela.CONFIG_FILE, *names, title="Vela's example")
 
 
 def custom(npu: str, config: Path, system_config: str, memory_mode: str) -> System:
@@ -189,7 +189,7 @@ def _of_a_file(
         "weights": {"": system_config},
         "checked": False,
     }
-    return replace(_build(system_config, title, npu, facts, None), places=())
+    return replace(_build(system_config, title, npu, facts, None), weight_memories=())
 
 
 def compile_for(file: ModelFile, system: System) -> ModelFile:
@@ -220,7 +220,7 @@ def _read(paths: list[Path]) -> configparser.ConfigParser:
         try:
             parser.read_string(path.read_text(), str(path))
         except (OSError, UnicodeDecodeError, configparser.Error) as error:
-            raise InputError(f"{path} is no configuration file of Vela: {error}") from None
+            raise InputError(f"{path} is not a Vela configuration file: {error}") from None
     return parser
 
 
@@ -229,7 +229,7 @@ def _section(parser: configparser.ConfigParser, name: str, *heirs: str) -> dict[
     if not parser.has_section(name):
         kind = name.partition(".")[0]
         known = [each.partition(".")[2] for each in parser.sections() if each.startswith(kind)]
-        raise InputError(f"there is no section [{name}]; found {', '.join(known) or 'none'}")
+        raise InputError(f"section [{name}] is missing; found {', '.join(known) or 'none'}")
     if name in heirs:
         raise InputError(f"[{name}] inherits from itself")
     own = dict(parser[name])
@@ -255,7 +255,7 @@ def _memory(section: Mapping[str, str], area: str, beat: int, name: str) -> Memo
     def number(key: str, least: float, default: float | None) -> float:
         value = _number(section, f"{area}_{key}", least, default)
         if value > _LARGEST:
-            raise InputError(f"{area}_{key} is {value:g}, expected {_LARGEST:g} at most")
+            raise InputError(f"{area}_{key} is {value:g}, expected at most {_LARGEST:g}")
         return value
 
     return Memory(
@@ -267,16 +267,16 @@ def _memory(section: Mapping[str, str], area: str, beat: int, name: str) -> Memo
     )
 
 
-def _build(name: str, title: str, npu: str, facts: Mapping[str, Any], place: str | None) -> System:
+def _build(name: str, title: str, npu: str, facts: Mapping[str, Any], memory: str | None) -> System:
     config = facts.get("config", "chips.ini")
     path = config if isinstance(config, Path) else _vela_file(config)
     parser = _read([_vela_file(_MODES), *([path] if path != _vela_file(_MODES) else [])])
-    places = tuple(facts["weights"])
-    place = places[0] if place is None else place
-    if place not in facts["weights"]:
-        raise UsageError(f"{name} has weights in {' or '.join(places)}, not in {place}")
-    system_config = facts["weights"][place] or facts["weights"][places[0]]
-    own = facts["weights"][place] != ""
+    memories = tuple(facts["weights"])
+    memory = memories[0] if memory is None else memory
+    if memory not in facts["weights"]:
+        raise UsageError(f"{name} can have weights in {' or '.join(memories)}, not in {memory}")
+    system_config = facts["weights"][memory] or facts["weights"][memories[0]]
+    own = facts["weights"][memory] != ""
     beat = _BEAT[npu.split("-")[1]]
     external = facts.get("external", ())
     try:
@@ -288,9 +288,9 @@ def _build(name: str, title: str, npu: str, facts: Mapping[str, Any], place: str
         tensors = _memory(
             section, areas[mode.get("arena_mem_area", "Axi0")], beat, facts["tensors"]
         )
-        # Vela's file says where constants are; for a board or chip the name of the memory does.
-        constants = areas["Axi1" if place else mode.get("const_mem_area", "Axi1")]
-        weights = _memory(section, constants, beat, place) if own else tensors
+        # Vela's file specifies where constants are; for a board or chip, the memory's name does.
+        constants = areas["Axi1" if memory else mode.get("const_mem_area", "Axi1")]
+        weights = _memory(section, constants, beat, memory) if own else tensors
     except KeyError as error:
         raise InputError(f"{path}: [System_Config.{system_config}]: {error} is missing") from None
     except InputError as error:
@@ -311,7 +311,7 @@ def _build(name: str, title: str, npu: str, facts: Mapping[str, Any], place: str
         weights=weights,
         tensors=tensors,
         fast=fast,
-        places=places,
+        weight_memories=memories,
         checked=bool(facts.get("checked")) and npu.startswith("ethos-u55"),
         facts_of=facts,
     )

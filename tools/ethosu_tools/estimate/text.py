@@ -8,10 +8,10 @@ from . import latency
 
 # Notes below a table: basis of its figures, and what is unknown.
 LEGEND = (
-    "Milliseconds; the interval is 30 % below 0.2 ms, else 20 %, as for chips that were measured.",
-    "Only at least (>=) is known for Ethos-U65 and U85, weights or tensors outside of the chip,",
-    "and for boards whose memories are guesses. No figure has the time of CPU operators.",
-    "Fits: the board's heap holds the arena, and its /rom the file; not known for chips.",
+    "Milliseconds; the interval is 30 % below 0.2 ms, otherwise 20 %, from measurements of chips.",
+    "Only a lower bound (>=) is known for Ethos-U65 and U85, for weights or tensors outside the",
+    "chip, and for boards whose memory speeds are guesses. CPU operators are not included.",
+    "Fits: the arena fits into the board's heap, and the file into /rom; unknown for chips.",
 )
 
 
@@ -29,7 +29,7 @@ def summary(data: dict[str, Any]) -> list[tuple[str, str]]:
         ),
         ("bound by", shares),
     ]
-    lines += [("CPU", f"not in the figure: {operators}")] if operators else []
+    lines += [("CPU", f"not included: {operators}")] if operators else []
     if "cpu" in data:
         lines += [("CPU", line) for line in _cpu_time(data["cpu"], data["low_ms"])]
     elif operators:
@@ -41,14 +41,14 @@ def summary(data: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _cpu_time(row: dict[str, Any], npu_ms: float) -> tuple[str, ...]:
-    """CPU time, a bound, if the NPU has to wait for it."""
+    """Bounds of the CPU time, and of the sum if the NPU has to wait for the CPU."""
     text = f"{row['instructions']:,} instructions of driver, runtime and CPU operators"
     if row["ms"] is None:
-        return (f"{text}; its clock is not known",)
+        return (f"{text}; the CPU clock is unknown",)
     return (
         text,
-        f"at least {row['low_ms']:.3g} ms at {row['clock_mhz']:g} MHz, {row['ms']:.3g} ms at one a "
-        f"cycle, more with slow memory; with the NPU at least {npu_ms + row['low_ms']:.3g} ms",
+        f"at least {row['low_ms']:.3g} ms at {row['clock_mhz']:g} MHz, {row['ms']:.3g} ms at one "
+        f"per cycle, more with slow memory; with the NPU at least {npu_ms + row['low_ms']:.3g} ms",
     )
 
 

@@ -22,7 +22,7 @@ class Options:
 
     npu: str
     channels_last: bool = True
-    integer_ends: bool = True
+    integer_io: bool = True
     system_config: str | None = None
     memory_mode: str | None = None
     vela: Sequence[str] = ()
@@ -37,8 +37,8 @@ def export(model: Path, output: Path, options: Options, python: str | None = Non
     """
     probe = other_python.KITS["executorch"].probe
     interpreter = other_python.find(python, probe, "ExecuTorch", "executorch")
-    asked = {"model": str(model.resolve()), "output": str(output.resolve())} | asdict(options)
-    done = other_python.run(interpreter, _EXPORTER, asked, model.resolve().parent)
+    paths = {"model": str(model.resolve()), "output": str(output.resolve())}
+    done = other_python.run(interpreter, _EXPORTER, paths | asdict(options), model.resolve().parent)
     if done.returncode != 0:
-        raise InputError(f"ExecuTorch does not export {model}: {other_python.reason(done)}")
+        raise InputError(f"ExecuTorch could not export {model}: {other_python.reason(done)}")
     return done.stdout

@@ -26,7 +26,7 @@ def read_model(torch: Any, path: Path) -> dict[str, Any]:
     names = runpy.run_path(str(path))
     missing = [name for name in ("model", "inputs") if name not in names]
     if missing:
-        raise SystemExit(f"{path} defines no {' and no '.join(missing)}")
+        raise SystemExit(f"{path} does not define {' and '.join(missing)}")
     model = names["model"]
     model.eval()
     return {
@@ -80,7 +80,7 @@ def export(options: dict[str, Any]) -> None:
         compile_config=EdgeCompileConfig(_check_ir_validity=False),
         constant_methods=found["constants"] or None,
     )
-    if options["integer_ends"]:
+    if options["integer_io"]:
         signature = edge.exported_program().graph_signature
         edge = edge.transform(
             [

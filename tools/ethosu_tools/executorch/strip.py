@@ -44,13 +44,13 @@ def strip(file: ModelFile) -> ModelFile:
     methods = list(file.methods.values())
     plans = list(root.tables(_PLANS))
     if len(plans) != len(methods):
-        raise InputError("it has several methods of one name: it stays as it is")
+        raise InputError("it cannot be stripped: several of its methods have the same name")
     tables = bytearray(data)
     for row, method in zip(plans, methods, strict=True):
         unused = set(_unused(method))
         for number, value in enumerate(row.tables(_VALUES)):
             if number in unused:
-                tables[value.place(0)] = _NULL
+                tables[value.position(0)] = _NULL
         for delegate in row.tables(_DELEGATES):
             _drop_specs(tables, delegate)
     result = _move_segments(data, root, methods, tables)
@@ -94,19 +94,19 @@ def _unused(method: Method) -> Iterator[int]:
 
 
 def _drop_specs(tables: bytearray, delegate: Row) -> None:
-    """Keep the wanted specs, moved to the front; fill the others with zeros."""
-    places = delegate.places(_SPECS, 4)
+    """Move the specs that are kept to the front; fill the others with zeros."""
+    positions = delegate.positions(_SPECS, 4)
     kept = []
-    for at, spec in zip(places, delegate.tables(_SPECS), strict=True):
+    for at, spec in zip(positions, delegate.tables(_SPECS), strict=True):
         if spec.text(0) in _KEPT_SPECS:
             kept.append(at + struct.unpack_from("<I", tables, at)[0])
         else:
             for field in (0, 1):
-                content = spec.places(field, 1)
+                content = spec.positions(field, 1)
                 tables[content.start : content.stop] = bytes(len(content))
-    if places:
-        struct.pack_into("<I", tables, places.start - 4, len(kept))
-        for at, table in zip(places, kept, strict=False):
+    if positions:
+        struct.pack_into("<I", tables, positions.start - 4, len(kept))
+        for at, table in zip(positions, kept, strict=False):
             struct.pack_into("<I", tables, at, table - at)
 
 
@@ -122,7 +122,7 @@ def _move_segments(data: bytes, root: Row, methods: list[Method], tables: bytear
     if constants and index < len(contents):
         offsets = constants.numbers(1, U64)
         contents[index], moved = _pack(contents[index], offsets, _sizes(methods))
-        for at, offset in zip(constants.places(1, 8), moved, strict=True):
+        for at, offset in zip(constants.positions(1, 8), moved, strict=True):
             struct.pack_into("<Q", tables, at, offset)
     packed = b""
     for row, content in zip(root.tables(_SEGMENTS), contents, strict=True):
@@ -147,9 +147,11 @@ def _put(tables: bytearray, row: Row, field: int, number: int) -> None:
     """Store a scalar, which is absent if it was 0."""
     if row.number(field, U64) == number:
         return
-    if not row.place(field):
-        raise InputError(f"its segments are in an order that cannot be written: {number} for none")
-    struct.pack_into("<Q", tables, row.place(field), number)
+    if not row.position(field):
+        raise InputError(
+            f"it cannot be stripped: a segment has no field for its offset or size, {number:,}"
+        )
+    struct.pack_into("<Q", tables, row.position(field), number)
 
 
 def _sizes(methods: list[Method]) -> dict[int, int]:
@@ -193,7 +195,7 @@ def _check(before: ModelFile, after: ModelFile) -> None:
             if number not in unused:
                 same &= value == other and _content(value.content) == _content(other.content)
     if not same:
-        raise InputError("it shares what can be left out with what it needs: it stays as it is")
+        raise InputError("it cannot be stripped: unused data is shared with data that is needed")
 
 
 def _content(value: object) -> bytes:

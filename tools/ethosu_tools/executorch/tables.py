@@ -69,11 +69,11 @@ class Row:
         self._budget.take(count)
         return tuple(self._get(kind, start + kind.bytewidth * i) for i in range(count))
 
-    def place(self, field: int) -> int:
+    def position(self, field: int) -> int:
         """Position of a scalar; 0 if absent."""
         return self._at(field)
 
-    def places(self, field: int, item: int) -> range:
+    def positions(self, field: int, item: int) -> range:
         """Positions of a vector's items, given the size of an item."""
         start, count = self._vector(field, item)
         return range(start, start + count * item, item)

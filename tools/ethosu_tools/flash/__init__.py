@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Flashes the firmware of a board with a method that its board.toml lists under [flash].
 
-A method (`Way`) turns a `Job` into a list of steps, which run in order or are only printed. If a
-step lacks a prerequisite, a `SetupError` says what to install, and where that is documented.
+A method (`Way`) turns a `Request` into a list of steps, which run in order or are only printed. If
+a step lacks a prerequisite, a `SetupError` explains what to install, and where that is documented.
 """
 
 from ..errors import InputError, UsageError
 from . import alif, disk, programs, serial_line
-from .job import Job, Step, Way
+from .common import Request, Step, Way
 
 WAYS: dict[str, Way] = {
     way.name: way
@@ -16,19 +16,19 @@ WAYS: dict[str, Way] = {
     )
 }
 
-__all__ = ["WAYS", "Job", "Step", "Way", "choose"]
+__all__ = ["WAYS", "Request", "Step", "Way", "choose"]
 
 
-def choose(job: Job, asked: str | None) -> Way:
+def choose(request: Request, name: str | None) -> Way:
     """Return the requested method, or the default one of the board."""
-    if not job.board.flash:
+    board = request.board
+    if not board.flash:
         raise InputError(
-            f"{job.board.name} cannot be flashed: its board.toml has no [flash]; "
-            f"run its image with: ethosu qemu --board {job.board.name}"
+            f"{board.name} cannot be flashed: its board.toml has no [flash]; "
+            f"run its image with: ethosu qemu --board {board.name}"
         )
-    name = asked or next(iter(job.board.flash))
-    if name not in job.board.flash or name not in WAYS:
-        raise UsageError(
-            f"{job.board.name} cannot be flashed by {name!r}, only by {', '.join(job.board.flash)}"
-        )
+    name = name or next(iter(board.flash))
+    if name not in board.flash or name not in WAYS:
+        ways = ", ".join(board.flash)
+        raise UsageError(f"{board.name} cannot be flashed by {name!r}, only by {ways}")
     return WAYS[name]

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import SetupError
-from .job import Job, Step, Way, read_image, run_tool
+from .common import Request, Step, Way, read_image, run_tool
 
 VARIABLE = "ETHOSU_ALIF_TOOLKIT"
 MISSING = (
     "Alif's security toolkit is needed: clone "
-    "https://github.com/micropython/alif-security-toolkit and name its folder toolkit/ with "
+    "https://github.com/micropython/alif-security-toolkit and pass its folder toolkit/ with "
     f"--tools or {VARIABLE}; see ports/alif/boards/ALIF_ENSEMBLE/deploy.md of MicroPython"
 )
 _GENERATE, _WRITE = "app-gen-toc", "app-write-mram"
@@ -52,10 +52,10 @@ def contents(settings: Mapping[str, Any], binary: str, device_config: str) -> di
     }
 
 
-def find(job: Job) -> tuple[Path, bool] | None:
+def find(request: Request) -> tuple[Path, bool] | None:
     """Folder of the toolkit, and whether it is MicroPython's edition; None if not found."""
     on_path = (shutil.which(f"{_WRITE}{suffix}") for suffix in (".py", ""))
-    named = job.tools or os.environ.get(VARIABLE) or next(filter(None, on_path), None)
+    named = request.tools or os.environ.get(VARIABLE) or next(filter(None, on_path), None)
     if not named:
         return None
     folder = Path(named).expanduser().resolve()
@@ -66,11 +66,11 @@ def find(job: Job) -> tuple[Path, bool] | None:
     raise SetupError(f"{folder} has no {_GENERATE}.py and {_WRITE}.py: {MISSING}")
 
 
-def steps(job: Job, settings: Mapping[str, Any]) -> list[Step]:
+def steps(request: Request, settings: Mapping[str, Any]) -> list[Step]:
     """Write the table of contents, pack it with the image, write both to the board."""
-    found = find(job)
+    found = find(request)
     folder, of_micropython = found or (Path("TOOLKIT"), True)
-    image, work = job.image(".bin"), job.work if of_micropython else folder
+    image, work = request.image(".bin"), request.work if of_micropython else folder
     generate: list[str | Path]
     write: list[str | Path]
     if of_micropython:
@@ -83,7 +83,7 @@ def steps(job: Job, settings: Mapping[str, Any]) -> list[Step]:
         write = [
             *(sys.executable, folder / f"{_WRITE}.py", "--cfg-part", settings["part"]),
             *(("--cfg-rev", settings["revision"]) if "revision" in settings else ()),
-            *("--port", job.port or "PORT"),
+            *("--port", request.port or "PORT"),
             *("--pad", "--images", f"file:{work / 'application_package.ds'}"),
         ]
     else:
@@ -96,8 +96,8 @@ def steps(job: Job, settings: Mapping[str, Any]) -> list[Step]:
         if found is None:
             raise SetupError(MISSING)
         if of_micropython:
-            job.needs_port()
-        _stage(image, copy, config, contents(settings, image.name, device_config))
+            request.needs_port()
+        _copy_input(image, copy, config, contents(settings, image.name, device_config))
 
     return [
         Step(f"copy {image} to {copy}, for {settings['address']:#x}; write {config}", prepare),
@@ -106,8 +106,8 @@ def steps(job: Job, settings: Mapping[str, Any]) -> list[Step]:
     ]
 
 
-def _stage(image: Path, copy: Path, config: Path, table: Mapping[str, Any]) -> None:
-    """Put the image and its table of contents where the toolkit looks for them."""
+def _copy_input(image: Path, copy: Path, config: Path, table: Mapping[str, Any]) -> None:
+    """Copy the image and its table of contents to where the toolkit expects them."""
     data = read_image(image)
     for path in (copy, config):
         path.parent.mkdir(parents=True, exist_ok=True)

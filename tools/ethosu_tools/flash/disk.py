@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..errors import BoardError, InputError, SetupError
-from .job import Job, Step, Way, read_image
+from .common import Request, Step, Way, read_image
 
 _MOUNTS = Path("/proc/mounts")
 _VOLUMES = Path("/Volumes")
 # The escape of a space in the list of mounts.
 _OCTAL = re.compile(r"\\([0-7]{3})")
-# Probes write here why they rejected an image (introduced by DAPLink, adopted by others).
+# Probes write the reason why they rejected an image here (DAPLink's convention).
 _REFUSED = "FAIL.TXT"
 # After writing an image, a probe may disconnect its disk and connect it again.
 _RECONNECT_S = 10.0
@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 
 class _SilentError(Exception):
-    """The disk does not answer."""
+    """The disk does not respond."""
 
 
 def _within(access: Callable[[], T], seconds: float | None = None) -> T:
@@ -69,7 +69,7 @@ def mounted() -> list[Path]:
         return sorted(_VOLUMES.iterdir())
     if platform.system() != "Linux":
         raise SetupError(
-            f"the board's disk cannot be found by its label on {platform.system()}: name it with "
+            f"the board's disk cannot be found by its label on {platform.system()}: pass it with "
             "--disk, for example --disk E:\\"
         )
     rows = (line.split() for line in _MOUNTS.read_text(errors="replace").splitlines())
@@ -80,13 +80,13 @@ def mounted() -> list[Path]:
     ]
 
 
-def find(job: Job, settings: Mapping[str, Any]) -> Path:
+def find(request: Request, settings: Mapping[str, Any]) -> Path:
     """Mount point of the board's disk: --disk, else the disk with its label or its info file."""
     label, info = settings["label"], settings["info"]
-    if job.disk:
-        found = [job.disk]
-        if not _is(job.disk.is_dir):
-            raise InputError(f"{job.disk} is not a mounted disk, or it does not respond")
+    if request.disk:
+        found = [request.disk]
+        if not _is(request.disk.is_dir):
+            raise InputError(f"{request.disk} is not a mounted disk, or it does not respond")
     else:
         disks = mounted()
         # A second disk with the same label gets a number appended.
@@ -95,7 +95,7 @@ def find(job: Job, settings: Mapping[str, Any]) -> Path:
     if not found:
         raise SetupError(
             f'no disk "{label}" is mounted: connect the USB port of the board\'s debug probe, '
-            "mount the disk that appears, or name its mount point with --disk; "
+            "mount the disk that appears, or pass its mount point with --disk; "
             f"{settings['documentation']}"
         )
     if len(found) > 1:
@@ -172,14 +172,14 @@ def _check(target: Path, data: bytes, refused: Path) -> str:
     return "the image is on the disk"
 
 
-def steps(job: Job, settings: Mapping[str, Any]) -> list[Step]:
+def steps(request: Request, settings: Mapping[str, Any]) -> list[Step]:
     """Copy the image and check the copy."""
-    image = job.image(".bin")
-    where = job.disk or f'the disk "{settings["label"]}"'
+    image = request.image(".bin")
+    where = request.disk or f'the disk "{settings["label"]}"'
 
     def do() -> Mapping[str, Any]:
         data = read_image(image, settings["largest"])
-        return copy(image, data, find(job, settings))
+        return copy(image, data, find(request, settings))
 
     return [Step(f"copy {image} to {where}, and check the copy", do)]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import SetupError
-from .job import Job, Step, Way, read_image, run_tool
+from .common import Request, Step, Way, read_image, run_tool
 
 _DFU_MISSING = (
     "dfu-util is not on PATH: install the package dfu-util, see https://dfu-util.sourceforge.net"
@@ -41,9 +41,9 @@ def _call(command: Sequence[str | Path], missing: str, image: Path, largest: int
     return Step(" ".join(map(str, command)), write)
 
 
-def dfu_steps(job: Job, settings: Mapping[str, Any]) -> list[Step]:
+def dfu_steps(request: Request, settings: Mapping[str, Any]) -> list[Step]:
     """The user starts the boot loader; dfu-util waits for it and writes."""
-    image = job.image(".bin")
+    image = request.image(".bin")
     # Before the comma would be the ID of the running firmware.
     command = ["dfu-util", "-w", "-d", f",{settings['device']}", "-a", str(settings["partition"])]
     command += ["--reset", "-D", str(image)]
@@ -53,9 +53,9 @@ def dfu_steps(job: Job, settings: Mapping[str, Any]) -> list[Step]:
     ]
 
 
-def jlink_steps(job: Job, settings: Mapping[str, Any]) -> list[Step]:
+def jlink_steps(request: Request, settings: Mapping[str, Any]) -> list[Step]:
     """Write a script and run it with J-Link."""
-    image, script = job.image(".bin"), job.work / "flash.jlink"
+    image, script = request.image(".bin"), request.work / "flash.jlink"
     lines = (
         "ExitOnError 1",
         f"Device {settings['device']}",
@@ -78,11 +78,11 @@ def jlink_steps(job: Job, settings: Mapping[str, Any]) -> list[Step]:
     ]
 
 
-def pyocd_steps(job: Job, settings: Mapping[str, Any]) -> list[Step]:
+def pyocd_steps(request: Request, settings: Mapping[str, Any]) -> list[Step]:
     """Write the ELF file, which contains the addresses, with pyOCD."""
     target = settings["target"]
-    command: list[str | Path] = ["pyocd", "load", "--target", target, job.firmware]
-    return [_call(command, _PYOCD_MISSING.replace("TARGET", target), job.firmware, None)]
+    command: list[str | Path] = ["pyocd", "load", "--target", target, request.firmware]
+    return [_call(command, _PYOCD_MISSING.replace("TARGET", target), request.firmware, None)]
 
 
 DFU = Way(

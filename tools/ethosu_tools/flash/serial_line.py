@@ -21,12 +21,12 @@ from xmodem import XMODEM
 from ..deadline import Deadline
 from ..errors import BoardError, BoardLinkError, BoardTimeoutError
 from ..port import open_port
-from .job import Job, Step, Way, read_image, run_tool, tool_folder
+from .common import Request, Step, Way, read_image, run_tool, tool_folder
 
 VARIABLE = "ETHOSU_WE2_TOOL"
 MISSING = (
     "Himax's tool we2_local_image_gen is needed: clone "
-    "https://github.com/HimaxWiseEyePlus/Seeed_Grove_Vision_AI_Module_V2 and name its folder "
+    "https://github.com/HimaxWiseEyePlus/Seeed_Grove_Vision_AI_Module_V2 and pass its folder "
     f'we2_image_gen_local/ with --tools or {VARIABLE}; see "Build the firmware" in its README'
 )
 _TOOLS = {"Darwin": "we2_local_image_gen_macOS_arm64", "Windows": "we2_local_image_gen.exe"}
@@ -84,12 +84,12 @@ class _Line:
         while not deadline.expired() and self._read(4096).strip(_START):
             pass
 
-    def send(self, data: bytes, job: Job) -> None:
+    def send(self, data: bytes, request: Request) -> None:
         """Send an image by XMODEM; raises BoardError if the board does not accept it."""
         modem = XMODEM(self._get, self._put)
         modem.log = _SILENT
         blocks = -(-len(data) // _BLOCK_BYTES)
-        with job.ui.progress(f"sending to {self._name}") as progress:
+        with request.ui.progress(f"sending to {self._name}") as progress:
 
             def count(sent: int, taken: int, errors: int) -> None:
                 self.sent_again += taken > self._done and errors > 0
@@ -133,14 +133,14 @@ _SILENT = logging.Logger("ethosu.xmodem")
 _SILENT.addHandler(logging.NullHandler())
 
 
-def send_image(job: Job, settings: Mapping[str, Any], data: bytes) -> dict[str, Any]:
+def send_image(request: Request, settings: Mapping[str, Any], data: bytes) -> dict[str, Any]:
     """Send an image to the boot loader: menu, XMODEM, reboot."""
-    line = _Line(job.needs_port(), settings["baud"])
+    line = _Line(request.needs_port(), settings["baud"])
     try:
-        job.ui.note("press the board's reset button")
+        request.ui.note("press the board's reset button")
         line.wait_for(READY, BOOT_TIMEOUT_S, typed=_KEY)
         line.settle()
-        line.send(data, job)
+        line.send(data, request)
         line.wait_for(END, _END_TIMEOUT_S)
         line.type(_YES)
         time.sleep(_KEY_S)
@@ -149,35 +149,35 @@ def send_image(job: Job, settings: Mapping[str, Any], data: bytes) -> dict[str, 
     return {"bytes": len(data), "sent_again": line.sent_again}
 
 
-def steps(job: Job, settings: Mapping[str, Any]) -> list[Step]:
+def steps(request: Request, settings: Mapping[str, Any]) -> list[Step]:
     """Make the image, unless --firmware is already one, and send it."""
-    is_image = job.firmware.suffix not in ("", ".elf")
+    is_image = request.firmware.suffix not in ("", ".elf")
     tool = _TOOLS.get(platform.system(), "we2_local_image_gen")
-    shown = job.tools or Path("TOOL")
+    shown = request.tools or Path("TOOL")
 
     def make() -> None:
-        folder = tool_folder(job, VARIABLE, tool, MISSING)
-        job.needs_port()
-        read_image(job.firmware)
+        folder = tool_folder(request, VARIABLE, tool, MISSING)
+        request.needs_port()
+        read_image(request.firmware)
         (folder / settings["output"]).unlink(missing_ok=True)
-        shutil.copyfile(job.firmware, folder / settings["input"])
+        shutil.copyfile(request.firmware, folder / settings["input"])
         run_tool([folder / tool, settings["project"]], folder)
 
     def send() -> Mapping[str, Any]:
-        image = job.firmware
+        image = request.firmware
         if not is_image:
-            image = tool_folder(job, VARIABLE, tool, MISSING) / settings["output"]
-        return send_image(job, settings, read_image(image, settings["largest"]))
+            image = tool_folder(request, VARIABLE, tool, MISSING) / settings["output"]
+        return send_image(request, settings, read_image(image, settings["largest"]))
 
     making = Step(
-        f"cp {job.firmware} {shown / settings['input']}; cd {shown}; "
+        f"cp {request.firmware} {shown / settings['input']}; cd {shown}; "
         f"./{tool} {settings['project']}",
         make,
     )
     sending = Step(
-        f"press reset; at {job.port or 'PORT'}, {settings['baud']} baud: type 1 until the boot "
+        f"press reset; at {request.port or 'PORT'}, {settings['baud']} baud: type 1 until the boot "
         f'loader prints "{READY.decode()}", send '
-        f"{job.firmware if is_image else shown / settings['output']} by XMODEM, answer y",
+        f"{request.firmware if is_image else shown / settings['output']} by XMODEM, answer y",
         send,
     )
     return [sending] if is_image else [making, sending]

@@ -40,24 +40,24 @@ def expand(port: str) -> dict[str, Mapping[str, str]]:
         tags = dict(word.partition("=")[::2] for word in words.split(","))
         found = [name for name in sorted(known) if tags.items() <= known[name].items()]
     if not found:
-        has = "; ".join(
+        listed = "; ".join(
             " ".join([name, *(f"{key}={value}" for key, value in sorted(known[name].items()))])
             for name in sorted(known)
         )
-        raise InputError(f"labgrid has no place {words!r}; it has {has or 'none'}")
+        raise InputError(f"labgrid has no place {words!r}; its places are {listed or '(none)'}")
     return {PREFIX + name: known[name] for name in found}
 
 
 class Acquired:
     """A place that is ours until `release`; `by_us`: not acquired by hand."""
 
-    def __init__(self, port: str, left_over: bool) -> None:
-        """`holder`: its other user. `left_over`: acquired by a killed process of ours."""
+    def __init__(self, port: str, is_stale: bool) -> None:
+        """`holder`: its other user. `is_stale`: acquired by a killed process of ours."""
         self._place = port.removeprefix(PREFIX)
-        found = _ask("acquire", place=self._place)
-        self.holder: str | None = found.get("holder")
-        self.port: str = found.get("port", "")
-        self.by_us = self.holder is None and (left_over or not found["before"])
+        answer = _ask("acquire", place=self._place)
+        self.holder: str | None = answer.get("holder")
+        self.port: str = answer.get("port", "")
+        self.by_us = self.holder is None and (is_stale or not answer["before"])
 
     def release(self) -> None:
         """Release it, unless its user acquired it by hand; may be called repeatedly."""
@@ -68,23 +68,23 @@ class Acquired:
 
 @functools.cache
 def _places() -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = _ask("places")
-    return found
+    places: dict[str, dict[str, str]] = _ask("places")
+    return places
 
 
-def _ask(work: str, **more: str) -> Any:
-    made = other_python.environment("labgrid")
-    interpreter = os.environ.get(VARIABLE) or made or sys.executable
+def _ask(request: str, **arguments: str) -> Any:
+    environment = other_python.environment("labgrid")
+    interpreter = os.environ.get(VARIABLE) or environment or sys.executable
     with tempfile.TemporaryDirectory(prefix="ethosu-") as folder:
         answer = Path(folder) / "answer"
-        asked = {
-            "work": work,
+        options = {
+            "request": request,
             "coordinator": os.environ.get(_COORDINATOR, "127.0.0.1:20408"),
             "answer": str(answer),
-            **more,
+            **arguments,
         }
         try:
-            done = other_python.run(interpreter, _CLIENT, asked, Path(folder))
+            done = other_python.run(interpreter, _CLIENT, options, Path(folder))
         except OSError as error:
             raise SetupError(
                 f"{VARIABLE} names {interpreter}, which cannot be run: {error.strerror}"

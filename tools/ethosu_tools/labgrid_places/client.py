@@ -22,14 +22,14 @@ from labgrid.util.proxy import proxymanager
 SERIAL = "NetworkSerialPort"
 
 
-async def places(session: ClientSession, asked: dict[str, Any]) -> Any:
+async def places(session: ClientSession, options: dict[str, Any]) -> Any:
     """Names and tags of all places."""
     return {place.name: place.tags for place in session.places.values()}
 
 
-async def acquire(session: ClientSession, asked: dict[str, Any]) -> Any:
+async def acquire(session: ClientSession, options: dict[str, Any]) -> Any:
     """Acquire a place: its serial line, and whether it was ours before; or its other user."""
-    place = named(session, asked["place"])
+    place = find(session, options["place"])
     before = place.acquired == me(session) or me(session) in place.allowed
     if place.acquired and not before:
         return {"holder": place.acquired}
@@ -37,16 +37,16 @@ async def acquire(session: ClientSession, asked: dict[str, Any]) -> Any:
         if not before:
             await session.stub.AcquirePlace(messages.AcquirePlaceRequest(placename=place.name))
             await session.sync_with_coordinator()
-        return {"port": serial_line(session, named(session, place.name)), "before": before}
+        return {"port": serial_line(session, find(session, place.name)), "before": before}
     except BaseException:
         if not before:
-            await release(session, asked)
+            await release(session, options)
         raise
 
 
-async def release(session: ClientSession, asked: dict[str, Any]) -> Any:
+async def release(session: ClientSession, options: dict[str, Any]) -> Any:
     """Release a place; the coordinator ignores this if another user has it."""
-    request = messages.ReleasePlaceRequest(placename=asked["place"], fromuser=me(session))
+    request = messages.ReleasePlaceRequest(placename=options["place"], fromuser=me(session))
     await session.stub.ReleasePlace(request)
     await session.sync_with_coordinator()
     return {}
@@ -57,42 +57,42 @@ def me(session: ClientSession) -> str:
     return f"{session.gethostname()}/{session.getuser()}"
 
 
-def named(session: ClientSession, name: str) -> Place:
+def find(session: ClientSession, name: str) -> Place:
     """The place with this name."""
     if name not in session.places:
-        known = ", ".join(sorted(session.places)) or "none"
-        raise SystemExit(f"labgrid has no place {name!r}; it has {known}")
+        known = ", ".join(sorted(session.places)) or "(none)"
+        raise SystemExit(f"labgrid has no place {name!r}; its places are {known}")
     return session.places[name]
 
 
 def serial_line(session: ClientSession, place: Place) -> str:
     """The URL of a place's serial line."""
-    found = session.get_target_resources(place).values()
-    where = next((entry.args for entry in found if entry.cls == SERIAL), None)
-    if where is None:
-        has = ", ".join(entry.cls for entry in found) or "nothing"
-        raise SystemExit(f"the place {place.name} has {has}, but no {SERIAL}")
-    if where.get("protocol") == "raw":
-        return f"socket://{where['host']}:{where['port']}"
-    return f"rfc2217://{where['host']}:{where['port']}?ign_set_control"
+    resources = session.get_target_resources(place).values()
+    line = next((entry.args for entry in resources if entry.cls == SERIAL), None)
+    if line is None:
+        listed = ", ".join(entry.cls for entry in resources) or "(none)"
+        raise SystemExit(f"the place {place.name} has no {SERIAL}; its resources are {listed}")
+    if line.get("protocol") == "raw":
+        return f"socket://{line['host']}:{line['port']}"
+    return f"rfc2217://{line['host']}:{line['port']}?ign_set_control"
 
 
-async def ask(asked: dict[str, Any]) -> Any:
+async def ask(options: dict[str, Any]) -> Any:
     """Connect to the coordinator and execute the request."""
-    work: dict[str, Callable[[ClientSession, dict[str, Any]], Awaitable[Any]]] = {
+    requests: dict[str, Callable[[ClientSession, dict[str, Any]], Awaitable[Any]]] = {
         "places": places,
         "acquire": acquire,
         "release": release,
     }
-    address = proxymanager.get_grpc_address(asked["coordinator"], default_port=20408)
+    address = proxymanager.get_grpc_address(options["coordinator"], default_port=20408)
     session = ClientSession(address, asyncio.get_running_loop())
     try:
         await session.start()
     except Exception as error:
-        reason = f"labgrid's coordinator at {asked['coordinator']} does not answer"
+        reason = f"labgrid's coordinator at {options['coordinator']} does not respond"
         raise SystemExit(reason) from error
     try:
-        return await work[asked["work"]](session, asked)
+        return await requests[options["request"]](session, options)
     except grpc.aio.AioRpcError as error:
         raise SystemExit(f"labgrid: {error.details()}") from error
     finally:

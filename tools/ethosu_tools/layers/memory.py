@@ -77,9 +77,9 @@ class _Call:
 
 def pictures(subject: Subject) -> list[dict[str, Any]]:
     """The arena, and the NPU's fast scratch if it is a separate memory; for plan/picture.py."""
-    if subject.found is None:
+    if subject.estimate is None:
         return [_planned(subject)]
-    calls = _calls(Names(subject.file), subject.found.operations)
+    calls = _calls(Names(subject.file), subject.estimate.operations)
     operators = subject.file.description.npu_operators
     fast = max((each.fast_scratch_bytes or 0 for each in operators), default=0)
     drawn = [_arena(subject, calls, shared=not fast)]
@@ -118,8 +118,8 @@ def _extent(map_: FeatureMap) -> tuple[int, int]:
 
 def _arena(subject: Subject, calls: list[_Call], *, shared: bool) -> dict[str, Any]:
     if subject.file.is_program:
-        assert subject.found
-        return scratch(subject.file, subject.found.operations, subject.info["scratch_size"])
+        assert subject.estimate
+        return scratch(subject.file, subject.estimate.operations, subject.info["scratch_size"])
     row = _planned(subject)
     graph = subject.file.graph
     columns: list[str] = []
@@ -136,7 +136,7 @@ def _arena(subject: Subject, calls: list[_Call], *, shared: bool) -> dict[str, A
                 inside += _blocks(call, region, start, begin)
             for block in row["blocks"]:
                 if block["kind"] == "fixed":
-                    block |= _ends(call, block, time, start, begin)
+                    block |= _times(call, block, time, start, begin)
         else:
             columns.append(operator.name)
         spans.append((begin, len(columns)))
@@ -148,17 +148,17 @@ def _arena(subject: Subject, calls: list[_Call], *, shared: bool) -> dict[str, A
     return row
 
 
-def _ends(call: _Call, block: dict[str, Any], time: int, start: int, begin: int) -> dict[str, int]:
+def _times(call: _Call, block: dict[str, Any], time: int, start: int, begin: int) -> dict[str, int]:
     """When a call last reads an input, and first writes an output."""
-    place = _SCRATCH, block["offset"] - start, block["offset"] - start + block["size"]
-    found = {}
-    reads = [each.last for each in call.given if each.overlaps(*place)]
+    extent = _SCRATCH, block["offset"] - start, block["offset"] - start + block["size"]
+    times = {}
+    reads = [read.last for read in call.given if read.overlaps(*extent)]
     if block["last"] == time and reads:
-        found["end"] = begin + max(reads)
-    writes = [each.first for each in call.blocks if each.overlaps(*place)]
+        times["end"] = begin + max(reads)
+    writes = [written.first for written in call.blocks if written.overlaps(*extent)]
     if block["first"] == time and writes:
-        found["begin"] = begin + max(writes)
-    return found
+        times["begin"] = begin + max(writes)
+    return times
 
 
 def _planned(subject: Subject) -> dict[str, Any]:

@@ -48,7 +48,7 @@ _NAMED = 3
 def build(subject: Subject, proof: dict[str, Any]) -> str:
     """The whole page; `proof` is the comparison with the reference of subject.py."""
     title = (
-        f"{Path(str(subject.file)).name} on {subject.system.npu if subject.found else 'the CPU'}"
+        f"{Path(str(subject.file)).name} on {subject.system.npu if subject.estimate else 'the CPU'}"
     )
     npu = [layer for layer in subject.layers if layer.on_npu]
     parts = [
@@ -62,7 +62,7 @@ def build(subject: Subject, proof: dict[str, Any]) -> str:
         f"<p>{escape(_summary(subject))}</p>",
         _wide(_table(subject)),
     ]
-    if subject.found:
+    if subject.estimate:
         parts += [
             "<h2>Cycles of each layer, by limiting unit</h2>",
             _wide(svg.bars([(each.name, each.bounds) for each in npu], "cycles", svg.UNITS)),
@@ -71,7 +71,7 @@ def build(subject: Subject, proof: dict[str, Any]) -> str:
                 svg.bars([(e.name, _traffic(e)) for e in npu], "bytes", svg.MEMORIES),
             ),
             "<h2>Roofline</h2>",
-            _wide(roofline.draw(subject.found, _points(npu)), "plot"),
+            _wide(roofline.draw(subject.estimate, _points(npu)), "plot"),
             f"<p>{escape(_not_in_roofline(npu))}</p>",
         ]
     parts.append("<h2>Memory over time</h2>")
@@ -86,20 +86,26 @@ def _wide(content: str, kind: str = "") -> str:
 
 
 def _facts(subject: Subject, proof: dict[str, Any]) -> str:
-    cells = [("", "NPU", subject.system.npu if subject.found else "none: the CPU computes it all")]
-    if subject.found:
-        row = subject.found.as_dict()
+    cells = [
+        ("", "NPU", subject.system.npu if subject.estimate else "none: the CPU computes everything")
+    ]
+    if subject.estimate:
+        estimate = subject.estimate.as_dict()
         peak = views.peak(subject.system.npu)
         macs = sum(layer.macs for layer in subject.layers)
         cells += [
-            ("", f"estimate, {subject.system.name}, {row['clock_mhz']:g} MHz", text.figure(row)),
+            (
+                "",
+                f"estimate, {subject.system.name}, {estimate['clock_mhz']:g} MHz",
+                text.figure(estimate),
+            ),
             ("", "NPU cycles", f"{subject.cycles:,}"),
             (
                 "",
                 f"MAC utilisation, {peak} per cycle",
                 f"{macs / max(1, subject.cycles * peak):.0%}",
             ),
-            ("", "confidence of the estimate", row["basis"]),
+            ("", "confidence of the estimate", estimate["basis"]),
         ]
     if subject.fits:
         kind = "bad" if subject.fits.short else ""
@@ -157,7 +163,7 @@ def _points(rows: Sequence[Layer]) -> list[roofline.Point]:
 def _not_in_roofline(rows: Sequence[Layer]) -> str:
     without = sum(1 for row in rows if not row.macs)
     left_out = f"; {without} layers without MACs are not shown" if without else ""
-    return f"The numbers are those of the layers, the areas their shares of the time{left_out}."
+    return f"Numbers identify layers; areas are proportional to their shares of the time{left_out}."
 
 
 def _traffic(layer: Layer) -> dict[str, float]:
@@ -166,7 +172,7 @@ def _traffic(layer: Layer) -> dict[str, float]:
 
 
 def _copies(subject: Subject) -> str:
-    operations = subject.found.operations if subject.found else []
+    operations = subject.estimate.operations if subject.estimate else []
     copied = sum(sum(each.written) for each in operations if each.ofm is None)
     if not copied:
         return "The NPU copies nothing by DMA."

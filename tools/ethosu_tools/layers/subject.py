@@ -26,7 +26,7 @@ SEED = 0
 
 @dataclass(frozen=True)
 class Subject:
-    """A compiled model in a system; `found` is None if it has no NPU operators.
+    """A compiled model in a system; `estimate` is None if it has no NPU operators.
 
     source: the model before compilation, None if unknown; str(file) is the model's name.
     """
@@ -34,7 +34,7 @@ class Subject:
     source: ModelFile | None
     file: ModelFile
     system: System
-    found: Estimate | None
+    estimate: Estimate | None
     layers: list[Layer]
     info: dict[str, Any]
     fits: Fit | None  # None: the system is not a board of boards/
@@ -42,17 +42,17 @@ class Subject:
     @property
     def cycles(self) -> int:
         """NPU cycles of one inference."""
-        return self.found.cycles if self.found else 0
+        return self.estimate.cycles if self.estimate else 0
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
         peak = views.peak(self.system.npu)
-        estimate = self.found.as_dict() if self.found else None
+        estimate = self.estimate.as_dict() if self.estimate else None
         if estimate:
             del estimate["layers"]
         return {
             "model": str(self.file),
-            "npu": self.system.npu if self.found else None,
+            "npu": self.system.npu if self.estimate else None,
             "system": self.system.name,
             "bytes": len(self.file.data),
             "arena": self.info["arena_size"],
@@ -63,7 +63,7 @@ class Subject:
         }
 
 
-def look(file: ModelFile, system: System, reference: ModelFile | None = None) -> Subject:
+def examine(file: ModelFile, system: System, reference: ModelFile | None = None) -> Subject:
     """Compile a model for a system, unless it is already compiled, and estimate it.
 
     `reference` is the model before compilation, if different from `file`.
@@ -75,11 +75,11 @@ def look(file: ModelFile, system: System, reference: ModelFile | None = None) ->
         verdict.check(source, file)
     with Simulation(file) as simulation:
         info = simulation.info()
-    found = latency.estimate(file, system) if file.description.npu else None
-    operations, memories = (found.operations, system.memories) if found else ([], ())
+    estimate = latency.estimate(file, system) if file.description.npu else None
+    operations, memories = (estimate.operations, system.memories) if estimate else ([], ())
     rows = table.by_operator(file, operations, memories)
     fits = fit.on_board(fit.need_of(file), system.name)
-    return Subject(source, file, system, found, rows, info, fits)
+    return Subject(source, file, system, estimate, rows, info, fits)
 
 
 def inputs(subject: Subject, steps: int) -> list[list[Array]]:
@@ -121,9 +121,9 @@ def difference(found: list[list[Array]], expected: list[list[Array]]) -> dict[st
 def compare_with_reference(subject: Subject, steps: int) -> dict[str, Any]:
     """Compare outputs with TFLite's reference kernels; "why": the reason if that is impossible."""
     if subject.file.is_program:
-        return {"why": "an ExecuTorch program is compared by its cases: ethosu run MODEL.bpte"}
+        return {"why": "ExecuTorch programs are checked with test cases: ethosu run MODEL.bpte"}
     if subject.source is None:
-        return {"why": "the file is compiled: name the model as it was before by --reference"}
+        return {"why": "the file is compiled: pass the original model with --reference"}
     try:
         oracle = Oracle(subject.source)
         given = inputs(subject, steps)

@@ -26,7 +26,9 @@ class Case:
 
         def ordered(arrays: tuple[Array, ...], values: tuple[int, ...]) -> tuple[Array, ...]:
             if len(arrays) != len(values):
-                raise InputError(f"a case has {len(arrays)} arrays for {len(values)} ends")
+                raise InputError(
+                    f"a test case has {len(arrays)} arrays for {len(values)} inputs or outputs"
+                )
             return tuple(map(_ordered, arrays, map(method.tensor, values)))
 
         return Case(
@@ -39,7 +41,7 @@ class Case:
 def _ordered(array: Array, tensor: Tensor) -> Array:
     if array.size != math.prod(tensor.sizes) or array.dtype != np.dtype(tensor.dtype):
         raise InputError(
-            f"a case has {array.dtype} {list(array.shape)}, the program {tensor.dtype} "
+            f"a test case has {array.dtype} {list(array.shape)}, the program {tensor.dtype} "
             f"{list(tensor.sizes)}"
         )
     return np.ascontiguousarray(array.reshape(tensor.sizes).transpose(tensor.order))

@@ -52,7 +52,7 @@ def describe_tflite(reader: Reader) -> Description:
     for index in (*graph.inputs, *graph.outputs):
         dtype = graph.tensors[index].dtype
         if dtype not in ITEM_SIZES:
-            raise InputError(f"tensor {index} has {dtype}, which no array can hold")
+            raise InputError(f"tensor {index} has {dtype}, which arrays do not support")
     calls = reader.calls()
     return Description(
         inputs=tuple(graph.tensors[index] for index in graph.inputs),
@@ -83,18 +83,18 @@ class ProgramDescription(Description):
     """The same, plus properties that only ExecuTorch programs have.
 
     methods: their names; constants: results of constant methods; planned_bytes: all planned
-    buffers; state_bytes: bytes that a run reads before writing them; delegate_ends: inputs and
-    outputs of delegates; ends: values that the CPU quantises and dequantises in each run; nchw: an
-    image that the NPU has to transpose first; cpu: operators left to the CPU; missing: operators
-    that the firmware lacks; external: names of data in a file that was not given.
+    buffers; state_bytes: bytes that a run reads before writing them; delegate_io: inputs and
+    outputs of delegates; converted: values that the CPU quantises or dequantises in each run;
+    nchw: an image that the NPU has to transpose first; cpu: operators left to the CPU; missing:
+    operators that the firmware lacks; external: names of data in a file that was not given.
     """
 
     methods: tuple[str, ...] = ()
     constants: dict[str, Any] = field(default_factory=dict)
     planned_bytes: int = 0
     state_bytes: int = 0
-    delegate_ends: int = 0
-    ends: int = 0
+    delegate_io: int = 0
+    converted: int = 0
     nchw: bool = False
     cpu: tuple[CpuOperator, ...] = ()
     missing: tuple[str, ...] = ()
@@ -102,12 +102,12 @@ class ProgramDescription(Description):
 
     @property
     def notes(self) -> list[str]:
-        """What makes the program slow, and how to avoid it, in sentences."""
+        """Reasons why the program is slow, each with a remedy."""
         notes = []
-        if self.ends:
+        if self.converted:
             notes.append(
-                f"the CPU quantises and dequantises {self.ends:,} values in each run: export with "
-                "integer inputs and outputs (QuantizeInputs, QuantizeOutputs)"
+                f"the CPU quantises and dequantises {self.converted:,} values in each run: export "
+                "with integer inputs and outputs (QuantizeInputs, QuantizeOutputs)"
             )
         if self.nchw:
             notes.append(
@@ -122,13 +122,13 @@ class ProgramDescription(Description):
             "constants",
             "planned_bytes",
             "state_bytes",
-            "ends",
+            "converted",
             "nchw",
-            "delegate_ends",
+            "delegate_io",
         )
-        more = {name: getattr(self, name) for name in (*names, "missing", "external")}
+        own = {name: getattr(self, name) for name in (*names, "missing", "external")}
         cpu = [each.as_dict() for each in self.cpu]
-        return super().as_dict() | more | {"cpu": cpu, "notes": self.notes}
+        return super().as_dict() | own | {"cpu": cpu, "notes": self.notes}
 
 
 def describe_program(
@@ -137,7 +137,7 @@ def describe_program(
     """Describe a method of a program; `named`: its data file."""
     methods = reader.methods
     if name not in methods:
-        raise InputError(f"there is no method {name}, but {', '.join(methods) or 'none'}")
+        raise InputError(f"no method {name}; its methods are {', '.join(methods) or '(none)'}")
     method = methods[name]
     called = [each for each in method.operators if each.on_cpu]
     calls = reader.calls(list(methods).index(name), named)
@@ -149,8 +149,8 @@ def describe_program(
         each.name: _plain(each.constant) for each in methods.values() if each.constant is not None
     }
     return ProgramDescription(
-        inputs=_ends(method, "input", method.inputs),
-        outputs=_ends(method, "output", method.outputs),
+        inputs=_named(method, "input", method.inputs),
+        outputs=_named(method, "output", method.outputs),
         compiled=True,
         npu_operators=tuple(call.operator for call in calls),
         cpu_operators=dict(Counter(each.name for each in called)),
@@ -158,8 +158,8 @@ def describe_program(
         constants=constants,
         planned_bytes=sum(method.buffers),
         state_bytes=_state(method),
-        delegate_ends=sum(len(each.arguments) for each in method.operators if each.on_npu),
-        ends=method.quantized,
+        delegate_io=sum(len(each.arguments) for each in method.operators if each.on_npu),
+        converted=method.quantized,
         nchw=method.nchw,
         cpu=_cpu_operators(method, called),
         missing=tuple(sorted({each.name for each in called if not each.known})),
@@ -174,10 +174,11 @@ def _plain(value: Any) -> Any:
     return f"{value.dtype} {list(value.sizes)}" if isinstance(value, Tensor) else value
 
 
-def _ends(method: Method, end: str, values: tuple[int, ...]) -> tuple[Tensor, ...]:
-    """Inputs or outputs, which are unnamed in the file."""
+def _named(method: Method, prefix: str, values: tuple[int, ...]) -> tuple[Tensor, ...]:
+    """Inputs or outputs with names, since the file has none."""
     return tuple(
-        replace(method.tensor(index), name=f"{end}{number}") for number, index in enumerate(values)
+        replace(method.tensor(index), name=f"{prefix}{number}")
+        for number, index in enumerate(values)
     )
 
 

@@ -43,7 +43,7 @@ def _damage(error: BaseException) -> str:
     """Describe the problem; most often a table is past the end of the file."""
     found = re.search(r"at least (\d+) bytes.*actual buffer size is (\d+)", str(error))
     if found:
-        return f"it has {int(found[2]):,} bytes, its tables reach to byte {int(found[1]):,}"
+        return f"it has {int(found[2]):,} bytes, but its tables extend to byte {int(found[1]):,}"
     return " ".join(str(error).split())
 
 
@@ -65,17 +65,17 @@ class ModelFile:
         self._given = given
         self._name = name or ("the model" if isinstance(source, bytes) else str(source))
         if isinstance(source, Path) and source.is_dir():
-            _refuse_format(source, formats.find(source))
+            _reject_format(source, formats.find(source))
         self.data = source if isinstance(source, bytes) else read_whole(source)
         kind = kind_of(self.data)
         if kind is DATA:
             raise InputError(
-                f"{self} is a data file ({DATA.suffix}): name the program ({PROGRAM.suffix}), and "
-                "this with --data"
+                f"{self} is a data file ({DATA.suffix}): pass the program ({PROGRAM.suffix}), and "
+                "this file with --data"
             )
         if kind is None:
             if isinstance(source, Path):
-                _refuse_format(source, formats.of(self.data, source.suffix.lower()))
+                _reject_format(source, formats.of(self.data, source.suffix.lower()))
             raise InputError(
                 f"{self} is neither a TensorFlow Lite model nor an ExecuTorch program: expected "
                 f"{TFLITE.mark!r}, {PROGRAM.mark!r} or {BUNDLE.mark!r} at byte 4, found "
@@ -236,7 +236,7 @@ def is_model(data: bytes) -> bool:
     return kind_of(data) in MODELS
 
 
-def _refuse_format(path: Path, kind: formats.Format | None) -> None:
+def _reject_format(path: Path, kind: formats.Format | None) -> None:
     """Report how to convert a model of another format."""
     if kind:
-        raise InputError(kind.sentence(path))
+        raise InputError(kind.message(path))

@@ -166,7 +166,7 @@ class Method:
     def value(self, index: int) -> Value:
         """A value by its number."""
         if not 0 <= index < len(self.values):
-            raise InputError(f"method {self.name} names value {index} of {len(self.values)}")
+            raise InputError(f"method {self.name} refers to value {index} of {len(self.values)}")
         return self.values[index]
 
     def tensors(self, values: Iterable[int]) -> Iterator[int]:

@@ -22,7 +22,7 @@ MODELS = (TFLITE, PROGRAM, BUNDLE)
 # Name of these files in help texts.
 PROGRAMS = f"an ExecuTorch program ({PROGRAM.suffix}, {BUNDLE.suffix})"
 ANY = f"a {TFLITE.suffix} file, compiled or not, or {PROGRAMS}"
-RUNNABLE = f"what `ethosu compile` made, or {PROGRAMS}"
+RUNNABLE = f"a model compiled by `ethosu compile`, or {PROGRAMS}"
 
 
 def kind_of(data: bytes) -> Kind | None:

@@ -28,8 +28,8 @@ KINDS = {
     "tensor": "placed by the planner",
     "fixed": "fixed: the NPU's commands address it",
     "scratch": "scratch of a CPU operator",
-    "npu": "what the NPU may write during a call",
-    "inside": "what a layer on the NPU writes",
+    "npu": "memory that the NPU may write during a call",
+    "inside": "output of a layer on the NPU",
 }
 LEFT, RIGHT, TOP, BOTTOM = 76, 84, 44, 150  # around the chart, pixels
 CHART_HEIGHT = 360
@@ -75,13 +75,13 @@ def _operators(names: Sequence[str]) -> list[str]:
 def save(plan: Row, path: Path) -> None:
     """Draw to a file, in the format of its suffix."""
     check_name(path)
-    write_whole(path, FORMS[path.suffix](plan).encode())
+    write_whole(path, FORMATS[path.suffix](plan).encode())
 
 
 def check_name(path: Path) -> None:
     """Reject a suffix without a picture format."""
-    if path.suffix not in FORMS:
-        raise UsageError(f"a picture ends in {' or '.join(FORMS)}, found {path.name}")
+    if path.suffix not in FORMATS:
+        raise UsageError(f"a picture must end in {' or '.join(FORMATS)}, found {path.name}")
 
 
 def draw_svg(plan: Row, style: str = STYLE) -> str:
@@ -220,4 +220,4 @@ def _axes(plan: Row, operators: Sequence[str], column: int, y: Any) -> list[str]
     return parts
 
 
-FORMS = {".svg": draw_svg, ".html": draw_html}
+FORMATS = {".svg": draw_svg, ".html": draw_html}

@@ -43,7 +43,9 @@ def decode(record: bytes) -> tuple[int, list[Entry]]:
     """Arena size and entries of a record."""
     words = struct.unpack(f"<{len(record) // 4}I", record[: len(record) // 4 * 4])
     if len(words) < HEADER_WORDS or words[:2] != (MARK, VERSION):
-        raise InputError(f"{RECORD_NAME} starts with {record[:8].hex()}: not a plan of version 1")
+        raise InputError(
+            f"{RECORD_NAME} must be a plan of version 1, found {record[:8].hex()} at its start"
+        )
     arena, count = words[3:HEADER_WORDS]
     rows = words[HEADER_WORDS:]
     if len(rows) != count * ENTRY_WORDS:

@@ -26,9 +26,9 @@ _AXIS_LABELS = 2
 _NORMALIZATION = 1
 # The end record of an archive without a comment; zero bytes may follow it.
 _END = struct.Struct("<4s4H2LH")
-_PADDING_MOST = 1024
+_MAX_PADDING = 1024
 # Far larger than any labels or vocabulary, and than the flash of any board.
-_MOST_UNPACKED = 1 << 26
+_MAX_UNPACKED = 1 << 26
 
 
 @dataclass
@@ -42,11 +42,11 @@ class ModelMetadata:
 
 def archive(data: bytes) -> dict[str, bytes]:
     """The files in the archive after a model; empty if it has no archive."""
-    at = data.rfind(b"PK\5\6", max(0, len(data) - _PADDING_MOST))
+    at = data.rfind(b"PK\5\6", max(0, len(data) - _MAX_PADDING))
     if at < 0:
         return {}
     try:
-        return dict(unpack(data[: at + _END.size], _MOST_UNPACKED))
+        return dict(unpack(data[: at + _END.size], _MAX_UNPACKED))
     except InputError as error:
         raise InputError(
             f"the ZIP archive of labels behind the model cannot be read: {error}; compile it with "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Data sets: .npz files, CSV files, folders by class, and Python programs."""
+"""Data sets: .npz files, CSV files, folders by class, and Python scripts."""
 
 import csv
 import hashlib
@@ -73,9 +73,9 @@ def _read(source: str, tensors: Sequence[Tensor]) -> DataSet:
     readers = {".npz": _npz, ".npy": _npz, ".csv": _csv}
     if path.suffix in readers:
         return readers[path.suffix](path, tensors)
-    program, _, name = source.rpartition(":")
-    if program.endswith(".py") and name.isidentifier():
-        return _program(Path(program), name, tensors)
+    script, _, name = source.rpartition(":")
+    if script.endswith(".py") and name.isidentifier():
+        return _script(Path(script), name, tensors)
     raise UsageError(
         f"{source} is not a data set: expected FILE.npz, FILE.npy, FILE.csv, a folder with a "
         "folder for each class, or FILE.py:NAME"
@@ -117,8 +117,8 @@ def _npz(path: Path, tensors: Sequence[Tensor]) -> DataSet:
     try:
         columns = arrays.in_order(found, tensors)
     except InputError as error:
-        raise InputError(f"{path}: {error}; labels may be there, too") from error
-    return _made(path, columns, _classes(path, labels[0]) if labels else None, tensors)
+        raise InputError(f"{path}: {error}; labels are allowed as well") from error
+    return _data_set(path, columns, _classes(path, labels[0]) if labels else None, tensors)
 
 
 def _csv(path: Path, tensors: Sequence[Tensor]) -> DataSet:
@@ -128,15 +128,15 @@ def _csv(path: Path, tensors: Sequence[Tensor]) -> DataSet:
         rows = list(csv.reader(io.StringIO(content.decode())))
         header, values = rows[0], np.array(rows[1:])
         if len(tensors) != 1 or values.ndim != 2 or values.shape[1] != len(header):
-            raise ValueError(f"{len(header)} columns are needed in each row, and one input")
+            raise ValueError(f"expected {len(header)} columns in each row, and one input")
         at = next((header.index(name) for name in LABELS if name in header), None)
         labels = None if at is None else values[:, at].astype(np.float64)
         numbers = values if at is None else np.delete(values, at, axis=1)
         column = numbers.astype(np.float32)
         column = column.reshape(len(column), *tensors[0].shape)
     except (IndexError, OverflowError, ValueError, csv.Error) as error:
-        raise InputError(f"{path} is no CSV file of such samples: {error}") from None
-    return _made(path, [column], None if labels is None else _classes(path, labels), tensors)
+        raise InputError(f"{path} is not a CSV file of samples: {error}") from None
+    return _data_set(path, [column], None if labels is None else _classes(path, labels), tensors)
 
 
 def _folder(path: Path, tensors: Sequence[Tensor]) -> DataSet:
@@ -150,8 +150,8 @@ def _folder(path: Path, tensors: Sequence[Tensor]) -> DataSet:
             labels.append(index)
     if not rows or len(tensors) != 1:
         raise InputError(f"{path} must have a folder for each class, for a model with one input")
-    made = _made(path, [np.stack(rows)], np.array(labels), tensors)
-    return DataSet(made.samples, classes)
+    data = _data_set(path, [np.stack(rows)], np.array(labels), tensors)
+    return DataSet(data.samples, classes)
 
 
 def _sample(path: Path, content: bytes, tensor: Tensor) -> Array:
@@ -180,8 +180,8 @@ def _image(path: Path, content: bytes, tensor: Tensor) -> Array:
     return pixels if tensor.dtype == "uint8" else (pixels / 255).astype(np.float32)
 
 
-def _program(path: Path, name: str, tensors: Sequence[Tensor]) -> DataSet:
-    """Samples, or pairs of sample and class, from NAME of a program: an iterable or function."""
+def _script(path: Path, name: str, tensors: Sequence[Tensor]) -> DataSet:
+    """Samples, or pairs of sample and class, from NAME of a script: an iterable or function."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
@@ -202,10 +202,10 @@ def _program(path: Path, name: str, tensors: Sequence[Tensor]) -> DataSet:
     stacked = [np.stack(column) for column in columns if column]
     numbers = _classes(path, np.array([0 if each is None else each for each in labels]))
     numbers[[each is None for each in labels]] = -1
-    return _made(path, stacked, numbers, tensors)
+    return _data_set(path, stacked, numbers, tensors)
 
 
-def _made(
+def _data_set(
     path: Path,
     columns: Sequence[Array],
     labels: Array | None,
@@ -235,5 +235,5 @@ def _made(
     if labels is None:
         labels = np.full(count, -1)
     if not checked or any(len(each) != count for each in (*checked, labels)):
-        raise InputError(f"the arrays of {path} differ in length, or there are none")
+        raise InputError(f"{path} has no arrays, or their lengths differ")
     return DataSet(Samples(tuple(checked), labels))

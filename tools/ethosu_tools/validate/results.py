@@ -100,16 +100,16 @@ def count_block(
     pairs = zip(labels[known].tolist(), guesses[known].tolist(), strict=True)
     result.confusion = [(*pair, count) for pair, count in sorted(Counter(pairs).items())]
     if expected is not None:
-        wanted = [np.stack(each) for each in zip(*expected, strict=True)]
-        theirs = _ranking(wanted[0], tensors[0])[:, 0]
+        references = [np.stack(column) for column in zip(*expected, strict=True)]
+        theirs = _ranking(references[0], tensors[0])[:, 0]
         exact = np.ones(len(labels), bool)
-        for array, reference, tensor in zip(outputs, wanted, tensors, strict=True):
+        for array, reference, tensor in zip(outputs, references, tensors, strict=True):
             result.errors.append(_difference(array, reference, tensor))
             exact &= _same_bits(array, reference)
         result.agree = int((guesses == theirs).sum())
         result.reference_top1 = int(((theirs == labels) & known).sum())
         result.exact = int(exact.sum())
-        right &= exact if wanted[0].dtype == outputs[0].dtype else guesses == theirs
+        right &= exact if references[0].dtype == outputs[0].dtype else guesses == theirs
     result.failures = (start + np.flatnonzero(~right)[:FAILURES]).tolist()
     return result
 

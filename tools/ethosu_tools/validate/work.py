@@ -30,7 +30,7 @@ BLOCK = 64
 
 
 @dataclass(frozen=True)
-class Job:
+class Settings:
     """Settings of a run; models are bytes, so that they can be sent to a cluster."""
 
     model: bytes
@@ -47,12 +47,14 @@ class Job:
 class _Worker:
     """A loaded model and its reference, kept from block to block."""
 
-    def __init__(self, job: Job) -> None:
-        self.job = job
-        file = ModelFile(job.model, job.data, name=job.name)
-        with verification.applied(job.verify):
-            self.runner: Runner = open_runner(file, job.on, npu=job.npu, board=job.board)
-        self.oracle = None if job.reference is None else Oracle(job.reference)
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        file = ModelFile(settings.model, settings.data, name=settings.name)
+        with verification.applied(settings.verify):
+            self.runner: Runner = open_runner(
+                file, settings.on, npu=settings.npu, board=settings.board
+            )
+        self.oracle = None if settings.reference is None else Oracle(settings.reference)
 
     def run(self, start: int, samples: Samples) -> Result:
         raw = tuple(quantise_all(samples.inputs, self.runner.inputs))
@@ -62,17 +64,17 @@ class _Worker:
             given = (self._given(samples, raw, index) for index in range(len(samples)))
             expected = [self.oracle.step(each) for each in given]
         return count_block(
-            start, samples.labels, self.runner.outputs, found, expected, self.job.top
+            start, samples.labels, self.runner.outputs, found, expected, self.settings.top
         )
 
     def _given(self, samples: Samples, raw: Sequence[Array], index: int) -> list[Array]:
         """Inputs of the reference: real values for a float model."""
         assert self.oracle
         return [
-            one[index]
-            if one.dtype == wanted.dtype
-            else dequantise(given[index], tensor).astype(wanted.dtype)
-            for one, given, tensor, wanted in zip(
+            quantised[index]
+            if quantised.dtype == expected.dtype
+            else dequantise(given[index], tensor).astype(expected.dtype)
+            for quantised, given, tensor, expected in zip(
                 raw, samples.inputs, self.runner.inputs, self.oracle.inputs, strict=True
             )
         ]
@@ -81,11 +83,11 @@ class _Worker:
 _workers: list[_Worker] = []
 
 
-def run_block(job: Job, start: int, samples: Samples) -> Result:
+def run_block(settings: Settings, start: int, samples: Samples) -> Result:
     """Run a block in this process; the model stays loaded for the next one."""
-    if not _workers or _workers[0].job != job:
+    if not _workers or _workers[0].settings != settings:
         close()
-        _workers.append(_Worker(job))
+        _workers.append(_Worker(settings))
     return _workers[0].run(start, samples)
 
 
@@ -134,7 +136,7 @@ Submit = Callable[[int, Samples], Any]
 
 
 def run(
-    job: Job,
+    settings: Settings,
     data: DataSet,
     notes: Notes,
     workers: int,
@@ -144,7 +146,7 @@ def run(
     """Run all missing blocks; returns the sum of all, in order."""
     count = len(data.samples)
     missing = [start for start in range(0, count, BLOCK) if start not in notes.done]
-    for start, result in _results(job, data, missing, workers, scheduler):
+    for start, result in _results(settings, data, missing, workers, scheduler):
         notes.note(start, result)
         progress(min(len(notes.done) * BLOCK, count), count)
     total = Result()
@@ -154,27 +156,27 @@ def run(
 
 
 def _results(
-    job: Job, data: DataSet, starts: Sequence[int], workers: int, scheduler: str | None
+    settings: Settings, data: DataSet, starts: Sequence[int], workers: int, scheduler: str | None
 ) -> Iterator[tuple[int, Result]]:
     if scheduler:
-        yield from _on_dask(job, data, starts, scheduler)
+        yield from _on_dask(settings, data, starts, scheduler)
     elif workers == 1 or len(starts) < 2:
         try:
             for start in starts:
-                yield start, run_block(job, start, data.block(start, start + BLOCK))
+                yield start, run_block(settings, start, data.block(start, start + BLOCK))
         finally:
             close()
     else:
-        yield from _in_processes(job, data, starts, workers)
+        yield from _in_processes(settings, data, starts, workers)
 
 
 def _in_processes(
-    job: Job, data: DataSet, starts: Sequence[int], workers: int
+    settings: Settings, data: DataSet, starts: Sequence[int], workers: int
 ) -> Iterator[tuple[int, Result]]:
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, context, initializer=_begin_process) as pool:
         futures: dict[Future[Result], int] = {
-            pool.submit(run_block, job, start, data.block(start, start + BLOCK)): start
+            pool.submit(run_block, settings, start, data.block(start, start + BLOCK)): start
             for start in starts
         }
         try:
@@ -192,7 +194,7 @@ def _begin_process() -> None:
 
 
 def _on_dask(
-    job: Job, data: DataSet, starts: Sequence[int], scheduler: str
+    settings: Settings, data: DataSet, starts: Sequence[int], scheduler: str
 ) -> Iterator[tuple[int, Result]]:
     try:
         from distributed import Client
@@ -204,12 +206,12 @@ def _on_dask(
     try:
         client = Client(scheduler)
     except (OSError, ValueError) as error:
-        raise InputError(f"there is no Dask scheduler at {scheduler}: {error}") from None
+        raise InputError(f"no Dask scheduler at {scheduler}: {error}") from None
     with client:
-        everywhere = client.scatter(job, broadcast=True)
+        scattered = client.scatter(settings, broadcast=True)
         futures = {
             client.submit(
-                run_block, everywhere, start, data.block(start, start + BLOCK), pure=False
+                run_block, scattered, start, data.block(start, start + BLOCK), pure=False
             ): start
             for start in starts
         }

@@ -31,11 +31,11 @@ class Word:
 
     @property
     def seconds(self):
-        """Detection state of a word; a row of features is 10 ms."""
+        """Duration of the sound processed so far; a row of features is 10 ms."""
         return self.taken / 100
 
     def take(self, row):
-        """Process one row of features. True: the model has run."""
+        """Process one row of features; returns True if the model has run."""
         at = self.taken % self.rows * self.values
         self.input[at : at + self.values] = row
         self.taken += 1

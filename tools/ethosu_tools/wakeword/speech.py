@@ -27,14 +27,14 @@ TIMEOUT_S = 30
 def say(text: str, voice: str, *, speed: int = 175) -> Array:
     """`text` spoken by espeak-ng at `speed` words per minute, with silence around it."""
     if not text.strip():
-        raise InputError("there is no text to say")
+        raise InputError("the text to speak is empty")
     if len(text) > MAX_TEXT:
-        raise InputError(f"the text has {len(text)} characters; the demo says up to {MAX_TEXT}")
+        raise InputError(f"the text has {len(text)} characters, expected at most {MAX_TEXT}")
     command = ["espeak-ng", "-v", voice, "-s", str(speed), "--stdin", "--stdout"]
-    wav = _run(command, text.encode(), f"espeak-ng cannot say it as {voice}")
+    wav = _run(command, text.encode(), f"espeak-ng cannot speak it as {voice}")
     spoken = _resample(wav, "sox cannot resample speech")
     if not spoken.any():
-        raise InputError(f"espeak-ng made no sound of {text!r}")
+        raise InputError(f"espeak-ng produced no sound for {text!r}")
     before = np.zeros(int(SILENCE_BEFORE_S * RATE), np.int16)
     after = np.zeros(int(SILENCE_AFTER_S * RATE), np.int16)
     return _limited(np.concatenate([before, spoken, after]), "the speech")
@@ -48,7 +48,7 @@ def read_wav(path: Path) -> Array:
 
 def _limited(samples: Array, what: str) -> Array:
     if len(samples) > MAX_SECONDS * RATE:
-        raise InputError(f"{what} lasts more than {MAX_SECONDS} s, which is all the demo takes")
+        raise InputError(f"{what} is longer than {MAX_SECONDS} s, the demo's limit")
     return samples
 
 
@@ -76,5 +76,5 @@ def _run(command: list[str], source: bytes, failure: str) -> bytes:
         raise SetupError(f"{program} did not finish within {TIMEOUT_S} s") from None
     if done.returncode:
         words = done.stderr.decode(errors="replace").split()
-        raise InputError(f"{failure}: {' '.join(words).rstrip('.') or 'it gave no reason'}")
+        raise InputError(f"{failure}: {' '.join(words).rstrip('.') or 'it printed no reason'}")
     return done.stdout

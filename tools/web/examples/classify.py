@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Pictures of the camera, or of a file, into a model that names a class."""
+"""Classify pictures from the camera or from a file."""
 
 import json
 import time

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Red and green discs in a picture of the camera, or of a file: boxes, in pixels of the picture."""
+"""Find red and green discs in a picture from the camera or from a file; boxes are in its pixels."""
 
 import json
 import time

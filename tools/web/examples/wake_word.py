@@ -17,16 +17,16 @@ scale, zero_point = model.output_scale[0], model.output_zero_point[0]
 frontend, ring = MicroFrontend(), Ring(4096)
 features = array("f", bytes(4 * rows * values))
 recent = [0.0] * WINDOW
-have = steps = 0
-told = False
+filled = steps = 0
+reported = False
 print("listening for", NAME, "(Ctrl-C ends it)")
 
 while True:
     if not ring.fill(browser.microphone) and not ring.any():
         time.sleep_ms(10)
-    while made := frontend.process(ring, memoryview(features)[have * values :]):
-        have = (have + made) % rows
-        if have:
+    while count := frontend.process(ring, memoryview(features)[filled * values :]):
+        filled = (filled + count) % rows
+        if filled:
             continue
         (answer,) = model.predict([features])
         steps += 1
@@ -34,7 +34,7 @@ while True:
         recent.append((answer[0] - zero_point) * scale)
         mean, now = sum(recent) / WINDOW, steps * rows / 100
         browser.show(json.dumps({"level": mean, "limit": CUTOFF, "at": now}))
-        if mean > CUTOFF and not told:
+        if mean > CUTOFF and not reported:
             print("heard", NAME, "at", now, "s")
             browser.show(json.dumps({"say": f"Heard {NAME} at {now:.2f} s."}))
-        told = mean > CUTOFF
+        reported = mean > CUTOFF

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * "Run" at the blocks of Python of a page of the book. A run takes a new board, and runs the blocks
- * of the page up to this one, as the tests do.
+ * Buttons "Run" for the Python blocks of a page of the book. A run starts a new board, and runs the
+ * blocks of the page up to this one, as the tests do.
  */
 const [wasm, rom] = ["ethosu.wasm", "rom.img"].map((name) => new URL(name, import.meta.url));
 const WORDS = { run: "Run", stop: "Stop" };
@@ -16,7 +16,7 @@ async function bytesOf(url) {
     return response.arrayBuffer();
 }
 
-/** The board and its ROM, loaded when they are first needed. */
+/** The board and its ROM, loaded on first use. */
 function load() {
     files ??= Promise.all([bytesOf(wasm).then((bytes) => WebAssembly.compile(bytes)), bytesOf(rom)]);
     files.catch(() => (files = null));
@@ -24,10 +24,10 @@ function load() {
 }
 
 /**
- * What the raw prompt said of the last of `count` programs so far: null before it began.
+ * The raw REPL's output so far for the last of `count` programs; null before it began.
  *
  * @returns {{output: string, error: string, failed: boolean, done: boolean} | null} `failed`: an
- *   earlier block did; then this is about that one
+ *   earlier block failed, and this is its output
  */
 export function answer(text, count) {
     const pieces = text.split(">OK").slice(1).map((piece) => piece.split("\x04"));
@@ -97,16 +97,16 @@ function addButton(code, blocks) {
         button.textContent = WORDS.stop;
         delete output.dataset.done;
         say("The board starts …");
-        const mine = (running = run(blocks, ({ output: said, error, failed }) => {
+        const current = (running = run(blocks, ({ output: printed, error, failed }) => {
             const front = failed ? "An earlier block of this page failed:\n" : "";
-            say(`${front}${said}${error}` || "It ran, and printed nothing.");
+            say(`${front}${printed}${error}` || "It ran, and printed nothing.");
         }));
         try {
-            await mine.done;
+            await current.done;
         } catch (error) {
             say(`It does not run here: ${error.message}`);
         }
-        if (running === mine) {
+        if (running === current) {
             running = null;
             button.textContent = WORDS.run;
             output.dataset.done = "yes";
@@ -114,7 +114,7 @@ function addButton(code, blocks) {
     });
 }
 
-/** Blocks up to the first that opens a file which this ROM does not have. */
+/** Add buttons to all blocks before the first one that opens a file missing in this ROM. */
 async function addButtons() {
     const codes = [...document.querySelectorAll("pre > code.language-python")];
     const names = codes.length ? await (await fetch(new URL("files.json", import.meta.url))).json() : [];

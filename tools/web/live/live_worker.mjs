@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** A board that runs some programs at its raw prompt; the page that started the worker ends it. */
+/** Runs programs at the raw REPL of a board; the page that started the worker ends it. */
 import { Board } from "./board.mjs";
 
 const NPU = "ethos-u55-128";
@@ -16,7 +16,7 @@ addEventListener("message", ({ data: { module, romfs, blocks } }) => {
             return piece.length;
         },
         write: (bytes) => postMessage({ output: decoder.decode(bytes, { stream: true }) }),
-        /** Without shared memory nothing can wake a worker that waits: it looks at the clock. */
+        /** Without shared memory nothing can wake a waiting worker, so it polls the clock. */
         sleep(ms) {
             for (const end = performance.now() + ms; performance.now() < end && at === input.length; );
         },

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-/** Draws the arena over time: one column for each operator, addresses go up. */
+/** Draws the arena over time: time on the x axis, one column per operator; addresses on the y axis. */
 
 const SVG = "http://www.w3.org/2000/svg";
 const [WIDTH, HEIGHT, LEFT, TOP, BOTTOM] = [640, 260, 76, 10, 30];
 
-/** Tensors of the main graph that have memory in the arena, with the time in which they need it. */
+/** Tensors of the main graph that have memory in the arena, with their lifetimes. */
 export function blocks(model) {
     const last = model.operators.length + 1;
     const { fastScratch } = model;
@@ -24,13 +24,13 @@ export function blocks(model) {
 }
 
 function element(name, attributes, text = "") {
-    const made = document.createElementNS(SVG, name);
-    Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));
-    made.textContent = text;
-    return made;
+    const node = document.createElementNS(SVG, name);
+    Object.entries(attributes).forEach(([key, value]) => node.setAttribute(key, value));
+    node.textContent = text;
+    return node;
 }
 
-/** The picture, or null: nothing in this model says where tensors are. */
+/** The picture; null if the model does not specify where tensors are. */
 export function draw(model) {
     const found = blocks(model);
     if (!found.length) {
@@ -39,14 +39,14 @@ export function draw(model) {
     const count = (number) => number.toLocaleString("en");
     const end = Math.max(...found.map(({ offset, size }) => offset + size));
     const columns = model.operators.length + 2;
-    // What the NPU may write in a call holds tensors of others.
+    // The memory that the NPU may write during a call contains other tensors.
     const largest = model.call ? Math.max(...found.map(({ size }) => size)) : null;
     const x = (time) => LEFT + ((WIDTH - LEFT) * time) / columns;
     const y = (at) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - at / end);
     const words = `${found.length} tensors in ${count(end)} bytes, at ${columns} times`;
     const picture = element("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": words, class: "arena" });
     picture.append(element("rect", { class: "frame", x: LEFT, y: TOP, width: WIDTH - LEFT, height: HEIGHT - TOP - BOTTOM }));
-    // A larger one behind a smaller.
+    // Larger blocks first, so that smaller ones are drawn over them.
     for (const { name, size, offset, first, last } of found.sort((a, b) => b.size - a.size)) {
         const box = element("rect", {
             class: size === largest ? "block npu" : "block", x: x(first), y: y(offset + size), width: x(last + 1) - x(first),

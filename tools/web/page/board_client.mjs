@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** A board in a worker, as the page sees it. */
+/** The page's side of a board that runs in a worker. */
 import { build } from "./romfs.mjs";
 import { Feeds } from "./feeds.mjs";
 import { Ring } from "./ring.mjs";
@@ -10,24 +10,24 @@ export class BoardClient {
     /**
      * @param {WebAssembly.Module} module  ethosu.wasm
      * @param {{npus: string[], files: Map<string, Uint8Array>, memories: object[], feeds: Feeds}} options
-     *   files in /rom; what the NPUs are timed with; sound and pictures
-     * @param {{output(bytes), restarted(), show(value), failed(text)}} listener  output() calls
-     *   shown() when it has done its part; show() gets what browser.show() got
+     *   files in /rom; memories for the NPUs' timing; sound and pictures
+     * @param {{output(bytes), restarted(), show(value), failed(text)}} listener  output() must call
+     *   shown() once the bytes are displayed; show() receives the argument of browser.show()
      */
     constructor(module, { npus, files, memories, feeds = new Feeds() }, listener) {
         this.ring = new Ring();
         this.worker = new Worker("board_worker.mjs", { type: "module" });
-        this.asked = this.restarted = 0; // numbers of restarts
+        this.requested = this.restarted = 0; // numbers of restarts
         this.worker.addEventListener("message", ({ data }) => {
             if (data.output) {
-                if (this.restarted === this.asked) {
+                if (this.restarted === this.requested) {
                     listener.output(data.output);
                 } else {
-                    this.ring.shown(data.output.length); // of the program before
+                    this.ring.shown(data.output.length); // output from before the restart
                 }
             } else if (data.show !== undefined) {
                 this.ring.shown(data.show.length);
-                if (this.restarted === this.asked) {
+                if (this.restarted === this.requested) {
                     listener.show?.(data.show);
                 }
             } else if (data.restarted) {
@@ -42,7 +42,7 @@ export class BoardClient {
         this.worker.postMessage({ shared, feeds: feeds.shared, module, npus, romfs: build(files), memories });
     }
 
-    /** Type text; what has no room now comes later. */
+    /** Type text; waits while there is no room for it. */
     async type(text) {
         const bytes = encoder.encode(text);
         for (let at = 0; at < bytes.length; ) {
@@ -59,9 +59,9 @@ export class BoardClient {
         this.ring.shown(size);
     }
 
-    /** Start it again with these NPUs and these files in /rom; files in / stay. */
+    /** Restart it with these NPUs and these files in /rom; files in / are kept. */
     restart(npus, files) {
-        this.asked = this.ring.restart(npus, build(files));
+        this.requested = this.ring.restart(npus, build(files));
     }
 
     end() {
@@ -70,17 +70,17 @@ export class BoardClient {
 }
 
 /**
- * Run a program on a board of its own, whose output is lines of JSON.
+ * Run a program, which prints lines of JSON, on a separate board.
  *
- * @param {(row: object) => void} found  called for each line
+ * @param {(row: object) => void} onRow  called for each line
  */
-export function runProgram(module, { npus, files, memories, program, signal }, found) {
+export function runProgram(module, { npus, files, memories, program, signal }, onRow) {
     return new Promise((done, failed) => {
         signal?.throwIfAborted();
         const decoder = new TextDecoder();
         let text = "";
         let inside = false;
-        /** The raw prompt answers OK, the output, 4, a traceback, 4. */
+        /** The raw REPL sends OK, the output, byte 4, a traceback, byte 4. */
         function feed(piece) {
             text += piece;
             if (!inside && text.includes(">OK")) {
@@ -91,7 +91,7 @@ export function runProgram(module, { npus, files, memories, program, signal }, f
                 const line = text.slice(0, end).trim();
                 text = text.slice(end + 1);
                 if (line) {
-                    found(JSON.parse(line));
+                    onRow(JSON.parse(line));
                 }
             }
             if (inside && text.startsWith("\x04") && text.indexOf("\x04", 1) > 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** The worker that a board runs in, and blocks. */
+/** The worker in which a board runs; the board blocks it. */
 import { Board } from "./board.mjs";
 import { Feeds } from "./feeds.mjs";
 import { Ring } from "./ring.mjs";
@@ -8,16 +8,16 @@ addEventListener("message", ({ data }) => {
     const ring = new Ring(data.shared);
     const feeds = new Feeds(data.feeds);
     let board;
-    function obey() {
-        if (ring.wanted()) {
-            const told = ring.takeRestart();
-            postMessage({ restarted: told.number });
-            board.restart(told);
+    function restartIfRequested() {
+        if (ring.restartRequested()) {
+            const request = ring.takeRestart();
+            postMessage({ restarted: request.number });
+            board.restart(request);
         }
     }
     const io = {
         read(bytes) {
-            obey();
+            restartIfRequested();
             return ring.take(bytes);
         },
         write(bytes) {

@@ -68,15 +68,15 @@ def run(model, reference):
 
 def describe(model):
     info = model.info()
-    ends = [
+    inputs, outputs = (
         [[tensor.name, tensor.dtype, list(tensor.shape)] for tensor in tensors]
         for tensors in (model.inputs, model.outputs)
-    ]
+    )
     plain = {}
     for key, value in info.items():
         if isinstance(value, (int, str, float)) or value is None:
             plain[key] = value
-    say("model", npu=str(model.npu), ram=model.ram, inputs=ends[0], outputs=ends[1], info=plain)
+    say("model", npu=str(model.npu), ram=model.ram, inputs=inputs, outputs=outputs, info=plain)
 
 
 def main():

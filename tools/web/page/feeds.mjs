@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /**
- * Sound and pictures for a board's worker, in memory that page and worker share. Words of `control`:
- * bytes of sound given and taken, the number of the last picture given.
+ * Sound and pictures for a board's worker, in shared memory. Words of `control`: bytes of sound given
+ * and taken, the number of the last picture given.
  */
 const GIVEN = 0;
 const TAKEN = 1;
 const PICTURE = 2;
 const SOUND_BYTES = 1 << 17; // 4 s
-// As of the board's host.h.
+// As in the board's host.h.
 const MICROPHONE = 0;
-export const RATE = 16000; // samples in a second
+export const RATE = 16000; // samples per second
 export const WIDTH = 320;
 export const HEIGHT = 240;
 
@@ -32,12 +32,12 @@ export class Feeds {
 
     // ---- the page's side ----
 
-    /** Bytes of sound that there is room for. */
+    /** Number of bytes of sound that fit. */
     room() {
         return SOUND_BYTES - ((Atomics.load(this.control, GIVEN) - Atomics.load(this.control, TAKEN)) | 0);
     }
 
-    /** Give samples, an Int16Array; false: there was no room, and they are lost. */
+    /** Give samples, an Int16Array; returns false if there was no room, and they were dropped. */
     giveSound(samples) {
         const bytes = new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength);
         if (bytes.length > this.room()) {
@@ -49,12 +49,12 @@ export class Feeds {
         return true;
     }
 
-    /** Forget sound that was not taken. */
+    /** Discard sound that was not taken. */
     forget() {
         Atomics.store(this.control, TAKEN, Atomics.load(this.control, GIVEN));
     }
 
-    /** Give a picture: what a canvas of WIDTH x HEIGHT has, four bytes a pixel. */
+    /** Give a picture: the pixels of a canvas of WIDTH x HEIGHT, four bytes each. */
     givePicture(rgba) {
         for (let i = 0; i < WIDTH * HEIGHT; i++) {
             this.picture.set(rgba.subarray(4 * i, 4 * i + 3), 3 * i);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-/** What a dropped file is, from its name and first bytes. */
+/** Detects the kind of a dropped file from its name and first bytes. */
 
 const CONVERT = "convert and quantise it on a PC: ethosu compile MODEL --calibrate SAMPLES.npz";
 const EXPORT = "export and compile it on a PC: ethosu compile MODEL.py";
 
-/** Models of other formats, by the ends of their names. */
+/** Models of other formats, by suffix. */
 const OTHER_MODELS = [
     [/\.(keras|h5|hdf5)$/i, `is a Keras model; ${CONVERT}`],
     [/\.pb$/i, `is a TensorFlow graph; ${CONVERT}`],
@@ -12,7 +12,7 @@ const OTHER_MODELS = [
     [/\.(pt|pth|pt2)$/i, `is a PyTorch model; ${EXPORT}`],
 ];
 
-/** What people have instead of a .tflite with its name: the first characters, and what to do. */
+/** Other files that are often named .tflite: their first characters, and a remedy. */
 const MISTAKEN = [
     [/^$/, "the file is empty"],
     [/^version https:\/\/git-lfs/, "it is a Git LFS pointer, not the model; fetch the model with: git lfs pull"],
@@ -26,8 +26,8 @@ const MISTAKEN = [
 
 /**
  * @param {Uint8Array} bytes
- * @returns {boolean} true for a .tflite; false for a file that is only put into /rom
- * @throws {Error} a sentence, if it was meant as a model and is not a .tflite
+ * @returns {boolean} true for a .tflite; false for a file that is only copied to /rom
+ * @throws {Error} if it is meant to be a model, but is not a .tflite
  */
 export function isModel(name, bytes) {
     const head = String.fromCharCode(...bytes.subarray(0, 64));
@@ -36,7 +36,7 @@ export function isModel(name, bytes) {
     }
     const other = OTHER_MODELS.find(([names]) => names.test(name));
     if (other) {
-        throw new Error(`this page takes .tflite files, and it ${other[1]}`);
+        throw new Error(`this page accepts .tflite files, but it ${other[1]}`);
     }
     if (/\.tflite$/i.test(name)) {
         const mistaken = MISTAKEN.find(([pattern]) => pattern.test(head));

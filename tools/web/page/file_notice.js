@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** A browser loads no modules from file:// addresses; this plain script says what to do instead. */
+/** Browsers do not load modules from file:// addresses; this plain script explains what to do. */
 if (location.protocol === "file:") {
     document.getElementById("alert").textContent =
         "A browser cannot run this page from a file. Serve its folder, for example with " +

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /**
- * How long an inference takes on boards with the chosen NPU. The simulator counts the cycles: it is
- * told of a system's memories, as `ethosu estimate` tells it.
+ * Latency of an inference on boards with the chosen NPU. The simulator counts the cycles with the
+ * timing of the board's memories, as for `ethosu estimate`.
  */
 import { runProgram } from "./board_client.mjs";
 
-/** Vela's examples are no boards; they come last, and only where there is nothing else. */
+/** Vela's examples are not boards; they are used only if there is no board. */
 const isExample = (system) => /^Ethos_/.test(system.name);
 
 /** Systems with this NPU: boards and chips, else Vela's example. */
@@ -21,7 +21,7 @@ async function cyclesOf(module, npu, files, memories, program, signal) {
     return cycles;
 }
 
-/** What the interval of a figure rests on; ends in ms. */
+/** The interval of an estimate in ms, and its basis. */
 function interval(system, ms, ideal, { short_ms, short_error, error }) {
     if (system.external || !system.checked) {
         return { low: ideal, basis: system.external ? "lower bound: without reading external memory" : "lower bound: not checked" };
@@ -32,9 +32,9 @@ function interval(system, ms, ideal, { short_ms, short_error, error }) {
 
 /**
  * @param {Uint8Array} model  compiled for `npu`
- * @param {(row: object) => void} found  called for each system: {system, cycles, ms, low, high, basis}
+ * @param {(row: object) => void} onRow  called for each system: {system, cycles, ms, low, high, basis}
  */
-export async function latencies(module, settings, npu, model, program, signal, found) {
+export async function latencies(module, settings, npu, model, program, signal, onRow) {
     const files = new Map([["model", model]]);
     const counted = new Map();
     const count = async (memories) => {
@@ -45,11 +45,11 @@ export async function latencies(module, settings, npu, model, program, signal, f
         return counted.get(key);
     };
     const ideal = await count([]);
-    // Bounds come last: they would look like the fastest.
+    // Lower bounds come last, because they would look like the fastest systems.
     const bound = (system) => Number(system.external || !system.checked);
     for (const system of systemsOf(settings, npu).sort((a, b) => bound(a) - bound(b))) {
         const cycles = await count(system.memories);
         const ms = cycles / system.mhz / 1000;
-        found({ system, cycles, ms, ...interval(system, ms, ideal / system.mhz / 1000, settings.interval) });
+        onRow({ system, cycles, ms, ...interval(system, ms, ideal / system.mhz / 1000, settings.interval) });
     }
 }

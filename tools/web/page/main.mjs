@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** The page: takes a model, has Vela compile it, gives it to the board and compares the results. */
+/** The page: compiles a model with Vela, runs it on the board and compares the results. */
 import { draw } from "./arena.mjs";
 import { BoardClient, runProgram } from "./board_client.mjs";
 import { Feeds } from "./feeds.mjs";
@@ -9,36 +9,36 @@ import { Model } from "./model.mjs";
 import { planned } from "./plan.mjs";
 import { connectPrograms } from "./programs.mjs";
 import { clockMhz, layers, remarks } from "./report.mjs";
-import { ends, offer, showCode, showFigures, showLatency, showLayers, showVerdict, status, step } from "./result.mjs";
+import { describe, offer, showCode, showFigures, showLatency, showLayers, showVerdict, status, step } from "./result.mjs";
 import { ROM_BYTES } from "./ring.mjs";
 import { clear, show } from "./shown.mjs";
 import { configuration } from "./vela.mjs";
 import { Targets } from "./targets.mjs";
 import { RESET, makeTerminal } from "./terminal.mjs";
-import { carry, put } from "./tflite.mjs";
+import { copyMetadata, put } from "./tflite.mjs";
 
 const FIRST_NPU = "ethos-u55-128";
-const BROWSERS = "it needs WebAssembly with SIMD and exceptions, as Chrome 95, Firefox 100 and Safari 16.4 have them";
-/** What keeps the state of a streaming model: nothing is computed there. */
+const BROWSERS = "it needs WebAssembly with SIMD and exceptions, as in Chrome 95, Firefox 100 and Safari 16.4 or newer";
+/** Operators that keep the state of a streaming model and compute nothing. */
 const STATE = /^(Variable|CallOnce)/;
-/** Lines of Vela that the page shows. */
+/** Number of Vela's remarks that the page shows. */
 const REMARKS = 3;
 const FIRST_SCRIPT = "import ethosu, os\n\nprint(ethosu.npus(), os.listdir('/rom'))\n";
 const RELOADED = "reloaded for headers";
-/** What /rom holds, without the space for its directory. */
+/** Capacity of /rom, without the space for its directory. */
 const ROM_ROOM = ROM_BYTES - (1 << 16);
 const element = (id) => document.getElementById(id);
 const count = (number) => Math.round(number).toLocaleString("en");
-const asked = () => new URLSearchParams(location.hash.slice(1));
+const parameters = () => new URLSearchParams(location.hash.slice(1));
 const state = { files: new Map(), job: null, last: null, example: null };
 
-function fail(sentence) {
-    element("alert").textContent = sentence;
+function fail(message) {
+    element("alert").textContent = message;
 }
 
 // ---- headers that SharedArrayBuffer needs ----
 
-/** Is the page isolated? Else the service worker adds the headers, for the page loaded again. */
+/** Whether the page is isolated; if not, reload it with the headers that the service worker adds. */
 async function isolate() {
     const worker = navigator.serviceWorker;
     try {
@@ -52,7 +52,7 @@ async function isolate() {
             return false;
         }
     } catch {
-        // Storage is refused, or the address is not https: fine where the server sets the headers.
+        // Storage is denied, or the address is not https: fine if the server sets the headers.
     }
     if (globalThis.crossOriginIsolated) {
         return true;
@@ -64,7 +64,7 @@ async function isolate() {
 async function fetched(name) {
     const response = await fetch(name);
     if (response.status === 404 && name === "vela.wasm") {
-        throw new Error("This page was made without Vela: it takes models that `ethosu compile` made.");
+        throw new Error("This page was built without Vela: it accepts models compiled by `ethosu compile`.");
     }
     if (!response.ok) {
         throw new Error(`${name} could not be loaded (${response.status})`);
@@ -74,12 +74,12 @@ async function fetched(name) {
 
 const compiledModules = new Map();
 
-/** A WebAssembly module, loaded when it is first needed. */
+/** A WebAssembly module, loaded on first use. */
 function wasm(name) {
     if (!compiledModules.has(name)) {
-        const made = fetched(name).then(async (response) => WebAssembly.compile(await response.arrayBuffer()));
-        made.catch(() => compiledModules.delete(name));
-        compiledModules.set(name, made);
+        const loading = fetched(name).then(async (response) => WebAssembly.compile(await response.arrayBuffer()));
+        loading.catch(() => compiledModules.delete(name));
+        compiledModules.set(name, loading);
     }
     return compiledModules.get(name);
 }
@@ -110,29 +110,29 @@ function start(module, terminal) {
 
 // ---- links ----
 
-/** The words of a link to what is chosen. */
+/** The parameters of a link to the current selection. */
 function link(example, script) {
     const { npu, board, memory_mode: mode } = state.targets.chosen;
-    const words = { example: example?.name, npu, board, mode, script };
-    return new URLSearchParams(Object.entries(words).filter(([, value]) => value != null));
+    const values = { example: example?.name, npu, board, mode, script };
+    return new URLSearchParams(Object.entries(values).filter(([, value]) => value != null));
 }
 
-function sayLinked() {
-    element("link-said").textContent = state.linked ? "“Run” starts the program of this link." : "";
+function showLinked() {
+    element("link-status").textContent = state.linked ? "“Run” starts the program of this link." : "";
 }
 
 /**
- * Choose what the address asks for. Its program waits for "Run": whoever made the link is not the
- * one who opens it.
+ * Apply the parameters of the address. Its program runs only after "Run", because a link may come
+ * from a third party.
  *
  * @returns {{example: string | null, script: string | null}} `example`: the name of the chosen one
  */
 function follow() {
-    const words = asked();
-    const [name, script] = [words.get("example"), words.get("script")];
+    const given = parameters();
+    const [name, script] = [given.get("example"), given.get("script")];
     element("alert").textContent = "";
     state.linked = script !== null;
-    sayLinked();
+    showLinked();
     if (state.linked) {
         element("script").value = script;
     }
@@ -141,8 +141,8 @@ function follow() {
             const known = state.examples.map((each) => each.name).join(", ");
             throw new Error(`The link asks for example ${name}, which this page does not have. It has ${known}.`);
         }
-        if (words.has("npu") || words.has("board")) {
-            state.targets.choose(words.get("npu"), words.get("board"), words.get("mode"));
+        if (given.has("npu") || given.has("board")) {
+            state.targets.choose(given.get("npu"), given.get("board"), given.get("mode"));
         }
     } catch (error) {
         fail(error.message);
@@ -161,14 +161,14 @@ function compile(module, model, signal) {
             settle(value);
         };
         worker.addEventListener("message", ({ data }) =>
-            data.refused ? end(failed, new Error(data.refused)) : end(done, data));
+            data.error ? end(failed, new Error(data.error)) : end(done, data));
         worker.addEventListener("error", (event) => end(failed, new Error(event.message)));
         signal.addEventListener("abort", () => end(failed, signal.reason));
         worker.postMessage({ module, model, settings: state.settings, target: state.targets.chosen });
     });
 }
 
-/** A file's name for Python and a ROM. */
+/** A file's name without special characters, for Python and ROMFS. */
 function plainName(name) {
     const base = name.replace(/\.tflite$/i, "").replace(/[^A-Za-z0-9_-]+/g, "_").slice(0, 60);
     return `${base || "model"}.tflite`;
@@ -176,11 +176,11 @@ function plainName(name) {
 
 function checkSize(size) {
     if (size > ROM_ROOM) {
-        throw new Error(`it has ${count(size)} bytes; this board has room for ${count(ROM_ROOM)}`);
+        throw new Error(`it has ${count(size)} bytes, but this board has room for ${count(ROM_ROOM)}`);
     }
 }
 
-/** Put a file into /rom; the files before it make room if they have to. */
+/** Copy a file to /rom; earlier files are removed if there is no room. */
 function store(name, bytes) {
     const used = [...state.files.values()].reduce((sum, each) => sum + each.length, 0);
     if (used + bytes.length > ROM_ROOM) {
@@ -190,8 +190,8 @@ function store(name, bytes) {
     state.files.set(name, bytes);
 }
 
-/** Choose the NPU that a compiled model is for: it runs on no other. */
-function chooseItsNpu(npu) {
+/** Choose the NPU of a compiled model, which runs on no other. */
+function chooseNpuOfModel(npu) {
     if (npu !== state.targets.chosen.npu && state.targets.of(npu, null).length) {
         state.targets.choose(npu);
         step(`It is compiled for ${npu}: the board now has this NPU.`);
@@ -206,10 +206,11 @@ async function compiledModel(bytes, original, signal) {
     status("Vela is loading …");
     const module = await wasm("vela.wasm");
     status(`Vela compiles for ${state.targets.chosen.npu} …`);
-    const made = await compile(module, bytes, signal);
-    step(`Vela compiled it for ${state.targets.chosen.npu} in ${count(made.ms)} ms.`);
-    const notes = { vela_version: new TextEncoder().encode(state.settings.vela_version) };
-    return { bytes: carry(bytes, original.entries, put(made.model, notes)), report: made.report };
+    const compiled = await compile(module, bytes, signal);
+    step(`Vela compiled it for ${state.targets.chosen.npu} in ${count(compiled.ms)} ms.`);
+    const metadata = { vela_version: new TextEncoder().encode(state.settings.vela_version) };
+    const model = put(compiled.model, metadata);
+    return { bytes: copyMetadata(bytes, original.entries, model), report: compiled.report };
 }
 
 /** "Svdf (svdf): why". */
@@ -230,23 +231,23 @@ function showReport(report, original, compiled) {
         ...Object.entries(estimate.memories).filter(([, bytes]) => bytes).map(([name, bytes]) => [`Memory ${name}`, `${count(bytes)} bytes`]),
     ]);
     showLayers(found);
-    const said = remarks(report);
-    said.slice(0, REMARKS).forEach((line) => step(`Vela: ${line}`));
-    if (said.length > REMARKS) {
-        step(`Vela says ${said.length - REMARKS} more things of this kind.`);
+    const lines = remarks(report);
+    lines.slice(0, REMARKS).forEach((line) => step(`Vela: ${line}`));
+    if (lines.length > REMARKS) {
+        step(`Vela printed ${lines.length - REMARKS} more remarks.`);
     }
 }
 
 async function compare(module, files, program, signal) {
-    const seen = {};
-    await runProgram(module, { npus: [state.targets.chosen.npu], files, program, signal }, (row) => (seen[row.kind] = row));
-    return seen;
+    const rows = {};
+    await runProgram(module, { npus: [state.targets.chosen.npu], files, program, signal }, (row) => (rows[row.kind] = row));
+    return rows;
 }
 
-/** The model as it was, to run on the CPU alone; or why that cannot be. */
+/** The original model, to run on the CPU alone; or the reason why that is impossible. */
 function referenceOf(module, bytes, original) {
     if (original.call) {
-        return { missing: "the model as it was before Vela is not here" };
+        return { missing: "the original model, before Vela, is not available" };
     }
     try {
         return { bytes: planned(module, bytes) };
@@ -268,7 +269,7 @@ async function handle(name, bytes, signal) {
     const original = new Model(module, bytes);
     step(`${name}: ${count(bytes.length)} bytes, ${original.operators.length} operator${original.operators.length === 1 ? "" : "s"}.`);
     if (original.call) {
-        chooseItsNpu(original.call.npu);
+        chooseNpuOfModel(original.call.npu);
     }
     const { bytes: compiled, report } = await compiledModel(bytes, original, signal);
     signal.throwIfAborted();
@@ -286,7 +287,7 @@ async function handle(name, bytes, signal) {
     if (report) {
         showReport(report, original, new Model(module, compiled));
     }
-    element("arena").replaceChildren(draw(placed) ?? "The NPU's own: Vela has placed all of it.");
+    element("arena").replaceChildren(draw(placed) ?? "Used only by the NPU, as placed by Vela.");
     offer(plain, model);
     element("details").hidden = false;
     status("The board compares it with the CPU kernels …");
@@ -298,25 +299,25 @@ async function handle(name, bytes, signal) {
     }
     const paths = `COMPILED = "/rom/model"\nORIGINAL = ${reference.bytes ? '"/rom/original"' : "None"}\n`;
     const check = await (await fetched("check.py")).text();
-    const seen = await compare(module, files, paths + check, signal);
-    const wrong = seen.model?.error ?? seen.run?.error;
-    if (wrong) {
-        throw new Error(wrong);
+    const rows = await compare(module, files, paths + check, signal);
+    const failure = rows.model?.error ?? rows.run?.error;
+    if (failure) {
+        throw new Error(failure);
     }
     showFigures([
-        ["Model", `${count(model.length)} bytes, ${count(seen.model.info.arena_size)} bytes of arena`],
-        ["Inputs", ends(seen.model.inputs)],
-        ["Outputs", ends(seen.model.outputs)],
+        ["Model", `${count(model.length)} bytes, ${count(rows.model.info.arena_size)} bytes of arena`],
+        ["Inputs", describe(rows.model.inputs)],
+        ["Outputs", describe(rows.model.outputs)],
     ]);
-    showCode(plain, seen.model.inputs);
-    showVerdict(seen.run, seen.reference?.error ?? reference.missing);
+    showCode(plain, rows.model.inputs);
+    showVerdict(rows.run, rows.reference?.error ?? reference.missing);
     document.body.dataset.done = name;
     if (placed.call) {
         await showLatencies(module, model, signal);
     }
 }
 
-/** What fails here changes nothing in what was found before. */
+/** Show the latencies; a failure does not affect the other results. */
 async function showLatencies(module, model, signal) {
     try {
         const timing = await (await fetched("timing.py")).text();
@@ -327,7 +328,7 @@ async function showLatencies(module, model, signal) {
     }
 }
 
-/** A model was chosen: work on the one before it ends. */
+/** Process a chosen model, and stop processing the previous one. */
 async function take(name, bytes, example = null) {
     state.example = example;
     element("recording").hidden = !example?.recording;
@@ -368,11 +369,11 @@ async function takeFiles(list) {
     }
 }
 
-/** Take an example, with its own program unless a link brings another. */
+/** Process an example, with its own program unless a link contains another one. */
 async function takeExample(name, script = null) {
     const example = state.examples.find((each) => each.name === name);
     state.linked = script !== null;
-    sayLinked();
+    showLinked();
     element("script").value = script ?? example.script;
     history.replaceState(null, "", `#${link(example, script)}`);
     try {
@@ -457,10 +458,10 @@ async function main() {
         return;
     }
     const terminal = makeTerminal(element("terminal"));
-    globalThis.ethosuTerminal = terminal; // for a script that drives the page
+    globalThis.ethosuTerminal = terminal; // for scripts that control the page
     state.feeds = new Feeds();
     element("script").value = FIRST_SCRIPT;
-    const first = follow(); // before the board starts: it has the NPU that the address names
+    const first = follow(); // before the board starts, because the address may select its NPU
     state.board = start(module, terminal);
     state.programs = connectPrograms({ state, fetched, restart, link });
     listen(module, terminal);

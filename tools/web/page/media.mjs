@@ -1,53 +1,53 @@
 // SPDX-License-Identifier: MIT
-/** The browser's microphone, recordings, camera and pictures as feeds of the board. */
+/** Feeds the board from the browser's microphone, recordings, camera and pictures. */
 import { HEIGHT, RATE, WIDTH } from "./feeds.mjs";
 
 const PIECE = 1024;
 const PICTURE_MS = 100;
 
-/** A sentence for what getUserMedia() threw. */
-function sentence(error, what) {
+/** Translate an error of getUserMedia(). */
+function mediaError(error, device) {
     const known = {
-        NotAllowedError: `This page may not use the ${what}: the browser or you refused it.`,
-        NotFoundError: `There is no ${what} here.`,
+        NotAllowedError: `This page may not use the ${device}: you or the browser denied access.`,
+        NotFoundError: `No ${device} was found.`,
     };
-    return new Error(known[error.name] ?? `The ${what} does not start: ${error.message}`);
+    return new Error(known[error.name] ?? `The ${device} does not start: ${error.message}`);
 }
 
-async function stream(wanted, what) {
+async function stream(constraints, device) {
     if (!navigator.mediaDevices) {
-        throw new Error(`This browser gives the page no ${what}; open it over https or at localhost.`);
+        throw new Error(`This browser gives the page no ${device}; open it over https or at localhost.`);
     }
     try {
-        return await navigator.mediaDevices.getUserMedia(wanted);
+        return await navigator.mediaDevices.getUserMedia(constraints);
     } catch (error) {
-        throw sentence(error, what);
+        throw mediaError(error, device);
     }
 }
 
 /**
- * Begin with a stream's tracks; they end with what it returns, and when it throws.
+ * Start to use a stream; its tracks are stopped by the returned function, or if begin() fails.
  *
- * @param {(atEnd: (act: () => void) => void) => Promise<void>} begin  atEnd() adds what ends it
- * @returns {Promise<() => void>} what ends it
+ * @param {(atEnd: (act: () => void) => void) => Promise<void>} begin  atEnd() adds a clean-up step
+ * @returns {Promise<() => void>} stops it
  */
-async function begun(taken, what, begin) {
-    const acts = [() => taken.getTracks().forEach((track) => track.stop())];
+async function use(media, device, begin) {
+    const acts = [() => media.getTracks().forEach((track) => track.stop())];
     const end = () => acts.forEach((act) => act());
     try {
         await begin((act) => acts.push(act));
     } catch (error) {
         end();
-        throw sentence(error, what);
+        throw mediaError(error, device);
     }
     return end;
 }
 
-/** The context has the rate of its own choice: Firefox connects no microphone to one of another rate. */
+/** The context keeps its default rate: Firefox does not connect a microphone to one of another rate. */
 export async function listen(feeds) {
     const plain = { channelCount: 1, echoCancellation: false, noiseSuppression: false, autoGainControl: false };
     const sound = await stream({ audio: plain }, "microphone");
-    return begun(sound, "microphone", async (atEnd) => {
+    return use(sound, "microphone", async (atEnd) => {
         const context = new AudioContext();
         atEnd(() => context.close());
         await context.audioWorklet.addModule("sound_worklet.mjs");
@@ -59,7 +59,7 @@ export async function listen(feeds) {
     });
 }
 
-/** Give a recording, any sound file that the browser reads, as fast as the board takes it. */
+/** Give a recording, any sound file that the browser can read, as fast as the board takes it. */
 export async function play(feeds, file, stopped) {
     const context = new OfflineAudioContext(1, 1, RATE);
     const bytes = await file.arrayBuffer();
@@ -67,7 +67,7 @@ export async function play(feeds, file, stopped) {
     try {
         decoded = await context.decodeAudioData(bytes);
     } catch {
-        throw new Error("This is no sound file that the browser reads.");
+        throw new Error("The browser cannot read this sound file.");
     }
     const samples = Int16Array.from(decoded.getChannelData(0), (value) =>
         Math.max(-32768, Math.min(32767, Math.round(value * 32768))));
@@ -81,7 +81,7 @@ export async function play(feeds, file, stopped) {
     }
 }
 
-/** Draw a picture or a video's frame, whole and in the middle, and give it to the board. */
+/** Draw a picture or a video's frame, scaled to fit and centred, and give it to the board. */
 function give(feeds, canvas, source, width, height) {
     const scale = Math.min(WIDTH / width, HEIGHT / height);
     const [w, h] = [width * scale, height * scale];
@@ -92,10 +92,10 @@ function give(feeds, canvas, source, width, height) {
     feeds.givePicture(context.getImageData(0, 0, WIDTH, HEIGHT).data);
 }
 
-/** @returns {() => void} what ends it */
+/** @returns {() => void} stops it */
 export async function watch(feeds, canvas) {
     const film = await stream({ video: { width: { ideal: WIDTH }, height: { ideal: HEIGHT } } }, "camera");
-    return begun(film, "camera", async (atEnd) => {
+    return use(film, "camera", async (atEnd) => {
         const video = document.createElement("video");
         video.muted = true;
         video.srcObject = film;
@@ -110,7 +110,7 @@ export async function show(feeds, canvas, file) {
     try {
         picture = await createImageBitmap(file);
     } catch {
-        throw new Error("This is no picture that the browser reads.");
+        throw new Error("The browser cannot read this picture.");
     }
     give(feeds, canvas, picture, picture.width, picture.height);
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-/** A model file as the runtime in ethosu.wasm describes it: ../board/describe.c. */
+/** A model file, described by the runtime in ethosu.wasm: ../board/describe.c. */
 import { Board } from "./board.mjs";
 
 /**
  * @param {WebAssembly.Module} module  ethosu.wasm
  * @param {string} question  an export of describe.c
  * @param {Uint8Array} bytes  the file
- * @returns what the export writes. Throws the runtime's own sentence.
+ * @returns the output of the export. Throws an Error with the runtime's message.
  */
 export function ask(module, question, bytes) {
     let text = "";
@@ -21,8 +21,8 @@ export function ask(module, question, bytes) {
     board.bytes(heap.value, bytes.length).set(bytes);
     const why = answer(heap.value, bytes.length);
     if (why !== 0) {
-        const sentence = new Uint8Array(board.memory.buffer, why);
-        throw new Error(decoder.decode(sentence.slice(0, sentence.indexOf(0))));
+        const message = new Uint8Array(board.memory.buffer, why);
+        throw new Error(decoder.decode(message.slice(0, message.indexOf(0))));
     }
     return JSON.parse(text);
 }
@@ -30,7 +30,7 @@ export function ask(module, question, bytes) {
 /** Inputs of the NPU's operator: command stream, constants, then these. */
 const [NPU_SCRATCH, NPU_FAST_SCRATCH] = [2, 3];
 
-/** A file's main graph. Throws an Error with a sentence if it is damaged. */
+/** A file's main graph. Throws an Error if it is damaged. */
 export class Model {
     constructor(module, bytes) {
         const [, inputs, outputs, tensors, operators, entries] = ask(module, "web_describe", bytes);
@@ -40,13 +40,13 @@ export class Model {
             ({ name, size, offset, constant: content(start, length) }));
         this.operators = operators.map(([name, code, npu, ins, outs]) => ({ name, code, npu, inputs: ins, outputs: outs }));
         this.entries = new Map(entries.map(([name, start, size]) => [name, content(start, size)]));
-        /** Its first call of the NPU; undefined: it was not compiled. */
+        /** Its first call of the NPU; undefined if it is not compiled. */
         this.call = this.operators.find(({ npu }) => npu);
     }
 
     /**
-     * Index of the tensor that is the NPU's fast scratch, undefined: it is the scratch itself, or there is none.
-     * It is no part of the arena, though it has an offset: Vela plans it for another memory.
+     * Index of the tensor of the NPU's fast scratch; undefined if it is the scratch itself, or missing.
+     * It is not part of the arena, although it has an offset: Vela plans it for another memory.
      */
     get fastScratch() {
         const inputs = this.call?.inputs ?? [];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
- * A plan for what CPU kernels compute, as tools/ethosu_tools/plan makes it but without overlaps: each
- * tensor that has no offset, and each kernel's scratch, gets memory of its own. So an uncompiled
- * model runs on the CPU alone.
+ * A plan for CPU kernels, like that of tools/ethosu_tools/plan but without overlaps: each tensor
+ * without an offset, and each kernel's scratch, gets separate memory. This allows an uncompiled model
+ * to run on the CPU alone.
  */
 import { Model, ask } from "./model.mjs";
 import { put } from "./tflite.mjs";
@@ -11,13 +11,13 @@ const OFFSETS_NAME = "OfflineMemoryAllocation";
 const RECORD_NAME = "ethosu_plan";
 const MARK = 0x4e4c5045; // "EPLN"
 const VERSION = 1;
-const PLANNER = 0; // for sentences of the runtime only: it is not the planner of `ethosu plan`
+const PLANNER = 0; // only for messages of the runtime: not a version of `ethosu plan`
 const ALIGNMENT = 16;
 
 const align = (size) => Math.ceil(size / ALIGNMENT) * ALIGNMENT;
 const words = (...values) => new Uint8Array(Int32Array.from(values).buffer);
 
-/** Offsets of all tensors of the main graph, and the bytes that they take. */
+/** Offsets of all tensors of the main graph, and their total size in bytes. */
 function place(model) {
     const before = model.entries.get(OFFSETS_NAME);
     const had = before ? new Int32Array(before.slice().buffer) : new Int32Array([0, 1, 0]);
@@ -42,8 +42,8 @@ function place(model) {
 /**
  * @param {WebAssembly.Module} module  ethosu.wasm
  * @param {Uint8Array} bytes  a .tflite, compiled or not
- * @returns {Uint8Array} the same with a plan, where CPU kernels need one. Throws the runtime's own
- *   sentence for an operator that it does not have.
+ * @returns {Uint8Array} the same with a plan, if CPU kernels need one. Throws an Error with the
+ *   runtime's message for an unsupported operator.
  */
 export function planned(module, bytes) {
     const model = new Model(module, bytes);

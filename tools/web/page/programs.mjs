@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-/** The page's program, the link that carries it, and what gives the board sound and pictures. */
+/** The page's program, links that contain it, and the controls for sound and pictures. */
 import { listen, play, show, watch } from "./media.mjs";
 
 const FILE = "program.py";
 
 const element = (id) => document.getElementById(id);
 
-function alert(sentence) {
-    element("alert").textContent = sentence;
+function alert(message) {
+    element("alert").textContent = message;
 }
 
-/** Do something; a sentence for what fails. */
+/** Do something, and show the error if it fails. */
 async function attempt(act) {
     alert("");
     try {
@@ -21,12 +21,12 @@ async function attempt(act) {
     }
 }
 
-/** A button that starts a feed, and ends it. */
+/** A button that starts and stops a feed. */
 function feedButton(id, begin) {
     const button = element(id);
     let end = null;
     button.addEventListener("click", async () => {
-        button.disabled = true; // else a second click would start a second one
+        button.disabled = true; // otherwise a second click would start another one
         if (end) {
             end();
             end = null;
@@ -43,8 +43,8 @@ function connectFeeds(feeds, state, fetched) {
     const canvas = element("canvas");
     let latest = null;
     const sound = (file) => {
-        const mine = (latest = {});
-        return play(feeds, file, () => mine !== latest);
+        const current = (latest = {});
+        return play(feeds, file, () => current !== latest);
     };
     const picture = (file) => {
         element("view").hidden = false;
@@ -56,7 +56,7 @@ function connectFeeds(feeds, state, fetched) {
         element("view").hidden = false;
         return watch(feeds, canvas);
     });
-    const on = (id, event, act) => element(id).addEventListener(event, (happened) => attempt(() => act(happened)));
+    const on = (id, name, act) => element(id).addEventListener(name, (event) => attempt(() => act(event)));
     on("sound-file", "change", ({ target }) => target.files[0] && sound(target.files[0]));
     on("picture-file", "change", ({ target }) => target.files[0] && picture(target.files[0]));
     on("recording", "click", async () => sound(await ofExample("recording")));
@@ -64,26 +64,26 @@ function connectFeeds(feeds, state, fetched) {
 }
 
 /**
- * @param {{state, fetched(name), restart(), link(example, script)}} page  link(): its words
- * @returns {{run()}} run() has the board run the program
+ * @param {{state, fetched(name), restart(), link(example, script)}} page  link(): its parameters
+ * @returns {{run()}} run() runs the program on the board
  */
 export function connectPrograms({ state, fetched, restart, link }) {
-    /** The program is a file of the board, and runs at its prompt. */
+    /** Store the program as a file on the board, and run it at the prompt. */
     async function run() {
         alert("");
-        element("link-said").textContent = "";
+        element("link-status").textContent = "";
         state.linked = false;
         state.files.set(FILE, new TextEncoder().encode(element("script").value));
         restart();
         await state.board.type(`exec(open("/rom/${FILE}").read())\r`);
     }
-    /** A link to this example, target and program; the part behind # is sent to no server. */
+    /** Copy a link to this example, target and program; the part behind # is not sent to a server. */
     async function copyLink() {
         const address = `${location.href.split("#")[0]}#${link(state.example, element("script").value)}`;
         history.replaceState(null, "", address);
         const copied = await navigator.clipboard?.writeText(address).then(() => true, () => false);
-        const where = copied ? ", and is on the clipboard" : "";
-        element("link-said").textContent = `The link is the address of this page now${where}.`;
+        const where = copied ? ", and was copied to the clipboard" : "";
+        element("link-status").textContent = `The link is now the address of this page${where}.`;
     }
     connectFeeds(state.feeds, state, fetched);
     element("run").addEventListener("click", run);

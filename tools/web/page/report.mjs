@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** What the page shows of Vela's tables. */
+/** Layers and remarks from Vela's report, for the page. */
 
 /** Rows of a table of Vela's database as objects. */
 function rows(report, name) {
@@ -7,31 +7,31 @@ function rows(report, name) {
     return lines.map((line) => Object.fromEntries(header.map((key, i) => [key, line[i]])));
 }
 
-/** The code of operators that have their own names. */
+/** The code of custom operators, which are identified by name. */
 const CUSTOM = 32;
 
-/** What begins where Vela says that an operator stays on the CPU: its output, then the reason. */
+/** Vela's warning that an operator stays on the CPU: its output, then the reason. */
 const LEFT = /\nWarning \(supported operators\) operator: \w+, ofm: '(.*?)'\n((?:[^\n]+\n)*)/g;
 
-/** Why Vela left operators to the CPU, in its own words, by the names of their outputs. */
+/** Vela's reasons why operators stay on the CPU, by the names of their outputs. */
 function reasons(report) {
-    const found = [...report.said.matchAll(LEFT)];
+    const found = [...report.messages.matchAll(LEFT)];
     // Vela names the output of a fused activation after its operator.
-    return new Map(found.map(([, name, words]) => [name.replace(/_act$/, ""), sentence(words)]));
+    return new Map(found.map(([, name, text]) => [name.replace(/_act$/, ""), reason(text)]));
 }
 
-function sentence(words) {
-    return words.replace(/^Reason: /, "").trim().replace("Unsupported opType", "Vela does not compile it for this NPU")
+function reason(text) {
+    return text.replace(/^Reason: /, "").trim().replace("Unsupported opType", "Vela does not compile it for this NPU")
         .replace(/\n/g, "; ");
 }
 
-/** What else Vela says of the model, a line each. */
+/** Vela's other messages about the model, one per line. */
 export function remarks(report) {
-    return report.said.replace(LEFT, "").split("\n").filter((line) => line.trim());
+    return report.messages.replace(LEFT, "").split("\n").filter((line) => line.trim());
 }
 
 /**
- * Layers of the model as it was before Vela, in its order, with Vela's estimate of each.
+ * Layers of the original model in order, with Vela's estimate of each.
  *
  * @returns {{name, kind, cycles, macs, where, why}[]}  `where` is "NPU" or "CPU", `why` Vela's reason
  */
@@ -60,7 +60,7 @@ export function layers(report, original, compiled) {
     });
 }
 
-/** MHz of the NPU in the configuration that a target names. */
+/** Clock of the NPU in MHz, from the configuration of a target. */
 export function clockMhz(config, target) {
     const section = config.split(`[System_Config.${target.system_config}]`)[1] ?? "";
     const found = /^\s*core_clock\s*=\s*([\d.e+]+)/m.exec(section.split(/^\[/m)[0]);

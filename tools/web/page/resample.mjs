@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-/** Another rate for samples that come piece by piece: a sinc under a Hann window, which is a low-pass. */
+/** Resamples a stream of samples with a low-pass filter: a sinc with a Hann window. */
 
-/** Zeros of the sinc to each side. */
+/** Number of zeros of the sinc on each side. */
 const LOBES = 16;
 
 export class Resampler {
     constructor(from, to) {
         this.step = from / to;
-        this.width = Math.max(1, this.step); // from zero to zero of the sinc, in samples that come
+        this.width = Math.max(1, this.step); // distance of the sinc's zeros, in input samples
         this.reach = Math.ceil(LOBES * this.width);
         this.kept = new Float32Array(2 * this.reach + 2);
-        this.ahead = this.reach + 2; // from kept[reach] to where the next sample is due
+        this.ahead = this.reach + 2; // distance from kept[reach] to the next output sample
     }
 
     weight(distance) {
@@ -22,7 +22,7 @@ export class Resampler {
         return (sinc * (1 + Math.cos((Math.PI * x) / LOBES))) / 2 / this.width;
     }
 
-    /** Take samples; give(value) gets those that they make. */
+    /** Process input samples; calls give(value) for each output sample. */
     take(samples, give) {
         for (const sample of samples) {
             this.kept.copyWithin(0, 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Writes what came out of a model into the page. */
+/** Shows the results of a model on the page. */
 
 const DTYPES = { b: "int8", B: "uint8", h: "int16", H: "uint16", i: "int32", q: "int64", f: "float32", "?": "bool" };
 const ITEM_SIZES = { b: 1, B: 1, h: 2, H: 2, i: 4, q: 8, f: 4, "?": 1 };
@@ -19,9 +19,9 @@ export function step(text, kind = "") {
     element("steps").append(item);
 }
 
-/** More rows of a table. */
+/** Add rows to a table. */
 function rows(table, lines) {
-    const made = lines.map((cells) => {
+    const added = lines.map((cells) => {
         const row = document.createElement("tr");
         cells.forEach((text) => {
             const cell = row.insertCell();
@@ -30,7 +30,7 @@ function rows(table, lines) {
         });
         return row;
     });
-    element(table).tBodies[0].append(...made);
+    element(table).tBodies[0].append(...added);
 }
 
 export function showFigures(rows) {
@@ -68,17 +68,17 @@ export function showCode(name, inputs) {
     element("code").textContent = [
         "import ethosu",
         `model = ethosu.Model("/rom/${name}")`,
-        `inputs = [${buffers.join(", ")}]  # raw values: ${ends(inputs)}`,
+        `inputs = [${buffers.join(", ")}]  # raw values: ${describe(inputs)}`,
         "outputs = model.predict(inputs)",
     ].join("\n");
 }
 
 /** "input: int8, 1 × 16 × 16 × 3". */
-export function ends(tensors) {
+export function describe(tensors) {
     return tensors.map(([name, kind, shape]) => `${name}: ${DTYPES[kind] ?? kind}, ${shape.join(" × ") || "one value"}`).join("; ");
 }
 
-/** What the CPU kernels say, in words. */
+/** Show the comparison with the CPU kernels. */
 export function showVerdict(run, missing) {
     const time = run.us == null ? "" : `; one inference took ${Number((run.us / 1000).toPrecision(2))} ms here`;
     if (run.wrong > 0) {

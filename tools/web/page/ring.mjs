@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
- * What a page and its board's worker share: the worker blocks in WebAssembly, so no message reaches
- * it. Words of `control`: bytes of input given and taken, bytes of output shown, the size of a ROMFS
- * image that waits in `box`, of the JSON in front of it, the number of restarts asked for.
+ * Memory shared by a page and its board's worker, which blocks in WebAssembly and cannot receive
+ * messages. Words of `control`: bytes of input given and taken, bytes of output shown, the size of a
+ * ROMFS image that is pending in `box`, of the JSON in front of it, the number of requested restarts.
  */
 const GIVEN = 0;
 const TAKEN = 1;
@@ -15,7 +15,7 @@ const INPUT_BYTES = 1 << 16;
 const WORDS_BYTES = 1 << 10;
 // As of tools/web/board/memory.S.
 export const ROM_BYTES = 0x2000100;
-/** Output that the page has not shown yet, at which the board waits. */
+/** The board waits while the page has this much output to show. */
 const UNSHOWN_BYTES = 1 << 15;
 
 export class Ring {
@@ -37,7 +37,7 @@ export class Ring {
 
     // ---- the page's side ----
 
-    /** Give input; false: there is no room for it now. */
+    /** Give input; returns false if there is no room for it yet. */
     give(bytes) {
         const given = Atomics.load(this.control, GIVEN);
         if (bytes.length > INPUT_BYTES - ((given - Atomics.load(this.control, TAKEN)) | 0)) {
@@ -54,7 +54,7 @@ export class Ring {
         Atomics.notify(this.control, SHOWN);
     }
 
-    /** Have the board start again with these NPUs and this ROM; returns the number of this restart. */
+    /** Request a restart with these NPUs and this ROM; returns its number. */
     restart(npus, romfs) {
         const number = Atomics.add(this.control, RESTARTS, 1) + 1;
         const words = new TextEncoder().encode(JSON.stringify(npus));
@@ -62,7 +62,7 @@ export class Ring {
         this.box.set(romfs, WORDS_BYTES);
         Atomics.store(this.control, WORDS_SIZE, words.length);
         Atomics.store(this.control, ROM_SIZE, romfs.length);
-        Atomics.store(this.control, TAKEN, Atomics.load(this.control, GIVEN)); // typed for the old one
+        Atomics.store(this.control, TAKEN, Atomics.load(this.control, GIVEN)); // discard input typed before
         return number;
     }
 
@@ -82,23 +82,23 @@ export class Ring {
         Atomics.wait(this.control, GIVEN, Atomics.load(this.control, TAKEN), ms);
     }
 
-    /** Bytes go out: wait while the page shows what it has. */
+    /** Count output, and wait while the page has too much of it to show. */
     waitForRoom(size) {
         this.sent = (this.sent + size) | 0;
         for (;;) {
             const shown = Atomics.load(this.control, SHOWN);
-            if (((this.sent - shown) | 0) < UNSHOWN_BYTES || this.wanted()) {
+            if (((this.sent - shown) | 0) < UNSHOWN_BYTES || this.restartRequested()) {
                 return;
             }
             Atomics.wait(this.control, SHOWN, shown, 100);
         }
     }
 
-    wanted() {
+    restartRequested() {
         return Atomics.load(this.control, ROM_SIZE) !== 0;
     }
 
-    /** What the last restart() was told, and its number. */
+    /** The arguments of the last restart(), and its number. */
     takeRestart() {
         const number = Atomics.load(this.control, RESTARTS);
         const size = Atomics.load(this.control, ROM_SIZE);

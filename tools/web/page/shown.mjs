@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** What a program on the board has the page show, by browser.show(). */
+/** Shows the data that a program on the board passes to browser.show(). */
 import { HEIGHT, WIDTH } from "./feeds.mjs";
 
 const KEPT = 300;
@@ -8,16 +8,16 @@ const COLORS = ["#c2410c", "#0a58ca", "#116329", "#7c3aed"];
 const element = (id) => document.getElementById(id);
 let levels = [];
 
-/** Forget what was shown. */
+/** Remove everything that was shown. */
 export function clear() {
     levels = [];
-    for (const id of ["said", "scores"]) {
+    for (const id of ["message", "scores"]) {
         element(id).replaceChildren();
     }
     element("level").hidden = element("boxes").hidden = true;
 }
 
-/** A line for a text reader too: the number is text, the picture is not. */
+/** Draw a level over time; the last value is also shown as text, for screen readers. */
 function level({ level: value, limit, at }) {
     levels = [...levels, value].slice(-KEPT);
     const path = levels.map((each, i) => `${(i * 600) / KEPT},${100 - 100 * each}`).join(" ");
@@ -56,19 +56,19 @@ function boxes(rows) {
     scores(rows);
 }
 
-const KINDS = { level, say: ({ say }) => (element("said").textContent = say), scores: (value) => scores(value.scores), boxes: (value) => boxes(value.boxes) };
+const KINDS = { level, say: ({ say }) => (element("message").textContent = say), scores: (value) => scores(value.scores), boxes: (value) => boxes(value.boxes) };
 
-/** Show one text of browser.show(). Throws an Error with a sentence for what it does not know. */
+/** Show the argument of browser.show(). Throws an Error if it is not supported. */
 export function show(text) {
     let value;
     try {
         value = JSON.parse(text);
     } catch {
-        throw new Error(`browser.show() got no JSON: ${text.slice(0, 80)}`);
+        throw new Error(`browser.show() expects JSON, found ${text.slice(0, 80)}`);
     }
     const kind = Object.keys(KINDS).find((name) => value?.[name] !== undefined);
     if (!kind) {
-        throw new Error(`browser.show() takes ${Object.keys(KINDS).join(", ")}; found ${text.slice(0, 80)}`);
+        throw new Error(`browser.show() expects ${Object.keys(KINDS).join(", ")}; found ${text.slice(0, 80)}`);
     }
     try {
         KINDS[kind](value);

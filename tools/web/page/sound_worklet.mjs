@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Passes what the microphone hears to the page, as 16-bit samples at the board's rate. */
+/** Passes the microphone's sound to the page, as 16-bit samples at the board's rate. */
 import { RATE } from "./feeds.mjs";
 import { Resampler } from "./resample.mjs";
 

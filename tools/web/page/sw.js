@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * The service worker: adds the headers without which a page has no SharedArrayBuffer, since not every
- * server of static files can; and keeps each file for the time when there is no network.
+ * The service worker: adds the headers that SharedArrayBuffer requires, since not every server of
+ * static files can; and caches each file for use without a network.
  */
 const STORE = "micropython-ethosu";
 
@@ -14,7 +14,7 @@ async function answer(request) {
     try {
         response = await fetch(request);
         if (response.ok) {
-            await store.put(request, response.clone()).catch(() => {}); // storage may be full or refused
+            await store.put(request, response.clone()).catch(() => {}); // storage may be full or denied
         }
     } catch (error) {
         response = await store.match(request, { ignoreSearch: true });

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-/** The choice of what to compile for: an NPU or a board, and its memory mode. */
+/** The selection of the target to compile for: an NPU or a board, and its memory mode. */
 
 const element = (id) => document.getElementById(id);
 
 export function option(text, value) {
-    const made = document.createElement("option");
-    made.textContent = text;
-    made.value = value;
-    return made;
+    const node = document.createElement("option");
+    node.textContent = text;
+    node.value = value;
+    return node;
 }
 
 export class Targets {
@@ -31,10 +31,10 @@ export class Targets {
         return this.all[Number(element("mode").value)];
     }
 
-    /** Those of an NPU and board; no NPU: of the board's first one. */
+    /** The targets of an NPU and board; without an NPU, of the board's first one. */
     of(npu, board) {
-        const its = this.all.filter((each) => each.board === board);
-        return its.filter((each) => each.npu === (npu ?? its[0].npu));
+        const all = this.all.filter((each) => each.board === board);
+        return all.filter((each) => each.npu === (npu ?? all[0].npu));
     }
 
     fillModes() {
@@ -42,12 +42,12 @@ export class Targets {
         element("mode").replaceChildren(...this.of(npu, board).map((each) => option(each.memory_mode, each.index)));
     }
 
-    /** Choose; no mode: the standard one. Throws a sentence for what the page does not have. */
+    /** Choose a target; without a mode, the standard one. Throws an Error if it does not exist. */
     choose(npu, board = null, mode = null) {
         const found = this.of(npu, board);
         const standard = found.find((each) => each.standard);
-        const wanted = mode === null ? standard : found.find((each) => each.memory_mode === mode);
-        if (!standard || !wanted) {
+        const chosen = mode === null ? standard : found.find((each) => each.memory_mode === mode);
+        if (!standard || !chosen) {
             const [what, known] = standard
                 ? [`memory mode ${mode} of ${npu ?? board}`, found.map((each) => each.memory_mode)]
                 : [[board && `board ${board}`, npu && `NPU ${npu}`].filter(Boolean).join(" with "), this.all.map((each) => (npu ? each.npu : each.board))];
@@ -55,6 +55,6 @@ export class Targets {
         }
         element("target").value = standard.index;
         this.fillModes();
-        element("mode").value = wanted.index;
+        element("mode").value = chosen.index;
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** The prompt of the board, as a terminal. */
+/** The terminal for the board's prompt. */
 import { FitAddon } from "./addon-fit.mjs";
 import { Terminal } from "./xterm.mjs";
 
@@ -11,8 +11,8 @@ const THEMES = {
 export const RESET = "\x1bc";
 
 /**
- * Let the keyboard leave the prompt, where Tab completes names: Shift-Tab goes back, Esc and then
- * Tab goes on.
+ * Let the keyboard leave the prompt, where Tab completes names: Shift-Tab goes back, Esc followed by
+ * Tab goes forward.
  *
  * @returns {(event: KeyboardEvent) => boolean} false: the key is not for the board
  */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-/** Puts metadata into a `.tflite`, as tools/ethosu_tools/tflite does. */
+/** Stores metadata in a `.tflite`, as tools/ethosu_tools/tflite does. */
 
 const FILE_ALIGNMENT = 64;
 const CONTENT_ALIGNMENT = 16;
 
-/** A table of a flatbuffer that the runtime has read without complaint. */
+/** A table of a flatbuffer that the runtime has already checked. */
 class Table {
     constructor(view, at) {
         this.view = view;
@@ -16,18 +16,18 @@ class Table {
             this.slots.push(view.getUint16(vtable + slot, true));
         }
     }
-    /** Where a field is, 0: it is not there. */
-    place(field) {
-        const offset = this.slots[field] ?? 0;
-        return offset ? this.at + offset : 0;
+    /** Offset of a field; 0 if it is absent. */
+    offset(field) {
+        const slot = this.slots[field] ?? 0;
+        return slot ? this.at + slot : 0;
     }
     target(field) {
-        const place = this.place(field);
-        return place ? place + this.view.getUint32(place, true) : 0;
+        const offset = this.offset(field);
+        return offset ? offset + this.view.getUint32(offset, true) : 0;
     }
     uint(field) {
-        const place = this.place(field);
-        return place ? this.view.getUint32(place, true) : 0;
+        const offset = this.offset(field);
+        return offset ? this.view.getUint32(offset, true) : 0;
     }
     text(field) {
         const start = this.target(field);
@@ -38,8 +38,8 @@ class Table {
         const start = this.target(field);
         const count = start ? this.view.getUint32(start, true) : 0;
         return Array.from({ length: count }, (_, i) => {
-            const place = start + 4 + 4 * i;
-            return new Table(this.view, place + this.view.getUint32(place, true));
+            const at = start + 4 + 4 * i;
+            return new Table(this.view, at + this.view.getUint32(at, true));
         });
     }
 }
@@ -47,7 +47,7 @@ class Table {
 // Fields of the schema's tables, by number.
 const MODEL = { version: 0, buffers: 4, metadata: 6, count: 8 };
 
-/** Lays tables out one after the other; what a field points to has to be added later than it. */
+/** Appends tables one after the other; the target of a field must be added after the field. */
 class Front {
     constructor() {
         this.bytes = new DataView(new ArrayBuffer(1 << 16));
@@ -63,7 +63,7 @@ class Front {
         }
         return at;
     }
-    /** A table with these fields, 4 bytes each; returns the places of the fields. */
+    /** A table with these fields, 4 bytes each; returns the offsets of the fields. */
     table(fields) {
         const count = Math.max(...fields) + 1;
         const vtable = this.room(4 + 2 * count);
@@ -72,7 +72,7 @@ class Front {
         this.bytes.setUint16(vtable + 2, 4 + 4 * fields.length, true);
         fields.forEach((field, i) => this.bytes.setUint16(vtable + 4 + 2 * field, 4 + 4 * i, true));
         this.bytes.setInt32(at, at - vtable, true);
-        return { at, places: new Map(fields.map((field, i) => [field, at + 4 + 4 * i])) };
+        return { at, offsets: new Map(fields.map((field, i) => [field, at + 4 + 4 * i])) };
     }
     vector(count) {
         const at = this.room(4 + 4 * count);
@@ -86,14 +86,14 @@ class Front {
         new Uint8Array(this.bytes.buffer).set(bytes, at + 4);
         return at;
     }
-    point(place, target) {
-        this.bytes.setUint32(place, target - place, true);
+    point(offset, target) {
+        this.bytes.setUint32(offset, target - offset, true);
     }
 }
 
 /**
- * The model with this metadata, in place of what it had under these names. The file stays as it is,
- * behind a new root table that points into it.
+ * The model with this metadata, replacing entries with the same names. The file is unchanged, behind
+ * a new root table that points into it.
  *
  * @param {Uint8Array} bytes
  * @param {Object<string, Uint8Array>} contents
@@ -105,23 +105,23 @@ export function put(bytes, contents) {
     const kept = root.tables(MODEL.metadata).filter((entry) => !(entry.text(0) in contents));
     const names = Object.keys(contents);
     const front = new Front();
-    const old = []; // places that point into the old file
+    const old = []; // offsets of pointers into the old file
     const head = front.room(8);
     front.bytes.setUint32(4, 0x334c4654, true); // "TFL3"
 
-    const fields = [...Array(MODEL.count).keys()].filter((field) => root.place(field) || field === MODEL.metadata);
+    const fields = [...Array(MODEL.count).keys()].filter((field) => root.offset(field) || field === MODEL.metadata);
     const model = front.table(fields);
     front.point(head, model.at);
-    for (const [field, place] of model.places) {
+    for (const [field, offset] of model.offsets) {
         if (field === MODEL.version) {
-            front.bytes.setUint32(place, root.uint(field), true);
+            front.bytes.setUint32(offset, root.uint(field), true);
         } else if (field !== MODEL.buffers && field !== MODEL.metadata) {
-            old.push([place, root.target(field)]);
+            old.push([offset, root.target(field)]);
         }
     }
     function list(field, tables, more) {
         const at = front.vector(tables.length + more);
-        front.point(model.places.get(field), at);
+        front.point(model.offsets.get(field), at);
         tables.forEach((table, i) => old.push([at + 4 + 4 * i, table.at]));
         return at + 4 + 4 * tables.length;
     }
@@ -130,28 +130,28 @@ export function put(bytes, contents) {
     names.forEach((name, i) => {
         const entry = front.table([0, 1]);
         front.point(newEntries + 4 * i, entry.at);
-        front.bytes.setUint32(entry.places.get(1), buffers.length + i, true);
-        front.point(entry.places.get(0), front.content(new TextEncoder().encode(name), 4));
+        front.bytes.setUint32(entry.offsets.get(1), buffers.length + i, true);
+        front.point(entry.offsets.get(0), front.content(new TextEncoder().encode(name), 4));
         const buffer = front.table([0]);
         front.point(newBuffers + 4 * i, buffer.at);
-        front.point(buffer.places.get(0), front.content(contents[name], CONTENT_ALIGNMENT));
+        front.point(buffer.offsets.get(0), front.content(contents[name], CONTENT_ALIGNMENT));
     });
 
     const start = Math.ceil(front.size / FILE_ALIGNMENT) * FILE_ALIGNMENT;
-    old.forEach(([place, target]) => front.point(place, start + target));
-    const made = new Uint8Array(start + bytes.length);
-    made.set(new Uint8Array(front.bytes.buffer, 0, front.size));
-    made.set(bytes, start);
-    return made;
+    old.forEach(([offset, target]) => front.point(offset, start + target));
+    const result = new Uint8Array(start + bytes.length);
+    result.set(new Uint8Array(front.bytes.buffer, 0, front.size));
+    result.set(bytes, start);
+    return result;
 }
 
-// TFLite metadata is an entry, and a ZIP archive behind the model: its end, as long as it has no comment.
-const TOLD = "TFLITE_METADATA";
+// TFLite metadata is an entry and a ZIP archive behind the model. ZIP_END is for an archive without a comment.
+const TFLITE_METADATA = "TFLITE_METADATA";
 const ZIP_END = [0x50, 0x4b, 5, 6];
 const ZIP_END_BYTES = 22;
 const PADDING_MOST = 1024;
 
-/** The archive behind a model, labels as a rule; empty: there is none. */
+/** The archive behind a model, which usually contains labels; empty if there is none. */
 function archive(bytes) {
     for (let end = bytes.length - ZIP_END_BYTES; end >= Math.max(0, bytes.length - PADDING_MOST); end--) {
         if (ZIP_END.every((byte, i) => bytes[end + i] === byte)) {
@@ -164,19 +164,19 @@ function archive(bytes) {
 }
 
 /**
- * A compiled model with the TFLite metadata of its source, which Vela leaves out.
+ * A compiled model with the TFLite metadata of its source, which Vela drops.
  *
  * @param {Map<string, Uint8Array>} entries  of the source
  */
-export function carry(source, entries, compiled) {
-    const entry = entries.get(TOLD);
+export function copyMetadata(source, entries, compiled) {
+    const entry = entries.get(TFLITE_METADATA);
     if (!entry) {
         return compiled;
     }
-    const model = put(compiled, { [TOLD]: entry });
+    const model = put(compiled, { [TFLITE_METADATA]: entry });
     const files = archive(source);
-    const made = new Uint8Array(model.length + files.length);
-    made.set(model);
-    made.set(files, model.length);
-    return made;
+    const result = new Uint8Array(model.length + files.length);
+    result.set(model);
+    result.set(files, model.length);
+    return result;
 }

@@ -4,7 +4,7 @@
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 
-/** What the C++ library asks of its system as it starts and ends. */
+/** System calls that the C++ library makes at start and exit. */
 function system(view) {
     return {
         environ_sizes_get(count, size) {
@@ -31,8 +31,8 @@ export function configuration(settings, target) {
  * @param {Uint8Array} model  a .tflite
  * @param {object} target  of settings.json
  * @param {string} config  its configuration()
- * @returns {{model: Uint8Array, report: object}} the compiled model; Vela's figures, tables, words.
- *   Throws an Error with Vela's own words when it refuses.
+ * @returns {{model: Uint8Array, report: object}} the compiled model; Vela's figures, tables, messages.
+ *   Throws an Error with Vela's message if it rejects the model.
  */
 export function compile(module, model, target, config) {
     let exports;
@@ -56,15 +56,15 @@ export function compile(module, model, target, config) {
         const bytes = new Uint8Array(exports.memory.buffer, at);
         return decoder.decode(bytes.subarray(0, bytes.indexOf(0)));
     }
-    const words = [target.accelerator, config, target.options].map((word) => give(encoder.encode(word + "\0")));
-    const done = exports.vela_compile(...words, give(model), model.length);
+    const strings = [target.accelerator, config, target.options].map((string) => give(encoder.encode(string + "\0")));
+    const done = exports.vela_compile(...strings, give(model), model.length);
     if (!done) {
-        const said = text(exports.vela_message()).trim();
-        throw new Error(said || "Vela refused the model and said nothing");
+        const message = text(exports.vela_message()).trim();
+        throw new Error(message || "Vela rejected the model without a reason");
     }
     const start = exports.vela_output();
     return {
         model: new Uint8Array(exports.memory.buffer, start, exports.vela_output_size()).slice(),
-        report: { ...JSON.parse(text(exports.vela_report())), said: text(exports.vela_message()) },
+        report: { ...JSON.parse(text(exports.vela_report())), messages: text(exports.vela_message()) },
     };
 }

@@ -7,7 +7,7 @@ import pytest
 from ethosu_tools import debug_table
 from ethosu_tools.cli import main
 from ethosu_tools.errors import InputError
-from ethosu_tools.make_mixed import MODELS
+from ethosu_tools.mixed_models import MODELS
 from ethosu_tools.tflite.metadata import get, put
 
 from host_tests.kit.board_models import MODEL, raised
@@ -177,7 +177,7 @@ def test_inspect_shows_the_table(model, tmp_path, capsys):
 
 
 def test_table_of_another_kind_is_refused():
-    with pytest.raises(InputError, match="version 2, 1 is known"):
+    with pytest.raises(InputError, match="version 2, expected 1"):
         debug_table.parse(debug_table.MARK + struct.pack("<2I", 2, 0))
 
 

@@ -277,7 +277,7 @@ def test_info_of_a_program(board, cases):
     board.exec("i = real.info()")
     assert board.eval("i['cpu_operators']") == described.cpu_operators
     assert board.eval("(i['planned_size'], i['quantized_values'], i['nchw'])") == (
-        (described.planned_bytes, described.ends, False)
+        (described.planned_bytes, described.converted, False)
     )
     assert board.eval("(i['scratch_size'], i['fast_scratch_size'], i['keeps_state'])") == (
         (described.npu_operators[0].scratch_bytes, 0, False)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Building and running the C tests of the driver."""
 
+import functools
 import re
 import subprocess
 from pathlib import Path
@@ -33,6 +34,22 @@ SANITIZE = {
     "thread": ["-O1", "-fsanitize=thread", "-fno-omit-frame-pointer"],
     "coverage": ["-O0", "--coverage"],
 }
+
+# How tests count instructions of the module's C code, and what else links it for the target.
+CORTEX_M55 = [
+    *("arm-none-eabi-gcc", "-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"),
+    *("-std=c11", "-O2", "-ffunction-sections", "-ffp-contract=off"),
+]
+
+
+@functools.cache
+def target_objects(folders: tuple[str, ...], *flags: str) -> tuple[Path, ...]:
+    """Sources in these folders of modules/ethosu, compiled for a Cortex-M55."""
+    module = REPO / "modules/ethosu"
+    paths = [f"-I{module / name}" for name in (".", "driver", "driver/include", "runtime")]
+    sources = [path for name in folders for path in sorted((module / name).glob("*.c"))]
+    warnings = ["-Wall", "-Wextra", "-Werror"]
+    return tuple(sharing.objects([*CORTEX_M55, *warnings, *paths, *flags], sources))
 
 
 def run(command: list[str | Path]) -> str:
@@ -85,6 +102,15 @@ def link(output: Path, sanitizer: str, sources: list[str], *kinds: str) -> Path:
     return sharing.program(output.name, command)
 
 
-def names(source: str) -> list[str]:
-    """Names of the tests in a C source."""
-    return re.findall(r"^TEST\((\w+)\)", (C / source).read_text(), re.MULTILINE)
+TESTS = sorted(path.name for path in C.glob("test_*.c"))
+
+
+def test_program(folder: Path, sanitizer: str) -> Path:
+    """Link the C tests of the driver as one program, which runs the test named as its argument."""
+    return link(folder / "driver", sanitizer, [*TESTS, "board.c", "check.c"], *ALL)
+
+
+def names(*sources: str) -> list[str]:
+    """Names of the tests in C sources."""
+    texts = [(C / source).read_text() for source in sources]
+    return [name for text in texts for name in re.findall(r"^TEST\((\w+)\)", text, re.MULTILINE)]

@@ -222,11 +222,12 @@ def test_driver_tests_fail_without_each_operation(name, tmp_path):
     assert modes is None
     library = mutated(name, tmp_path)
     program = tmp_path / "test_memory"
+    compiler = ["gcc", *cbuild.STRICT, *cbuild.INCLUDES]
     frame = [cbuild.C / source for source in ("test_memory.c", "board.c", "check.c")]
     objects = [path for path in objects_of(str(DRIVER)) if path.name != "ethosu_prepare.o"]
-    objects += [*frame, library.parent / "mutated.o"]
+    objects += [*sharing.objects(compiler, frame), library.parent / "mutated.o"]
     host = cbuild.group(*cbuild.archives("", *cbuild.HOST))
-    cbuild.run(["gcc", *cbuild.STRICT, *cbuild.INCLUDES, *objects, *host, "-lm", "-o", program])
+    cbuild.run([*compiler, *objects, *host, "-lm", "-o", program])
     done = subprocess.run([program, C_TESTS[name]], capture_output=True, text=True, check=False)
     assert done.returncode != 0 and "test_memory.c:" in done.stderr
 

@@ -15,10 +15,6 @@ from host_tests.modules.ethosu.driver.streams import Call, npu_calls
 
 TARGET = Path(__file__).parent / "target"
 DRIVER = cbuild.REPO / "modules/ethosu/driver"
-COMPILER = [
-    *("arm-none-eabi-gcc", "-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"),
-    *("-std=c11", "-O2", "-ffunction-sections"),
-]
 
 # One inference of a prepared program: start, interrupt handler, wait.
 INFERENCE_MOST = 310
@@ -65,7 +61,7 @@ def count(call: Call, source: str, parts: list[str | Path]) -> dict[str, int]:
     """Output lines of a program in target/, linked with the code it measures."""
     folder = sharing.folder_with("cost_model.h", model_header(call))
     script = ["-nostartfiles", "-specs=nano.specs", "-Wl,--gc-sections", "-T", TARGET / "cost.ld"]
-    command = [*COMPILER, f"-I{folder}", *script, TARGET / source, *parts, "-o"]
+    command = [*cbuild.CORTEX_M55, f"-I{folder}", *script, TARGET / source, *parts, "-o"]
     program = sharing.program("cost.elf", command)
     machine = ["-M", "mps3-an547", "-display", "none", "-serial", "none", "-monitor", "none"]
     semihosting = ["-chardev", "stdio,id=out", "-semihosting-config", "enable=on,chardev=out"]
@@ -79,9 +75,8 @@ def count(call: Call, source: str, parts: list[str | Path]) -> dict[str, int]:
 def client_costs(call: Call) -> dict[str, int]:
     """Output lines of target/cost.c."""
     paths = [f"-I{DRIVER}", f"-I{DRIVER / 'include'}"]
-    return count(
-        call, "cost.c", ["-Wall", "-Wextra", "-Werror", *paths, *sorted(DRIVER.glob("*.c"))]
-    )
+    objects = cbuild.target_objects(("driver",))
+    return count(call, "cost.c", ["-Wall", "-Wextra", "-Werror", *paths, *objects])
 
 
 def test_an_inference_costs_few_instructions(costs, capsys) -> None:

@@ -18,11 +18,9 @@ DRIVER = "modules/ethosu/driver/"
 def run_all(folder: Path) -> None:
     """Build and run every C test with gcov's counters."""
     sharing.make("tools/npu_sim", "shared")
-    for source in sorted(path.name for path in cbuild.C.glob("test_*.c")):
-        sources = [source, "board.c", "check.c"]
-        program = cbuild.link(folder / source[:-2], "coverage", sources, *cbuild.ALL)
-        for name in cbuild.names(source):
-            cbuild.run([program, name])
+    program = cbuild.test_program(folder, "coverage")
+    for name in cbuild.names(*cbuild.TESTS):
+        cbuild.run([program, name])
     sources = ["arm_names.c", "standalone_board.c"]
     cbuild.run([cbuild.link(folder / "arm_names", "coverage", sources, cbuild.DRIVER)])
     sources = ["verdict.c", "standalone_board.c"]

@@ -18,7 +18,7 @@ from ethosu_tools.qemu import Machine
 from host_tests.kit import needs
 from host_tests.modules.ethosu.audio import references
 from host_tests.modules.ethosu.runtime.executorch import made
-from tools.web import discs, live_rom
+from tools.web import discs, doc_rom
 
 REPO = Path(__file__).resolve().parents[4]
 MODULE = REPO / "modules/ethosu"
@@ -92,7 +92,7 @@ def rom(request, board_npu, compiled, spotter, tmp_path_factory):
         pytest.skip("would replace the ROM file system of a real board")
     keywords = tmp_path_factory.mktemp("keywords") / "kws.tflite"
     keywords.write_bytes(keyword_model())
-    files = live_rom.files(board_npu) | discs.rom_files(board_npu)
+    files = doc_rom.files(board_npu) | discs.rom_files(board_npu)
     files["kws.tflite"] = compiled(keywords, board_npu).read_bytes()
     person = tmp_path_factory.mktemp("person") / "person.tflite"
     person.write_bytes(person_model())

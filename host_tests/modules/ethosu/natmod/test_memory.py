@@ -11,7 +11,7 @@ from host_tests.modules.ethosu.natmod.native_board import CALLBACK
     "call",
     ["ethosu.Model('/m.tflite')", "ethosu.Model(file)", "ethosu.Model(file[:5000])",
      "m.predict([x])", "asyncio.run(m.run([x]))",
-     "ethosu.reserve(timeout_ms=500).invoke(payload, [])"],
+     "ethosu.reserve(timeout_ms=5).invoke(payload, [])"],
 )  # fmt: skip
 def test_at_the_limit_of_the_stack_there_is_an_exception(fresh, call):
     """Or it works: the board survives.

@@ -396,7 +396,7 @@ def test_bad_models_are_refused(fresh, small_models):
     assert raised(fresh, "ethosu.Model('/m.tflite', arena=bytearray(99))").startswith("ValueError")
     assert raised(fresh, "m.predict([x, x])") == "ValueError 2 inputs given, the model has 1"
     assert raised(fresh, "m.predict([bytearray(5)])").startswith(
-        "ValueError input 0 has 5 bytes, 768"
+        "ValueError input 0 has 5 bytes, expected 768"
     )
 
 

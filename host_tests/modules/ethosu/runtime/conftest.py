@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The program that damages model files and exercises them."""
 
+import functools
 import subprocess
 from pathlib import Path
 
@@ -16,6 +17,7 @@ def damage(repo):
     """Runs the program of damage.c: `damage("cut", path)`; returns what it printed."""
     module = repo / "modules/ethosu"
 
+    @functools.cache
     def build(kind: str, *flags: str) -> Path:
         sharing.make("tools/sim_host", "objects", f"SANITIZE={kind}")
         command = [

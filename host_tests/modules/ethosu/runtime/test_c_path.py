@@ -2,7 +2,7 @@
 """Runtime, driver and NPU simulator in one sanitized C program: fast scratch, and threads."""
 
 import pytest
-from ethosu_tools.make_mixed import MODELS, MixedNet
+from ethosu_tools.mixed_models import MODELS, MixedNet
 from ethosu_tools.model import describe
 from ethosu_tools.plan import plan_file
 from ethosu_tools.vela import compile_model
@@ -52,6 +52,6 @@ def test_operators_while_the_npu_works(case_of, tmp_path, sanitizer):
     mixed = MODELS["two_branches"]
     source, compiled = tmp_path / "source.tflite", tmp_path / "compiled.tflite"
     source.write_bytes(mixed.make())
-    compile_model(source, NPU, compiled, more=mixed.options)
+    compile_model(source, NPU, compiled, more_options=mixed.options)
     assert plan_file(compiled, compiled, overlap=True).schedule.concurrent == {0: (1, 2)}
     check(compiled, case_of(source, 40), sanitizer=sanitizer)

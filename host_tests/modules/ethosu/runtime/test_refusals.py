@@ -87,7 +87,7 @@ def test_operator_without_a_kernel(cnn, board_npu, tmp_path):
     graph.inputs, graph.outputs = [x], [z]
     source, path = tmp_path / "abs.tflite", tmp_path / "mixed.tflite"
     source.write_bytes(write([graph], "an operator without a kernel"))
-    compile_model(source, board_npu, path, more=["--ignore-ops", "ABS"])
+    compile_model(source, board_npu, path, more_options=["--ignore-ops", "ABS"])
     cnn.write_file("/mixed.tflite", path.read_bytes())
     error = board_models.raised(cnn, "ethosu.Model('/mixed.tflite')")
     assert error.startswith("ValueError operator 1 (ABS) of subgraph 0: ")

@@ -12,6 +12,7 @@ from host_tests.modules.ethosu.driver import cbuild
 from . import hostile, long_runs
 
 TARGET = "host_tests/modules/ethosu/{}/target"
+FOLDERS = ("driver", "runtime", "runtime/executorch", "runtime/kernels")
 
 # Measuring and loading a file: this many thousand instructions, plus this many per byte.
 LOAD_MOST = 10_000
@@ -23,16 +24,13 @@ STOPPED = 11
 
 def _counter(repo, tmp_path_factory, more=(), name="count"):
     module = repo / "modules/ethosu"
-    folders = [
-        module / name for name in ("driver", "runtime", "runtime/executorch", "runtime/kernels")
-    ]
     ours, drivers = (repo / TARGET.format(name) for name in ("runtime", "driver"))
-    cpu = ["-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"]
-    flags = ["-std=c11", "-O2", "-ffunction-sections", "-ffp-contract=off", "-Wall", "-Werror"]
-    paths = [f"-I{path}" for path in (module / "driver/include", *folders, ours, drivers)]
+    folders = (*(module / name for name in ("driver/include", *FOLDERS)), ours, drivers)
+    flags = ["-Wall", "-Werror", *(f"-I{path}" for path in folders)]
     script = ["-nostartfiles", "-specs=nano.specs", "-Wl,--gc-sections", "-T", drivers / "cost.ld"]
-    sources = [ours / "count.c", *(path for folder in folders for path in folder.glob("*.c"))]
-    command = ["arm-none-eabi-gcc", *cpu, *flags, *paths, *script, *sources, *more, "-lm", "-o"]
+    objects = cbuild.target_objects(FOLDERS, *(word for word in more if not word.endswith(".c")))
+    parts = [*flags, *script, ours / "count.c", *more, *objects]
+    command = [*cbuild.CORTEX_M55, *parts, "-lm", "-o"]
     program = sharing.program(name, command)
     machine = ["-M", "mps3-an547", "-display", "none", "-serial", "none", "-monitor", "none"]
     semihosting = ["-chardev", "stdio,id=out", "-semihosting-config", "enable=on,chardev=out"]

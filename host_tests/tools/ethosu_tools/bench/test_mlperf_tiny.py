@@ -38,9 +38,9 @@ def test_a_row_for_each_system_and_what_is_missing(ethosu, folder, small_models,
     assert all(row["reference"]["differing"] == 0 for row in data["rows"])
     assert data["accuracy"]["small_cnn.tflite"] == {"samples": 8, "top1": 7 / 8}
     text = page.read_text()
-    assert "top-1 accuracy 0.8750 of 8 samples" in text and "the model was not at hand" in text
+    assert "top-1 accuracy 0.8750 of 8 samples" in text and "the model was not given" in text
     assert text.count("| yes |") == len(data["rows"])
-    assert "accuracy not measured: no data set is at hand" in ethosu(*words)[1]
+    assert "accuracy not measured: no data set was given" in ethosu(*words)[1]
 
 
 def test_a_model_of_the_same_name_is_not_taken_for_the_benchmark_s(ethosu, folder):

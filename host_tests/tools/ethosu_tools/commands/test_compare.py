@@ -26,4 +26,4 @@ def test_models_with_other_inputs_are_compared_but_for_their_outputs(
     code, out, _ = ethosu("compare", small_models["small_cnn"], small_models[other])
     assert code == 0 and "outputs    not compared: " in out
     code, _, err = ethosu("compare", small_models["small_cnn"])
-    assert code == 2 and "name a second model" in err
+    assert code == 2 and "pass a second model" in err

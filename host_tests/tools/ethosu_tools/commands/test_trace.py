@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from ethosu_tools import make_mixed, tflite, vela
+from ethosu_tools import mixed_models, tflite, vela
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_a_model_that_was_cut_short_is_one_error(ethosu, model, tmp_path):
 
 def test_a_model_of_real_numbers_is_traced(ethosu, tmp_path):
     source, compiled = tmp_path / "source.tflite", tmp_path / "compiled.tflite"
-    source.write_bytes(make_mixed.MODELS["float_ends"].make())
+    source.write_bytes(mixed_models.MODELS["float_io"].make())
     vela.compile_model(source, "ethos-u55-128", compiled)
     code, out, _ = ethosu("trace", compiled, "--json")
     assert code == 0 and json.loads(out)["cpu_operators"] == {

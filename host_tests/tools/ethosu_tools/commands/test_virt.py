@@ -33,7 +33,7 @@ def test_a_file_that_is_not_a_kernel_is_rejected(ethosu, kernel, tmp_path):
     words = "qemu", "--machine", "virt", "--kernel"
     kernel.write_bytes(b"\x1f\x8b" + KERNEL[:40])
     code, _, err = ethosu(*words, kernel)
-    assert code == 3 and "is no kernel" in err and "b'\\x1f\\x8b" in err
+    assert code == 3 and "is not a kernel" in err and "b'\\x1f\\x8b" in err
     code, _, err = ethosu(*words, tmp_path / "none")
     assert code == 3 and "none" in err
 

@@ -49,8 +49,12 @@ FORMATS = {
     "m.h5": (holding(b"\x89HDF\r\n\x1a\n" + bytes(64)), "a Keras model (HDF5): ", CALIBRATE),
     "saved": (saved_model, "a SavedModel of TensorFlow: ", CALIBRATE),
     "m.onnx": (holding(b"\x08\x08\x12\x07pytorch"), "an ONNX model: ", CALIBRATE),
-    "m.pt": (archive("m/data.pkl"), "PyTorch saved: ", "a .py that defines `model` and `inputs`"),
-    "m.pth": (holding(b"\x80\x02."), "PyTorch saved: ", "`ethosu compile`"),
+    "m.pt": (
+        archive("m/data.pkl"),
+        "saved by PyTorch: ",
+        "a .py that defines `model` and `inputs`",
+    ),
+    "m.pth": (holding(b"\x80\x02."), "saved by PyTorch: ", "`ethosu compile`"),
     "m.pb": (holding(b"\x0a\x05"), "a frozen graph of TensorFlow 1: ", "tf.compat.v1"),
 }
 
@@ -93,7 +97,7 @@ def test_archives_are_checked_before_tensorflow_unpacks_them(ethosu, tmp_path):
     words = "compile", path, "--python", "/bin/false", "--calibrate", samples
     samples.write_bytes(b"PK\3\4")
     code, _, err = ethosu(*words)
-    assert code == 3 and "samples.npz is not a sound .npz file" in err
+    assert code == 3 and "samples.npz is not a valid .npz file" in err
     np.savez(samples, **{"0": ramp((2, 4))})
     path.write_bytes(path.read_bytes().replace(b"{}", b"{?"))
     code, _, err = ethosu(*words)
@@ -180,13 +184,13 @@ def test_a_model_that_is_missing_or_damaged_is_named(ethosu, stand_in):
     Path("cut.keras").write_bytes(Path("m.keras").read_bytes()[:20])
     Path("bad.onnx").write_bytes(b"garbage")
     Path("empty").mkdir()
-    damaged = "it is damaged, or a file of another format"
+    damaged = "it is damaged, or in another format"
     for name, sentence in {
         "nope.keras": "nope.keras cannot be read: No such file or directory",
         "nope.onnx": "nope.onnx cannot be read: No such file or directory",
-        "cut.keras": f"cut.keras is no Keras model: {damaged}",
-        "bad.onnx": f"bad.onnx is no ONNX model: {damaged}",
-        "empty": "empty holds no SavedModel: saved_model.pb is missing",
+        "cut.keras": f"cut.keras is not a valid Keras model: {damaged}",
+        "bad.onnx": f"bad.onnx is not a valid ONNX model: {damaged}",
+        "empty": "empty is not a SavedModel: saved_model.pb is missing",
         "samples.npz": "samples.npz is neither a TensorFlow Lite model nor",
     }.items():
         code, _, err = ethosu("compile", name, "--calibrate", "samples.npz")
@@ -196,9 +200,9 @@ def test_a_model_that_is_missing_or_damaged_is_named(ethosu, stand_in):
 @pytest.mark.parametrize(
     ("value", "sentence"),
     [
-        (np.nan, "1 of samples.npz has 2 values that are NaN or infinite, of 6"),
-        (0.5, "all values of 1 of samples.npz are 0.5: quantisation takes the input's range"),
-        ("a", "1 of samples.npz must have numbers, and a first dimension"),
+        (np.nan, "1 in samples.npz has 2 NaN or infinite values among 6"),
+        (0.5, "all values of 1 in samples.npz are 0.5: quantisation derives the input's"),
+        ("a", "1 in samples.npz must be numbers, with the samples as the first"),
     ],
 )
 def test_samples_without_a_range_are_refused(ethosu, stand_in, value, sentence):
@@ -251,13 +255,13 @@ def test_samples_reach_the_converter_and_its_model_the_compiler(ethosu, tmp_path
         assert f"found 0, {key}" in err
     np.savez(samples, **{"0": ramp((1, 16, 16, 3)), "added": ramp((1, 2)), "labels": np.zeros(1)})
     code, _, err = ethosu(*words, "-o", tmp_path / "none.tflite")
-    assert code == 3 and f"does not convert {path}: ValueError: one sample is too few" in err
+    assert code == 3 and f"could not convert {path}: ValueError: one sample is too few" in err
     np.savez(samples, **{"0": ramp((1, 4)), "1": ramp((2, 4))})
     code, _, err = ethosu(*words)
-    assert code == 3 and "holds no samples, or not as many for each input" in err
+    assert code == 3 and "has no samples, or a different number for each input" in err
     np.savez(samples, **{"0": ramp((2, 16, 16, 3)), "1": ramp((2, 2))})
     code, _, err = ethosu(*words)
-    assert code == 3 and "loops, of LSTM or GRU layers." in err and "batch_size=1" in err
+    assert code == 3 and "loops, from LSTM or GRU layers." in err and "batch_size=1" in err
 
 
 def test_loops_are_unrolled_for_a_batch_of_one():
@@ -316,7 +320,7 @@ def test_with_tensorflow(ethosu, tmp_path, tensorflow):
         if samples == "named.npz":
             assert names == {"picture", "a"}
     code, _, err = ethosu("compile", tmp_path / "loops", *words[:4])
-    assert code == 3 and "has loops, of LSTM or GRU layers. Save the Keras model" in err
+    assert code == 3 and "has loops, from LSTM or GRU layers. Save the Keras model" in err
     file = np.load(tmp_path / "loops.npz")["0"], np.load(tmp_path / "loops.npy")
     with Model(tmp_path / "loops.keras.tflite") as model:
         for x, want in zip(*file, strict=True):

@@ -76,7 +76,7 @@ def test_other_commands_take_the_data_file(ethosu, apart, tmp_path):
     shown = run(ethosu, "inspect", apart)
     assert f"external   not found: {KEY}" in shown and "refused    " in shown
     code, _, err = ethosu("inspect", moved)
-    assert code == 3 and "is a data file (.ptd): name the program" in err
+    assert code == 3 and "is a data file (.ptd): pass the program" in err
 
 
 def test_data_for_a_tflite_is_refused(ethosu, apart, compiled, model):

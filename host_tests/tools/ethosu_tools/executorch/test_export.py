@@ -59,9 +59,9 @@ def model(tmp_path):
 @pytest.mark.parametrize(
     ("words", "asked"),
     [
-        ([], {"npu": "ethos-u55-128", "channels_last": True, "integer_ends": True}),
+        ([], {"npu": "ethos-u55-128", "channels_last": True, "integer_io": True}),
         (["--npu", "ethos-u85-256"], {"npu": "ethos-u85-256", "system_config": None}),
-        (["--no-channels-last", "--float-ends"], {"channels_last": False, "integer_ends": False}),
+        (["--no-channels-last", "--float-io"], {"channels_last": False, "integer_io": False}),
         (["--memory-mode", "Sram_Only"], {"memory_mode": "Sram_Only"}),
         (["--vela=--optimise Size"], {"vela": ["--optimise", "Size"]}),
     ],
@@ -108,9 +108,9 @@ def test_a_program_that_the_runtime_refuses_is_not_written(
         ),
         (["net.py", "--python", "/none"], 4, "/none cannot be run: No such file"),
         (["none.py", "--python", "STAND_IN"], 3, "none.py"),
-        (["bad.py", "--python", "STAND_IN"], 3, "does not export bad.py: RuntimeError: no such"),
+        (["bad.py", "--python", "STAND_IN"], 3, "could not export bad.py: RuntimeError: no such"),
         (["net.py", "--selftest"], 2, "are for TFLite models"),
-        (["net.tflite", "--float-ends"], 2, "are for PyTorch models"),
+        (["net.tflite", "--float-io"], 2, "are for PyTorch models"),
     ],
 )
 def test_refusals(ethosu, stand_in, model, monkeypatch, words, code, expected):
@@ -123,13 +123,13 @@ def test_refusals(ethosu, stand_in, model, monkeypatch, words, code, expected):
 def test_a_file_that_names_no_model_is_refused(tmp_path):
     path = tmp_path / "empty.py"
     path.write_text("inputs = ()\n")
-    with pytest.raises(SystemExit, match=r"empty\.py defines no model"):
+    with pytest.raises(SystemExit, match=r"empty\.py does not define model"):
         exporter.read_model(None, path)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("integer_ends", [True, False])
-def test_the_real_exporter_is_exact(repo, tmp_path, integer_ends):
+@pytest.mark.parametrize("integer_io", [True, False])
+def test_the_real_exporter_is_exact(repo, tmp_path, integer_io):
     """The page's keyword spotter: outputs equal those of the quantised graph in PyTorch."""
     python = needs.python_with("executorch", "EXECUTORCH_PYTHON")
     page = (repo / "modules/ethosu/docs/pytorch.md").read_text()
@@ -138,7 +138,7 @@ def test_the_real_exporter_is_exact(repo, tmp_path, integer_ends):
     options = {
         **{"model": "kws.py", "output": "kws.pte", "npu": "ethos-u55-128", "vela": []},
         **{"system_config": None, "memory_mode": None, "channels_last": True},
-        "integer_ends": integer_ends,
+        "integer_io": integer_io,
     }
     subprocess.run(
         [python, "-c", script, json.dumps(options)], cwd=tmp_path, check=True, capture_output=True
@@ -147,7 +147,7 @@ def test_the_real_exporter_is_exact(repo, tmp_path, integer_ends):
         inputs, expected = file["inputs"], file["outputs"]
     with Simulation(tmp_path / "kws.pte") as simulation:
         (first,), (last,) = simulation.inputs, simulation.outputs
-        if integer_ends:
+        if integer_io:
             inputs = made.quantize(inputs, made.End((), first.scale, first.zero_point))
             expected = made.quantize(expected, made.End((), last.scale, last.zero_point))
         for x, y in zip(inputs, expected, strict=True):

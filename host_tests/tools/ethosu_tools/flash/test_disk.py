@@ -90,7 +90,7 @@ def test_on_windows_the_user_names_the_disk(ethosu, flashed, tree, disks, monkey
     (folder,) = disks("E")
     monkeypatch.setattr(disk.platform, "system", lambda: "Windows")
     code, _, err = ethosu("flash", "B")
-    assert (code, err.count("\n")) == (4, 1) and "name it with --disk" in err
+    assert (code, err.count("\n")) == (4, 1) and "pass it with --disk" in err
     assert flashed("--disk", folder)["disk"] == str(folder)
 
 
@@ -140,5 +140,5 @@ def test_an_image_that_does_not_fit_is_not_copied(ethosu, tree, disks):
     (folder,) = disks("NuMicro MCU")
     (tree / "build/firmware/B/firmware.bin").write_bytes(bytes(0x2001))
     code, _, err = ethosu("flash", "B")
-    assert code == 3 and "8,193 bytes, the board holds at most 8,192" in err
+    assert code == 3 and "8,193 bytes, but the board holds at most 8,192" in err
     assert not list(folder.iterdir())

@@ -72,4 +72,4 @@ def test_dfu_util_waits_for_the_boot_loader_and_writes(ethosu, flashed, tree, bi
     assert tool.with_name("dfu-util.log").read_text() == repr(expected)
     image.write_bytes(bytes(0x2001))
     code, _, err = ethosu("flash", "B", "--way", "dfu")
-    assert code == 3 and "8,193 bytes, the board holds at most 8,192" in err
+    assert code == 3 and "8,193 bytes, but the board holds at most 8,192" in err

@@ -157,7 +157,7 @@ def test_place_of_another_is_one_clear_failure(users_pytest, lab):
     try:
         code, out = users_pytest("--ethosu-port", "labgrid:one", "-k", "lent")
         assert code == 1 and "1 error" in out and "Traceback" not in out, out
-        assert "no board is free: labgrid:one is in use by " in out and "/another, says lab" in out
+        assert "no board is free: labgrid:one is in use by " in out and "/another, according" in out
         options = ["--ethosu-port", "labgrid:rack=2", "--ethosu-port", "labgrid:two"]
         code, out = users_pytest(*options, "-k", "npu or lent")
         assert code == 0 and "2 passed" in out, out
@@ -201,7 +201,8 @@ def test_killed_run_leaves_a_manually_acquired_place_alone(users_pytest, lab):
 
 def test_unknown_places_are_reported(users_pytest, lab, monkeypatch, ethosu):
     code, out = users_pytest("--ethosu-port", "labgrid:rack=9")
-    assert code == 4 and "no place 'rack=9'; it has none rack=4; one rack=2; two rack=3" in out
+    listed = "its places are none rack=4; one rack=2; two rack=3"
+    assert code == 4 and f"no place 'rack=9'; {listed}" in out
     code, out = users_pytest("--ethosu-port", "labgrid:none")
     assert code == 1 and "the place none has NetworkService, but no NetworkSerialPort" in out, out
     assert acquired(lab, "none") == "None"

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from ethosu_tools import make_mixed, make_model, svg, tflite
+from ethosu_tools import make_model, mixed_models, svg, tflite
 from ethosu_tools.estimate import systems
 from ethosu_tools.layers import memory, subject, views
 from ethosu_tools.model import ModelFile
@@ -20,7 +20,7 @@ from host_tests.tools.web import chromium
 @pytest.fixture
 def looked_at(small_models):
     def look(npu="ethos-u55-128"):
-        return subject.look(ModelFile(small_models["small_cnn"]), systems.example(npu))
+        return subject.examine(ModelFile(small_models["small_cnn"]), systems.example(npu))
 
     return look
 
@@ -34,7 +34,7 @@ def test_layers_have_the_names_of_the_model_and_sum_up(looked_at, small_models, 
     assert names <= known | {"an operator"} and any("CONV_2D" in name for name in names)
     assert sum(layer.cycles for layer in found.layers) == found.cycles > 0
     moved = sum(
-        sum(each.read) + sum(each.written) + each.commands for each in found.found.operations
+        sum(each.read) + sum(each.written) + each.commands for each in found.estimate.operations
     )
     assert sum(layer.bytes for layer in found.layers) == moved
     first = views.as_dict(found.layers[0], found.cycles, 128)
@@ -135,15 +135,15 @@ def test_a_compiled_model_reports_that_the_reference_is_missing(
     model, source = compiled(small_models["small_cnn"]), small_models["small_cnn"]
     path = tmp_path / "page.html"
     code, out, _ = ethosu("report", model, "-o", path)
-    assert code == 0 and "name the model as it was before by --reference" in out
+    assert code == 0 and "pass the original model with --reference" in out
     code, out, _ = ethosu("report", model, "-o", path, "--reference", source)
     assert code == 0 and "bit-exact" in out
     other = tmp_path / "other.tflite"
-    other.write_bytes(make_mixed.MODELS["float_ends"].make())
+    other.write_bytes(mixed_models.MODELS["float_io"].make())
     code, out, _ = ethosu("report", model, "-o", path, "--reference", other)
     assert code == 0 and "bit-exact" not in out, "another model is no proof"
     code, _, err = ethosu("report", model, "--npu", "ethos-u85-256", "-o", path)
-    assert code == 2 and "is compiled for ethos-u55-128, not for ethos-u85-256; name the" in err
+    assert code == 2 and "is compiled for ethos-u55-128, not for ethos-u85-256; pass the" in err
 
 
 @pytest.mark.parametrize("more", [[], ["--json"]])
@@ -168,10 +168,10 @@ def test_a_difference_is_reported_with_its_size():
     assert said == {"steps": 1, "values": 3, "differing": 1, "largest": 4.0, "mean": 4 / 3}
 
 
-@pytest.mark.parametrize("name", ["float_ends", "two_branches"])
+@pytest.mark.parametrize("name", ["float_io", "two_branches"])
 def test_models_with_cpu_operators_have_pages(ethosu, tmp_path, name):
     source = tmp_path / "model.tflite"
-    source.write_bytes(make_mixed.MODELS[name].make())
+    source.write_bytes(mixed_models.MODELS[name].make())
     code, out, err = ethosu("report", source, "-o", tmp_path / "page.html", "--json")
     assert code == 0, err
     assert any(layer["on"] == "cpu" for layer in json.loads(out)["layers"])

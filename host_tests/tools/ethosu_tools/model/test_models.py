@@ -61,7 +61,7 @@ def test_options_reach_vela(small_models, tmp_path):
         "ethos-u55-128",
         tmp_path / "m.tflite",
         memory_mode="Sram_Only",
-        more=["--optimise", "Size"],
+        more_options=["--optimise", "Size"],
     )
     assert data["memory_mode"] == "Sram_Only"
     assert data["estimate"]["flash_kib"] == 0
@@ -99,10 +99,10 @@ def test_real_models_fit_the_board(shared_models, compiled, name):
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"memory_mode": "Nowhere"}, "Vela has no memory mode 'Nowhere'; there are Sr"),
-        ({"system_config": "None"}, "Vela refused .*System_Config.None not found"),
-        ({"config": "no/such.ini"}, "Vela refused"),
-        ({"more": ["--no-such-option"]}, "Vela refused .*unrecognized arguments"),
+        ({"memory_mode": "Nowhere"}, "unknown memory mode 'Nowhere'; expected one of Sr"),
+        ({"system_config": "None"}, "Vela rejected .*System_Config.None not found"),
+        ({"config": "no/such.ini"}, "Vela rejected"),
+        ({"more_options": ["--no-such-option"]}, "Vela rejected .*unrecognized arguments"),
     ],
 )
 def test_options_that_vela_refuses(small_models, tmp_path, options, message):
@@ -114,7 +114,9 @@ def test_options_that_vela_refuses(small_models, tmp_path, options, message):
 
 
 def test_unknown_npu_is_refused_with_the_known_ones(small_models, tmp_path):
-    with pytest.raises(InputError, match=r"no NPU 'ethos-u55-512', but ethos-u55-32"):
+    with pytest.raises(
+        InputError, match=r"unknown NPU 'ethos-u55-512'; expected one of ethos-u55-32"
+    ):
         vela.compile_model(small_models["small_cnn"], "ethos-u55-512", tmp_path / "m.tflite")
 
 

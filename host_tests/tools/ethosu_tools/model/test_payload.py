@@ -24,7 +24,9 @@ def payloads(small_models, tmp_path_factory):
 
     def content(form):
         path = folder / f"{form}.tflite"
-        vela.compile_model(small_models["small_cnn"], "ethos-u85-512", path, more=FORMS[form])
+        vela.compile_model(
+            small_models["small_cnn"], "ethos-u85-512", path, more_options=FORMS[form]
+        )
         assert tflite.describe(path).npu == "ethos-u85-512"
         (graph, *_) = tflite.parse(path.read_bytes())
         (operator,) = (each for each in graph.operators if each.name == "ethos-u")

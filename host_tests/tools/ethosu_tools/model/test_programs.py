@@ -58,7 +58,7 @@ def test_the_description_says_what_inspect_shows():
     assert (first.scale, first.zero_point) == (0.25, -3)
     assert (operator.npu, operator.scratch_bytes) == ("ethos-u55-128", 4096)
     assert operator.constant_bytes == 40 and operator.fast_scratch_bytes is None
-    assert (described.planned_bytes, described.ends, described.nchw) == (784, 0, False)
+    assert (described.planned_bytes, described.converted, described.nchw) == (784, 0, False)
 
 
 def test_inspect_warns_of_what_costs_and_of_what_is_missing():
@@ -172,5 +172,5 @@ def test_another_file_is_named_by_its_first_bytes(tmp_path):
     path.write_bytes(b"\0\0\0\0ET99 and more")
     with pytest.raises(InputError, match=r"b'ET12' or b'BP08' at byte 4, found b'ET99'"):
         describe(path)
-    with pytest.raises(InputError, match="there is no method backward, but forward"):
+    with pytest.raises(InputError, match="no method backward; its methods are forward"):
         ModelFile(damaged._program(BLOB.encode()).encode()).describe("backward")

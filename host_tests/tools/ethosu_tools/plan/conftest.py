@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from ethosu_tools import vela
-from ethosu_tools.make_mixed import MODELS
+from ethosu_tools.mixed_models import MODELS
 from ethosu_tools.plan import plan_file
 
 NPU = "ethos-u55-128"
@@ -26,7 +26,7 @@ class Planned:
 
 @pytest.fixture(scope="session")
 def mixed(tmp_path_factory):
-    """The models of make_mixed, by name; each is compiled once: `mixed("svdf")`."""
+    """The models of mixed_models, by name; each is compiled once: `mixed("svdf")`."""
     folder = tmp_path_factory.mktemp("mixed")
     done: dict[str, Planned] = {}
 
@@ -37,7 +37,7 @@ def mixed(tmp_path_factory):
                 folder / f"{name}{end}.tflite" for end in ("", "_vela", "_planned")
             )
             source.write_bytes(model.make())
-            facts = vela.compile_model(source, NPU, compiled, more=model.options)
+            facts = vela.compile_model(source, NPU, compiled, more_options=model.options)
             done[name] = Planned(source, compiled, planned, facts, plan_file(compiled, planned))
         return done[name]
 

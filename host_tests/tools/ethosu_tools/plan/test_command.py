@@ -5,7 +5,7 @@ import json
 import xml.etree.ElementTree as ElementTree
 
 import pytest
-from ethosu_tools.make_mixed import MODELS, main
+from ethosu_tools.mixed_models import MODELS, main
 from ethosu_tools.model import ModelFile
 from ethosu_tools.plan.record import RECORD_NAME
 from ethosu_tools.tflite import metadata
@@ -119,14 +119,14 @@ def test_a_missing_library_is_named_with_its_target(ethosu, compiled_copy, tmp_p
     monkeypatch.setenv("ETHOSU_ROOT", str(tmp_path))
     for option, target in ((), "make sim-host"), (["--cmsis-nn"], "CMSIS_NN_DIR=FOLDER"):
         code, _, err = ethosu("plan", *option, compiled_copy)
-        assert code == 4 and "is not there; build it with: make sim-host" in err and target in err
+        assert code == 4 and "was not found; build it with: make sim-host" in err and target in err
 
 
 @pytest.mark.parametrize(
     ("words", "code", "sentence"),
     [
         (["no.tflite"], 3, "cannot be read"),
-        (["{model}", "--picture", "arena.png"], 2, "a picture ends in .svg or .html"),
+        (["{model}", "--picture", "arena.png"], 2, "a picture must end in .svg or .html"),
         (["{model}", "{model}", "-o", "x.tflite"], 2, "take one model, not 2"),
         (["{model}", "-o", "/dev/null/x.tflite"], 3, "cannot be written"),
     ],
@@ -138,7 +138,7 @@ def test_errors_are_one_error(ethosu, compiled_copy, words, code, sentence):
     assert compiled_copy.read_bytes() == before
 
 
-def test_make_mixed_writes_models_and_options(tmp_path):
+def test_mixed_models_writes_models_and_options(tmp_path):
     main([str(tmp_path)])
     for name, model in MODELS.items():
         assert ModelFile(tmp_path / f"{name}.tflite").graph

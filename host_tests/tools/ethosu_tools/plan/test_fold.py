@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from ethosu_tools import cli
 from ethosu_tools.commands.compile import render
-from ethosu_tools.make_mixed import MODELS, MixedNet
+from ethosu_tools.mixed_models import MODELS, MixedNet
 from ethosu_tools.model import ModelFile
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.plan import plan_file
@@ -50,8 +50,8 @@ def compile_it(tmp_path):
 
 @pytest.fixture
 def source(tmp_path):
-    path = tmp_path / "float_ends.tflite"
-    path.write_bytes(MODELS["float_ends"].make())
+    path = tmp_path / "float_io.tflite"
+    path.write_bytes(MODELS["float_io"].make())
     return path
 
 

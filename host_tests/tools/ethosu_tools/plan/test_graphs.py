@@ -102,10 +102,12 @@ def live_times(graph):
     return live
 
 
-@pytest.fixture(scope="module")
-def graphs():
+@pytest.fixture(
+    scope="module", params=[50, pytest.param(400, marks=pytest.mark.slow)], ids="{} graphs".format
+)
+def graphs(request):
     """Random graphs by seed: the index in the list."""
-    makers = [Maker(seed) for seed in range(150)]
+    makers = [Maker(seed) for seed in range(request.param)]
     return [vela_plans(maker.graph(), maker.scratch) for maker in makers]
 
 
@@ -122,9 +124,9 @@ def busy_plans(graphs):
 
 
 @pytest.fixture(scope="module", params=["small_plans", "busy_plans"])
-def plans(request):
+def plans(request, small_plans, busy_plans):
     """Both, in turn."""
-    return request.getfixturevalue(request.param)
+    return {"small_plans": small_plans, "busy_plans": busy_plans}[request.param]
 
 
 def may_share(graph, a, b, time, offsets):
@@ -234,7 +236,7 @@ def test_what_runs_concurrently_with_the_npu_shares_no_cache_line_with_it(plans)
 
 
 def test_the_random_graphs_are_not_trivial(small_plans, busy_plans):
-    assert sum(plan.arena < plan.before for plan in small_plans) > 20
-    assert sum(plan.moved > 0 for plan in small_plans) > 5
+    assert sum(plan.arena < plan.before for plan in small_plans) > len(small_plans) / 8
+    assert sum(plan.moved > 0 for plan in small_plans) > len(small_plans) / 30
     assert any(len(buffer.tensors) > 1 for plan in small_plans for buffer in plan.buffers)
-    assert sum(bool(plan.schedule.concurrent) for plan in busy_plans) > 10
+    assert sum(bool(plan.schedule.concurrent) for plan in busy_plans) > len(busy_plans) / 15

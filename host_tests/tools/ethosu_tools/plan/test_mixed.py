@@ -6,8 +6,8 @@ That their results are exact is shown in host_tests/exactness.
 
 import pytest
 from ethosu_tools import vela
-from ethosu_tools.make_mixed import MODELS
 from ethosu_tools.make_model import LARGE_MODELS
+from ethosu_tools.mixed_models import MODELS
 from ethosu_tools.plan import plan_file
 from ethosu_tools.sim import Simulation
 
@@ -51,7 +51,7 @@ def test_shared_models(compiled, shared_models, name):
 def test_shared_models_with_operators_kept_from_the_npu(shared_models, tmp_path, name, kept):
     output = tmp_path / f"{name}_{kept}.tflite"
     source = shared_models / f"{name}.tflite"
-    vela.compile_model(source, "ethos-u55-128", output, more=("--ignore-ops", kept))
+    vela.compile_model(source, "ethos-u55-128", output, more_options=("--ignore-ops", kept))
     assert gain_of(output) >= 0
 
 
@@ -69,7 +69,7 @@ def test_fast_scratch_is_no_part_of_the_plan(tmp_path, npu):
     """It is separate memory: behind the plan, or elsewhere if the board has a fast memory."""
     source, path = tmp_path / "m.tflite", tmp_path / "planned.tflite"
     source.write_bytes(MODELS["attention"].make())
-    vela.compile_model(source, npu, path, more=MODELS["attention"].options)
+    vela.compile_model(source, npu, path, more_options=MODELS["attention"].options)
     plan = plan_file(path, path)
     with Simulation(path) as simulation:
         info = simulation.info()

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from ethosu_tools import vela
 from ethosu_tools.errors import BoardError
-from ethosu_tools.make_mixed import MODELS, MixedNet
+from ethosu_tools.mixed_models import MODELS, MixedNet
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.plan import make_plan, plan_file
 from ethosu_tools.plan.kernels import Kernel
@@ -26,7 +26,7 @@ def branches(tmp_path):
     model = MODELS["two_branches"]
     paths = [tmp_path / f"{name}.tflite" for name in ("source", "vela", "planned")]
     paths[0].write_bytes(model.make())
-    vela.compile_model(paths[0], NPU, paths[1], more=model.options)
+    vela.compile_model(paths[0], NPU, paths[1], more_options=model.options)
     return paths
 
 
@@ -120,7 +120,7 @@ def test_an_operator_that_fails_while_the_npu_works(tmp_path):
     net.graph.outputs.append(net.add(net.reshape(image, (1, 16)), words).tensor)
     source, compiled = tmp_path / "source.tflite", tmp_path / "compiled.tflite"
     source.write_bytes(net.finish())
-    vela.compile_model(source, NPU, compiled, more=("--ignore-ops", "ADD"))
+    vela.compile_model(source, NPU, compiled, more_options=("--ignore-ops", "ADD"))
     assert plan_file(compiled, compiled, overlap=True).schedule.concurrent
     oracle = Oracle(source)
     row = [np.ones(t.shape, t.dtype) for t in oracle.inputs]

@@ -149,11 +149,11 @@ def test_other_forms_of_data(ethosu, cnn, data_set, tmp_path):
         ),
         ("swapped.npz", "found [4, 16, 3, 16]"),
         ("type.npz", "must be int8 (raw values) or float32 (real values), found uint8"),
-        ("labels.npz", "differ in length"),
+        ("labels.npz", "lengths differ"),
         ("nan.npz", "nan.npz has NaN at index [1, 0, 2, 0, 0], expected finite numbers"),
         ("endless.npz", "endless.npz has an infinite value at index [0, 0, 0, 0, 0]"),
         ("empty.npz", "empty.npz has no samples"),
-        ("ragged.csv", "is no CSV file of such samples"),
+        ("ragged.csv", "is not a CSV file of samples"),
     ],
 )
 def test_data_that_do_not_fit_are_one_error(ethosu, cnn, tmp_path, name, words):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from ethosu_tools.arrays import Array
-from ethosu_tools.wakeword import speech, words
+from ethosu_tools.wakeword import keywords, speech
 
 VOICES = (
     *("en-us", "en-us+f3", "en-us+m3", "en-us+f1"),
@@ -47,7 +47,7 @@ class Clip:
     spoken: bool
 
 
-def clips(word: words.WakeWord) -> Iterator[Clip]:
+def clips(word: keywords.WakeWord) -> Iterator[Clip]:
     """All sounds, endlessly: the word in each voice, then other sentences and noise alone."""
     random = np.random.default_rng(0)
     for voice in VOICES:

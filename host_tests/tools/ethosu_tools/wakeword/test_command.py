@@ -16,7 +16,7 @@ from ethosu_tools.board import QemuBoard
 from ethosu_tools.commands import demo
 from ethosu_tools.errors import BoardError
 from ethosu_tools.qemu import Machine
-from ethosu_tools.wakeword import words
+from ethosu_tools.wakeword import keywords
 
 ON_SIM = ("--on", "sim")
 
@@ -39,7 +39,7 @@ def test_the_simulated_npu_detects_its_word_and_no_other(run_demo, text, voice):
     data = run_demo(*ON_SIM, "--say", text, "--voice", voice)
     (sound,) = data["sounds"]
     for name, result in sound["words"].items():
-        assert (result["detected_at"] is not None) == (text == words.load(name).phrase)
+        assert (result["detected_at"] is not None) == (text == keywords.load(name).phrase)
     raw = [each for result in sound["words"].values() for each in result["raw"]]
     assert data["equal_to_reference"] == len(raw) > 120
 
@@ -129,10 +129,10 @@ def test_a_voice_that_is_not_detected_suggests_another(ethosu, tmp_path):
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        (["--say", " "], 3, "there is no text to say"),
-        (["--say", "hi", "--voice", "nobody"], 3, "cannot say it as nobody"),
+        (["--say", " "], 3, "the text to speak is empty"),
+        (["--say", "hi", "--voice", "nobody"], 3, "cannot speak it as nobody"),
         (["--wav", "none.wav"], 3, "none.wav cannot be read"),
-        (["--output", __file__], 3, "test_command.py cannot be filled: "),
+        (["--output", __file__], 3, "test_command.py cannot be written: "),
     ],
 )
 def test_bad_input_is_one_error(ethosu, options, code, message):
@@ -164,11 +164,11 @@ def test_one_wrong_bit_is_a_mismatch(ethosu, tmp_path, monkeypatch):
     right = demo.Simulation.step
     monkeypatch.setattr(demo.Simulation, "step", lambda *args: [right(*args)[0] ^ 1])
     code, _, err = ethosu("demo", "wakeword", *ON_SIM, "--output", tmp_path)
-    assert code == 6 and "answers differ from TFLite's reference kernels" in err
+    assert code == 6 and "outputs differ from TFLite's reference kernels" in err
 
 
 def test_a_silent_board_is_distinguished_from_one_that_detects_nothing():
-    with pytest.raises(BoardError, match="without a verdict; it printed nothing"):
+    with pytest.raises(BoardError, match=r"without a result for .*; it printed nothing"):
         demo.gather([], "w")
     with pytest.raises(BoardError, match=r"its last line is '0\.03 s  w  raw 0  mean 0'"):
         demo.gather(["v detected at 0.03 s", "0.03 s  w  raw 0  mean 0"], "w")

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from ethosu_tools import oracle
 from ethosu_tools.errors import InputError, MismatchError
-from ethosu_tools.wakeword import speech, words
-from ethosu_tools.wakeword.words import Result
+from ethosu_tools.wakeword import keywords, speech
+from ethosu_tools.wakeword.keywords import Result
 from pymicro_wakeword import MicroWakeWord, MicroWakeWordFeatures, Model
 
 
@@ -14,49 +14,49 @@ from pymicro_wakeword import MicroWakeWord, MicroWakeWordFeatures, Model
 @pytest.mark.parametrize("name", ["okay_nabu", "alexa"])
 @pytest.mark.parametrize("text", ["okay nabu", "alexa", "hello world"])
 def test_a_model_detects_its_word_and_no_other(name, text, voice):
-    word = words.load(name)
-    heard = words.reference(word, speech.say(text, voice)).detected_at is not None
+    word = keywords.load(name)
+    heard = keywords.reference(word, speech.say(text, voice)).detected_at is not None
     assert heard == (text == word.phrase)
 
 
-@pytest.mark.parametrize("name", words.NAMES)
+@pytest.mark.parametrize("name", keywords.NAMES)
 def test_features_and_rule_are_those_of_pymicro_wakeword(name):
-    word = words.load(name)
+    word = keywords.load(name)
     samples = speech.say(word.phrase, "en-us")
     theirs = MicroWakeWord.from_builtin(Model(name))
     rows = MicroWakeWordFeatures().process_streaming(samples.tobytes())
     decisions = [theirs.process_streaming(row) for row in rows]
     # One decision per row, changing with every third.
     expected = next((i for i, heard in enumerate(decisions[2::3], start=1) if heard), None)
-    found = words.reference(word, samples).detected_at
+    found = keywords.reference(word, samples).detected_at
     assert found == (expected and pytest.approx(0.03 * expected))
 
 
 def test_features_are_the_same_every_time_and_fill_the_int8_range():
     samples = speech.say("okay nabu", "en-us")
-    rows = words.features(samples)
+    rows = keywords.features(samples)
     assert rows.dtype == np.float32 and rows.shape == (len(samples) // 160 - 2, 40)
-    assert np.array_equal(rows, words.features(samples))
-    (tensor,) = oracle.Oracle(words.load("okay_nabu").model).inputs
-    steps = words.steps(rows, tensor)
+    assert np.array_equal(rows, keywords.features(samples))
+    (tensor,) = oracle.Oracle(keywords.load("okay_nabu").model).inputs
+    steps = keywords.steps(rows, tensor)
     assert steps.shape == (len(rows) // 3, 1, 3, 40) and steps.dtype == np.int8
     assert steps.min() == -128 and steps.max() > 100
 
 
 @pytest.mark.parametrize("samples", [0, 100, 600, 700])
 def test_too_short_a_sound_is_refused(samples):
-    with pytest.raises(InputError, match=r"too short|one inference takes 3"):
-        words.reference(words.load("alexa"), np.zeros(samples, np.int16))
+    with pytest.raises(InputError, match=r"too short|an inference needs 3"):
+        keywords.reference(keywords.load("alexa"), np.zeros(samples, np.int16))
 
 
 def test_an_unknown_wake_word_lists_the_known_ones():
     known = "okay_nabu, hey_jarvis, alexa, hey_mycroft"
-    with pytest.raises(InputError, match=f"no wake word 'computer'; known are {known}"):
-        words.load("computer")
+    with pytest.raises(InputError, match=f"unknown wake word 'computer'; expected one of {known}"):
+        keywords.load("computer")
 
 
 def test_the_rule_needs_a_full_window_above_the_cutoff():
-    word = words.WakeWord("w", "w", None, cutoff=0.5, window=3)
+    word = keywords.WakeWord("w", "w", None, cutoff=0.5, window=3)
     assert word.detected_at([1.0, 1.0]) is None
     assert word.detected_at([0.5] * 10) is None
     assert word.detected_at([0.0, 0.0, 0.5, 0.5, 0.6]) == 5
@@ -65,11 +65,11 @@ def test_the_rule_needs_a_full_window_above_the_cutoff():
 @pytest.mark.parametrize(
     ("found", "message"),
     [
-        (Result([], [1, 2], [], None), "2 answers, .* give 3"),
-        (Result([], [1, 5, 3], [], None), "1 of 3 answers differ .* inference 2: 5 instead of 2"),
+        (Result([], [1, 2], [], None), "2 outputs, .* have 3"),
+        (Result([], [1, 5, 3], [], None), "1 of 3 outputs differ .* inference 2: 5 instead of 2"),
         (Result([], [1, 2, 3], [], 0.09), r"was detected at 0\.09 s instead of never"),
     ],
 )
 def test_each_difference_from_the_reference_is_named(found, message):
     with pytest.raises(MismatchError, match=message):
-        words.compare(found, Result([], [1, 2, 3], [], None), "a sound")
+        keywords.compare(found, Result([], [1, 2, 3], [], None), "a sound")

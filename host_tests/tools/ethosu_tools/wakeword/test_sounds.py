@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 import numpy as np
 import pytest
 from ethosu_tools.sim import Simulation
-from ethosu_tools.wakeword import speech, words
+from ethosu_tools.wakeword import keywords, speech
 from pymicro_wakeword import MicroWakeWord, MicroWakeWordFeatures, Model
 
 from host_tests.modules.ethosu.audio.conftest import run  # noqa: F401
@@ -38,7 +38,7 @@ def theirs(word, samples):
 @pytest.fixture
 def tally(run, compiled):  # noqa: F811
     """Count the results for this many minutes of sounds, by presence of the word and noise."""
-    word = words.load("okay_nabu")
+    word = keywords.load("okay_nabu")
 
     def count(minutes):
         rows, seconds, worst = defaultdict(Counter), 0.0, 0.0
@@ -47,10 +47,10 @@ def tally(run, compiled):  # noqa: F811
                 return rows, worst
             data = np.frombuffer(run(clip.samples.tobytes(), "micro", 160), np.uint16)
             with Simulation(compiled(word.model)) as simulation:
-                inputs = words.steps(data.reshape(-1, 40) * SCALE, simulation.inputs[0])
+                inputs = keywords.steps(data.reshape(-1, 40) * SCALE, simulation.inputs[0])
                 raw = [int(simulation.step([each])[0].item()) for each in inputs]
                 output = simulation.outputs[0]
-            assert raw == words.reference(word, clip.samples).raw, "the reference, bit by bit"
+            assert raw == keywords.reference(word, clip.samples).raw, "the reference, bit by bit"
             mine = [(each - output.zero_point) * output.scale for each in raw]
             other = theirs(word, clip.samples)
             worst = max(worst, *(abs(a - b) for a, b in zip(mine, other, strict=True)))
@@ -91,7 +91,7 @@ def test_half_an_hour_is_detected_as_by_pymicro_wakeword(tally):
 
 
 def test_the_same_sounds_come_each_time():
-    word = words.load("okay_nabu")
+    word = keywords.load("okay_nabu")
     first, again = sounds.clips(word), sounds.clips(word)
     for _ in range(7):
         one, other = next(first), next(again)

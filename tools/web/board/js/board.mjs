@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /**
- * The board: an instance of ethosu.wasm, and the imports of it that tools/web/board/host.h declares.
- * It blocks its thread: run it in a worker of a page, or in node.
+ * The board: an instance of ethosu.wasm, and its imports, which tools/web/board/host.h declares.
+ * It blocks its thread, so it runs in a worker of a page, or in node.
  */
 
-/** Thrown by host_reset(): nothing of the instance runs after it. */
+/** Thrown by host_reset(); the instance does not run any further. */
 class Reset {
     constructor(cause, romfs) {
         this.cause = cause;
@@ -12,24 +12,25 @@ class Reset {
     }
 }
 
-/** The cause that a board finds which was switched on. */
+/** The reset cause after power-on. */
 const POWER_ON = 0;
 
 /** Bytes of struct npu_memory. */
 const MEMORY_BYTES = 32;
 
-/** Memories whose content outlives a reset. */
+/** Memories whose content survives a reset. */
 const KEPT = ["_romfs", "_ramdisk"];
 
 export class Board {
     /**
      * @param {WebAssembly.Module} module
-     * @param {object} io  what differs between a page and node:
-     *   read(bytes): fill a Uint8Array with input, its number; write(bytes): output, copied;
-     *   sleep(ms): return after this time, or when there is input; and where there is a page
-     *   feed(source, bytes): fill with what it gives, its number; show(text): JSON for it
-     * @param {{npus: string[], romfs?: Uint8Array, memories?: object[]}} options  configs,
-     *   "ethos-u55-128"; ROMFS image; what NPUs are timed with, fields of struct npu_memory
+     * @param {object} io  functions that differ between a page and node:
+     *   read(bytes): fill a Uint8Array with input, return the number of bytes; write(bytes): output,
+     *   already copied; sleep(ms): return after this time, or when there is input; only on a page:
+     *   feed(source, bytes): fill with sound or a picture, return the number of bytes; show(text):
+     *   pass JSON to the page
+     * @param {{npus: string[], romfs?: Uint8Array, memories?: object[]}} options  configs such as
+     *   "ethos-u55-128"; ROMFS image; memories for the NPUs' timing, fields of struct npu_memory
      */
     constructor(module, io, { npus, romfs, memories = [] }) {
         this.module = module;
@@ -40,7 +41,7 @@ export class Board {
         this.kept = null;
     }
 
-    /** Bytes of linear memory. A view dies when the memory grows: ask anew each time. */
+    /** Bytes of linear memory. A view is invalid once the memory grows, so do not keep it. */
     bytes(start, size) {
         return new Uint8Array(this.memory.buffer, start, size);
     }
@@ -71,17 +72,17 @@ export class Board {
         };
     }
 
-    /** Write them as struct npu_memory; none has an address. */
+    /** Write the memories as struct npu_memory, without addresses. */
     giveMemories(at, room) {
         const count = Math.min(this.memories.length, room);
         const view = new DataView(this.memory.buffer, at);
         this.memories.slice(0, count).forEach((memory, i) => {
-            const place = MEMORY_BYTES * i + 16;
-            view.setUint32(place, memory.millibytes, true);
-            view.setUint16(place + 4, memory.read_latency, true);
-            view.setUint16(place + 6, memory.write_latency, true);
-            view.setUint16(place + 8, memory.burst, true);
-            view.setUint8(place + 10, memory.regions);
+            const offset = MEMORY_BYTES * i + 16;
+            view.setUint32(offset, memory.millibytes, true);
+            view.setUint16(offset + 4, memory.read_latency, true);
+            view.setUint16(offset + 6, memory.write_latency, true);
+            view.setUint16(offset + 8, memory.burst, true);
+            view.setUint8(offset + 10, memory.regions);
         });
         return count;
     }
@@ -100,19 +101,19 @@ export class Board {
         } else if (this.romfs) {
             const area = this.area("_romfs");
             if (this.romfs.length > area.length) {
-                throw new Error(`the ROMFS image has ${this.romfs.length} bytes, the board ${area.length}`);
+                throw new Error(`the ROMFS image has ${this.romfs.length} bytes, but the board has room for ${area.length}`);
             }
             area.set(this.romfs);
         }
     }
 
-    /** From within a call of `io`: start again with these NPUs and this ROM. */
+    /** Restart with these NPUs and this ROM; called from within a call of `io`. */
     restart({ npus, romfs }) {
         this.npus = npus.map((name) => new TextEncoder().encode(name));
         throw new Reset(POWER_ON, romfs);
     }
 
-    /** Run for ever, over resets. */
+    /** Run forever, across resets. */
     run() {
         for (let cause = POWER_ON; ; ) {
             this.start(cause);

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
 /**
- * The board in node: its console is a file descriptor that does not block, such as a pty's.
+ * The board in node: its console is a non-blocking file descriptor, such as a pty's.
  *
  *   node node.mjs ethosu.wasm FD NPU[,NPU] [ROMFS]
  */
 import fs from "node:fs";
 import { Board } from "./board.mjs";
 
-/** How long (ms) to wait between two looks for input. */
-const LOOK_MS = 1;
+/** Polling interval for input in ms. */
+const POLL_MS = 1;
 
 const [file, descriptor, npus, romfs] = process.argv.slice(2);
 const fd = Number(descriptor);
 const bell = new Int32Array(new SharedArrayBuffer(4));
-let looked = 0;
+let polledAt = 0;
 
-/** Is this the answer of a descriptor that has nothing for us now? EIO: nobody has the pty open. */
+/** Whether a descriptor just has no data yet; EIO means that no program has the pty open. */
 function isIdle(error) {
     return error.code === "EAGAIN" || error.code === "EIO";
 }
@@ -27,10 +27,10 @@ function wait(ms) {
 const io = {
     read(bytes) {
         const now = performance.now();
-        if (now - looked < LOOK_MS) {
-            return 0; // a look is a system call
+        if (now - polledAt < POLL_MS) {
+            return 0; // polling is a system call
         }
-        looked = now;
+        polledAt = now;
         try {
             return fs.readSync(fd, bytes, 0, bytes.length);
         } catch (error) {
@@ -48,7 +48,7 @@ const io = {
                 if (!isIdle(error)) {
                     throw error;
                 }
-                wait(LOOK_MS);
+                wait(POLL_MS);
             }
         }
     },

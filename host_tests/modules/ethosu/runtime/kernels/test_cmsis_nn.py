@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 from ethosu_tools.board import QemuBoard
-from ethosu_tools.make_mixed import MODELS
+from ethosu_tools.mixed_models import MODELS
 from ethosu_tools.qemu import Machine
 
 from host_tests.kit import needs

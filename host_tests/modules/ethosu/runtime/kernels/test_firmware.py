@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 from ethosu_tools.board import QemuBoard
-from ethosu_tools.make_mixed import MODELS
+from ethosu_tools.mixed_models import MODELS
 from ethosu_tools.qemu import Machine
 
 from host_tests.kit import board_models

@@ -2,7 +2,7 @@
 """Mixed graphs on a board are exact and do not use the heap."""
 
 import pytest
-from ethosu_tools.make_mixed import MODELS
+from ethosu_tools.mixed_models import MODELS
 
 from host_tests.kit import board_models
 

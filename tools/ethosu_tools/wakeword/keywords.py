@@ -35,7 +35,7 @@ class WakeWord:
     window: int
 
     def means(self, probabilities: Sequence[float]) -> list[float]:
-        """For each inference the mean of the last `window`; 0 until there are that many."""
+        """For each inference the mean of the last `window` probabilities; 0 for the first ones."""
         ends = range(1, len(probabilities) + 1)
         return [
             sum(probabilities[end - self.window : end]) / self.window if end >= self.window else 0.0
@@ -71,7 +71,7 @@ def _package() -> Path:
 def load(name: str) -> WakeWord:
     """The wake word `name`, from the installed package."""
     if name not in NAMES:
-        raise InputError(f"there is no wake word {name!r}; known are {', '.join(NAMES)}")
+        raise InputError(f"unknown wake word {name!r}; expected one of {', '.join(NAMES)}")
     folder = _package() / "models"
     manifest = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
     return WakeWord(
@@ -92,7 +92,7 @@ def features(samples: Array) -> Array:
         row.reshape(BANDS) for row in MicroWakeWordFeatures().process_streaming(samples.tobytes())
     ]
     if not rows:
-        raise InputError(f"{len(samples) / RATE:.3f} s of sound are too short for the demo")
+        raise InputError(f"{len(samples) / RATE:.3f} s of sound is too short for the demo")
     return np.array(rows, np.float32)
 
 
@@ -101,7 +101,9 @@ def steps(rows: Array, tensor: Tensor) -> Array:
     size = tensor.shape[1]
     count = len(rows) // size
     if count == 0:
-        raise InputError(f"the sound gives {len(rows)} rows, but one inference takes {size}")
+        raise InputError(
+            f"the sound has {len(rows)} rows of features, but an inference needs {size}"
+        )
     return quantise("rows", rows[: count * size], tensor).reshape(count, *tensor.shape)
 
 
@@ -131,19 +133,20 @@ def compare(found: Result, expected: Result, what: str) -> None:
     """Raise MismatchError, naming the first difference, unless both are equal."""
     if len(found.raw) != len(expected.raw):
         raise MismatchError(
-            f"{what}: {len(found.raw)} answers, TFLite's reference kernels give {len(expected.raw)}"
+            f"{what}: {len(found.raw)} outputs, but TFLite's reference kernels have "
+            f"{len(expected.raw)}"
         )
     pairs = enumerate(zip(found.raw, expected.raw, strict=True), start=1)
     wrong = [(count, a, b) for count, (a, b) in pairs if a != b]
     if wrong:
         count, a, b = wrong[0]
         raise MismatchError(
-            f"{what}: {len(wrong)} of {len(found.raw)} answers differ from TFLite's reference "
-            f"kernels, first the one of inference {count}: {a} instead of {b}"
+            f"{what}: {len(wrong)} of {len(found.raw)} outputs differ from TFLite's reference "
+            f"kernels, first at inference {count}: {a} instead of {b}"
         )
     if found.detected_at != expected.detected_at:
         raise MismatchError(
-            f"{what}: all answers equal the reference, but the word was detected "
+            f"{what}: all outputs equal the reference, but the word was detected "
             f"{_when(found)} instead of {_when(expected)}"
         )
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Shared by all flashing methods: the job, its steps, running a vendor's tool."""
+"""Shared by all flashing methods: the request, its steps, running a vendor's tool."""
 
 import os
 import subprocess
@@ -18,7 +18,7 @@ TOOL_TIMEOUT_S = 900.0
 
 
 @dataclass(frozen=True)
-class Job:
+class Request:
     """One image for one board; `tools`, `disk` and `port` are options of the user."""
 
     board: BoardFacts
@@ -57,14 +57,14 @@ class Step:
 
 @dataclass(frozen=True)
 class Way:
-    """One flashing method; `steps` takes the job and the board's settings, and has no effects.
+    """One flashing method; `steps` takes the request and the board's settings, and has no effects.
 
     `settings` are the required settings of a board, `optional` the optional ones.
     """
 
     name: str
     summary: str
-    steps: Callable[[Job, Mapping[str, Any]], list[Step]]
+    steps: Callable[[Request, Mapping[str, Any]], list[Step]]
     settings: frozenset[str]
     optional: frozenset[str] = frozenset()
 
@@ -86,18 +86,18 @@ def read_image(path: Path, largest: int | None = None) -> bytes:
     """Contents of an image; raises InputError if it is missing, empty or too large."""
     data = read_whole(path)
     if not data:
-        raise InputError(f"{path} is empty, which is not a firmware image")
+        raise InputError(f"{path} is empty, expected a firmware image")
     if largest is not None and len(data) > largest:
-        raise InputError(f"{path} has {len(data):,} bytes, the board holds at most {largest:,}")
+        raise InputError(f"{path} has {len(data):,} bytes, but the board holds at most {largest:,}")
     return data
 
 
-def tool_folder(job: Job, variable: str, file: str, missing: str) -> Path:
+def tool_folder(request: Request, variable: str, file: str, missing: str) -> Path:
     """Folder of a vendor's tool: --tools, else an environment variable.
 
-    Raises SetupError with the sentence `missing` if none is given or it does not contain `file`.
+    Raises SetupError with the text `missing` if none is given or it does not contain `file`.
     """
-    named = job.tools or (os.environ.get(variable) and Path(os.environ[variable]))
+    named = request.tools or (os.environ.get(variable) and Path(os.environ[variable]))
     if not named:
         raise SetupError(missing)
     folder = Path(named).expanduser().resolve()

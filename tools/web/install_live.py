@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Installs the runtime for the book's Python blocks: `lay_out_live.py ETHOSU_WASM FOLDER`."""
+"""Installs the runtime for the book's Python blocks: `install_live.py ETHOSU_WASM FOLDER`."""
 
 import json
 import shutil
 import sys
 from pathlib import Path
 
-import live_rom
+import doc_rom
 from ethosu_tools import paths, romfs
 
 HERE = Path(__file__).parent
@@ -23,7 +23,7 @@ def main() -> None:
         text = file.read_text().replace('.mjs"', '.js"')
         (folder / file.name).with_suffix(".js").write_text(text)
     shutil.copy(board, folder)
-    files = live_rom.files()
+    files = doc_rom.files()
     (folder / "rom.img").write_bytes(romfs.build(files))
     (folder / "files.json").write_text(json.dumps(list(files)))
 

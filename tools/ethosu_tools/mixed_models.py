@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Makes models that Vela leaves partly on the CPU: `python -m ethosu_tools.make_mixed FOLDER`.
+"""Makes models that Vela leaves partly on the CPU: `python -m ethosu_tools.mixed_models FOLDER`.
 
     mixed_cnn        small_cnn, with convolutions, sums and softmax kept off the NPU by an option
-    float_ends       float32 inputs and outputs, quantised layers between
+    float_io       float32 inputs and outputs, quantised layers between
     svdf             two SVDF layers with state, each followed by a fully connected one
-    attention        words as input numbers (GATHER), products of two computed tensors on the CPU
+    attention        word numbers as input (GATHER), products of two computed tensors on the CPU
     segmenter        upscaling by three and a stride of three, ARG_MAX at the end
     two_branches     an image on the NPU and a sound on the CPU at the same time, and their sum
     detection        boxes and scores of two feature maps, and selection of the best ones
@@ -41,7 +41,7 @@ class Mixed:
 
 
 class MixedNet(Net):
-    """More layers, which an Ethos-U55 does not support, or not in every shape."""
+    """Layers that an Ethos-U55 does not support, or not in every shape."""
 
     def float_input(self, shape: tuple[int, ...]) -> Signal:
         """A float32 input, quantised to int8 by the first operator."""
@@ -58,11 +58,11 @@ class MixedNet(Net):
         return tensor
 
     def detections(
-        self, boxes: int, scores: int, anchors: np.ndarray, classes: int, most: int
+        self, boxes: int, scores: int, anchors: np.ndarray, classes: int, limit: int
     ) -> None:
-        """The up to `most` best boxes that do not overlap: four float32 outputs of the model."""
+        """The up to `limit` best boxes that do not overlap: four float32 outputs of the model."""
         options = {
-            "max_detections": most,
+            "max_detections": limit,
             "max_classes_per_detection": 1,
             "num_classes": classes,
             "nms_score_threshold": 0.0,
@@ -72,7 +72,12 @@ class MixedNet(Net):
             "h_scale": 5.0,
             "w_scale": 5.0,
         }
-        shapes = {"boxes": (1, most, 4), "classes": (1, most), "scores": (1, most), "count": (1,)}
+        shapes = {
+            "boxes": (1, limit, 4),
+            "classes": (1, limit),
+            "scores": (1, limit),
+            "count": (1,),
+        }
         graph = self.graph
         outputs = [graph.tensor(name, shape, "float32") for name, shape in shapes.items()]
         graph.operator(
@@ -189,9 +194,9 @@ class MixedNet(Net):
         return write([self.graph], f"{self.graph.name}: random weights")
 
 
-def float_ends(seed: int = 11) -> bytes:
+def float_io(seed: int = 11) -> bytes:
     """An image classifier with float inputs and outputs."""
-    net = MixedNet("float_ends", seed)
+    net = MixedNet("float_io", seed)
     x = net.conv(net.float_input((1, 24, 24, 3)), 8, kernel=(3, 3), stride=(2, 2))
     x = net.pool(net.conv(x, 16, kernel=(3, 3)), "MAX_POOL_2D", 2)
     x = net.reshape(net.pool(x, "AVERAGE_POOL_2D", 6), (1, 16))
@@ -262,7 +267,7 @@ def detection(seed: int = 15, classes: int = 4) -> bytes:
         anchors.append(_anchors(side))
     real_boxes = net.to_float(net.join(boxes, axis=1))
     real_scores = net.to_float(net.sigmoid(net.join(scores, axis=1)))
-    net.detections(real_boxes, real_scores, np.vstack(anchors), classes, most=5)
+    net.detections(real_boxes, real_scores, np.vstack(anchors), classes, limit=5)
     return net.finish()
 
 
@@ -276,7 +281,7 @@ MODELS: dict[str, Mixed] = {
     "mixed_cnn": Mixed(
         small_cnn, ("ADD", "CONV_2D", "SOFTMAX"), ("--ignore-ops", "ADD,CONV_2D,SOFTMAX")
     ),
-    "float_ends": Mixed(float_ends, ("QUANTIZE", "DEQUANTIZE")),
+    "float_io": Mixed(float_io, ("QUANTIZE", "DEQUANTIZE")),
     "svdf": Mixed(svdf, ("SVDF",)),
     "attention": Mixed(
         attention, ("GATHER", "BATCH_MATMUL"), ("--ignore-ops", "BATCH_MATMUL,SOFTMAX")
@@ -289,7 +294,9 @@ MODELS: dict[str, Mixed] = {
 
 def main(arguments: list[str] | None = None) -> None:
     """Write the models and their options to a folder."""
-    parser = argparse.ArgumentParser(prog="make_mixed", description="Make models of mixed graphs.")
+    parser = argparse.ArgumentParser(
+        prog="mixed_models", description="Make models that Vela leaves partly on the CPU."
+    )
     parser.add_argument("folder", type=Path)
     folder: Path = parser.parse_args(arguments).folder
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Installs the page as static files: `lay_out.py PARTS ETHOSU_WASM OUTPUT`.
+"""Installs the page as static files: `install_page.py PARTS ETHOSU_WASM OUTPUT`.
 
 PARTS has node_modules, and optionally vela/vela.wasm. Prints file sizes, plain and compressed.
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import discs
-from ethosu_tools.wakeword import speech, words
+from ethosu_tools.wakeword import keywords, speech
 
 HERE = Path(__file__).parent
 BOARD_JS = HERE / "board/js/board.mjs"
@@ -62,7 +62,7 @@ def make_examples(models: Path) -> None:
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     subprocess.run([*command, "mobilenet_v2"], check=True, stdout=subprocess.DEVNULL)
     for name in ("okay_nabu", "hey_jarvis"):
-        shutil.copy(words.load(name).model, models / f"{name}.tflite")
+        shutil.copy(keywords.load(name).model, models / f"{name}.tflite")
     (models / "discs.tflite").write_bytes(discs.make_model())
 
 
@@ -71,21 +71,21 @@ def script_of(example: Example) -> str:
     text = (HERE / "examples" / f"{example.script}.py").read_text()
     text = text.partition("\n")[2]  # without the line on the licence
     if example.script == "wake_word":
-        word = words.load(example.name)
+        word = keywords.load(example.name)
         facts = f'"{word.name}", {word.cutoff}, {word.window}\n'
         text = re.sub(r"(?<=^NAME, CUTOFF, WINDOW = ).*\n", facts, text, flags=re.MULTILINE)
     return re.sub(r"(?<=^NAME = ).*", f'"{example.name}"', text, flags=re.MULTILINE)
 
 
 def write_wav(text: str, voice: str, file: Path) -> None:
-    """A recording of speech by espeak-ng."""
+    """Write a recording of speech by espeak-ng."""
     with wave.open(str(file), "wb") as sound:
         sound.setparams((1, 2, speech.RATE, 0, "NONE", ""))
         sound.writeframes(speech.say(text, voice).astype("<i2").tobytes())
 
 
-def lay_out_examples(models: Path, page: Path) -> None:
-    """Models, programs, recordings and pictures, and the list of them."""
+def install_examples(models: Path, page: Path) -> None:
+    """Install models, programs, recordings and pictures, and their list."""
     make_examples(models)
     folder = page / "examples"
     folder.mkdir()
@@ -103,8 +103,8 @@ def lay_out_examples(models: Path, page: Path) -> None:
     (page / "examples.json").write_text(json.dumps(rows))
 
 
-def lay_out_licences(parts: Path, folder: Path) -> None:
-    """The licences of all parts of the page."""
+def install_licences(parts: Path, folder: Path) -> None:
+    """Install the licences of all parts of the page."""
     root = HERE.parents[1]
     pins = tomllib.loads((root / "firmware/micropython.toml").read_text())
     sources = {
@@ -121,7 +121,7 @@ def lay_out_licences(parts: Path, folder: Path) -> None:
         shutil.copy(file, folder / f"{name}.txt")
 
 
-def name_as_servers_know(folder: Path) -> None:
+def rename_modules(folder: Path) -> None:
     """Rename x.mjs to x.js: not every server sends the type that browsers require for .mjs."""
     for file in [*folder.glob("*.mjs"), *folder.glob("*.html")]:
         text = file.read_text().replace('.mjs"', '.js"')
@@ -136,7 +136,7 @@ def main() -> None:
     new = output.with_name(output.name + ".new")
     shutil.rmtree(new, ignore_errors=True)
     shutil.copytree(HERE / "page", new, ignore=shutil.ignore_patterns(*NOT_IN_PAGE))
-    lay_out_examples(parts / "models", new)
+    install_examples(parts / "models", new)
     settings = parts / "settings.json"
     small = parts / "models" / "small_cnn.tflite"
     subprocess.run([sys.executable, str(HERE / "settings.py"), small, settings], check=True)
@@ -145,8 +145,8 @@ def main() -> None:
         shutil.copy(file, new)
     for name in NPM_FILES:
         shutil.copy(parts / "node_modules" / name, new)
-    name_as_servers_know(new)
-    lay_out_licences(parts, new / "licences")
+    rename_modules(new)
+    install_licences(parts, new / "licences")
     shutil.rmtree(output, ignore_errors=True)
     new.rename(output)
     for file in sorted(output.iterdir()):

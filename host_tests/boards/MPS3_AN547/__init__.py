@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: MIT
-"""Tests that need the emulated board: DMA, fault injection, a second NPU, exact counts."""
