@@ -70,13 +70,13 @@ def _labels(path: Path, data: bytes) -> None:
 
 
 def _debug_database(path: Path, _: bytes) -> None:
-    if debug_table.make(path, _small_model()) is None:
+    if debug_table.make(path, _small_graph()) is None:
         raise InputError("no debug table")
 
 
 @cache
-def _small_model() -> bytes:
-    return MODELS["small_cnn"]()
+def _small_graph() -> tflite.Graph:
+    return tflite.parse(MODELS["small_cnn"]())[0]
 
 
 READERS: dict[str, tuple[Callable[[Path, bytes], None], ...]] = {

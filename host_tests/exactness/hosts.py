@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ethosu_tools import arrays, boards, models
+from ethosu_tools import arrays, boards
 from ethosu_tools.arrays import Array
+from ethosu_tools.model import describe
 
 from host_tests.kit import needs
 from host_tests.kit.reference_cases import outputs_of
@@ -54,7 +55,7 @@ def _on_web(get: Get, npu: str, model: Path, inputs: Rows) -> Rows:
 def _sanitized(get: Get, npu: str, model: Path, inputs: Rows) -> Rows:
     """Runtime, driver and simulator in a C program under ASan and UBSan."""
     data = run_model.run(model, inputs, npu=npu)
-    ends = models.describe(model).outputs
+    ends = describe(model).outputs
     size = sum(end.size for end in ends)
     assert len(data) == size * len(inputs)
     return [arrays.split(data[at : at + size], ends) for at in range(0, len(data), size)]

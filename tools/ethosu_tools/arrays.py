@@ -243,6 +243,19 @@ def quantise(name: str, array: Array, tensor: Tensor) -> Array:
     return cast(Array, np.clip(steps, limits.min, limits.max).astype(tensor.dtype))
 
 
+def quantise_all(arrays: Sequence[Array], tensors: Sequence[Tensor]) -> list[Array]:
+    """The same for the arrays of all inputs."""
+    pairs = enumerate(zip(arrays, tensors, strict=True))
+    return [quantise(f"input {index}", array, tensor) for index, (array, tensor) in pairs]
+
+
+def dequantise(array: Array, tensor: Tensor) -> Array:
+    """Convert raw values to real ones; real values are unchanged."""
+    if np.issubdtype(array.dtype, np.floating) or not tensor.scale:
+        return array
+    return (array.astype(np.float64) - tensor.zero_point) * tensor.scale
+
+
 def is_same_layout(found: Sequence[int], expected: Sequence[int]) -> bool:
     """Whether a reshape is safe: only axes of size 1 differ, or there is a single axis."""
     return _without_ones(found) == _without_ones(expected) or tuple(found) == (math.prod(expected),)

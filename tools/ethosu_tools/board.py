@@ -25,7 +25,7 @@ import serial
 from mpremote.transport import TransportError
 
 from . import board_code
-from .board_code import literal
+from .board_code import Kind, checked, literal
 from .board_log import BoardLog, NewLogLines, last_lines
 from .closeable import Closeable
 from .deadline import Deadline
@@ -126,11 +126,12 @@ class Board(Closeable):
         """Value of an expression that has a literal form."""
         return literal(self.exec(f"print(repr({expression}))", timeout=timeout).strip())
 
-    def ask(self, code: str, *, timeout: float = 10) -> Any:
+    def ask(self, code: str, *, timeout: float = 10, kind: Kind = object) -> Any:
         """Run code; returns the value that it assigned to `_answer`, which needs a literal form.
 
         The code runs only if it arrived undamaged, and only once; the answer carries a hash of
-        both. Raises BoardLinkError if data were damaged.
+        both. Raises BoardLinkError if data were damaged, and BoardError for another type than
+        `kind`.
         """
         request = f"#{os.urandom(4).hex()}\n{code}".encode()
         self.log.add_code(request)
@@ -139,7 +140,7 @@ class Board(Closeable):
         proof, _, text = (lines or [""])[-1].partition(" ")
         if proof != hashlib.sha256(digest + text.encode()).hexdigest():
             raise BoardLinkError(f"data received from {self.port} was damaged")
-        return literal(text)
+        return checked(literal(text), kind, self.port)
 
     def _define(self) -> None:
         """Define the functions of `ask` and `exchange` on the board, if needed."""

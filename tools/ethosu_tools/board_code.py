@@ -5,6 +5,7 @@ import ast
 import base64
 import hashlib
 import struct
+from types import UnionType
 from typing import Any
 
 from .errors import BoardError
@@ -93,6 +94,27 @@ def literal(text: str) -> Any:
     except PARSE_ERRORS:
         shown = text if len(text) < 100 else f"{text[:100]}..."
         raise BoardError(f"the board's answer is not a Python literal: {shown}") from None
+
+
+# A type, or those of the values of a tuple.
+Kind = type | tuple[type | UnionType, ...]
+_KINDS: dict[Any, str] = {
+    int: "a number",
+    str: "text",
+    bytes: "bytes",
+    list: "a list",
+    tuple: "a tuple",
+}
+
+
+def checked(found: Any, kind: Kind, port: str) -> Any:
+    """The answer of the board at `port`; BoardError if it is of another type."""
+    kinds, values = (kind, found) if isinstance(kind, tuple) else ((kind,), (found,))
+    right = isinstance(values, tuple) and len(values) == len(kinds)
+    if not right or not all(map(isinstance, values, kinds)):
+        names = ", ".join(_KINDS.get(each, "a value") for each in kinds)
+        raise BoardError(f"the board at {port} answered {found!r:.100}, expected {names}")
+    return found
 
 
 def encoded(data: bytes) -> str:

@@ -104,6 +104,13 @@ class BoardFacts:
         return not any(feature.startswith("/rom on the chip") for feature in self.missing)
 
     @property
+    def emulation(self) -> Emulation:
+        """How QEMU emulates it; InputError if it does not."""
+        if self.qemu is None:
+            raise InputError(f"{self.name} is not emulated: its {FILE} has no [qemu]")
+        return self.qemu
+
+    @property
     def proof(self) -> str:
         """Where its image has been shown to work."""
         if self.silicon:
@@ -149,18 +156,22 @@ def files(name: str) -> list[Path]:
 
 
 def add_option(
-    parser: argparse.ArgumentParser, purpose: str, default: str = f"${VARIABLE}, else {DEFAULT}"
+    parser: argparse.ArgumentParser,
+    purpose: str,
+    default: str | None = f"${VARIABLE}, else {DEFAULT}",
 ) -> None:
     """Declare --board; `default` describes the default, for the help text."""
-    parser.add_argument(
-        "--board",
-        type=argument,
-        metavar="BOARD",
-        help=f"{purpose}: {', '.join(names())} (default: {default})",
-    )
+    end = f" (default: {default})" if default else ""
+    text = f"{purpose}: {', '.join(names())}{end}"
+    parser.add_argument("--board", type=_argument, metavar="BOARD", help=text)
 
 
-def argument(text: str) -> str:
+def add_positional(parser: argparse.ArgumentParser) -> None:
+    """Declare a board that the command needs."""
+    parser.add_argument("board", type=_argument, metavar="BOARD", help=", ".join(names()))
+
+
+def _argument(text: str) -> str:
     """Check the name of a board on the command line."""
     try:
         return load(text).name

@@ -7,11 +7,9 @@ check explains the usual cause of a failure.
 
 import os
 import re
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from . import make_model, selftest, vela
@@ -19,6 +17,8 @@ from .board import Board
 from .board_code import encoded
 from .boards import BoardFacts
 from .errors import BoardError, BoardLinkError, BoardTimeoutError, RemoteError, ToolError
+from .model import ModelFile
+from .tflite.metadata import put
 
 OK, FAILED, NOT_RUN = "ok", "FAILED", "not run"
 _LINE_BYTES = 1024
@@ -177,23 +177,13 @@ def _expect(right: bool, found: str) -> None:
         raise CheckError(found)
 
 
-def _ask(bench: Bench, code: str, *kinds: Any, timeout: float = 10) -> Any:
-    """Run code on the board and check that the answer is a tuple of these types."""
-    found = bench.board.ask(code, timeout=timeout)
-    right = isinstance(found, tuple) and len(found) == len(kinds)
-    if not right or not all(map(isinstance, found, kinds)):
-        raise BoardError(f"unexpected answer of the board: {found!r:.100}")
-    return found
-
-
 def _prompt(bench: Bench) -> str:
     sent = os.urandom(_LINE_BYTES)
-    machine, version, echo = _ask(
-        bench,
+    machine, version, echo = bench.board.ask(
         "import os, sys\n"
         f"_answer = (os.uname().machine, '.'.join(map(str, sys.implementation[1])), "
         f"{encoded(sent)})",
-        *(str, str, bytes),
+        kind=(str, str, bytes),
     )
     _expect(echo == sent, f"{_LINE_BYTES} bytes came back changed")
     bench.machine = machine.partition(" with ")[0]
@@ -201,9 +191,9 @@ def _prompt(bench: Bench) -> str:
 
 
 def _npu(bench: Bench) -> str:
-    (found,) = _ask(bench, "import ethosu\n_answer = (ethosu.npus(),)", list)
+    found = bench.board.ask("import ethosu\n_answer = ethosu.npus()", kind=list)
     _expect(bool(found), "ethosu.npus() is empty")
-    if not set(found) <= set(vela.NPUS):
+    if not all(npu in vela.NPUS for npu in found):
         raise BoardError(f"ethosu.npus() is {found!r:.100}, expected names such as {vela.NPUS[0]}")
     bench.npu = found[0]
     facts = bench.facts
@@ -222,19 +212,16 @@ def _interrupt(bench: Bench) -> str:
 
 
 def _memory(bench: Bench) -> str:
-    heap, rom, wrong = _ask(bench, _MEMORY, int, int, list, timeout=_NPU_TIMEOUT_S)
+    heap, rom, wrong = bench.board.ask(_MEMORY, kind=(int, int, list), timeout=_NPU_TIMEOUT_S)
     _expect(not wrong, f"wrong data after the NPU copied {', '.join(map(str, wrong))}")
     of_rom = f" and of {rom:,} bytes of ROM" if rom else ""
     return f"both ends of {heap:,} bytes of heap{of_rom}"
 
 
 def _selftest(bench: Bench) -> str:
-    with tempfile.TemporaryDirectory(prefix="ethosu-") as folder:
-        source, compiled = Path(folder, "small_cnn.tflite"), Path(folder, "compiled.tflite")
-        source.write_bytes(make_model.small_cnn())
-        vela.compile_model(source, bench.npu, compiled)
-        selftest.add(source, compiled)
-        data = compiled.read_bytes()
+    source = ModelFile(make_model.small_cnn(), name="small_cnn.tflite")
+    compiled = vela.compiled(source, bench.npu).file
+    data = put(compiled.data, {selftest.NAME: selftest.make(source)})
     board = bench.board
     board.ask(f"_model = bytearray({len(data)})")
     for at in range(0, len(data), _CHUNK_BYTES):
@@ -250,7 +237,7 @@ def _selftest(bench: Bench) -> str:
 
 
 def _copy(bench: Bench) -> str:
-    counted, wrong = _ask(bench, _COPY, dict | None, list, timeout=_NPU_TIMEOUT_S)
+    counted, wrong = bench.board.ask(_COPY, kind=(dict | None, list), timeout=_NPU_TIMEOUT_S)
     if counted is None:
         return "no module dma: the CPU copies tensors"
     _expect(not wrong, f"wrong copies (target offset, source offset, bytes): {wrong}")
@@ -263,7 +250,7 @@ def _copy(bench: Bench) -> str:
 
 
 def _rom(bench: Bench) -> str:
-    count, address, names = _ask(bench, _ROM, int, object, list | None)
+    count, address, names = bench.board.ask(_ROM, kind=(int, object, list | None))
     _expect(count > 0, "the firmware has no ROM file system")
     if bench.facts and isinstance(address, int):
         expected = bench.facts.romfs.start
@@ -278,7 +265,7 @@ def _rom(bench: Bench) -> str:
 def _root(bench: Bench) -> str:
     data = os.urandom(_LINE_BYTES)
     code = _ROOT.format(name=f"bringup_{os.urandom(4).hex()}", data=encoded(data))
-    same, free = _ask(bench, code, bool, int)
+    same, free = bench.board.ask(code, kind=(bool, int))
     _expect(same, "a file was read back with different content")
     return f"{free:,} bytes free"
 
@@ -306,11 +293,10 @@ def _reset(bench: Bench) -> str:
     board = bench.board
     board.exec("_before_reset = True")
     board.reset()
-    same, cause, expected = _ask(
-        bench,
+    same, cause, expected = bench.board.ask(
         "import machine\n"
         "_answer = ('_before_reset' in globals(), machine.reset_cause(), machine.HARD_RESET)",
-        *(bool, int, int),
+        kind=(bool, int, int),
     )
     _expect(not same, "machine.reset() had no effect")
     _expect(

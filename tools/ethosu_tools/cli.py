@@ -5,15 +5,15 @@ import argparse
 import ast
 import contextlib
 import importlib
-import itertools
 import os
 import re
 import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from . import errors, vela_versions, verification
+from . import errors, verification
 from .ui import Ui, sentence, visible
 
 _LONGEST_ERROR = 4000
@@ -52,8 +52,15 @@ def make_parser(chosen: str | None) -> argparse.ArgumentParser:
         command.add_argument("--json", action="store_true", help="print the result as JSON")
         command.add_argument("--quiet", action="store_true", help="show no progress")
         if name == chosen:
-            command_module(name).add_arguments(command)
+            declare(command, command_module(name))
     return parser
+
+
+def declare(parser: argparse.ArgumentParser, module: Any) -> None:
+    """Declare the options of a command, and its EPILOG, which is shown as it is."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = getattr(module, "EPILOG", None)
+    module.add_arguments(parser)
 
 
 def exit_codes() -> str:
@@ -69,8 +76,8 @@ def exit_codes() -> str:
     return f"Exit codes: 0 success, {codes}, 130 stopped with Ctrl-C."
 
 
-def command_module(name: str):  # type: ignore[no-untyped-def]  # a module is its own interface
-    """Import the module of a command."""
+def command_module(name: str) -> Any:
+    """Import the module of a command, which is its own interface."""
     return importlib.import_module(f"{__package__}.commands.{name}")
 
 
@@ -134,7 +141,6 @@ def _run(argv: list[str]) -> int:
         args = _parse(chosen, argv)
         command = command_module(args.command)
         ui = Ui(as_json=args.json, quiet=args.quiet)
-        _warn(args)
         with verification.applied(getattr(args, "verify", None)):
             data = command.execute(args, ui)
         ui.result(data, command.render(data))
@@ -151,15 +157,6 @@ def _run(argv: list[str]) -> int:
         where = f"{error.filename}: " if error.filename else ""
         text = f"{where}{error.strerror or error}"
         return _failed(ui, error, text, errors.InputError.exit_code)
-
-
-def _warn(args: argparse.Namespace) -> None:
-    """Warn about models that were compiled by an untested version of Vela."""
-    found = (getattr(args, name, None) for name in ("model", "models", "files"))
-    paths = itertools.chain.from_iterable(x if isinstance(x, list) else [x] for x in found)
-    for text in vela_versions.warnings(path for path in paths if isinstance(path, Path)):
-        if sys.stderr:
-            print(f"ethosu: warning: {visible(text, keep='')}", file=sys.stderr, flush=True)
 
 
 def _failed(ui: Ui | None, error: BaseException, text: str, exit_code: int) -> int:

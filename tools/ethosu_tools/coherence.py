@@ -30,24 +30,15 @@ def chosen(mode: str | None = None) -> str:
     return check(mode or os.environ.get(VARIABLE) or OFF)
 
 
-def add_option(
-    parser: argparse.ArgumentParser, purpose: str = "", default: str | None = None
-) -> None:
-    """Declare --coherence; without a default, ETHOSU_COHERENCE decides."""
-    purpose = purpose or "to reveal missing cache maintenance"
+def add_option(parser: argparse.ArgumentParser) -> None:
+    """Declare --coherence; without it, ETHOSU_COHERENCE decides."""
     parser.add_argument(
         "--coherence",
         type=_argument,
         metavar="off|strict|evict:SEED",
-        default=default,
-        help=f"emulate a data cache of the CPU, {purpose} "
-        f"(default: {default or f'${VARIABLE}, else off'})",
+        help="emulate a data cache of the CPU, to reveal missing cache maintenance (default: "
+        f"${VARIABLE}, else off)",
     )
-
-
-def add_bench_option(parser: argparse.ArgumentParser) -> None:
-    """Declare --coherence of a benchmark: off, so that counts do not include the cache model."""
-    add_option(parser, "to count its maintenance as well", OFF)
 
 
 def _argument(text: str) -> str:

@@ -17,7 +17,6 @@ from xml.etree import ElementTree
 
 from .errors import InputError
 from .model import Graph, read_debug_table
-from .tflite import parse as parse_model
 
 NAME = "ethosu_debug"
 MARK = b"EDBG"
@@ -36,14 +35,14 @@ class Entry:
     name: str
 
 
-def make(database: Path, model: bytes) -> bytes | None:
-    """Make the table from Vela's database of a compilation; `model` is Vela's input.
+def make(database: Path, graph: Graph) -> bytes | None:
+    """Make the table from Vela's database of a compilation; `graph` is that of Vela's input.
 
     None if it cannot be read. Vela writes names to this XML file unescaped, so a name with "]]>"
     or a control character corrupts it.
     """
     try:
-        return _make(_commands(database, model))
+        return _make(_commands(database, graph))
     except (ElementTree.ParseError, LookupError, TypeError, ValueError, csv.Error, struct.error):
         return None
 
@@ -94,13 +93,13 @@ def _names(sources: list[dict[str, str]], graph: Graph) -> dict[str, str]:
     return names
 
 
-def _commands(database: Path, model: bytes) -> Iterator[tuple[int, int, str]]:
+def _commands(database: Path, graph: Graph) -> Iterator[tuple[int, int, str]]:
     """NPU operator, offset and operator's name of each command that starts an operation."""
     tables = {
         str(table.get("name")): list(csv.DictReader((table.text or "").strip().splitlines()))
         for table in ElementTree.parse(database).iter("table")
     }
-    names = _names(tables["source"], parse_model(model)[0])
+    names = _names(tables["source"], graph)
     sources = {row["id"]: row["source_id"] for row in tables["optimised"]}
     streams = [row["id"] for row in tables["cmdstream"]]
     for row in tables["queue"]:

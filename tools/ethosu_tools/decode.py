@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from .layers.table import Names
+from .model import Model, ModelFile
 
 # Bits of the NPU's register STATUS: meaning, and most frequent cause.
 STATUS = {
@@ -59,7 +60,7 @@ class Finding:
 class Context:
     """Sources for looking up messages."""
 
-    model: Path
+    model: ModelFile
     names: Names
     firmware: Path | None
 
@@ -71,12 +72,13 @@ class Context:
         return " or ".join(f"{name} (ethos-u {stream})" for stream, name in found) or None
 
 
-def decode(text: str, model: Path, firmware: Path | None = None) -> list[Finding]:
+def decode(text: str, model: Model, firmware: Path | None = None) -> list[Finding]:
     """Decode all known messages of a text, in order.
 
     `firmware` is the .elf in which a fault report's addresses are looked up.
     """
-    context = Context(model, Names(model), firmware)
+    file = ModelFile.of(model)
+    context = Context(file, Names(file), firmware)
     # The tools' own errors join the lines of a log with bars.
     text = text.replace("\r\n", "\n").replace(" | ", "\n  ")
     found = [

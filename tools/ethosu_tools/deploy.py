@@ -104,7 +104,7 @@ def deploy(
         _check_size(board, len(image), alone, room, sizes, kept)
         keeps_old = _check_room(board, len(image), force=force, old=old)
         hashes = {path: hashlib.sha256(data).digest() for path, data in new.items()}
-        hashes |= {path: _ask_bytes(board, _HASH.format(path=path)) for path in kept}
+        hashes |= {path: _hash(board, path) for path in kept}
         copied = {path: (offsets[path], size) for path, size in kept.items()}
         if not keeps_old:  # old files are erased before they could be copied
             fetched = {path: board.read_file(path, opener="_rom.open") for path in kept}
@@ -252,9 +252,8 @@ def _write(
 
 def _find_parts(board: Board, image: bytes) -> set[int]:
     """Offsets of parts that need not be sent; the first part is always written again."""
-    found = board.ask(_FIND.format(size=len(image), part=_PART_BYTES), timeout=_HASH_TIMEOUT_S)
-    if not isinstance(found, list):
-        raise BoardError(f"the board answered {found!r:.100}, expected a list of hashes")
+    code = _FIND.format(size=len(image), part=_PART_BYTES)
+    found = board.ask(code, timeout=_HASH_TIMEOUT_S, kind=list)
     starts = range(0, len(image), _PART_BYTES)
     return {
         at
@@ -315,15 +314,12 @@ def _check(port: str, hashes: dict[str, bytes]) -> None:
 
 
 def _hashes(board: Board) -> dict[str, bytes]:
-    listed = _list(board, _room(board))
-    return {path: _ask_bytes(board, _HASH.format(path=path)) for path in listed}
+    return {path: _hash(board, path) for path in _list(board, _room(board))}
 
 
-def _ask_bytes(board: Board, code: str) -> bytes:
-    found = board.ask(code, timeout=_HASH_TIMEOUT_S)
-    if not isinstance(found, bytes):
-        raise BoardError(f"the board answered {found!r:.100}, expected bytes")
-    return found
+def _hash(board: Board, path: str) -> bytes:
+    digest: bytes = board.ask(_HASH.format(path=path), timeout=_HASH_TIMEOUT_S, kind=bytes)
+    return digest
 
 
 def _ask_zero(board: Board, code: str) -> None:

@@ -14,10 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from . import boards, coherence, paths, qemu
-from .boards import BoardFacts, Emulation
+from . import boards, qemu
 from .deadline import STEP_S, Deadline
-from .errors import BoardError, InputError
+from .errors import BoardError
 
 TIMEOUT_S = 60.0
 # Firmware sends this on a UART at its end, which stops Fast Models as well. Firmware with Arm's
@@ -71,17 +70,11 @@ def run(
     `until`; the message contains the last output.
     """
     facts = boards.chosen(board)
-    emulation = emulated(facts)
-    npu = npu or facts.npus[0]
-    plugin = [f"board={facts.name}", f"npu={npu}", f"coherence={coherence.chosen(mode)}"]
-    plugin += qemu.timing_options(facts, npu) if timed else []
     command = [
-        *(qemu.find_qemu(), "-machine", emulation.machine, "-display", "none"),
-        *("-plugin", ",".join(map(qemu.quoted, [paths.qemu_plugin(), *plugin]))),
-        *("-device", f"loader,file={qemu.quoted(qemu.check_elf(image))}"),
+        qemu.find_qemu(),
+        *qemu.options(facts, image, npu or facts.npus[0], mode, timed=timed),
         *("-chardev", "stdio,id=out,mux=on,signal=off", "-serial", "chardev:out"),
         *semihosting("out", [image.name, *arguments]),
-        *qemu.GUEST_ERRORS,
     ]
     with tempfile.TemporaryFile("w+b", prefix="ethosu-qemu-") as log:
         with subprocess.Popen(
@@ -109,13 +102,6 @@ def _is_from_qemu(errors: str) -> bool:
     """Whether QEMU printed an error other than about an optional module of another QEMU version."""
     lines = [line for line in errors.splitlines() if "qemu-system" in line]
     return any("failed to initialize module" not in line for line in lines)
-
-
-def emulated(facts: BoardFacts) -> Emulation:
-    """The settings for QEMU; raises InputError if the board is not emulated."""
-    if facts.qemu is None:
-        raise InputError(f"{facts.name} is not emulated: its {boards.FILE} has no [qemu]")
-    return facts.qemu
 
 
 def semihosting(device: str | None, arguments: Sequence[str] = ()) -> list[str]:

@@ -8,15 +8,13 @@ come from its board.toml or from the connected board. `check` compares the two f
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
-from . import boards, romfs, tflite, vela
+from . import boards, romfs, vela
 from .board import Board
 from .boards import BoardFacts
 from .errors import BoardError, InputError
-from .model import ModelFile
-from .models import Model
+from .model import Model, ModelFile, Operator
 from .sim import Simulation
 
 # MicroPython's heap has 3 bits of bookkeeping for each block of 128 bits (py/gc.c: two for the kind
@@ -104,9 +102,9 @@ def ask(board: Board) -> Room | None:
     return None if npus is None else Room(f"the board at {board.port}", tuple(npus), free, rom)
 
 
-def need_of(model: Model, data: bytes | None = None) -> Need:
+def need_of(model: Model) -> Need:
     """Needs of a compiled model; raises InputError if it is not compiled or cannot be loaded."""
-    file = ModelFile.of(model, data)
+    file = ModelFile.of(model)
     npu = file.compiled.npu
     with Simulation(file) as simulation:
         info = simulation.info()
@@ -143,7 +141,7 @@ def _too_large(what: str, size: int, where: str, room: int, board: str) -> str:
     )
 
 
-def advice(fit: Fit, source: Path | None = None) -> str:
+def advice(fit: Fit, source: ModelFile | None = None) -> str:
     """Remedies: other boards, or a smaller layer of `source`, the file before Vela."""
     hints = []
     if fit.need.heap > fit.room.heap:
@@ -161,11 +159,11 @@ def advice(fit: Fit, source: Path | None = None) -> str:
     return "".join(f"; {hint}" for hint in hints)
 
 
-def _largest(source: Path) -> list[str]:
+def _largest(source: ModelFile) -> list[str]:
     """The operator with the most bytes of inputs and outputs, which must be in the arena."""
-    graph = tflite.parse(tflite.read(source))[0]
+    graph = source.graph
 
-    def size(operator: tflite.Operator) -> int:
+    def size(operator: Operator) -> int:
         tensors = [
             graph.tensors[index] for index in {*operator.inputs, *operator.outputs} if index >= 0
         ]
@@ -178,7 +176,7 @@ def _largest(source: Path) -> list[str]:
     return [f"the largest layer, {name}, reads and writes {size(largest):,} bytes"]
 
 
-def refuse(fit: Fit, name: str, force: str, source: Path | None = None) -> None:
+def refuse(fit: Fit, name: str, force: str, source: ModelFile | None = None) -> None:
     """Raise InputError if a resource is short; `force` describes what --force does then."""
     if fit.short:
         raise InputError(

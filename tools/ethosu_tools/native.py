@@ -16,17 +16,18 @@ from numpy.typing import NDArray
 
 from . import library, verification
 from .arrays import Array, Feed
-from .closeable import Closeable
 from .errors import BoardError, InputError
 from .library import OK, PENDING, ffi
 from .model import ModelFile, Tensor
-from .models import ANY_NPU
+from .runner import Runner
 
+# NPU on which a model without NPU operators is loaded.
+_ANY_NPU = "ethos-u55-128"
 # A board's memory is not zeroed at start-up either.
 _ARENA_FILL = b"\xa5"
 
 
-class NativeModel(Closeable):
+class NativeModel(Runner):
     """A loaded model on an NPU, which a subclass opens and releases."""
 
     def __init__(
@@ -45,9 +46,8 @@ class NativeModel(Closeable):
         """
         file = ModelFile.of(model, data)
         description = file.compiled
-        self.npu = npu or description.npu or ANY_NPU
-        self.inputs: Sequence[Tensor] = description.inputs
-        self.outputs: Sequence[Tensor] = description.outputs
+        self.npu = npu or description.npu or _ANY_NPU
+        self.inputs, self.outputs = description.inputs, description.outputs
         self._library = library
         self._finalizer = weakref.finalize(self, self._end())
         try:
@@ -78,7 +78,7 @@ class NativeModel(Closeable):
         return self._alloc(size)
 
     def run(self, feed: Feed) -> Iterator[list[Array]]:
-        """Invoke the model step by step, keeping its state; yields the outputs of each step."""
+        """Invoke the model step by step."""
         for index in range(feed.steps):
             yield self.step(feed.step(index))
 

@@ -19,7 +19,7 @@ from .convert import formats
 from .errors import InputError, SetupError
 from .files import read_whole
 from .litert import Interpreter, RemoteInterpreter
-from .model.graph import Tensor
+from .model import ModelFile, Tensor
 
 LITERT_VERSION = "1.2.0"
 
@@ -33,7 +33,7 @@ class Oracle:
     """One model under the reference kernels; resource variables keep their state between steps."""
 
     def __init__(
-        self, model: bytes | str | Path, *, kernels: str = REFERENCE, here: bool = False
+        self, model: bytes | str | Path | ModelFile, *, kernels: str = REFERENCE, here: bool = False
     ) -> None:
         """Load a model. Kernels other than the reference are for timing, and for the few
         operators that the reference kernels lack or compute wrongly. `here` runs the model in this
@@ -41,7 +41,10 @@ class Oracle:
         """
         self._name = "the model" if isinstance(model, bytes) else str(model)
         _check_version()
-        content = model if isinstance(model, bytes) else read_whole(Path(model))
+        if isinstance(model, ModelFile):
+            content = model.data
+        else:
+            content = model if isinstance(model, bytes) else read_whole(Path(model))
         kind = formats.of(content, Path(self._name).suffix.lower())
         if kind:
             raise InputError(kind.message(Path(self._name)))

@@ -46,10 +46,13 @@ def _built(path: Path, target: str) -> Path:
 
 def work(name: str) -> Path:
     """Folder for a command's intermediate files: in build/, or else in the user's cache."""
-    if can_build():
-        return root() / "build" / name
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(cache) / "ethosu" / name
+    return root() / "build" / name if can_build() else cache(name)
+
+
+def cache(name: str) -> Path:
+    """Folder in the user's cache."""
+    folder = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(folder) / "ethosu" / name
 
 
 def environment(name: str) -> Path:

@@ -136,11 +136,8 @@ class Taken:
         return self._lock.is_awaited() if self._lock else self.board.is_awaited()
 
     def _identify(self) -> tuple[list[str], str, str]:
-        answer = self.board.ask(_ASK)
-        if not isinstance(answer, tuple) or len(answer) != 3 or not isinstance(answer[0], list):
-            raise BoardError(f"{self.place.title} reported an invalid identity: {answer!r:.100}")
-        npus, firmware, machine = answer
-        return npus, str(firmware), str(machine)
+        npus, firmware, machine = self.board.ask(_ASK, kind=(list, str, str))
+        return npus, firmware, machine
 
     def fits(self, needs: Needs) -> bool:
         """Whether it meets these requirements; by default, an emulated board needs its own NPU."""

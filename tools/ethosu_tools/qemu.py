@@ -241,9 +241,7 @@ class Machine(Closeable):
         see coherence.py.
         """
         self.board = boards.chosen(board)
-        if self.board.qemu is None:
-            raise InputError(f"{self.board.name} is not emulated: its {boards.FILE} has no [qemu]")
-        self._emulation = self.board.qemu
+        self._emulation = self.board.emulation
         self.window = self._emulation.window
         self.romfs = rom_span(self.board, romfs or b"")
         if self.romfs != self.board.romfs and (timed or repeatable):
@@ -252,15 +250,11 @@ class Machine(Closeable):
                 f"{self.board.romfs.size:,} bytes of memory of {self.board.name} whose timing is "
                 "known: omit --timed, or some of the files"
             )
-        mode = coherence_mode.chosen(coherence)
         qemu = find_qemu()
-        image = check_elf(firmware or paths.firmware(self.board.name))
+        image = firmware or paths.firmware(self.board.name)
         self.npu = npu or self.board.npus[0]
-        plugin = [str(paths.qemu_plugin()), f"board={self.board.name}", f"npu={self.npu}"]
-        plugin += [f"coherence={mode}", *([f"npu1={npu1}"] if npu1 else [])]
-        if repeatable or timed:
-            plugin += timing_options(self.board, self.npu)
-        plugin += plugin_options
+        plugin = [*([f"npu1={npu1}"] if npu1 else []), *plugin_options]
+        plugin += ["console=pty"] if console == "fast" else []
         clock = ["-icount", "shift=3,sleep=off"] if repeatable else []
         self._repeatable = repeatable
         # A file, so that it can still be read when QEMU has ended.
@@ -274,9 +268,13 @@ class Machine(Closeable):
                 self.memory.write(self.romfs.start, romfs)
             files = self.memory.files
             plugin += [f"memory={name}:{file}" for name, file in files.items()]
-            options = _options(self._emulation.machine, image, plugin, console, self._control.fd)
+            timed = timed or repeatable
+            words = options(self.board, image, self.npu, coherence, timed=timed, plugin=plugin)
+            words += ["-serial", "null" if console == "fast" else "pty"]
+            words += ["-chardev", f"socket,id=control,fd={self._control.fd}"]
+            words += ["-mon", "control,mode=control", "-S"]  # until resumed over QMP
             self.process = _start(
-                [qemu, *options, *clock, *more_options],
+                [qemu, *words, *clock, *more_options],
                 self._log,
                 pass_fds=[*files.values(), self._control.fd],
             )
@@ -431,22 +429,24 @@ def version(qemu: str) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
-def _options(
-    machine: str, image: Path, plugin: Sequence[str], console: str, control_fd: int
+def options(
+    board: boards.BoardFacts,
+    image: Path,
+    npu: str,
+    coherence: str | None,
+    *,
+    timed: bool = False,
+    plugin: Sequence[str] = (),
 ) -> list[str]:
-    serial = "pty"
-    if console == "fast":
-        plugin = [*plugin, "console=pty"]
-        serial = "null"
+    """QEMU's options for a board that runs this image; `plugin`: further ones of the plugin."""
+    words = [paths.qemu_plugin(), f"board={board.name}", f"npu={npu}"]
+    words += [f"coherence={coherence_mode.chosen(coherence)}"]
+    words += timing_options(board, npu) if timed else []
     return [
-        *("-machine", machine),
-        *("-plugin", ",".join(map(quoted, plugin))),
-        *("-device", f"loader,file={quoted(image)}"),
-        *("-serial", serial),
-        *("-chardev", f"socket,id=control,fd={control_fd}", "-mon", "control,mode=control"),
-        *("-display", "none"),
+        *("-machine", board.emulation.machine, "-display", "none"),
+        *("-plugin", ",".join(map(quoted, [*words, *plugin]))),
+        *("-device", f"loader,file={quoted(check_elf(image))}"),
         *GUEST_ERRORS,
-        "-S",  # until resumed over QMP
     ]
 
 

@@ -4,19 +4,18 @@
 import contextlib
 import hashlib
 import itertools
-from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
-from . import arrays, boards, models, romfs, vela, verification
+from . import arrays, boards, romfs, vela, verification
 from .arrays import Array, Feed
 from .board import Board, QemuBoard
-from .closeable import Closeable
 from .errors import BoardError, InputError, RemoteError
-from .model import ModelFile, Tensor
+from .model import ModelFile
 from .qemu import Machine
+from .runner import Runner
 from .ui import Update
 from .web import WebBoard
 
@@ -89,7 +88,7 @@ _keep({path!r}, {size}, {limit})
 """
 
 
-class _BoardRunner(Closeable):
+class _BoardRunner(Runner):
     """A model on a board; subclasses transfer the bytes."""
 
     board: Board
@@ -100,16 +99,11 @@ class _BoardRunner(Closeable):
         description = self._file.compiled
         self._id = next(_IDS)
         self.name = f"_model{self._id}"  # name of the loaded model on the board
-        self.inputs: Sequence[Tensor] = description.inputs
-        self.outputs: Sequence[Tensor] = description.outputs
+        self.inputs, self.outputs = description.inputs, description.outputs
         self.input_bytes = sum(tensor.size for tensor in self.inputs)
         self.output_bytes = sum(tensor.size for tensor in self.outputs)
         self.path = ""  # path of the model on the board, once it is there
         self.data_path: str | None = None  # and of its data file
-
-    @abstractmethod
-    def run(self, feed: Feed) -> Iterator[list[Array]]:
-        """Invoke the model step by step, keeping its state; yields the outputs of each step."""
 
     def close(self) -> None:
         """Disconnect from the board."""
@@ -132,15 +126,12 @@ class _BoardRunner(Closeable):
             output_bytes=self.output_bytes,
         )
         try:
-            npu = self.board.ask(code, timeout=STEP_TIMEOUT_S)
+            self.npu = self.board.ask(code, timeout=STEP_TIMEOUT_S, kind=str)
         except RemoteError as error:
             if error.kind == "ValueError":  # the model's fault, as on the simulator
                 text = verification.with_hint(error.text)
                 raise InputError(f"{self._file}: {text}") from error
             raise
-        if not isinstance(npu, str):
-            raise BoardError(f"the board reported an invalid NPU: {npu!r:.100}")
-        self.npu = npu
 
     @contextlib.contextmanager
     def _closing_on_error(self) -> Iterator[None]:
@@ -179,7 +170,7 @@ class EmulatedRunner(_BoardRunner):
         super().__init__(model)
         files = self._file.named_files(ROM_NAME)
         image = romfs.build(files)
-        board = board or models.board_of(self._file)
+        board = board or self._file.board
         emulation = boards.chosen(board).qemu
         if npu is None and emulation and emulation.any_npu:
             npu = self._file.description.npu

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 """A loaded model, ready to run: on the simulator, on an emulated board or on a real one."""
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING
 
 from .arrays import Array, Feed
+from .closeable import Closeable
 from .model import ModelFile, Tensor
 from .ui import Update
 
@@ -14,30 +15,20 @@ if TYPE_CHECKING:
     from .board import Board
 
 
-class Runner(Protocol):
+class Runner(Closeable):
     """Common base of all three."""
 
     npu: str
     inputs: Sequence[Tensor]
     outputs: Sequence[Tensor]
 
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None: ...
-
+    @abstractmethod
     def run(self, feed: Feed) -> Iterator[list[Array]]:
         """Invoke the model step by step, keeping its state; yields the outputs of each step."""
 
+    @abstractmethod
     def reset(self) -> None:
         """Reset the model's state."""
-
-    def close(self) -> None:
-        """Release its resources."""
 
 
 def open_runner(

@@ -17,7 +17,7 @@ import numpy as np
 from .arrays import Array
 from .errors import InputError
 from .files import write_whole
-from .model.graph import Tensor
+from .model import Model, Tensor
 from .tflite.metadata import put
 
 NAME = "ethosu_selftest"
@@ -26,7 +26,7 @@ BLOCK = 32
 STEPS = 3
 
 
-def make(source: Path, *, seed: int = 1, steps: int = STEPS) -> bytes:
+def make(source: Model, *, seed: int = 1, steps: int = STEPS) -> bytes:
     """Make the self-test of a model before Vela."""
     from .oracle import Oracle
 
@@ -48,11 +48,7 @@ def make(source: Path, *, seed: int = 1, steps: int = STEPS) -> bytes:
 
 def add(source: Path, compiled: Path, *, seed: int = 1, steps: int = STEPS) -> int:
     """Store a self-test in a compiled model; returns its bytes."""
-    return store(make(source, seed=seed, steps=steps), compiled)
-
-
-def store(content: bytes, compiled: Path) -> int:
-    """Store the result of `make` in a compiled model; returns its bytes."""
+    content = make(source, seed=seed, steps=steps)
     write_whole(compiled, put(compiled.read_bytes(), {NAME: content}))
     return len(content)
 

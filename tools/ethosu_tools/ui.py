@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Output for users: results on stdout, and progress on stderr if that is a terminal."""
 
+import argparse
 import json
 import math
 import sys
@@ -15,6 +16,13 @@ Update = Callable[[int, int], None]
 def sentence(summary: str) -> str:
     """A command's summary with an initial capital and a full stop; names in it keep their case."""
     return summary[:1].upper() + summary[1:] + "."
+
+
+def positive(text: str) -> int:
+    """Type of an option that takes a whole number of at least 1."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number of at least 1, found {text!r}")
+    return int(text)
 
 
 def visible(text: str, keep: str = "\n\t") -> str:
@@ -70,6 +78,11 @@ class Ui:
             self.console.print(
                 visible(text), style="dim", highlight=False, markup=False, emoji=False
             )
+
+    def warn(self, text: str) -> None:
+        """Print a warning in one line."""
+        if sys.stderr:
+            print(f"ethosu: warning: {visible(text, keep='')}", file=sys.stderr, flush=True)
 
     @contextmanager
     def progress(self, title: str) -> Iterator[Update]:

@@ -15,12 +15,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from . import debug_table, tflite
+from . import debug_table
 from .boards import BoardFacts, VelaFacts
-from .errors import InputError, SetupError, UsageError
+from .errors import InputError, SetupError, UsageError, named_as
 from .files import write_whole
+from .model import Model, ModelFile
 from .tflite.metadata import put
 
 TIMEOUT_S = 1800
@@ -104,9 +105,30 @@ NO_TABLE = (
 
 
 def compile_model(
-    source: Path,
+    source: Model, npu: str, output: Path, *, report: Path | None = None, **options: Any
+) -> dict[str, Any]:
+    """Compile `source` for `npu` into the file `output`, and Vela's report into `report`.
+
+    `options` are those of `compiled`. Returns the facts of the result.
+    """
+    made = compiled(ModelFile.of(source), npu, **options)
+    write_whole(output, made.file.data)
+    if report:
+        write_whole(report, made.report.encode())
+    return made.facts
+
+
+class Compiled(NamedTuple):
+    """A compiled model, its facts (requirements and Vela's estimates, for JSON), Vela's report."""
+
+    file: ModelFile
+    facts: dict[str, Any]
+    report: str
+
+
+def compiled(
+    source: ModelFile,
     npu: str,
-    output: Path,
     *,
     board: VelaFacts | None = None,
     config: str = CONFIG_FILE,
@@ -114,54 +136,54 @@ def compile_model(
     memory_mode: str | None = None,
     more_options: Sequence[str] = (),
     debug: bool = True,
-    report: Path | None = None,
-) -> dict[str, Any]:
-    """Compile `source` for `npu` into the file `output`, and Vela's report into `report`.
+) -> Compiled:
+    """Compile a model.
 
     System config and memory mode default to the `board`'s, else to Vela's own for the NPU; they are
     sections of `config` or of the board's file. `more_options` are passed to Vela; `debug` stores
-    the table of operators for error messages. Returns the compiled model's requirements and Vela's
-    estimates.
+    the table of operators for error messages.
     """
     if npu not in NPUS:
         raise InputError(f"unknown NPU {npu!r}; expected one of {', '.join(NPUS)}")
-    before = tflite.describe(source)
+    if source.is_program:
+        raise InputError(f"{source} is not a TensorFlow Lite model, but an ExecuTorch program")
+    before = source.description
     if before.npu is not None:
         raise InputError(f"{source} is already compiled, for {before.npu}")
     _check_mode(memory_mode, config, board)
     default = board or TARGETS[npu]
     target = Target(system_config or default.system_config, memory_mode or default.memory_mode)
-    with tempfile.TemporaryDirectory(prefix="ethosu-vela-") as work:
+    with tempfile.TemporaryDirectory(prefix="ethosu-vela-") as folder:
+        work = Path(folder)
         options = [
             *vela_options(npu, target, board=board, config=config, debug=debug),
-            *("--output-dir", work),
+            *("--output-dir", folder),
             *more_options,
         ]
-        printed = run_vela(source, options)
-        compiled, summary = _products(Path(work), source)
+        path = work / "source" / f"{Path(str(source)).stem}.tflite"
+        path.parent.mkdir()
+        path.write_bytes(source.data)
+        with named_as(str(source), path):
+            report = run_vela(path, options)
+            result, summary = _products(work, path)
         row = _summary_row(summary)
         notes = {"vela_version": version("ethos-u-vela").encode()}
         warnings = []
         if debug:
-            database = Path(work) / f"{source.stem}_debug.xml"
-            table = debug_table.make(database, tflite.read(source))
+            table = debug_table.make(work / f"{path.stem}_debug.xml", source.graph)
             if table is None:
                 warnings.append(NO_TABLE)
             else:
                 notes[debug_table.NAME] = table
-        write_whole(output, put(compiled.read_bytes(), notes))
-        if report:
-            write_whole(report, printed.encode())
-    return {
-        "model": str(output),
-        "report": report and str(report),
-        "bytes": output.stat().st_size,
+        file = source.with_data(put(result.read_bytes(), notes))
+    facts = {
         "system_config": row["system_config"],
         "memory_mode": row["memory_mode"],
-        **tflite.describe(output).as_dict(),
+        **file.description.as_dict(),
         "estimate": _estimate(row),
         "warnings": warnings,
     }
+    return Compiled(file, facts, report)
 
 
 def vela_options(
@@ -215,7 +237,7 @@ def run_vela(source: Path, options: Sequence[str]) -> str:
 def _suspect(source: Path) -> str:
     """The operator that caused a crash, if the model has only one kind."""
     try:
-        graphs = tflite.parse(tflite.read(source))
+        graphs = ModelFile(source).graphs
     except InputError:
         return ""
     names = {each.name for graph in graphs for each in graph.operators}

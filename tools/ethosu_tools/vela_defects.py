@@ -5,9 +5,8 @@ Source: `operators-of-equal-weights` in host_tests/generator/defects.py shows th
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 
-from . import tflite
+from .model import ModelFile
 
 # Positions of weights and of their bias among an operator's inputs; -1: no bias.
 _WEIGHTS: dict[str, tuple[tuple[int, int], ...]] = {
@@ -21,11 +20,11 @@ _WEIGHTS: dict[str, tuple[tuple[int, int], ...]] = {
 }
 
 
-def warnings(source: Path, compiled: Path) -> list[str]:
+def warnings(source: ModelFile, compiled: ModelFile) -> list[str]:
     """One sentence per pair of NPU operators with equal weights and different biases."""
     on_cpu = {
         graph.tensors[output].name
-        for graph in tflite.parse(tflite.read(compiled))
+        for graph in compiled.graphs
         for operator in graph.operators
         for output in operator.outputs
         if not operator.on_npu
@@ -44,9 +43,9 @@ def warnings(source: Path, compiled: Path) -> list[str]:
     return sentences
 
 
-def _weights(model: Path) -> Iterator[tuple[str, bytes, bytes]]:
+def _weights(model: ModelFile) -> Iterator[tuple[str, bytes, bytes]]:
     """For each operator with weights: its output's name, weights, and bias (zeros as none)."""
-    for graph in tflite.parse(tflite.read(model)):
+    for graph in model.graphs:
         for operator in graph.operators:
             for positions in _WEIGHTS.get(operator.name, ()):
                 weights, bias = (

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """The Vela releases whose output was compared with TFLite's reference kernels."""
 
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from . import tflite
 from .errors import InputError
+from .model import ModelFile
+from .ui import Ui
 
 # tools/npu_sim/README.md lists the models; host_tests/generator/test_velas.py compares them again.
 EXACT = ("5.2.0", "5.1.0", "5.0.0")
@@ -18,32 +18,30 @@ TESTED = (
 )
 
 
-def warnings(paths: Iterable[Path]) -> Iterator[str]:
-    """Yield a sentence for each model, also in folders, compiled by a release not in EXACT."""
-    for path in paths:
-        for file in sorted(path.rglob("*.tflite")) if path.is_dir() else [path]:
-            version = _version(file)
-            if version is None or version in EXACT:
-                continue
-            reason = (
-                "some of whose operators differ from TFLite's"
-                if version in TESTED
-                else "whose results were never compared with TFLite's"
-            )
-            yield (
-                f"{file} was compiled by Vela {version}, {reason}; compile the original model "
-                "with `ethosu compile`, or compare the results with `ethosu run --reference`"
-            )
+def open_model(ui: Ui, model: Path, data: Path | None = None) -> ModelFile:
+    """Read a model that the user names, and warn about its release of Vela.
+
+    `data` is the data file of a program.
+    """
+    file = ModelFile(model, data)
+    warn(ui, file)
+    return file
 
 
-def _version(path: Path) -> str | None:
-    """Version of Vela that wrote a file; None if it is not Vela's, or unknown."""
+def warn(ui: Ui, file: ModelFile) -> None:
+    """Warn about a model that was compiled by a release not in EXACT."""
     try:
-        if not path.is_file():  # the command reads pipes, which may block
-            return None
-        with path.open("rb") as file:
-            if file.read(8)[4:] != tflite.IDENTIFIER:
-                return None
-        return tflite.vela_version(path)
-    except (OSError, InputError):  # the command reports the error
-        return None
+        version = file.vela_version
+    except InputError:  # the command reports the error
+        return
+    if version is None or version in EXACT:
+        return
+    reason = (
+        "some of whose operators differ from TFLite's"
+        if version in TESTED
+        else "whose results were never compared with TFLite's"
+    )
+    ui.warn(
+        f"{file} was compiled by Vela {version}, {reason}; compile the original model with "
+        "`ethosu compile`, or compare the results with `ethosu run --reference`"
+    )

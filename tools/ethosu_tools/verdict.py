@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Checks whether a compiled model runs here, by loading it, and explains why if it does not."""
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
-from . import plan, tflite
+from . import plan
 from .errors import CannotRunError, InputError
+from .model import Graph, ModelFile, Operator
+from .plan import Plan
 from .plan.kernels import RENAMING, STATEFUL
 from .sim import Simulation
-from .tflite import Graph, Operator
 
 # Operators that convert the inputs and outputs of a quantised model.
 _CONVERSIONS = ("QUANTIZE", "DEQUANTIZE")
@@ -30,22 +30,34 @@ FORCE = "--force writes it anyway, for another runtime"
 _LISTED = 3  # layers of an operator in a message
 
 
-def prepare(source: Path, compiled: Path, *, cmsis_nn: bool = False) -> dict[str, Any] | None:
-    """Plan the memory of CPU operators in the compiled file, and load it as a board does.
+def prepare(
+    source: ModelFile, made: ModelFile, *, cmsis_nn: bool = False
+) -> tuple[ModelFile, Plan | None]:
+    """Plan the memory of CPU operators in the model `made`; returns it with its plan, if any.
 
-    Returns the plan, if any. Raises InputError if the model cannot run here, with the reason and a
-    remedy; `source` is the file before Vela.
+    Raises InputError if it cannot run here, with the reason and a remedy; `source` is the file
+    before Vela.
     """
+    with _explained(source, made):
+        if not plan.needs_plan(made):
+            return made, None
+        planned, data = plan.plan_model(made, cmsis_nn=cmsis_nn)
+        return made.with_data(data), planned
+
+
+def check(source: ModelFile, made: ModelFile) -> None:
+    """Load a model as a board does; raises the same InputError."""
+    with _explained(source, made):
+        Simulation(made).close()
+
+
+@contextmanager
+def _explained(source: ModelFile, made: ModelFile) -> Iterator[None]:
     try:
-        planned = None
-        if plan.needs_plan(compiled):
-            planned = plan.plan_file(compiled, compiled, cmsis_nn=cmsis_nn).as_dict()
-        if not cmsis_nn:  # the library here has no CMSIS-NN
-            Simulation(compiled).close()
+        yield
     except InputError as error:
-        text = _explain(source, compiled, error)
+        text = _explain(source, made, error)
         raise CannotRunError(f"{source} can't run here: {text}") from error
-    return planned
 
 
 def without_kernel(graph: Graph) -> list[Operator]:
@@ -79,11 +91,8 @@ def floats(graph: Graph) -> tuple[str, list[Operator]]:
     return "float32", found
 
 
-def _explain(source: Path, compiled: Path, error: InputError) -> str:
-    with tflite.reading(source):
-        before = tflite.parse(tflite.read(source))[0]
-    with tflite.reading(compiled):
-        after = tflite.parse(tflite.read(compiled))[0]
+def _explain(source: ModelFile, made: ModelFile, error: InputError) -> str:
+    before, after = source.graph, made.graph
     missing = without_kernel(after)
     unknown = {operator.name for operator in missing}
     kind, computing = floats(before)
@@ -97,7 +106,7 @@ def _explain(source: Path, compiled: Path, error: InputError) -> str:
         reasons.append(f"it is not quantised ({kind}: {_list(before, computing)})")
         remedies.append(QUANTISE)
     if not reasons:
-        reasons.append(str(error).removeprefix(f"{compiled}: "))
+        reasons.append(str(error).removeprefix(f"{made}: "))
         remedies += [OTHER_TYPES] if "types" in reasons[0] else []
     lines = (f"  {remedy}" for remedy in (*remedies, FORCE))
     return "\n".join(["; and ".join(reasons), *lines])

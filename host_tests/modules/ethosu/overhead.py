@@ -10,10 +10,11 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from ethosu_tools import boards, models, paths, romfs, vela
+from ethosu_tools import boards, paths, romfs, vela
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.coherence import OFF
 from ethosu_tools.layers import views
+from ethosu_tools.model import ModelFile, describe
 from ethosu_tools.qemu import Machine
 
 ON_BOARD = Path(__file__).with_name("overhead_on_board.py")
@@ -39,7 +40,7 @@ def measure(files, npu=None, firmware=None):
     firmware = firmware or paths.firmware(board.name)
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
         compiled = {path.stem: _compiled(path, npu, Path(work)) for path in files}
-        roms = {name: name + models.ModelFile(path).kind.suffix for name, path in compiled.items()}
+        roms = {name: name + ModelFile(path).kind.suffix for name, path in compiled.items()}
         image = romfs.build({roms[name]: path.read_bytes() for name, path in compiled.items()})
         machine = Machine(npu, board=board.name, romfs=image, firmware=firmware, coherence=OFF)
         with QemuBoard(machine) as emulated:
@@ -54,7 +55,7 @@ def measure(files, npu=None, firmware=None):
 
 
 def _compiled(path, npu, work):
-    if models.describe(path).npu:
+    if describe(path).npu:
         return path
     output = work / f"{path.stem}_vela.tflite"
     vela.compile_model(path, npu, output)
@@ -62,7 +63,7 @@ def _compiled(path, npu, work):
 
 
 def _row(path, counted):
-    operators = models.describe(path).npu_operators
+    operators = describe(path).npu_operators
     words = sum(operator.stream_bytes for operator in operators) // 4
     arena = max(operator.scratch_bytes for operator in operators)
     arena += max(operator.fast_scratch_bytes or 0 for operator in operators)

@@ -3,7 +3,6 @@
 
 import os
 import re
-import threading
 
 import pytest
 import serial
@@ -15,7 +14,8 @@ from ethosu_tools.deadline import Deadline
 from ethosu_tools.errors import BoardError, BoardLinkError, BoardTimeoutError, RemoteError
 from ethosu_tools.port import Port, StepError
 
-from host_tests.tools.ethosu_tools.fake_board import FakeBoard
+from host_tests.kit.fake_board import FakeBoard
+from host_tests.kit.stand_ins import Terminal
 
 
 @pytest.fixture
@@ -275,56 +275,46 @@ def test_board_without_prompt_shows_what_it_sent_once():
 
 
 def test_a_write_to_a_board_that_takes_nothing_ends():
-    board, line = os.openpty()
-    port = Port(serial.Serial(os.ttyname(line)), lambda seconds: Deadline(seconds and 0.2))
-    with pytest.raises(serial.SerialTimeoutException, match=r"accepted only \d+ of 1000000 bytes"):
-        port.write(bytes(1_000_000))
-    port.close()
-    os.close(board)
-    os.close(line)
+    with Terminal() as board:
+        port = Port(serial.Serial(board.port), lambda seconds: Deadline(seconds and 0.2))
+        match = r"accepted only \d+ of 1000000 bytes"
+        with pytest.raises(serial.SerialTimeoutException, match=match):
+            port.write(bytes(1_000_000))
+        port.close()
+
+
+class Slow(Terminal):
+    """A board that takes little."""
+
+    def serve(self):
+        while not self.closing.wait(0.02):
+            os.read(self.master, 1000)
 
 
 def test_a_write_to_a_board_that_takes_little_ends_with_the_step():
-    board, line = os.openpty()
-    port = Port(serial.Serial(os.ttyname(line)))
-    ended = threading.Event()
+    with Slow() as board:
+        port = Port(serial.Serial(board.port))
+        port.begin(0.5)
+        with pytest.raises(StepError, match=r"accepted only \d+ of 100000 bytes within 0\.5 s"):
+            port.write(bytes(100_000))
+        port.close()
 
-    def take() -> None:
-        while not ended.wait(0.02):
-            os.read(board, 1000)
 
-    thread = threading.Thread(target=take, daemon=True)
-    thread.start()
-    port.begin(0.5)
-    with pytest.raises(StepError, match=r"accepted only \d+ of 100000 bytes within 0\.5 s"):
-        port.write(bytes(100_000))
-    ended.set()
-    thread.join(5)
-    port.close()
-    os.close(board)
-    os.close(line)
+class Echo(Terminal):
+    """A board that continues reading only after its echo was read."""
+
+    def serve(self):
+        while True:
+            os.write(self.master, os.read(self.master, 4096))
 
 
 def test_a_write_to_a_board_that_echoes_does_not_wait_for_itself():
-    """The board continues reading only after its echo was read."""
-    board, line = os.openpty()
-    port = Port(serial.Serial(os.ttyname(line)), lambda seconds: Deadline(seconds and 5))
-    data = bytes(i % 251 for i in range(50_000))
-
-    def echo() -> None:
-        left = len(data)
-        while left:
-            heard = os.read(board, 4096)
-            left -= os.write(board, heard)
-
-    thread = threading.Thread(target=echo, daemon=True)
-    thread.start()
-    assert port.write(data) == len(data)
-    assert port.read(len(data)) == data
-    thread.join(5)
-    port.close()
-    os.close(board)
-    os.close(line)
+    with Echo() as board:
+        port = Port(serial.Serial(board.port), lambda seconds: Deadline(seconds and 5))
+        data = bytes(i % 251 for i in range(50_000))
+        assert port.write(data) == len(data)
+        assert port.read(len(data)) == data
+        port.close()
 
 
 @pytest.mark.parametrize("number", ["9" * 5000, f"0x{'f' * 5000}", f"[{'-' * 3000}1]"])

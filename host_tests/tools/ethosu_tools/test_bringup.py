@@ -14,7 +14,7 @@ from ethosu_tools.commands import bringup as command
 from ethosu_tools.errors import RemoteError
 from ethosu_tools.qemu import Machine
 
-from .fake_board import FakeBoard
+from host_tests.kit.fake_board import FakeBoard
 
 EMULATED = [name for name in boards.names() if boards.load(name).qemu]
 BY_NAME = {check.name: check for check in bringup.CHECKS}

@@ -24,6 +24,8 @@ from ethosu_tools.oracle import Oracle
 from ethosu_tools.ui import Ui
 from rich.console import Console
 
+from host_tests.kit.stand_ins import program
+
 COMMANDS = discover("commands")
 PROGRAM = Path(sys.executable).with_name("ethosu")
 
@@ -77,6 +79,22 @@ def test_version_is_the_same_everywhere(repo):
 def test_wrong_command_lines_are_code_2(ethosu, words):
     code, _, err = ethosu(*words)
     assert code == 2 and "usage:" in err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["validate", "--workers"],
+        ["validate", "--top"],
+        ["report", "--steps"],
+        ["compare", "--steps"],
+        ["bench", "latency", "--count"],
+    ],
+    ids=" ".join,
+)
+def test_numbers_below_1_are_refused(ethosu, words):
+    code, _, err = ethosu(*words, "0")
+    assert code == 2 and f"{words[-1]}: expected a whole number of at least 1, found '0'" in err
 
 
 def test_compile_then_inspect(ethosu, small_models, tmp_path):
@@ -354,9 +372,8 @@ def test_missing_qemu_is_code_4_with_the_remedy(ethosu, monkeypatch):
 
 
 def test_old_qemu_is_code_4_with_both_versions(ethosu, monkeypatch, tmp_path):
-    old = tmp_path / "qemu-system-arm"
-    old.write_text("#!/bin/sh\necho QEMU emulator version 6.1.0\n")
-    old.chmod(0o755)
+    text = "echo QEMU emulator version 6.1.0\n"
+    old = program(tmp_path / "qemu-system-arm", text, "/bin/sh")
     monkeypatch.setenv("ETHOSU_QEMU", str(old))
     code, _, err = ethosu("qemu")
     assert code == 4 and "version 6.1, but the NPU plugin needs 7.2" in one_sentence(err)
@@ -406,8 +423,7 @@ def test_modules_in_the_working_folder_are_not_run(small_models, tmp_path, monke
     assert not (tmp_path / "ran").exists()
 
 
-@pytest.mark.parametrize("unbuffered", ["", "1"])
-@pytest.mark.parametrize("words", [["inspect"], ["inspect", "--json"], ["plan"]])
+@pytest.mark.parametrize(("words", "unbuffered"), [(["inspect"], ""), (["plan", "--json"], "1")])
 def test_unwritable_stdout_is_one_error(small_models, words, unbuffered):
     command = [PROGRAM, *words, small_models["small_cnn"]]
     pipe, environment = subprocess.PIPE, {**os.environ, "PYTHONUNBUFFERED": unbuffered}

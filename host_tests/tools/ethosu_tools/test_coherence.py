@@ -36,15 +36,10 @@ def test_the_environment_is_the_default_for_callers(monkeypatch):
 
 
 @pytest.mark.parametrize("command", [["run", "model.tflite", "--input", "in.npz"], ["qemu"]])
-def test_commands_refuse_other_modes(command):
-    done = subprocess.run(
-        [sys.executable, "-m", "ethosu_tools.cli", *command, "--coherence", "on"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.returncode == 2
-    assert "'on' is not a coherence mode: expected off, strict or evict:SEED" in done.stderr
+def test_commands_refuse_other_modes(ethosu, command):
+    code, _, err = ethosu(*command, "--coherence", "on")
+    assert code == 2
+    assert "'on' is not a coherence mode: expected off, strict or evict:SEED" in err
 
 
 def test_a_machine_passes_the_mode_to_the_plugin(monkeypatch):

@@ -335,7 +335,7 @@ class Flash(Liar):
         assert len(data) % self.unit == 0, "flash is written in whole units"
         return b"%d" % self.ask(work, timeout)
 
-    def ask(self, code, timeout=10):
+    def ask(self, code, timeout=10, **_):
         self.asked.append((code, timeout))
         answers = {"256, 0": 0, "rom_ioctl(3": self.unit, "_walk": []}
         return (self.truth | answers)[next(key for key in self.truth if key in code)]

@@ -12,7 +12,7 @@ import serial
 from ethosu_tools import firmware_run, paths
 from ethosu_tools.errors import BoardError
 
-from host_tests.kit import sharing
+from host_tests.kit import sharing, stand_ins
 
 HERE = Path(__file__).parent
 MACS = {"ethos-u55-128": 7, "ethos-u55-256": 8, "ethos-u65-512": 9}
@@ -52,10 +52,8 @@ def test_a_byte_after_eot_is_the_exit_code(ethosu, image):
 )
 def test_after_the_awaited_text_no_code_counts(printed, monkeypatch, image, tmp_path):
     """For any split of the reads: a stand-in for QEMU writes the text, then EOT and a code."""
-    program = tmp_path / "qemu"
     writes = "".join(f"os.write(1, {each!r}); time.sleep(0.2); " for each in printed)
-    program.write_text(f"#!{sys.executable}\nimport os, time\n{writes}\n")
-    program.chmod(0o755)
+    program = stand_ins.program(tmp_path / "qemu", f"import os, time\n{writes}\n")
     monkeypatch.setattr(firmware_run.qemu, "find_qemu", lambda: program)
     assert firmware_run.run(image, board="MPS3_AN547", until="pass").exit_code == 0
     assert firmware_run.run(image, board="MPS3_AN547").exit_code == 9
@@ -78,10 +76,8 @@ def test_it_has_a_time_out(ethosu, image):
 
 
 def test_output_without_end_does_not_put_it_off(monkeypatch, image, tmp_path):
-    program = tmp_path / "qemu"
     lines = "for _ in range(300_000):\n    os.write(1, b'x' * 99)\n    os.write(2, b'y' * 999)\n"
-    program.write_text(f"#!{sys.executable}\nimport os\n{lines}")
-    program.chmod(0o755)
+    program = stand_ins.program(tmp_path / "qemu", f"import os\n{lines}")
     monkeypatch.setattr(firmware_run.qemu, "find_qemu", lambda: program)
     with pytest.raises(BoardError, match=r"did not end within 0\.05 s; its last output: 'xx"):
         firmware_run.run(image, board="MPS3_AN547", until="never", timeout=0.05)

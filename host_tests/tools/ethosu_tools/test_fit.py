@@ -6,11 +6,12 @@ import json
 from dataclasses import replace
 
 import pytest
-from ethosu_tools import boards, fit, make_model, models, romfs
+from ethosu_tools import boards, fit, make_model, romfs
 from ethosu_tools.board import Board, QemuBoard
 from ethosu_tools.commands import deploy
 from ethosu_tools.errors import InputError, RemoteError
 from ethosu_tools.estimate import systems
+from ethosu_tools.model import ModelFile
 from ethosu_tools.qemu import Machine
 from ethosu_tools.tflite.writer import write
 
@@ -196,7 +197,7 @@ def test_the_file_names_its_board(ethosu, small_models, tmp_path, monkeypatch):
     assert (
         ethosu("compile", source, "--board", HE, "--memory-mode", "Sram_Only", "-o", model)[0] == 0
     )
-    assert models.board_of(model) == HE
+    assert ModelFile(model).board == HE
     assert systems.chosen(source, None).name == boards.DEFAULT
     assert systems.chosen(source, None, "ethos-u85-256").npu == "ethos-u85-256"
     monkeypatch.setenv(boards.VARIABLE, "NUMAKER_M55M1")
@@ -206,7 +207,7 @@ def test_the_file_names_its_board(ethosu, small_models, tmp_path, monkeypatch):
         systems.chosen(model, "NUMAKER_M55M1")
     code, out, _ = ethosu("compile", source, "-o", model, "--json")
     assert code == 0 and json.loads(out)["latency"]["system"] == boards.DEFAULT
-    assert models.board_of(model) is None
+    assert ModelFile(model).board is None
 
 
 def test_it_is_emulated_as_that_board(ethosu, small_models, tmp_path, monkeypatch):

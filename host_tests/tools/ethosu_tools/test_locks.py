@@ -15,7 +15,7 @@ from ethosu_tools.board import Board
 from ethosu_tools.errors import SetupError
 from ethosu_tools.locks import Lock, LockedError
 
-from host_tests.tools.ethosu_tools.fake_board import FakeBoard
+from host_tests.kit.fake_board import FakeBoard
 
 PORT = "/dev/ttyACM0"
 PRECIOUS = "what root owns\n" * 3

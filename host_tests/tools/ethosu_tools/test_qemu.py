@@ -164,7 +164,7 @@ def open_files():
     "breaks",
     [
         lambda patch: patch.setattr(qemu, "_start", broken),
-        lambda patch: patch.setattr(qemu, "_options", broken),
+        lambda patch: patch.setattr(qemu, "options", broken),
         lambda patch: patch.setattr(qemu, "Control", broken),
         lambda patch: patch.setattr(qemu.mmap, "mmap", broken),
         lambda patch: patch.setattr(qemu.Machine, "_find_port", broken),

@@ -2,13 +2,11 @@
 """--no-verify runs what the verifier rejects, and untested Vela versions are reported."""
 
 import json
-import os
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
-from ethosu_tools import arrays, vela_versions, verification
+from ethosu_tools import arrays, verification
 from ethosu_tools.errors import InputError
 from ethosu_tools.python_model import Model
 from ethosu_tools.tflite.metadata import put
@@ -132,22 +130,8 @@ def test_a_file_of_an_untested_vela_is_reported_once(
     for command in ("run", "plan", "estimate"):
         assert ethosu(command, path)[2].count(sentence) == told
     code, _, err = ethosu("deploy", path, "-o", tmp_path / "rom.img", "--no-verify")
-    assert code == 0 and err.count(sentence) == told
+    assert code == 0 and err.count(sentence.replace(str(path), path.name)) == told
 
 
-def test_a_file_without_a_vela_version_is_not_reported(refused):
-    assert [*vela_versions.warnings([refused, refused.parent / "in.npz"])] == []
-
-
-class Pipe(type(Path())):
-    """A path of a pipe. `Path.open` itself is unchanged, because pytest's plugins need it."""
-
-    def open(self, *_args, **_kwargs):
-        pytest.fail("the pipe was opened")
-
-
-def test_a_pipe_is_left_to_the_command(tmp_path):
-    """Opening one would block until there is a writer."""
-    folder = Pipe(tmp_path)
-    os.mkfifo(folder / "model.tflite")
-    assert [*vela_versions.warnings([folder / "model.tflite", folder])] == []
+def test_a_file_without_a_vela_version_is_not_reported(ethosu, refused):
+    assert "warning" not in ethosu("inspect", refused)[2]

@@ -8,14 +8,13 @@ from contextlib import suppress
 
 import pytest
 
+from host_tests.kit import stand_ins
 from host_tests.tools.qemu_plugin import releases
 
 
 def program(path, version):
     path.parent.mkdir(parents=True)
-    path.write_text(f"#!/bin/sh\necho QEMU emulator version {version}\n")
-    path.chmod(0o755)
-    return path
+    return stand_ins.program(path, f"echo QEMU emulator version {version}\n", "/bin/sh")
 
 
 @pytest.fixture

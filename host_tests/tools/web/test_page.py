@@ -11,7 +11,7 @@ from ethosu_tools.estimate import latency, systems
 from ethosu_tools.mixed_models import MODELS
 from ethosu_tools.plan import plan_file
 from ethosu_tools.plan.placement import align
-from ethosu_tools.tflite.reader import parse
+from ethosu_tools.tflite import parse
 from ethosu_tools.tflite.writer import Graph, write
 
 from host_tests.kit import needs

@@ -10,12 +10,11 @@ import contextlib
 import hashlib
 import math
 import statistics
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from .. import models, verification
+from .. import verification
 from ..board import Board
 from ..errors import BoardError, UsageError
 from ..estimate import points, systems, text
@@ -24,7 +23,8 @@ from ..estimate.systems import System
 from ..layers import subject, table
 from ..layers.subject import Subject
 from ..remote import EmulatedRunner, SerialRunner
-from ..ui import Ui
+from ..ui import Ui, positive
+from ..vela_versions import open_model
 
 EPILOG = """\
 A board at a port is measured with its own clock. The time of an emulated board is the sum of the
@@ -70,15 +70,13 @@ def _emulated():
 def _count(*events):
     with _npu.pmu(*events) as counters:
         _bench.run_into()
-    return counters.cycles, [counters[i] for i in range(len(events))]
+    return (counters.cycles,) + tuple(counters[i] for i in range(len(events)))
 """
 _END = "_bench = None\n_npu.release()"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = EPILOG
     parser.add_argument("model", type=Path, help="a .tflite file, compiled or not")
     parser.add_argument(
         "--on",
@@ -86,45 +84,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="qemu|sim|PORT",
         help="an emulated board, the simulated NPU alone, or a board's port (default: qemu)",
     )
-    parser.add_argument(
-        "--board",
-        metavar="BOARD",
-        help=systems.board_help(),
-    )
+    systems.add_options(parser, npu=False)
     parser.add_argument("--weights", metavar="MEMORY", help="memory that holds the model")
-    parser.add_argument("--count", type=int, default=20, help="number of inferences (default: 20)")
+    parser.add_argument(
+        "--count", type=positive, default=20, help="number of inferences (default: 20)"
+    )
     verification.add_option(parser)
     parser.add_argument("--save", type=Path, metavar="CSV", help="add the point to this table")
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Estimate the model, run it on the board."""
-    if args.count < 1:
-        raise UsageError(f"--count is {args.count}, expected at least 1")
     if args.save and (args.on == "sim" or not args.board):
         raise UsageError("--save needs a measurement on a board: select it with --on and --board")
-    system = systems.chosen(args.model, args.board, weights=args.weights)
-    with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
-        ui.note(f"estimating for {system.name}")
-        examined = subject.examine(args.model, system, Path(work))
-        if examined.estimate is None and args.save:
-            raise UsageError(f"{args.model} has no NPU operators, so there is no point to save")
-        facts = examined.as_dict()
-        data = {
-            "model": str(args.model),
-            "on": args.on,
-            "system": system.name,
-            "npu": facts["npu"],
-            "clock_mhz": system.clock_hz / 1e6,
-            **{key: facts[key] for key in ("bytes", "arena", "estimate")},
-            "estimated_ms": examined.estimate and examined.estimate.milliseconds,
-            "cpu_instructions": None,
-            "work": _work(examined),
-        }
-        if args.on != "sim":
-            data |= _measure(args, examined, ui)
+    model = open_model(ui, args.model)
+    system = systems.chosen(model, args.board, weights=args.weights)
+    ui.note(f"estimating for {system.name}")
+    examined = subject.examine(model, system)
+    if examined.estimate is None and args.save:
+        raise UsageError(f"{args.model} has no NPU operators, so there is no point to save")
+    facts = examined.as_dict()
+    data = {
+        "model": str(args.model),
+        "on": args.on,
+        "system": system.name,
+        "npu": facts["npu"],
+        "clock_mhz": system.clock_hz / 1e6,
+        **{key: facts[key] for key in ("bytes", "arena", "estimate")},
+        "estimated_ms": examined.estimate and examined.estimate.milliseconds,
+        "cpu_instructions": None,
+        "work": _work(examined),
+    }
+    if args.on != "sim":
+        data |= _measure(args, examined, ui)
     if args.save:
-        points.append(_point(args, data, system), args.save)
+        points.append(_point(args, model.data, data, system), args.save)
         data["saved"] = str(args.save)
     return data
 
@@ -146,9 +140,9 @@ def _measure(args: argparse.Namespace, examined: Subject, ui: Ui) -> dict[str, A
     """Times, counters and instructions, measured on the board."""
     emulated = args.on == "qemu"
     runner = (
-        EmulatedRunner(examined.compiled, board=examined.system.name, repeatable=True)
+        EmulatedRunner(examined.file, board=examined.system.name, repeatable=True)
         if emulated
-        else SerialRunner(examined.compiled, args.on)
+        else SerialRunner(examined.file, args.on)
     )
     with runner:
         board = runner.board
@@ -177,15 +171,12 @@ def _measure(args: argparse.Namespace, examined: Subject, ui: Ui) -> dict[str, A
 
 def _timed(board: Board, _: System) -> tuple[float, None]:
     """Milliseconds of an inference, measured with the board's clock."""
-    return _number(board.ask("_answer = _time()", timeout=_TIMEOUT_S)) / 1e3, None
+    return board.ask("_answer = _time()", timeout=_TIMEOUT_S, kind=int) / 1e3, None
 
 
 def _emulated(board: Board, system: System) -> tuple[float, int]:
     """Milliseconds of an inference computed from instructions and cycles, and the instructions."""
-    answer = board.ask("_answer = _emulated()", timeout=_TIMEOUT_S)
-    if not isinstance(answer, tuple) or len(answer) != 2:
-        raise BoardError(f"the board answered {answer!r:.100}, expected two numbers")
-    instructions, cycles = map(_number, answer)
+    instructions, cycles = board.ask("_answer = _emulated()", timeout=_TIMEOUT_S, kind=(int, int))
     time = instructions / (system.cpu_mhz * 1e3) + cycles / system.clock_hz * 1e3
     return time, instructions
 
@@ -216,22 +207,14 @@ def _pmu(board: Board) -> dict[str, Any]:
     cycles = 0
     for events in EVENTS:
         words = ", ".join(f"ethosu.PMU_{event}" for event in events)
-        answer = board.ask(f"_answer = _count({words})", timeout=_TIMEOUT_S)
-        if not isinstance(answer, tuple) or len(answer) != 2 or len(answer[1]) != len(events):
-            raise BoardError(f"the board answered {answer!r:.100}, expected counters")
-        cycles = _number(answer[0])
-        pmu |= {event: _number(each) for event, each in zip(events, answer[1], strict=True)}
+        kind = (int,) * (1 + len(events))
+        cycles, *counts = board.ask(f"_answer = _count({words})", timeout=_TIMEOUT_S, kind=kind)
+        pmu |= dict(zip(events, counts, strict=True))
     return {"npu_cycles": cycles, "npu_active": pmu["NPU_ACTIVE"], "pmu": pmu}
 
 
-def _number(answer: object) -> int:
-    if not isinstance(answer, int):
-        raise BoardError(f"the board answered {answer!r:.100}, expected a number")
-    return answer
-
-
-def _point(args: argparse.Namespace, data: dict[str, Any], system: System) -> Point:
-    digest = hashlib.sha256(models.read(args.model)).hexdigest()
+def _point(args: argparse.Namespace, model: bytes, data: dict[str, Any], system: System) -> Point:
+    digest = hashlib.sha256(model).hexdigest()
     return Point(
         id=f"own-{digest[:8]}",
         model=args.model.name,

@@ -3,7 +3,6 @@
 
 import argparse
 import hashlib
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from .. import vela
-from ..arrays import quantise
+from ..arrays import quantise_all
 from ..errors import InputError
 from ..estimate import cpu, systems, text
 from ..estimate.systems import System
-from ..files import read_whole, write_whole
+from ..files import write_whole
 from ..layers import subject, views
 from ..layers.subject import Subject
+from ..model import ModelFile
 from ..ui import Ui
 from ..validate import data
 
@@ -89,8 +89,6 @@ not part of this project: `--data FOLDER` measures it. These are not MLCommons b
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = EPILOG
     parser.add_argument("--models", type=Path, required=True, metavar="FOLDER")
     parser.add_argument("--data", type=Path, metavar="FOLDER", help="data sets, for the accuracy")
     vela.add_npu_option(parser, "only this NPU", default=None)
@@ -110,14 +108,12 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     rows: list[dict[str, Any]] = []
     accuracies: dict[str, dict[str, Any]] = {}
     counts: dict[str, int] = {}
-    with tempfile.TemporaryDirectory(prefix="ethosu-") as work, ui.progress("models") as update:
+    with ui.progress("models") as update:
         for task in tasks:
-            _check(task, paths[task.file])
+            model = _open(task, paths[task.file])
             for system in selected:
                 update(len(rows), len(tasks) * len(selected))
-                folder = Path(work) / f"{len(rows)}"
-                folder.mkdir()
-                row, examined = _row(task, paths[task.file], system, folder)
+                row, examined = _row(task, model, system)
                 if examined and args.instructions:
                     row["instructions"] = _instructions(examined, counts)
                 if examined and task.file not in accuracies:
@@ -134,14 +130,14 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     return result
 
 
-def _check(task: Task, path: Path) -> None:
-    if hashlib.sha256(read_whole(path)).hexdigest() != task.sha256:
+def _open(task: Task, path: Path) -> ModelFile:
+    file = ModelFile(path)
+    if hashlib.sha256(file.data).hexdigest() != task.sha256:
         raise InputError(f"{path} is not MLCommons' file: expected SHA-256 {task.sha256}")
+    return file
 
 
-def _row(
-    task: Task, model: Path, system: System, folder: Path
-) -> tuple[dict[str, Any], Subject | None]:
+def _row(task: Task, model: ModelFile, system: System) -> tuple[dict[str, Any], Subject | None]:
     row: dict[str, Any] = {
         "model": task.file,
         "system": system.name,
@@ -151,7 +147,7 @@ def _row(
         "instructions": None,
     }
     try:
-        examined = subject.examine(model, system, folder)
+        examined = subject.examine(model, system)
     except InputError as error:
         return row | {"error": str(error)}, None
     proof = subject.compare_with_reference(examined, STEPS)
@@ -164,7 +160,7 @@ def _instructions(examined: Subject, counts: dict[str, int]) -> int:
     """Count once per compiled file, which systems with the same NPU often share."""
     key = hashlib.sha256(examined.file.data).hexdigest()
     if key not in counts:
-        counts[key] = cpu.instructions(examined.compiled)
+        counts[key] = cpu.instructions(examined.file)
     return counts[key]
 
 
@@ -179,10 +175,7 @@ def _accuracy(task: Task, examined: Subject, folder: Path | None) -> dict[str, A
     description = examined.file.description
     tensors = description.inputs
     samples = data.read(str(path), tensors, data.classes_of(description.outputs[0])).samples
-    arrays = [
-        quantise(f"input {index}", array, tensor)
-        for index, (array, tensor) in enumerate(zip(samples.inputs, tensors, strict=True))
-    ]
+    arrays = quantise_all(samples.inputs, tensors)
     given = [[array[index] for array in arrays] for index in range(len(samples))]
     results, labels = subject.outputs(examined, given), samples.labels
     if not task.anomaly:

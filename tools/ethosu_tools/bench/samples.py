@@ -15,12 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays, models, verification
+from .. import arrays, verification
 from ..arrays import Array, Feed
 from ..errors import MismatchError
 from ..qemu import Machine
 from ..runner import open_runner
-from ..ui import Ui
+from ..ui import Ui, positive
+from ..vela_versions import open_model
 
 _PIECE = 65536
 
@@ -28,14 +29,15 @@ _PIECE = 65536
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("model", type=Path, help="a compiled model")
-    parser.add_argument("--samples", type=int, default=300, help="their number (default: 300)")
+    parser.add_argument("--samples", type=positive, default=300, help="their number (default: 300)")
     parser.add_argument("--on", metavar="PORT", help="measure a real board as well: port or URL")
     verification.add_option(parser)
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Run the same samples everywhere; MismatchError if the results differ."""
-    description = models.describe_compiled(args.model)
+    file = open_model(ui, args.model)
+    description = file.compiled
     random, count = np.random.default_rng(1), args.samples
     columns = zip(
         *(arrays.random_inputs(description.inputs, random) for _ in range(count)), strict=True
@@ -48,7 +50,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         targets = {"sim": "sim", "qemu": "qemu", "pty": machine.port, "socket": url}
         targets |= {args.on: args.on} if args.on else {}
         for name, where in targets.items():
-            with open_runner(args.model, where) as runner, ui.progress(name) as progress:
+            with open_runner(file, where) as runner, ui.progress(name) as progress:
                 list(runner.run(Feed(feed.arrays, 1, has_time=True)))
                 start, found = time.perf_counter(), []
                 for row in runner.run(feed):

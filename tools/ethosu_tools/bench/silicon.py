@@ -2,7 +2,6 @@
 """`ethosu bench silicon`: compare latency estimates with measurements of chips."""
 
 import argparse
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,6 @@ _HEAD = ("point", "chip", "NPU", "model", "weights", "measured ms", "estimated m
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.epilog = EPILOG
     parser.add_argument(
         "--models",
         type=Path,
@@ -41,14 +39,14 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     measured = points.published() + (points.read(args.points) if args.points else [])
     results: list[Result] = []
     missing: list[Point] = []
-    with tempfile.TemporaryDirectory(prefix="ethosu-") as work, ui.progress("points") as update:
+    with ui.progress("points") as update:
         for done, point in enumerate(measured):
             update(done, len(measured))
             model = points.find_model(point, args.models)
             if model is None:
                 missing.append(point)
             else:
-                results.append(points.compare(point, model, Path(work)))
+                results.append(points.compare(point, model))
     if not results:
         raise InputError(
             f"the folders of --models contain no model of the {len(missing)} points: "

@@ -6,7 +6,7 @@ import importlib
 from pathlib import Path
 from typing import Any
 
-from ..cli import discover
+from ..cli import declare, discover
 from ..errors import UsageError
 from ..ui import Ui, sentence
 
@@ -20,7 +20,6 @@ DEFAULT = "latency"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the benchmarks and their options."""
-    parser.epilog = EPILOG
     names = parser.add_subparsers(dest="benchmark", metavar="BENCHMARK", required=True)
     for name, summary in discover("bench").items():
         chosen = names.add_parser(name, help=summary, description=sentence(summary))
@@ -29,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             chosen.add_argument(
                 option, action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS
             )
-        _module(name).add_arguments(chosen)
+        declare(chosen, _module(name))
 
 
 def complete(words: list[str]) -> list[str]:
@@ -60,5 +59,5 @@ def render(data: dict[str, Any]) -> str:
     return str(_module(data["benchmark"]).render(data))
 
 
-def _module(name: str):  # type: ignore[no-untyped-def]  # a module is its own interface
+def _module(name: str) -> Any:
     return importlib.import_module(f"...bench.{name.replace('-', '_')}", __name__)

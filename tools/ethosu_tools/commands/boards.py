@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import boards
 from ..boards import EMULATED, NOWHERE, SILICON
+from ..layers import views
 from ..ui import Ui
 
 EPILOG = f"""\
@@ -16,8 +17,7 @@ default one first. Features that a board lacks are listed below the table.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Set the help text; there are no options."""
-    parser.epilog = EPILOG
+    """There are no options."""
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
@@ -41,8 +41,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 
 def render(data: dict[str, Any]) -> str:
     """Format the boards as a table."""
-    rows = [("BOARD", "CORE", "MHZ", "NPU", "PROOF", "FLASH", "")]
-    rows += [
+    rows = [
         (
             board["name"],
             board["core"],
@@ -54,11 +53,7 @@ def render(data: dict[str, Any]) -> str:
         )
         for board in data["boards"]
     ]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        "  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
+    lines = [views.text(("BOARD", "CORE", "MHZ", "NPU", "PROOF", "FLASH", ""), rows)]
     lacking: dict[tuple[str, ...], list[str]] = {}
     for board in data["boards"]:
         lacking.setdefault(tuple(board["missing"]), []).append(board["name"])

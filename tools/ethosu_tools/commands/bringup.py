@@ -25,15 +25,8 @@ they write a file to / and remove it again. The board is reset at the end.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = EPILOG
     parser.add_argument("port", metavar="PORT", help="serial port or pyserial URL of the board")
-    parser.add_argument(
-        "--board",
-        type=boards.argument,
-        metavar="BOARD",
-        help=f"compare with the data of this board: {', '.join(boards.names())}",
-    )
+    boards.add_option(parser, "compare with the data of this board", None)
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:

@@ -19,10 +19,7 @@ it.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.epilog = EPILOG
-    parser.add_argument(
-        "board", type=boards.argument, metavar="BOARD", help=", ".join(boards.names())
-    )
+    boards.add_positional(parser)
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:

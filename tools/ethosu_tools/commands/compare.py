@@ -2,7 +2,6 @@
 """`ethosu compare`: compare two models, or one on two NPUs or boards, layer by layer."""
 
 import argparse
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,8 @@ from ..estimate import systems
 from ..layers import subject, views
 from ..layers.subject import Subject
 from ..layers.views import cell
-from ..ui import Ui
+from ..ui import Ui, positive
+from ..vela_versions import open_model
 
 EPILOG = """\
 Layers with the same name share a row; "-" marks a layer that one of the models does not have. A
@@ -28,15 +28,13 @@ _HEAD = ("layer", "A cycles", "B cycles", "B - A", "A bytes", "B bytes", "A boun
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = EPILOG
     parser.add_argument("model", type=Path, metavar="A", help="a .tflite file, compiled or not")
     parser.add_argument("other", type=Path, metavar="B", nargs="?", help="another one (default: A)")
     systems.add_options(parser)
     parser.add_argument("--other-board", metavar="BOARD", help="board of B (default: that of A)")
     vela.add_npu_option(parser, "NPU of B (default: that of A)", default=None, option="--other-npu")
     parser.add_argument(
-        "--steps", type=int, default=3, help="number of random inputs to compare (default: 3)"
+        "--steps", type=positive, default=3, help="number of random inputs to compare (default: 3)"
     )
 
 
@@ -46,28 +44,24 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         raise UsageError(
             "nothing to compare with: pass a second model, --other-npu or --other-board"
         )
-    if args.steps < 1:
-        raise UsageError(f"--steps is {args.steps}, expected at least 1")
-    other = args.other or args.model
+    model = open_model(ui, args.model)
+    other = open_model(ui, args.other) if args.other else model
     npu = args.other_npu or (None if args.other_board else args.npu)
     pair = (
-        (args.model, systems.chosen(args.model, args.board, args.npu)),
+        (model, systems.chosen(model, args.board, args.npu)),
         (other, systems.chosen(other, args.other_board or args.board, npu)),
     )
     both: list[Subject] = []
-    with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
-        for name, (model, system) in zip("AB", pair, strict=True):
-            ui.note(f"estimating {model} on {system.npu}")
-            folder = Path(work) / name
-            folder.mkdir()
-            both.append(subject.examine(model, system, folder))
-        a, b = both
-        return {
-            "a": a.as_dict(),
-            "b": b.as_dict(),
-            "layers": side_by_side(a, b),
-            "outputs": compare_outputs(a, b, args.steps),
-        }
+    for file, system in pair:
+        ui.note(f"estimating {file} on {system.npu}")
+        both.append(subject.examine(file, system))
+    a, b = both
+    return {
+        "a": a.as_dict(),
+        "b": b.as_dict(),
+        "layers": side_by_side(a, b),
+        "outputs": compare_outputs(a, b, args.steps),
+    }
 
 
 def side_by_side(a: Subject, b: Subject) -> list[dict[str, Any]]:

@@ -2,27 +2,29 @@
 """`ethosu compile`: compile a model for an NPU, with Vela (TFLite) or ExecuTorch (PyTorch)."""
 
 import argparse
+import contextlib
 import math
 import os
 import shlex
 import tempfile
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from .. import boards, convert, fit, models, selftest, tflite, vela, vela_defects, verdict
+from .. import boards, convert, fit, selftest, vela, vela_defects, verdict
 from ..boards import BoardFacts
-from ..errors import BoardError, InputError, SetupError, ToolError, UsageError, named_as
+from ..errors import BoardError, InputError, SetupError, UsageError
 from ..estimate import latency, systems, text
 from ..executorch import export
 from ..files import read_whole, write_all, write_whole
-from ..model import PROGRAM, ModelFile
+from ..model import BOARD, PROGRAM, SOURCE, ModelFile, reading
 from ..plan.fold import fold_quantization
 from ..tflite import model_metadata
-from ..tflite.metadata import get, put
+from ..tflite.metadata import put
 from ..ui import Ui
+from ..vela_versions import warn
 from .inspect import render as render_description
-from .plan import render_sizes
+from .plan import add_cmsis_option, render_sizes
 
 DEFAULT_NPU = "ethos-u55-128"
 EPILOG = f"""\
@@ -64,20 +66,13 @@ By default, images are exported channels last, and inputs and outputs are int8.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = EPILOG
     parser.add_argument(
         "model",
         type=Path,
         help="a .tflite file, int8 or int16 quantised; with --calibrate a Keras model (.keras, "
         ".h5), the folder of a SavedModel or an .onnx file; or a PyTorch model (.pt2, .py)",
     )
-    parser.add_argument(
-        "--board",
-        type=boards.argument,
-        metavar="BOARD",
-        help=f"target board: {', '.join(boards.names())}",
-    )
+    boards.add_option(parser, "target board", None)
     vela.add_npu_option(
         parser,
         "NPU and its number of MACs, such as ethos-u55-256 "
@@ -111,11 +106,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "model has quantised inputs and outputs, and predict() converts real numbers. Not the "
         "default, because programs that pass raw floats to the model would have to change",
     )
-    parser.add_argument(
-        "--cmsis-nn",
-        action="store_true",
-        help="plan for firmware built with CMSIS_NN_DIR",
-    )
+    add_cmsis_option(parser)
     parser.add_argument(
         "--debug-table",
         action=argparse.BooleanOptionalAction,
@@ -184,10 +175,10 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         return _export(args, ui)
     if args.float_io or not args.channels_last:
         raise UsageError("--channels-last and --float-io are for PyTorch models")
-    kind = convert.find(args.model)
+    data = b"" if args.model.is_dir() else read_whole(args.model)
+    kind = convert.find(args.model, data)
     if kind is None:
-        _check_format(args)
-        return _compile(args, ui, args.model)
+        return _compile(args, ui, _tflite(args, data))
     if args.calibrate:
         ui.note(f"converting {args.model} with {kind.by}; this takes about ten seconds")
     output = _output(args)
@@ -198,37 +189,35 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
             f"the quantised model would overwrite {kept}; move that file or choose another -o"
         )
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
-        quantised = Path(work) / kept.name
-        convert.convert(args.model, kind, args.calibrate, quantised, args.python)
-        quantised.write_bytes(
-            put(quantised.read_bytes(), {models.SOURCE: args.model.name.encode()})
-        )
-        try:
-            return _compile(args, ui, quantised, kept) | {"quantised": str(kept)}
-        except ToolError as error:  # the quantised model is deleted: name the user's file instead
-            raise type(error)(str(error).replace(str(quantised), str(args.model))) from error
+        made = Path(work) / kept.name
+        convert.convert(args.model, kind, args.calibrate, made, args.python)
+        data = put(made.read_bytes(), {SOURCE: args.model.name.encode()})
+    # The quantised model is not saved yet, so messages name the user's file.
+    model = ModelFile(data, name=str(args.model))
+    return _compile(args, ui, model, kept) | {"quantised": str(kept)}
 
 
 def _is_ours(kept: Path) -> bool:
     """Whether an earlier run saved this quantised model, so that it may be replaced."""
     try:
-        with tflite.reading(kept):
-            return get(read_whole(kept), models.SOURCE) is not None
+        return SOURCE in ModelFile(kept).entries
     except InputError:
         return False
 
 
-def _check_format(args: argparse.Namespace) -> None:
-    """Reject models that another tool compiles, and options for other formats."""
+def _tflite(args: argparse.Namespace, data: bytes) -> ModelFile:
+    """The model to compile; rejects other formats, and options for them."""
     if args.python or args.calibrate:
         convert.check(args.model)
         ModelFile(args.model)
         raise UsageError("--python and --calibrate are for models that have to be converted")
-    if ModelFile(args.model).is_program:
+    file = ModelFile(args.model) if args.model.is_dir() else ModelFile(data, name=str(args.model))
+    if file.is_program:
         raise InputError(
             f"{args.model} is an ExecuTorch program, which is already compiled: run it with "
             "`ethosu run`, deploy it with `ethosu deploy`, or compile the PyTorch model again"
         )
+    return file
 
 
 def _check_options(args: argparse.Namespace, model: Path) -> tuple[BoardFacts | None, str]:
@@ -245,105 +234,95 @@ def _check_options(args: argparse.Namespace, model: Path) -> tuple[BoardFacts | 
 
 
 def _compile(
-    args: argparse.Namespace, ui: Ui, model: Path, kept: Path | None = None
+    args: argparse.Namespace, ui: Ui, model: ModelFile, kept: Path | None = None
 ) -> dict[str, Any]:
     """Compile a `.tflite`; `kept` is where a copy of the source goes."""
-    board, npu = _check_options(args, model)
+    warn(ui, model)
+    board, npu = _check_options(args, kept or args.model)
     output = _output(args)
     metadata = _metadata(args, model)
-    proof = b""
+    notes: dict[str, bytes] = {}
     if args.selftest:  # first: a model that the reference kernels reject leaves no output
         ui.note("running the reference kernels for the self-test")
-        proof = selftest.make(model)
+        notes[selftest.NAME] = selftest.make(model)
     ui.note(f"compiling {args.model} for {npu}")
-    with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
-        source, folded = model, list[str]()
-        if args.quantized_io:
-            source, folded = _fold_quantization(model, Path(work))
-        compiled = Path(work) / "compiled" / output.name
-        data = vela.compile_model(
-            source,
-            npu,
-            compiled,
-            board=board.vela if board else None,
-            config=args.config,
-            system_config=args.system_config,
-            memory_mode=args.memory_mode,
-            more_options=args.vela,
-            debug=args.debug_table,
-            report=args.report,
-        )
-        data["model"] = str(output)
-        data["warnings"] += vela_defects.warnings(source, compiled)
-        ui.note("loading it as on a board")
-        data |= _prepare(args, model, compiled)
-        if folded:
-            data["folded"] = folded
-        own_system = bool(args.system_config or args.memory_mode)
-        _add_latency(data, compiled, board, npu, own_system=own_system)
-        if args.selftest:
-            data["selftest_bytes"] = selftest.store(proof, compiled)
-        _add_metadata(metadata, model, compiled)
-        if board:
-            entry = {models.BOARD: board.name.encode()}
-            write_whole(compiled, put(compiled.read_bytes(), entry))
-        data = _check_fit(args, board, compiled, model) | data
-        copies = {kept: model.read_bytes()} if kept else {}
-        write_all({output: compiled.read_bytes()} | copies)
-    return data | {"bytes": output.stat().st_size}
+    source, folded = fold_quantization(model) if args.quantized_io else (model, [])
+    made, facts, report = vela.compiled(
+        source,
+        npu,
+        board=board.vela if board else None,
+        config=args.config,
+        system_config=args.system_config,
+        memory_mode=args.memory_mode,
+        more_options=args.vela,
+        debug=args.debug_table,
+    )
+    if args.report:
+        write_whole(args.report, report.encode())
+    data = {"model": str(output), "report": args.report and str(args.report), **facts}
+    data["warnings"] += vela_defects.warnings(source, made)
+    ui.note("loading it as on a board")
+    with _tried(args, data):
+        made, planned = verdict.prepare(model, made, cmsis_nn=args.cmsis_nn)
+        if not args.cmsis_nn:  # the library here has no CMSIS-NN
+            verdict.check(model, made)
+        if planned:
+            data["plan"] = planned.as_dict()
+    if folded:
+        data["folded"] = folded
+    own_system = bool(args.system_config or args.memory_mode)
+    notes |= _add_latency(data, made, board, npu, own_system=own_system)
+    if args.selftest:
+        data["selftest_bytes"] = len(notes[selftest.NAME])
+    if board:
+        notes[BOARD] = board.name.encode()
+    made = made.with_data(_with_metadata(metadata, model, put(made.data, notes), data))
+    data = _check_fit(args, board, made, model) | data
+    write_all({output: made.data} | ({kept: model.data} if kept else {}))
+    return data | {"bytes": len(made.data)}
 
 
 def _check_fit(
-    args: argparse.Namespace, board: BoardFacts | None, compiled: Path, source: Path | None = None
+    args: argparse.Namespace,
+    board: BoardFacts | None,
+    made: ModelFile,
+    source: ModelFile | None = None,
 ) -> dict[str, Any]:
     """Compare what the model needs with what the board has; without --force, reject a misfit."""
     room = fit.room_of(board) if board else None
+    data: dict[str, Any] = {}
     if room is None or args.cmsis_nn:  # loading it would need a library with CMSIS-NN
-        return {}
-    return _tried(args, lambda: _fit(args, room, compiled, source))
+        return data
+    with _tried(args, data):
+        found = fit.check(fit.need_of(made), room)
+        if not args.force:
+            fit.refuse(found, str(args.model), "--force writes it anyway", source)
+        data["fit"] = found.as_dict()
+    return data
 
 
-def _fit(
-    args: argparse.Namespace, room: fit.Room, compiled: Path, source: Path | None
-) -> dict[str, Any]:
-    with named_as(args.model, compiled):
-        found = fit.check(fit.need_of(compiled), room)
-    if not args.force:
-        fit.refuse(found, str(args.model), "--force writes it anyway", source)
-    return {"fit": found.as_dict()}
-
-
-def _tried(args: argparse.Namespace, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Run a check that loads the model; without --force, a rejected model ends the command."""
+@contextlib.contextmanager
+def _tried(args: argparse.Namespace, data: dict[str, Any]) -> Iterator[None]:
+    """Check a model by loading it; without --force, a rejected model ends the command."""
     try:
-        return work()
+        yield
     except InputError as error:
         if not args.force:
             raise
-        return {"refused": str(error)}
+        data["refused"] = str(error)
     except SetupError as error:
-        return {"unchecked": str(error)}
+        data["unchecked"] = str(error)
 
 
 def _output(args: argparse.Namespace) -> Path:
     return args.output or Path(f"{args.model.stem}_vela.tflite")
 
 
-def _prepare(args: argparse.Namespace, model: Path, compiled: Path) -> dict[str, Any]:
-    """Plan the memory of CPU operators; without --force, reject what the runtime would reject."""
-
-    def work() -> dict[str, Any]:
-        planned = verdict.prepare(model, compiled, cmsis_nn=args.cmsis_nn)
-        return {"plan": planned} if planned else {}
-
-    return _tried(args, work)
-
-
-def _metadata(args: argparse.Namespace, model: Path) -> model_metadata.ModelMetadata | None:
+def _metadata(args: argparse.Namespace, model: ModelFile) -> model_metadata.ModelMetadata | None:
     """Metadata given by options; None if none is given, after checking that of the file."""
     if not args.labels and not args.normalise:
-        with tflite.reading(model):
-            model_metadata.check(tflite.read(model))
+        with reading(model):
+            model_metadata.check(model.data)
         return None
     labels: list[str] = []
     if args.labels:
@@ -358,14 +337,16 @@ def _metadata(args: argparse.Namespace, model: Path) -> model_metadata.ModelMeta
     return model_metadata.ModelMetadata(labels, *(args.normalise or ((), ())))
 
 
-def _add_metadata(given: model_metadata.ModelMetadata | None, model: Path, output: Path) -> None:
+def _with_metadata(
+    given: model_metadata.ModelMetadata | None,
+    model: ModelFile,
+    compiled: bytes,
+    facts: dict[str, Any],
+) -> bytes:
     """Store TFLite metadata: that given by options, else that of the source, which Vela drops."""
-    compiled = output.read_bytes()
     if given is None:
-        return write_whole(output, model_metadata.copy(tflite.read(model), compiled))
-    found = tflite.describe(output)
-    data = model_metadata.write(compiled, given, len(found.inputs), len(found.outputs))
-    return write_whole(output, data)
+        return model_metadata.copy(model.data, compiled)
+    return model_metadata.write(compiled, given, len(facts["inputs"]), len(facts["outputs"]))
 
 
 def _export(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
@@ -391,38 +372,37 @@ def _export(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     read_whole(args.model)  # fail early if it does not exist
     ui.note(f"exporting {args.model} for {npu}; this takes about ten seconds")
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
-        exported = Path(work) / f"model{PROGRAM.suffix}"
-        report = export.export(args.model, exported, options, args.python)
-        description = models.describe(exported)
-        found = _check_fit(args, board, exported)
-        write_whole(output, exported.read_bytes())
-        if args.report:
-            write_whole(args.report, report.encode())
+        made = Path(work) / f"model{PROGRAM.suffix}"
+        report = export.export(args.model, made, options, args.python)
+        file = ModelFile(read_whole(made), name=str(args.model))
+    found = _check_fit(args, board, file)
+    write_whole(output, file.data)
+    if args.report:
+        write_whole(args.report, report.encode())
     return {
         "model": str(output),
-        "bytes": output.stat().st_size,
+        "bytes": len(file.data),
         "report": args.report and str(args.report),
-        **description.as_dict(),
+        **file.description.as_dict(),
         **found,
     }
 
 
 def _add_latency(
-    data: dict[str, Any], output: Path, board: BoardFacts | None, npu: str, *, own_system: bool
-) -> None:
-    """Estimate the latency on the board and store it; without a board, use the default board."""
+    data: dict[str, Any], made: ModelFile, board: BoardFacts | None, npu: str, *, own_system: bool
+) -> dict[str, bytes]:
+    """Estimate the latency on the board, or else on the default board; returns it as metadata."""
     if own_system or (board and not board.estimate):
         data["latency_error"] = "use `ethosu estimate` with your Vela configuration file"
-        return
+        return {}
     try:
         system = systems.find(board.name if board else _default_board(npu), npu)
-        found = latency.estimate(output, system)
+        found = latency.estimate(made, system)
     except (BoardError, InputError, SetupError) as error:  # the model is complete without it
-        data["latency_error"] = str(error).replace(str(output), data["model"])
-        return
+        data["latency_error"] = str(error)
+        return {}
     data["latency"] = {key: value for key, value in found.as_dict().items() if key != "layers"}
-    if board:
-        latency.store(found, output)
+    return latency.metadata(found) if board else {}
 
 
 def _default_board(npu: str) -> str:
@@ -446,16 +426,6 @@ def _npu(requested: str | None, board: BoardFacts | None) -> str:
 
 def _family(npu: str) -> str:
     return npu.rpartition("-")[0]
-
-
-def _fold_quantization(model: Path, folder: Path) -> tuple[Path, list[str]]:
-    """Make a copy with quantised inputs and outputs; also returns the names of the folded ones."""
-    data = tflite.read(model)
-    with tflite.reading(model):
-        data, folded = fold_quantization(data)
-    copy = folder / model.name
-    copy.write_bytes(data)
-    return copy, folded
 
 
 def _latency(data: dict[str, Any]) -> list[str]:

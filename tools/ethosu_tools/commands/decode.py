@@ -10,6 +10,7 @@ from .. import decode
 from ..errors import InputError
 from ..files import read_whole
 from ..ui import Ui
+from ..vela_versions import open_model
 
 EPILOG = """\
 Paste output of the board: an exception, a fault report ("*** Fault: ..."), or the log of Arm's
@@ -23,8 +24,6 @@ default, gives the name of the layer.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = EPILOG
     parser.add_argument("model", type=Path, help="the compiled model that ran")
     parser.add_argument(
         "text",
@@ -52,7 +51,7 @@ def _file(text: str) -> Path:
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Read the text and decode it."""
     text = read_whole(args.text).decode(errors="replace") if args.text else sys.stdin.read()
-    found = decode.decode(text, args.model, args.firmware)
+    found = decode.decode(text, open_model(ui, args.model), args.firmware)
     if not found:
         raise InputError(
             f"no known message found (lines read: {len(text.splitlines())}): expected one of the "

@@ -7,15 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .. import executorch, fit, models, romfs, verification
+from .. import fit, romfs, verification
 from ..board import Board
 from ..deploy import deploy
 from ..errors import InputError, SetupError, UsageError
+from ..executorch import strip_checked
 from ..files import write_whole
 from ..fit import Need
-from ..model import DATA, ModelFile, data_path, is_model
-from ..strip import strip_checked
+from ..model import DATA, ModelFile, ProgramDescription, data_path, is_model
 from ..ui import Ui
+from ..vela_versions import warn
 
 EPILOG = """\
 The files appear on the board under /rom. Existing files there are kept unless --replace is given.
@@ -35,8 +36,6 @@ _FORCE = "--force deploys it anyway"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = EPILOG
     parser.add_argument("files", type=Path, nargs="+", help="files, or directories of files")
     parser.add_argument("--on", metavar="PORT", help="serial port or pyserial URL of the board")
     parser.add_argument(
@@ -67,9 +66,13 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
             "board and prints its port"
         )
     files, warnings = dict(romfs.files(_read(args.files))), list[str]()
+    models = _models(files)
+    for model in models.values():
+        warn(ui, model)
     if args.strip:  # before the sizes are checked
-        files = {name: _strip(files, name, warnings) for name in files}
-    needs = _check_models(files, warnings, force=args.force)
+        models = {name: _strip(model, warnings) for name, model in models.items()}
+        files |= {name: model.data for name, model in models.items()}
+    needs = _check_models(models, warnings, force=args.force)
     tree = romfs.tree_of(files)
     image = romfs.build(tree)
     if args.output:
@@ -119,16 +122,25 @@ def _read(paths: Sequence[Path]) -> romfs.Tree:
     return tree
 
 
-def _check_models(files: dict[str, bytes], warnings: list[str], *, force: bool) -> dict[str, Need]:
+def _models(files: dict[str, bytes]) -> dict[str, ModelFile]:
+    """The models among the files, with their data files."""
+    return {
+        name: ModelFile(data, files.get(str(data_path(Path(name), data))), name=name)
+        for name, data in files.items()
+        if is_model(data)
+    }
+
+
+def _check_models(
+    models: dict[str, ModelFile], warnings: list[str], *, force: bool
+) -> dict[str, Need]:
     """Reject models that no board can run; return what the others need, and add warnings."""
     needs = {}
-    for name, data in files.items():
-        if not is_model(data):
-            continue
-        named, wrong = _data_file(files, name), []
+    for name, model in models.items():
+        wrong = []
         try:
-            description = models.describe_compiled(data, named=named)
-            if isinstance(description, executorch.Description):
+            description = model.compiled
+            if isinstance(description, ProgramDescription):
                 missing = (
                     f"operator {operator} is not in the firmware"
                     for operator in description.missing
@@ -140,9 +152,9 @@ def _check_models(files: dict[str, bytes], warnings: list[str], *, force: bool) 
                 wrong = [*missing, *absent]
                 warnings += [f"{name}: {note}" for note in description.notes]
             if not wrong:
-                needs[name] = fit.need_of(data, named)
+                needs[name] = fit.need_of(model)
         except InputError as error:
-            wrong = [str(error).removeprefix("the model: ")]
+            wrong = [str(error).removeprefix(f"{name}: ")]
         except SetupError as error:
             warnings.append(f"{name} was not checked: {error}")
         if wrong and not force:
@@ -166,20 +178,13 @@ def _check_board(board: Board, needs: dict[str, Need], *, force: bool) -> Iterat
         yield from (f"{name}: {reason}" for reason in (found.short if found else ()))
 
 
-def _data_file(files: dict[str, bytes], name: str) -> bytes | None:
-    """The content of a program's data file, if it has one."""
-    return files.get(str(data_path(Path(name), files[name])))
-
-
-def _strip(files: dict[str, bytes], name: str, warnings: list[str]) -> bytes:
-    """The content of a file; a program that can be loaded is stripped."""
-    data = files[name]
+def _strip(model: ModelFile, warnings: list[str]) -> ModelFile:
+    """A program that can be loaded is stripped."""
     try:
-        is_program = is_model(data) and ModelFile(data).is_program
-        return strip_checked(data, _data_file(files, name)) if is_program else data
+        return strip_checked(model)
     except InputError as error:  # _check_models() decides whether it is sent anyway
-        warnings.append(f"{name} was not stripped: {error}")
-        return data
+        warnings.append(f"{model} was not stripped: {error}")
+        return model
 
 
 def render(data: dict[str, Any]) -> str:

@@ -47,7 +47,6 @@ _answer = [sys.implementation._machine, list(ethosu.npus()), ethosu.__version__]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.epilog = EPILOG
     parser.add_argument("--ask", action="store_true", help="identify the board at each port")
 
 

@@ -2,19 +2,19 @@
 """`ethosu estimate`: estimate how long an inference takes on a board, and what limits it."""
 
 import argparse
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from .. import boards, fit, vela, verification
-from ..errors import InputError, UsageError, named_as
+from ..errors import InputError, UsageError
 from ..estimate import cpu, latency, roofline, systems, text
 from ..estimate.latency import Estimate
 from ..estimate.systems import System
 from ..layers import table, views
 from ..model import ModelFile
 from ..ui import Ui
+from ..vela_versions import open_model
 
 EPILOG = """\
 The estimate follows Vela's performance model, per operation, and adds what that model omits:
@@ -42,8 +42,6 @@ _LONGEST = 60  # of a layer's name in the table
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = EPILOG
     parser.add_argument(
         "models",
         type=Path,
@@ -51,8 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="MODEL",
         help="a .tflite file, compiled or not; several only with --all",
     )
-    parser.add_argument("--board", metavar="BOARD", help=systems.board_help())
-    vela.add_npu_option(parser, "NPU (default: the board's first)", default=None)
+    systems.add_options(parser)
     parser.add_argument("--weights", metavar="MEMORY", help="memory that holds the weights")
     parser.add_argument("--all", action="store_true", help="compare all boards and all NPUs")
     parser.add_argument(
@@ -84,37 +81,33 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         return {"models": [str(model) for model in args.models], "all": list(_all(args, ui))}
     if len(args.models) > 1:
         raise UsageError(f"{len(args.models)} models are only accepted with --all")
-    (model,) = args.models
+    model = open_model(ui, args.models[0])
     system = _system(args, model)
-    with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
-        compiled = systems.compile_for(model, system, Path(work))
-        with named_as(model, compiled):
-            file = ModelFile(compiled)
-            found = latency.estimate(file, system)
-        faster = hints(model, compiled, found, Path(work))
-        rows = table.by_operator(file, found.operations, system.memories)
-        peak = views.peak(system.npu)
-        data = {
-            "model": str(model),
-            **found.as_dict(),
-            "operators": [views.as_dict(row, found.cycles, peak) for row in rows],
-            "hints": faster,
-        }
-        if fits := fit.on_board(fit.need_of(file), system.name):
-            data["fit"] = fits.as_dict()
-        if args.cpu:
-            ui.note("counting instructions on an emulated board")
-            count = cpu.instructions(compiled)
-            time, least = cpu.milliseconds(count, system) if system.cpu_mhz else (None, None)
-            clock = system.cpu_mhz
-            data["cpu"] = {"instructions": count, "clock_mhz": clock, "ms": time, "low_ms": least}
+    file = systems.compile_for(model, system)
+    found = latency.estimate(file, system)
+    rows = table.by_operator(file, found.operations, system.memories)
+    peak = views.peak(system.npu)
+    data = {
+        "model": str(model),
+        **found.as_dict(),
+        "operators": [views.as_dict(row, found.cycles, peak) for row in rows],
+        "hints": hints(model, file, found),
+    }
+    if fits := fit.on_board(fit.need_of(file), system.name):
+        data["fit"] = fits.as_dict()
+    if args.cpu:
+        ui.note("counting instructions on an emulated board")
+        count = cpu.instructions(file)
+        time, least = cpu.milliseconds(count, system) if system.cpu_mhz else (None, None)
+        clock = system.cpu_mhz
+        data["cpu"] = {"instructions": count, "clock_mhz": clock, "ms": time, "low_ms": least}
     if args.picture:
         roofline.save(found, args.picture)
         data["picture"] = str(args.picture)
     return data
 
 
-def hints(model: Path, compiled: Path, found: Estimate, folder: Path) -> list[str]:
+def hints(model: ModelFile, compiled: ModelFile, found: Estimate) -> list[str]:
     """Suggest other memories for the weights, and the family's largest NPU, if they are faster."""
     system = found.system
     others = [
@@ -124,14 +117,14 @@ def hints(model: Path, compiled: Path, found: Estimate, folder: Path) -> list[st
     ]
     family = system.npu.rpartition("-")[0]
     largest = [npu for npu in vela.NPUS if npu.startswith(family)][-1]
-    if largest != system.npu and compiled != model:
+    if largest != system.npu and compiled is not model:
         other = system.with_npu(largest)
         names = [board.name for board in boards.every() if largest in board.npus]
         change = f"with an {largest}" + (f" ({', '.join(names)})" if names else "")
-        others.append((change, systems.compile_for(model, other, folder), other))
+        others.append((change, systems.compile_for(model, other), other))
     lines = []
-    for change, path, other in others:
-        gain = latency.estimate(path, other)
+    for change, file, other in others:
+        gain = latency.estimate(file, other)
         if not gain.is_bound and gain.milliseconds < WORTH * found.milliseconds:
             lines.append(f"{change}: {text.figure(gain.as_dict())}")
     return lines
@@ -145,7 +138,7 @@ def _with_weights(memory: str, system: System) -> str:
     return f"with the weights in {memory} ({how})"
 
 
-def _system(args: argparse.Namespace, model: Path) -> System:
+def _system(args: argparse.Namespace, model: ModelFile) -> System:
     if args.config:
         if not (args.npu and args.system_config) or args.board or args.weights:
             raise UsageError(
@@ -159,11 +152,11 @@ def _system(args: argparse.Namespace, model: Path) -> System:
 
 def _all(args: argparse.Namespace, ui: Ui) -> Iterator[dict[str, Any]]:
     """A row for each model on each board, chip and placement, and each NPU in a typical system."""
-    needs: dict[Path, fit.Need] = {}
+    needs: dict[ModelFile, fit.Need] = {}
     selected = [system for system in systems.every() if args.npu in (None, system.npu)]
-    own = {model: ModelFile(model).description.npu for model in args.models}
-    pairs = [(model, system) for model in args.models for system in selected]
-    with tempfile.TemporaryDirectory(prefix="ethosu-") as work, ui.progress("estimating") as update:
+    models = [open_model(ui, model) for model in args.models]
+    pairs = [(model, system) for model in models for system in selected]
+    with ui.progress("estimating") as update:
         for done, (model, system) in enumerate(pairs):
             update(done, len(pairs))
             row = {
@@ -173,13 +166,12 @@ def _all(args: argparse.Namespace, ui: Ui) -> Iterator[dict[str, Any]]:
                 "clock_mhz": system.clock_hz / 1e6,
                 "weights": system.weights.name,
             }
-            if own[model] not in (None, system.npu):
-                yield row | {
-                    "error": f"{model} is compiled for {own[model]}; other NPUs are omitted"
-                }
+            own = model.description.npu
+            if own not in (None, system.npu):
+                yield row | {"error": f"{model} is compiled for {own}; other NPUs are omitted"}
                 continue
             try:
-                compiled = systems.compile_for(model, system, Path(work))
+                compiled = systems.compile_for(model, system)
                 found = latency.estimate(compiled, system)
                 needs[compiled] = needs.get(compiled) or fit.need_of(compiled)
             except InputError as error:  # such as too large for this system

@@ -23,11 +23,7 @@ The board's folder defines its flashing methods and the default one; --way selec
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = EPILOG
-    parser.add_argument(
-        "board", type=boards.argument, metavar="BOARD", help=", ".join(boards.names())
-    )
+    boards.add_positional(parser)
     parser.add_argument("--way", choices=WAYS, help="flashing method (default: the board's)")
     parser.add_argument(
         "--port", help="serial port of the boot loader or of the chip's built-in flasher"

@@ -12,6 +12,7 @@ from ..layers.table import Names
 from ..model import ANY, DATA, ModelFile
 from ..sim import Simulation
 from ..ui import Ui
+from ..vela_versions import open_model
 
 # Constant methods that describe integer inputs and outputs; these are shown with the tensors.
 _IO_CONSTANT = re.compile(r"(input|output)\d+_(scale|zp|zero_point|quant_min|quant_max|dtype)")
@@ -36,7 +37,7 @@ def add_data_option(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Describe the model."""
-    file = ModelFile(args.model, args.data)
+    file = open_model(ui, args.model, args.data)
     return {
         "model": str(file),
         "bytes": len(file.data),

@@ -2,6 +2,7 @@
 """`ethosu plan`: plan the arena of a compiled model, with scratch for CPU operators."""
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from ..model import ANY, ModelFile, ProgramDescription
 from ..plan import picture
 from ..sim import Simulation
 from ..ui import Ui
+from ..vela_versions import open_model
 from .inspect import add_data_option
 
 EPILOG = """\
@@ -36,8 +38,6 @@ how many inputs and outputs of delegates are used in place, without a copy.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = EPILOG
     parser.add_argument("models", nargs="+", type=Path, metavar="MODEL", help=ANY)
     add_data_option(parser)
     verification.add_option(parser)
@@ -47,32 +47,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="let the CPU work while the NPU runs, even if that needs a larger arena",
     )
-    parser.add_argument(
-        "--cmsis-nn",
-        action="store_true",
-        help="plan for firmware built with CMSIS_NN_DIR",
-    )
+    add_cmsis_option(parser)
     parser.add_argument(
         "--picture", type=Path, metavar="FILE", help="draw the arena over time (.svg or .html)"
     )
+
+
+def add_cmsis_option(parser: argparse.ArgumentParser) -> None:
+    """Declare --cmsis-nn."""
+    text = "plan for firmware built with CMSIS_NN_DIR"
+    parser.add_argument("--cmsis-nn", action="store_true", help=text)
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Plan each model."""
     if len(args.models) > 1 and (args.output or args.picture):
         raise UsageError(f"--output and --picture take one model, not {len(args.models)}")
-    if any(ModelFile(model).is_program for model in args.models):
-        return _plan_programs(args)
+    files = [open_model(ui, model, args.data) for model in args.models]
+    if any(file.is_program for file in files):
+        return _plan_programs(args, files)
     if args.picture:
         picture.check_name(args.picture)
     rows = []
     with ui.progress("planning") as update:
-        for index, model in enumerate(args.models):
-            update(index, len(args.models))
+        for index, file in enumerate(files):
+            update(index, len(files))
             row = plan.plan_file(
-                model, args.output, overlap=args.overlap, cmsis_nn=args.cmsis_nn
+                file, args.output, overlap=args.overlap, cmsis_nn=args.cmsis_nn
             ).as_dict()
-            rows.append({"model": str(model), "output": args.output and str(args.output), **row})
+            rows.append({"model": str(file), "output": args.output and str(args.output), **row})
     if args.picture:
         picture.save(rows[0], args.picture)
         rows[0]["picture"] = str(args.picture)
@@ -80,7 +83,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     return {"models": rows, "gain": before - sum(row["arena"] for row in rows)}
 
 
-def _plan_programs(args: argparse.Namespace) -> dict[str, Any]:
+def _plan_programs(args: argparse.Namespace, files: Sequence[ModelFile]) -> dict[str, Any]:
     """Describe the plans of ExecuTorch programs, as stored in the file and as loaded."""
     if args.output or args.overlap or args.cmsis_nn:
         raise UsageError(
@@ -90,18 +93,17 @@ def _plan_programs(args: argparse.Namespace) -> dict[str, Any]:
     if args.picture:
         picture.check_name(args.picture)
     rows = []
-    for model in args.models:
-        file = ModelFile(model, args.data)
+    for file in files:
         description = file.description
         if not isinstance(description, ProgramDescription):
-            raise UsageError(f"{model} is not an ExecuTorch program; plan it in a separate command")
+            raise UsageError(f"{file} is not an ExecuTorch program; plan it in a separate command")
         with Simulation(file) as simulation:
             info = simulation.info()
         operations = table.record(file)
         copies = info["cpu_steps"] - sum(description.cpu_operators.values())
         rows.append(
             {
-                "model": str(model),
+                "model": str(file),
                 "arena": info["arena_size"],
                 "planned": description.planned_bytes,
                 "scratch": info["scratch_size"],

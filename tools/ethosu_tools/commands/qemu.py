@@ -71,8 +71,6 @@ _OF_VIRT = ("kernel", "initrd", "append", "memory")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = EPILOG
     boards.add_option(parser, "the board")
     vela.add_npu_option(parser, "NPU (default: the board's)", default=None)
     vela.add_npu_option(parser, "a second NPU (default: none)", default=None, option="--npu1")

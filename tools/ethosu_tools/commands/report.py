@@ -2,17 +2,17 @@
 """`ethosu report`: write one page about a model: layers, memory over time, traffic, proof."""
 
 import argparse
-import tempfile
 from pathlib import Path
 from typing import Any
 
-from .. import fit, models, verification
-from ..errors import MismatchError, UsageError
+from .. import fit, verification
+from ..errors import MismatchError
 from ..estimate import systems
 from ..files import write_whole
 from ..layers import page, subject
 from ..model import ANY, ModelFile
-from ..ui import Ui
+from ..ui import Ui, positive
+from ..vela_versions import open_model
 
 EPILOG = """\
 The page is a single file without scripts or network access. A model that is not compiled is
@@ -27,8 +27,6 @@ quantised model, the page is still written, and the exit code is 6.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = EPILOG
     parser.add_argument("model", type=Path, help=ANY)
     parser.add_argument("-o", "--output", type=Path, metavar="HTML", help="default: MODEL.html")
     systems.add_options(parser)
@@ -36,26 +34,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--reference", type=Path, metavar="MODEL", help="the original model, before compilation"
     )
     parser.add_argument(
-        "--steps", type=int, default=3, help="number of random inputs to compare (default: 3)"
+        "--steps", type=positive, default=3, help="number of random inputs to compare (default: 3)"
     )
     verification.add_option(parser)
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Analyse the model and write the page."""
-    if args.steps < 1:
-        raise UsageError(f"--steps is {args.steps}, expected at least 1")
     output = args.output or Path(f"{args.model.stem}.html")
-    system = systems.chosen(args.model, args.board, args.npu)
-    with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
-        ui.note(f"estimating {args.model} on {system.npu}")
-        examined = subject.examine(args.model, system, Path(work), args.reference)
-        ui.note("comparing with the reference kernels")
-        proof = subject.compare_with_reference(examined, args.steps)
-        write_whole(output, page.build(examined, proof).encode())
-        data = {**examined.as_dict(), "reference": proof, "output": str(output)}
-        source = examined.source and ModelFile(examined.source)
-    if proof.get("differing") and source and models.is_quantised(source):
+    model = open_model(ui, args.model)
+    system = systems.chosen(model, args.board, args.npu)
+    ui.note(f"estimating {args.model} on {system.npu}")
+    examined = subject.examine(model, system, args.reference and ModelFile(args.reference))
+    ui.note("comparing with the reference kernels")
+    proof = subject.compare_with_reference(examined, args.steps)
+    write_whole(output, page.build(examined, proof).encode())
+    data = {**examined.as_dict(), "reference": proof, "output": str(output)}
+    if proof.get("differing") and examined.source and examined.source.is_quantised:
         ui.result(data, render(data))
         raise MismatchError(
             f"{proof['differing']:,} of {proof['values']:,} values differ from the reference "

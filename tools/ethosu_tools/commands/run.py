@@ -14,6 +14,7 @@ from ..errors import InputError, MismatchError, UsageError
 from ..model import RUNNABLE, Case, ModelFile, Tensor, differing, reading
 from ..runner import open_runner
 from ..ui import Ui
+from ..vela_versions import open_model
 from .inspect import add_data_option
 
 EPILOG = """\
@@ -37,8 +38,6 @@ these are run and compared: integers must be equal, floats may differ as in Exec
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = EPILOG
     parser.add_argument("model", type=Path, help=RUNNABLE)
     add_data_option(parser)
     parser.add_argument(
@@ -78,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Run all steps."""
-    file = ModelFile(args.model, args.data)
+    file = open_model(ui, args.model, args.data)
     description = file.compiled
     cases = () if args.input else _cases(file)
     if cases:

@@ -32,8 +32,6 @@ yourself, for --python, install the packages that --requirements prints.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = EPILOG
     parser.add_argument("extra", choices=sorted(other_python.KITS), help="purpose, see below")
     parser.add_argument("--requirements", action="store_true", help="only print the packages")
     parser.add_argument(

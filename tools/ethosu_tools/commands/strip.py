@@ -7,10 +7,11 @@ from typing import Any
 
 from .. import verification
 from ..errors import InputError
+from ..executorch import strip_checked
 from ..files import write_whole
-from ..model import PROGRAM, ModelFile, reading
-from ..strip import strip_checked
+from ..model import PROGRAM, reading
 from ..ui import Ui
+from ..vela_versions import open_model
 from .inspect import add_data_option
 
 EPILOG = """\
@@ -24,8 +25,6 @@ their outputs must be equal.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = EPILOG
     parser.add_argument("model", type=Path, help=f"an ExecuTorch program ({PROGRAM.suffix})")
     add_data_option(parser)
     verification.add_option(parser)
@@ -36,13 +35,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Strip it, compare, write it."""
-    file = ModelFile(args.model, args.data)
+    file = open_model(ui, args.model, args.data)
     if file.kind is not PROGRAM:
         raise InputError(
             f"{file} is not an ExecuTorch program ({PROGRAM.suffix}), so it cannot be stripped"
         )
     with reading(file):
-        result = strip_checked(file.data, file.named)
+        result = strip_checked(file).data
     output = args.output or args.model
     write_whole(output, result)
     return {

@@ -15,6 +15,7 @@ from ..model import RUNNABLE, ModelFile
 from ..sim import Simulation
 from ..trace import Operation, traffic
 from ..ui import Ui
+from ..vela_versions import open_model
 from .inspect import add_data_option
 
 EPILOG = """\
@@ -33,8 +34,6 @@ _HEAD = ("#", "operation", "IFM", "IFM2", "OFM", "kernel", "MACs", "read", "writ
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = EPILOG
     parser.add_argument("model", type=Path, help=RUNNABLE)
     add_data_option(parser)
     parser.add_argument(
@@ -52,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Run one inference and record the NPU's operations."""
-    file = ModelFile(args.model, args.data)
+    file = open_model(ui, args.model, args.data)
     description = file.compiled
     if args.input:
         feed = arrays.check(arrays.load(args.input), description.inputs)

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays, boards, models, vela, verification
+from .. import arrays, boards, paths, vela, verification
 from ..errors import InputError, MismatchError, UsageError
 from ..model import Description, ModelFile
 from ..plan.kernels import STATEFUL
-from ..ui import Ui
+from ..ui import Ui, positive
+from ..vela_versions import open_model
 
 EPILOG = """\
 DATA is one of
@@ -43,8 +44,6 @@ _MAX_MATRIX = 20
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = EPILOG
     parser.add_argument("model", type=Path, help="a compiled .tflite file")
     parser.add_argument("data", help="the data set, see below")
     parser.add_argument(
@@ -56,14 +55,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--reference", type=Path, metavar="MODEL", help="see below")
     parser.add_argument(
         "--top",
-        type=_positive,
+        type=positive,
         default=5,
         metavar="K",
         help="also report top-K accuracy (default: 5)",
     )
     parser.add_argument(
         "--workers",
-        type=_positive,
+        type=positive,
         metavar="N",
         help="number of processes (default: one per core; 1 for a port)",
     )
@@ -82,12 +81,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     verification.add_option(parser)
 
 
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"expected a whole number of at least 1, found {text!r}")
-    return int(text)
-
-
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Run all samples."""
     from ..validate import data as data_sets
@@ -97,7 +90,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     workers = args.workers or (1 if real else os.cpu_count() or 1)
     if real and (workers > 1 or args.scheduler):
         raise UsageError(f"{args.on} is a port, which allows one worker and no --scheduler")
-    file = ModelFile(args.model)
+    file = open_model(ui, args.model)
     description = file.compiled
     _check_stateless(args.model, description)
     classes = data_sets.classes_of(description.outputs[0])
@@ -107,6 +100,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     where = args.on, args.npu, args.board
     settings = work.Settings(
         file.data,
+        file.named,
         str(args.model),
         reference.data if reference else None,
         *where,
@@ -114,7 +108,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         verify=verification.chosen(),
     )
     key = hashlib.sha256(f"{settings!r} {data.identity}".encode()).hexdigest()
-    notes = work.Notes(args.notes or _cache() / f"{key[:16]}.jsonl", key)
+    notes = work.Notes(args.notes or paths.cache("validate") / f"{key[:16]}.jsonl", key)
     resumed, complete = len(notes.done), False
     try:
         with ui.progress(f"running on {args.scheduler or args.on}") as progress:
@@ -179,12 +173,7 @@ def _promises_bits(reference: ModelFile | None, compiled: Description) -> bool:
     same = [tensor.dtype for tensor in reference.description.outputs] == [
         tensor.dtype for tensor in compiled.outputs
     ]
-    return same and models.is_quantised(reference)
-
-
-def _cache() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "ethosu" / "validate"
+    return same and reference.is_quantised
 
 
 def render(data: dict[str, Any]) -> str:

@@ -28,8 +28,6 @@ The page itself is in build/web, which any static file server can serve:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = EPILOG
     vela.add_npu_option(parser, "the NPU (default: ethos-u55-128)")
     vela.add_npu_option(parser, "a second NPU (default: none)", default=None, option="--npu1")
     parser.add_argument(

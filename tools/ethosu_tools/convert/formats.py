@@ -43,13 +43,11 @@ _ZIP_MARK = b"PK\x03\x04"
 _NAMED = {".keras": "Keras model", ".h5": "Keras model (HDF5)", ".onnx": "ONNX model"}
 
 
-def find(path: Path) -> Format | None:
-    """The format of a file or folder; None if unknown."""
+def find(path: Path, data: bytes = b"") -> Format | None:
+    """The format of a folder, or of a file with these contents; None if unknown."""
     if path.is_dir():
         return SAVED_MODEL if (path / "saved_model.pb").is_file() else None
-    if not path.is_file():
-        return None
-    return of(read_whole(path), path.suffix.lower())
+    return of(data, path.suffix.lower())
 
 
 def check(path: Path) -> None:

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Instructions of the CPU in an inference, counted on an emulated board."""
 
-from pathlib import Path
-
 from .. import boards
-from ..errors import BoardError
+from ..model import ModelFile
 from ..remote import EmulatedRunner
 from .systems import System
 
@@ -20,15 +18,13 @@ _answer = emulator.instructions() - _begin
 """
 
 
-def instructions(compiled: Path) -> int:
+def instructions(compiled: ModelFile) -> int:
     """Instructions of one inference: driver, runtime, CPU operators, and Python's call.
 
     Counted with the firmware of the board that accepts any NPU, which must have been built.
     """
     with EmulatedRunner(compiled, board=boards.DEFAULT, repeatable=True) as runner:
-        found = runner.board.ask(_COUNT.format(model=runner.name), timeout=300)
-    if not isinstance(found, int):
-        raise BoardError(f"the board answered {found!r:.100}, expected a number of instructions")
+        found: int = runner.board.ask(_COUNT.format(model=runner.name), timeout=300, kind=int)
     return found // INFERENCES
 
 

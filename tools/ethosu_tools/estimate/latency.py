@@ -7,16 +7,12 @@ memory parameters and adds up its counters.
 
 import struct
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ..files import write_whole
 from ..layers import table
 from ..layers.table import Layer
-from ..model import ModelFile
-from ..models import LATENCY, Model
-from ..tflite.metadata import put
+from ..model import LATENCY, Model, ModelFile
 from ..trace import Operation
 from .systems import System
 
@@ -108,15 +104,14 @@ def estimate(model: Model, system: System) -> Estimate:
     )
 
 
-def store(found: Estimate, compiled: Path) -> None:
-    """Store an estimate in a compiled `.tflite`, for Model.info() on the board.
+def metadata(found: Estimate) -> dict[str, bytes]:
+    """An estimate as metadata of a compiled `.tflite`, for Model.info() on the board.
 
     Microseconds as little-endian 32-bit numbers: estimate, lower bound, upper bound or 0.
     """
     low, high = found.low_ms, found.high_ms or 0.0
     times = [round(1e3 * each) for each in (found.milliseconds, low, high)]
-    content = struct.pack("<3I", *times)
-    write_whole(compiled, put(compiled.read_bytes(), {LATENCY: content}))
+    return {LATENCY: struct.pack("<3I", *times)}
 
 
 def _interval(

@@ -17,6 +17,7 @@ from typing import Any
 
 from .. import boards
 from ..errors import InputError
+from ..model import ModelFile
 from . import latency, systems
 
 FILE = Path(__file__).parent / "points.csv"
@@ -107,12 +108,11 @@ def _array(path: Path) -> bytes:
     return bytes(int(each, 16) for each in re.findall(r"0x([0-9a-fA-F]{2})", longest))
 
 
-def compare(point: Point, model: bytes, work: Path) -> Result:
+def compare(point: Point, model: bytes) -> Result:
     """Estimate a point's latency; compiles its model for the point's NPU if necessary."""
     system = systems.find(point.system, point.npu, point.weights)
-    source = work / point.model
-    source.write_bytes(model)
-    found = latency.estimate(systems.compile_for(source, system, work), system)
+    source = ModelFile(model, name=point.model)
+    found = latency.estimate(systems.compile_for(source, system), system)
     return Result(point, found.milliseconds, found.low_ms, found.high_ms or math.inf)
 
 

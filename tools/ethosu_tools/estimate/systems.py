@@ -11,15 +11,15 @@ import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from hashlib import sha256
+from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from .. import boards, models, vela
+from .. import boards, vela
 from ..boards import VelaFacts
 from ..errors import InputError, UsageError
-from ..model import ModelFile
+from ..model import Model, ModelFile
 
 _HERE = Path(__file__).parent
 _MODES = "Arm/vela.ini"  # Vela's memory modes
@@ -129,34 +129,33 @@ def _known(name: str) -> tuple[dict[str, Any], list[str]]:
     return facts, list(vela.npus_of(board))
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
+def add_options(parser: argparse.ArgumentParser, *, npu: bool = True) -> None:
     """Declare --board and --npu, for `chosen`."""
-    parser.add_argument("--board", metavar="BOARD", help=board_help())
-    vela.add_npu_option(parser, "the NPU (default: the model's, else the board's)", default=None)
-
-
-def board_help() -> str:
-    """Help for the option --board of a command that calls `chosen`."""
-    return f"board or chip: {', '.join(names())} (default: {boards.DEFAULT_HELP})"
+    text = f"board or chip: {', '.join(names())} (default: {boards.DEFAULT_HELP})"
+    parser.add_argument("--board", metavar="BOARD", help=text)
+    if npu:
+        vela.add_npu_option(
+            parser, "the NPU (default: the model's, else the board's)", default=None
+        )
 
 
 def chosen(
-    model: Path, board: str | None, npu: str | None = None, weights: str | None = None
+    model: Model, board: str | None, npu: str | None = None, weights: str | None = None
 ) -> System:
     """The system selected by command line arguments, the same in all commands.
 
     Without a board, it is the one that the model was compiled for, else `boards.chosen`.
     """
-    file = ModelFile(model)
+    file = ModelFile.of(model)
     own = file.description.npu
     if own and npu not in (None, own):
         raise UsageError(
-            f"{model} is compiled for {own}, not for {npu}; pass the original model, before Vela"
+            f"{file} is compiled for {own}, not for {npu}; pass the original model, before Vela"
         )
-    name = board or models.board_of(file) or boards.chosen().name
+    name = board or file.board or boards.chosen().name
     npus = _known(name)[1]
     if own and own not in npus:
-        raise InputError(f"{model} is compiled for {own}, but {name} has {' and '.join(npus)}")
+        raise InputError(f"{file} is compiled for {own}, but {name} has {' and '.join(npus)}")
     return find(name, npu or own, weights)
 
 
@@ -193,17 +192,17 @@ def _of_a_file(
     return replace(_build(system_config, title, npu, facts, None), weight_memories=())
 
 
-def compile_for(model: Path, system: System, folder: Path) -> Path:
-    """Compile a model for a system, once per folder; a compiled model is returned unchanged."""
-    file = ModelFile(model)
-    if file.is_program or file.description.npu:
-        return model
-    facts = system.facts
-    names = (sha256(file.data).hexdigest(), system.npu, facts.system_config, facts.memory_mode)
-    output = folder / f"{'-'.join(names)}.tflite"
-    if not output.exists():
-        vela.compile_model(model, system.npu, output, board=facts)
-    return output
+def compile_for(file: ModelFile, system: System) -> ModelFile:
+    """Compile a model for a system; a compiled model is returned unchanged."""
+    if file.description.compiled:
+        return file
+    return _compiled(file, system.npu, system.facts)
+
+
+@lru_cache(maxsize=32)
+def _compiled(file: ModelFile, npu: str, facts: VelaFacts) -> ModelFile:
+    """Systems often share these, so each is compiled once."""
+    return vela.compiled(file, npu, board=facts).file
 
 
 def _chips() -> dict[str, dict[str, Any]]:

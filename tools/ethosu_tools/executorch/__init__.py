@@ -6,7 +6,6 @@ strip.py     removes data that no board needs from a program
 tables.py    tables of a FlatBuffer, for strip.py, which edits them in place
 """
 
-from ..model import ProgramDescription as Description
-from .strip import strip
+from .strip import strip, strip_checked
 
-__all__ = ["Description", "strip"]
+__all__ = ["strip", "strip_checked"]

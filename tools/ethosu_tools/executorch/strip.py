@@ -10,9 +10,15 @@ filled with zeros. Segments behind them move.
 import struct
 from collections.abc import Iterator
 
-from ..errors import InputError
+import numpy as np
+
+from .. import arrays
+from ..errors import InputError, MismatchError
 from ..model import PROGRAM, Method, ModelFile, Tensor
+from ..sim import Simulation
 from .tables import U32, U64, Row
+
+_STEPS = 2  # of the comparison
 
 # Compile specs that identify a delegate's NPU.
 _KEPT_SPECS = ("target", "output_format")
@@ -26,14 +32,14 @@ _VALUES, _DELEGATES = 2, 7
 _SPECS = 2
 
 
-def strip(data: bytes) -> bytes:
+def strip(file: ModelFile) -> ModelFile:
     """A stripped program that works the same; other files, including bundles, unchanged.
 
     InputError: the file is damaged, or data to be removed is shared with data that is needed.
     """
-    file = ModelFile(data)
     if file.kind is not PROGRAM:
-        return data
+        return file
+    data = file.data
     root = Row.root(data)
     methods = list(file.methods.values())
     plans = list(root.tables(_PLANS))
@@ -48,8 +54,29 @@ def strip(data: bytes) -> bytes:
         for delegate in row.tables(_DELEGATES):
             _drop_specs(tables, delegate)
     result = _move_segments(data, root, methods, tables)
-    _check(file, ModelFile(result))
+    if result == data:
+        return file
+    stripped = file.with_data(result)
+    _check(file, stripped)
+    return stripped
+
+
+def strip_checked(file: ModelFile) -> ModelFile:
+    """Strip a program; MismatchError unless the outputs on random inputs stay the same."""
+    result = strip(file)
+    if result is not file and _outputs(file) != _outputs(result):
+        raise MismatchError("the stripped program computes different outputs")
     return result
+
+
+def _outputs(file: ModelFile) -> list[bytes]:
+    random = np.random.default_rng(0)
+    with Simulation(file) as simulation:
+        return [
+            array.tobytes()
+            for _ in range(_STEPS)
+            for array in simulation.step(arrays.random_inputs(simulation.inputs, random))
+        ]
 
 
 def _unused(method: Method) -> Iterator[int]:

@@ -16,11 +16,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import serial
 from xmodem import XMODEM
 
 from ..deadline import Deadline
 from ..errors import BoardError, BoardLinkError, BoardTimeoutError
+from ..port import open_port
 from .common import Request, Step, Way, read_image, run_tool, tool_folder
 
 VARIABLE = "ETHOSU_WE2_TOOL"
@@ -57,12 +57,7 @@ class _Line:
         self._name = port
         self._done = 0
         self.sent_again = 0  # blocks
-        try:
-            self._port = serial.serial_for_url(
-                port, baudrate, timeout=_KEY_S, write_timeout=BLOCK_TIMEOUT_S
-            )
-        except (OSError, ValueError) as error:
-            raise BoardLinkError(f"{port} cannot be opened: {error}") from error
+        self._port = open_port(port, baudrate, timeout=_KEY_S, write_timeout=BLOCK_TIMEOUT_S)
 
     def close(self) -> None:
         """Close the port."""

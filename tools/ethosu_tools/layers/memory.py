@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import plan
+from ..model import Model
 from ..model.graph import NPU_SCRATCH
-from ..models import Model
 from ..trace import FeatureMap, Operation
 from .subject import Subject
 from .table import Names, with_streams
@@ -121,7 +121,7 @@ def _arena(subject: Subject, calls: list[_Call], *, shared: bool) -> dict[str, A
         assert subject.estimate
         return scratch(subject.file, subject.estimate.operations, subject.info["scratch_size"])
     row = _planned(subject)
-    graph = subject.file.graphs[0]
+    graph = subject.file.graph
     columns: list[str] = []
     spans = [(0, 0)]
     inside: list[dict[str, Any]] = []
@@ -162,7 +162,7 @@ def _times(call: _Call, block: dict[str, Any], time: int, start: int, begin: int
 
 
 def _planned(subject: Subject) -> dict[str, Any]:
-    return plan.plan_file(subject.compiled).as_dict()
+    return plan.plan_model(subject.file)[0].as_dict()
 
 
 def _blocks(call: _Call, region: int, start: int, begin: int) -> list[dict[str, Any]]:

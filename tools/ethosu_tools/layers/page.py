@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from pathlib import Path
 from typing import Any
 
 from .. import fit, svg
@@ -46,7 +47,9 @@ _NAMED = 3
 
 def build(subject: Subject, proof: dict[str, Any]) -> str:
     """The whole page; `proof` is the comparison with the reference of subject.py."""
-    title = f"{subject.model.name} on {subject.system.npu if subject.estimate else 'the CPU'}"
+    title = (
+        f"{Path(str(subject.file)).name} on {subject.system.npu if subject.estimate else 'the CPU'}"
+    )
     npu = [layer for layer in subject.layers if layer.on_npu]
     parts = [
         "<!DOCTYPE html>",

@@ -4,15 +4,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .. import arrays, fit, vela, verdict
+from .. import arrays, fit, verdict
 from ..arrays import Array
-from ..errors import InputError, SetupError, named_as
-from ..estimate import latency
+from ..errors import InputError, SetupError
+from ..estimate import latency, systems
 from ..estimate.latency import Estimate
 from ..estimate.systems import System
 from ..fit import Fit
@@ -27,12 +26,13 @@ SEED = 0
 
 @dataclass(frozen=True)
 class Subject:
-    """A compiled model in a system; `estimate` is None if it has no NPU operators."""
+    """A compiled model in a system; `estimate` is None if it has no NPU operators.
 
-    model: Path
-    source: Path | None
-    compiled: Path
-    file: ModelFile  # contents of `compiled`
+    source: the model before compilation, None if unknown; str(file) is the model's name.
+    """
+
+    source: ModelFile | None
+    file: ModelFile
     system: System
     estimate: Estimate | None
     layers: list[Layer]
@@ -51,7 +51,7 @@ class Subject:
         if estimate:
             del estimate["layers"]
         return {
-            "model": str(self.model),
+            "model": str(self.file),
             "npu": self.system.npu if self.estimate else None,
             "system": self.system.name,
             "bytes": len(self.file.data),
@@ -63,25 +63,23 @@ class Subject:
         }
 
 
-def examine(model: Path, system: System, folder: Path, reference: Path | None = None) -> Subject:
+def examine(file: ModelFile, system: System, reference: ModelFile | None = None) -> Subject:
     """Compile a model for a system, unless it is already compiled, and estimate it.
 
-    `reference` is the model before compilation, if different from `model`.
+    `reference` is the model before compilation, if different from `file`.
     """
-    source, compiled, file = reference, model, ModelFile(model)
-    if not file.description.compiled and not file.is_program:
-        source, compiled = model, folder / f"{model.stem}_{system.npu}_vela.tflite"
-        vela.compile_model(model, system.npu, compiled, board=system.facts)
-        verdict.prepare(model, compiled)
-        file = ModelFile(compiled)
-    with named_as(model, compiled):
-        with Simulation(file) as simulation:
-            info = simulation.info()
-        estimate = latency.estimate(file, system) if file.description.npu else None
+    source = reference
+    if not file.description.compiled:
+        source = file
+        file, _ = verdict.prepare(source, systems.compile_for(source, system))
+        verdict.check(source, file)
+    with Simulation(file) as simulation:
+        info = simulation.info()
+    estimate = latency.estimate(file, system) if file.description.npu else None
     operations, memories = (estimate.operations, system.memories) if estimate else ([], ())
     rows = table.by_operator(file, operations, memories)
     fits = fit.on_board(fit.need_of(file), system.name)
-    return Subject(model, source, compiled, file, system, estimate, rows, info, fits)
+    return Subject(source, file, system, estimate, rows, info, fits)
 
 
 def inputs(subject: Subject, steps: int) -> list[list[Array]]:

@@ -18,8 +18,7 @@ import numpy as np
 from .. import arrays, debug_table
 from ..debug_table import Entry
 from ..estimate.systems import Memory
-from ..model import ModelFile, reading
-from ..models import Model
+from ..model import Model, ModelFile, reading
 from ..sim import Simulation
 from ..trace import Costs, Operation
 
@@ -91,7 +90,7 @@ class Names:
         self.operators: list[tuple[str, bool]] = []
         self.entries: list[Entry] = []
         if not self.is_program:
-            graph = file.graphs[0]
+            graph = file.graph
             table = bytes(file.entries.get(debug_table.NAME, b""))
             with reading(file):
                 self.entries = debug_table.parse(table) if table else []

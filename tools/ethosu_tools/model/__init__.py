@@ -13,19 +13,22 @@ reader.py       wraps the C library's description of a file
 
 from .case import Case, differing
 from .description import CpuOperator, Description, ProgramDescription
-from .file import ModelFile, is_model, name_of, read_data, reading
+from .file import BOARD, LATENCY, SOURCE, Model, ModelFile, describe, is_model, read_data, reading
 from .graph import DTYPES, Graph, Method, NpuOperator, Operator, Tensor, Value
 from .kinds import ANY, BUNDLE, DATA, PROGRAM, PROGRAMS, RUNNABLE, TFLITE, data_path
 from .reader import Call, read_debug_table, read_stream
 
 __all__ = [
     "ANY",
+    "BOARD",
     "BUNDLE",
     "DATA",
     "DTYPES",
+    "LATENCY",
     "PROGRAM",
     "PROGRAMS",
     "RUNNABLE",
+    "SOURCE",
     "TFLITE",
     "Call",
     "Case",
@@ -33,6 +36,7 @@ __all__ = [
     "Description",
     "Graph",
     "Method",
+    "Model",
     "ModelFile",
     "NpuOperator",
     "Operator",
@@ -40,9 +44,9 @@ __all__ = [
     "Tensor",
     "Value",
     "data_path",
+    "describe",
     "differing",
     "is_model",
-    "name_of",
     "read_data",
     "read_debug_table",
     "read_stream",

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
+from .. import boards
 from ..convert import formats
 from ..errors import InputError, UsageError
 from ..files import read_whole
@@ -19,26 +20,23 @@ from .graph import Graph, Method
 from .kinds import BUNDLE, DATA, MODELS, PROGRAM, TFLITE, data_path, kind_of
 from .reader import Call, Reader
 
+# Metadata by `ethosu compile`: latency, board, and the source of a quantised model.
+LATENCY, BOARD, SOURCE = "ethosu_latency", "ethosu_board", "ethosu_source"
+_QUANTISED = ("int8", "uint8", "int16")
 # Exceptions that the generated readers of Vela and LiteRT raise or cause on damaged files.
 _DAMAGE = (struct.error, IndexError, ValueError, TypeError, AttributeError, OverflowError)
 
 
-def name_of(model: Path | bytes | ModelFile) -> str:
-    """Name of a model in error messages: its file, if it comes from one."""
-    if isinstance(model, ModelFile):
-        model = model.source
-    return "the model" if isinstance(model, bytes) else str(model)
-
-
 @contextmanager
-def reading(model: Path | bytes | ModelFile) -> Iterator[None]:
+def reading(model: Model) -> Iterator[None]:
     """Convert any exception while reading a file's contents to one InputError."""
+    name = "the model" if isinstance(model, bytes) else str(model)
     try:
         yield
     except InputError as error:
-        raise InputError(f"{name_of(model)}: {error}") from error
+        raise InputError(f"{name}: {error}") from error
     except (*_DAMAGE, MemoryError) as error:
-        raise InputError(f"{name_of(model)} is damaged or truncated: {_damage(error)}") from error
+        raise InputError(f"{name} is damaged or truncated: {_damage(error)}") from error
 
 
 def _damage(error: BaseException) -> str:
@@ -52,13 +50,20 @@ def _damage(error: BaseException) -> str:
 class ModelFile:
     """The contents of a model file; parts are parsed on first use, and kept.
 
-    source: the path or the bytes it was made from; data: its contents.
+    source: the path or the bytes it was made from; data: its contents. str() is its name in
+    messages.
     """
 
-    def __init__(self, source: Path | bytes, given: Path | bytes | None = None) -> None:
-        """Read a file; `given`: the data file of a program, or its bytes (None: search for it)."""
+    def __init__(
+        self, source: Path | bytes, given: Path | bytes | None = None, *, name: str = ""
+    ) -> None:
+        """Read a file; `given`: the data file of a program, or its bytes (None: search for it).
+
+        `name` is the file that the user knows, if the source is bytes.
+        """
         self.source = source
         self._given = given
+        self._name = name or ("the model" if isinstance(source, bytes) else str(source))
         if isinstance(source, Path) and source.is_dir():
             _reject_format(source, formats.find(source))
         self.data = source if isinstance(source, bytes) else read_whole(source)
@@ -81,17 +86,27 @@ class ModelFile:
             raise UsageError(f"{self} is not an ExecuTorch program: it has no data file")
 
     @classmethod
-    def of(cls, model: Path | bytes | ModelFile, given: Path | bytes | None = None) -> ModelFile:
+    def of(cls, model: Model, given: Path | bytes | None = None) -> ModelFile:
         """Return the argument if it is a ModelFile, else read it."""
         return model if isinstance(model, ModelFile) else cls(model, given)
 
     def __str__(self) -> str:
-        return name_of(self.source)
+        return self._name
+
+    def with_data(self, data: bytes) -> ModelFile:
+        """A file of the same name with other contents."""
+        return ModelFile(data, self.named, name=self._name)
 
     @property
     def is_program(self) -> bool:
         """Whether it is an ExecuTorch program, bundled with cases or not."""
         return self.kind is not TFLITE
+
+    @property
+    def is_quantised(self) -> bool:
+        """Whether a TensorFlow Lite model is quantised, at least in part."""
+        tensors = (tensor for graph in self.graphs for tensor in graph.tensors)
+        return any(each.dtype in _QUANTISED and not each.constant for each in tensors)
 
     @cached_property
     def named(self) -> bytes | None:
@@ -141,6 +156,12 @@ class ModelFile:
             return self._reader.graphs
 
     @property
+    def graph(self) -> Graph:
+        """The main graph of a `.tflite`."""
+        with reading(self):
+            return self._reader.graphs[0]
+
+    @property
     def methods(self) -> dict[str, Method]:
         """The methods of a program."""
         with reading(self):
@@ -167,7 +188,7 @@ class ModelFile:
     def compiled(self) -> Description:
         """Description of a model compiled by Vela or ExecuTorch, possibly for the CPU alone."""
         if not self.description.compiled:
-            file = "MODEL.tflite" if isinstance(self.source, bytes) else str(self.source)
+            file = "MODEL.tflite" if self._name == "the model" else self._name
             raise InputError(
                 f"{self} was never compiled for an NPU; "
                 f"run: ethosu compile {file} --board BOARD (`ethosu boards` lists them)"
@@ -180,6 +201,22 @@ class ModelFile:
         if self.is_program or VELA_NAME not in self.entries:
             return None
         return bytes(self.entries[VELA_NAME]).rstrip(b"\0").decode(errors="replace")
+
+    @property
+    def board(self) -> str | None:
+        """The board that `ethosu compile --board` compiled it for; None if unknown."""
+        if self.is_program:
+            return None
+        name = bytes(self.entries.get(BOARD, b"")).decode(errors="replace")
+        return name if name in boards.names() else None
+
+
+Model = Path | bytes | ModelFile
+
+
+def describe(model: Model) -> Description:
+    """Read and describe a model."""
+    return ModelFile.of(model).description
 
 
 def read_data(path: Path) -> bytes:

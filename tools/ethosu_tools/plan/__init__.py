@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .. import tflite
 from ..files import write_whole
-from ..tflite import OFFSETS_NAME, Graph
+from ..model import Graph, Model, ModelFile, reading
+from ..tflite import OFFSETS_NAME
 from ..tflite.metadata import get, put, set_graph
 from .kernels import Kernels, find_kernels, needs_kernel
 from .liveness import Buffer, find_buffers
@@ -122,11 +122,9 @@ class Plan:
         }
 
 
-def needs_plan(path: Path) -> bool:
+def needs_plan(model: Model) -> bool:
     """Whether the model has operators that only a CPU kernel can compute."""
-    data = tflite.read(path)
-    with tflite.reading(path):
-        return bool(needs_kernel(tflite.parse(data)[0]))
+    return bool(needs_kernel(ModelFile.of(model).graph))
 
 
 def make_plan(graph: Graph, kernels: Kernels, *, overlap: bool = False) -> Plan:
@@ -164,16 +162,28 @@ def _plan(schedule: Schedule, original: Schedule, before: int | None) -> Plan | 
 
 
 def plan_file(
-    source: Path, output: Path | None = None, *, overlap: bool = False, cmsis_nn: bool = False
+    source: Model, output: Path | None = None, *, overlap: bool = False, cmsis_nn: bool = False
 ) -> Plan:
     """Plan the model in `source` and write it with the plan to `output`, which may be the same.
+
+    The other arguments are those of `plan_model`.
+    """
+    plan, planned = plan_model(ModelFile.of(source), overlap=overlap, cmsis_nn=cmsis_nn)
+    if output is not None:
+        write_whole(output, planned)
+    return plan
+
+
+def plan_model(
+    file: ModelFile, *, overlap: bool = False, cmsis_nn: bool = False
+) -> tuple[Plan, bytes]:
+    """Plan a model; also returns the model with its plan.
 
     `cmsis_nn`: for a runtime built with CMSIS-NN. InputError: the file is damaged, or the runtime
     rejects one of its operators.
     """
-    data = tflite.read(source)
-    with tflite.reading(source):
-        graph = tflite.parse(data)[0]
+    data, graph = file.data, file.graph
+    with reading(file):
         plan = make_plan(graph, find_kernels(data, graph, cmsis_nn=cmsis_nn), overlap=overlap)
         _check(plan)
         planned = put(
@@ -183,9 +193,7 @@ def plan_file(
                 RECORD_NAME: encode(plan.arena, plan.entries),
             },
         )
-    if output is not None:
-        write_whole(output, planned)
-    return plan
+    return plan, planned
 
 
 def _arena(graph: Graph, buffers: list[Buffer], placement: Placement) -> int:

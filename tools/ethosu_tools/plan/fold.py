@@ -7,13 +7,14 @@ do that instead: `predict()` quantises directly into the tensor that the next op
 
 from __future__ import annotations
 
-from ..tflite import Graph, parse
+from ..model import Graph, Model, ModelFile, reading
 from ..tflite.metadata import set_graph
 
 
-def fold_quantization(data: bytes) -> tuple[bytes, list[str]]:
+def fold_quantization(model: Model) -> tuple[ModelFile, list[str]]:
     """The model without those operators, and the names of the float tensors that it had."""
-    graph = parse(data)[0]
+    file = ModelFile.of(model)
+    graph = file.graph
     inputs, outputs = list(graph.inputs), list(graph.outputs)
     order, folded = [], []
     for index, operator in enumerate(graph.operators):
@@ -30,8 +31,9 @@ def fold_quantization(data: bytes) -> tuple[bytes, list[str]]:
         else:
             order.append(index)
     if not folded or not order:
-        return data, []
-    return set_graph(data, order, inputs, outputs), folded
+        return file, []
+    with reading(file):
+        return file.with_data(set_graph(file.data, order, inputs, outputs)), folded
 
 
 def _is_only_use(graph: Graph, tensors: list[int], real: int, quantised: int) -> bool:

@@ -1,26 +1,28 @@
 # SPDX-License-Identifier: MIT
-"""TensorFlow Lite files.
+"""TensorFlow Lite files, which ethosu_tools/model reads.
 
-reader.py    reads them (ethosu_tools/model does, for any format)
 metadata.py  edits a file and leaves everything else bit-identical
 writer.py    writes small new files (imported explicitly, as it needs LiteRT's schema classes)
 """
 
-from ..model import DTYPES, Description, Graph, NpuOperator, Operator, Tensor, name_of, reading
-from ..model.graph import NPU_OPERATOR
-from .reader import (
-    IDENTIFIER,
-    OFFSETS_NAME,
+from ..model import (
+    DTYPES,
+    Description,
+    Graph,
+    NpuOperator,
+    Operator,
+    Tensor,
     describe,
-    describe_compiled,
-    parse,
-    read,
-    vela_version,
+    reading,
 )
+from ..model.graph import NPU_OPERATOR
+from ..model.reader import Reader
+
+# Metadata with the arena offset of each tensor: three header words, then an int32 per tensor.
+OFFSETS_NAME = "OfflineMemoryAllocation"
 
 __all__ = [
     "DTYPES",
-    "IDENTIFIER",
     "NPU_OPERATOR",
     "OFFSETS_NAME",
     "Description",
@@ -29,10 +31,11 @@ __all__ = [
     "Operator",
     "Tensor",
     "describe",
-    "describe_compiled",
-    "name_of",
     "parse",
-    "read",
     "reading",
-    "vela_version",
 ]
+
+
+def parse(data: bytes) -> list[Graph]:
+    """Read all graphs of a file, the main one first."""
+    return Reader(data).graphs

@@ -15,7 +15,7 @@ from typing import Any
 
 import flatbuffers
 
-from .reader import IDENTIFIER
+from ..model import TFLITE
 
 CONTENT_ALIGNMENT = 16
 FILE_ALIGNMENT = 64
@@ -150,4 +150,4 @@ def _finish(builder: Any, old: Any, size: int, lists: Mapping[int, int]) -> None
             builder.PrependUOffsetTRelativeSlot(field, size - table.Indirect(table.Pos + offset), 0)
     for field, vector in lists.items():
         builder.PrependUOffsetTRelativeSlot(field, vector, 0)
-    builder.Finish(builder.EndObject(), IDENTIFIER)
+    builder.Finish(builder.EndObject(), TFLITE.mark)

@@ -16,7 +16,7 @@ import numpy as np
 
 from .. import other_python
 from ..errors import SetupError
-from .reader import IDENTIFIER
+from ..model import TFLITE
 
 try:
     from ai_edge_litert import schema_py_generated as schema
@@ -147,7 +147,7 @@ def write(graphs: Sequence[Graph], description: str) -> bytes:
     model.buffers = [schema.BufferT()]  # buffer 0 is empty by definition
     model.subgraphs = [_subgraph(graph, kinds, model.buffers) for graph in graphs]
     builder = flatbuffers.Builder(4096)
-    builder.Finish(model.Pack(builder), IDENTIFIER)
+    builder.Finish(model.Pack(builder), TFLITE.mark)
     return bytes(builder.Output())
 
 

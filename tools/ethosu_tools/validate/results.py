@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Array
+from ..arrays import Array, dequantise
 from ..model.graph import Tensor
 
 # Bins of an output's errors, in steps of its scale: none, up to 1, 2, 4, ..., and more.
@@ -124,9 +124,7 @@ def _ranking(outputs: Array, tensor: Tensor) -> Array:
 
 
 def _real(array: Array, tensor: Tensor) -> NDArray[np.float64]:
-    if np.issubdtype(array.dtype, np.floating) or not tensor.scale:
-        return array.astype(np.float64)
-    return (array.astype(np.float64) - tensor.zero_point) * tensor.scale
+    return dequantise(array, tensor).astype(np.float64)
 
 
 def _same_bits(array: Array, reference: Array) -> Array:

@@ -10,19 +10,16 @@ import contextlib
 import json
 import multiprocessing
 import signal
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from .. import other_python, qemu, verification
-from ..arrays import Array, Feed, quantise
-from ..errors import InputError, SetupError, ToolError, named_as
-from ..model.graph import Tensor
+from ..arrays import Array, Feed, dequantise, quantise_all
+from ..errors import InputError, SetupError, ToolError
+from ..model import ModelFile
 from ..oracle import Oracle
 from ..runner import Runner, open_runner
 from ..ui import Update
@@ -37,6 +34,7 @@ class Settings:
     """Settings of a run; models are bytes, so that they can be sent to a cluster."""
 
     model: bytes
+    data: bytes | None  # of a program
     name: str  # of its file
     reference: bytes | None
     on: str
@@ -51,21 +49,15 @@ class _Worker:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        with tempfile.TemporaryDirectory(prefix="ethosu-") as folder:
-            path = Path(folder) / Path(settings.name).name
-            path.write_bytes(settings.model)
-            with named_as(settings.name, path), verification.applied(settings.verify):
-                self.runner: Runner = open_runner(
-                    path, settings.on, npu=settings.npu, board=settings.board
-                )
+        file = ModelFile(settings.model, settings.data, name=settings.name)
+        with verification.applied(settings.verify):
+            self.runner: Runner = open_runner(
+                file, settings.on, npu=settings.npu, board=settings.board
+            )
         self.oracle = None if settings.reference is None else Oracle(settings.reference)
 
     def run(self, start: int, samples: Samples) -> Result:
-        tensors = self.runner.inputs
-        raw = tuple(
-            quantise(f"input {index}", array, tensor)
-            for index, (array, tensor) in enumerate(zip(samples.inputs, tensors, strict=True))
-        )
+        raw = tuple(quantise_all(samples.inputs, self.runner.inputs))
         found = list(self.runner.run(Feed(raw, len(samples), has_time=True)))
         expected = None
         if self.oracle:
@@ -103,13 +95,6 @@ def close() -> None:
     """Release this process's model and board."""
     while _workers:
         _workers.pop().runner.close()
-
-
-def dequantise(array: Array, tensor: Tensor) -> Array:
-    """Convert raw values to real ones; real values are unchanged."""
-    if np.issubdtype(array.dtype, np.floating) or not tensor.scale:
-        return array
-    return (array.astype(np.float64) - tensor.zero_point) * tensor.scale
 
 
 class Notes:

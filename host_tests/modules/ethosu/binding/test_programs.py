@@ -3,9 +3,10 @@
 
 import numpy as np
 import pytest
-from ethosu_tools import models, romfs
+from ethosu_tools import romfs
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.errors import RemoteError
+from ethosu_tools.model import ModelFile, describe
 from ethosu_tools.qemu import Machine
 
 from host_tests.modules.ethosu import overhead
@@ -263,7 +264,7 @@ def test_constant_methods_are_values(board):
 
 
 def test_tensors_are_tensors(board, cases):
-    method = models.ModelFile(cases["real"].program).methods["forward"]
+    method = ModelFile(cases["real"].program).methods["forward"]
     tensors = [i for i, value in enumerate(method.values) if value.kind == "tensor"]
     assert len(tensors) < len(method.values)
     assert board.eval("[t.index for t in real.tensors]") == tensors
@@ -272,7 +273,7 @@ def test_tensors_are_tensors(board, cases):
 
 
 def test_info_of_a_program(board, cases):
-    described = models.describe(cases["real"].program)
+    described = describe(cases["real"].program)
     board.exec("i = real.info()")
     assert board.eval("i['cpu_operators']") == described.cpu_operators
     assert board.eval("(i['planned_size'], i['quantized_values'], i['nchw'])") == (

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 from ethosu.vela.tflite.Model import Model
-from ethosu_tools.tflite import DTYPES, NPU_OPERATOR, read
+from ethosu_tools.tflite import DTYPES, NPU_OPERATOR
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,8 @@ class Call:
 
 def npu_calls(compiled: Path | bytes) -> list[Call]:
     """Read the NPU calls of a compiled model, a file or its contents."""
-    model = Model.GetRootAs(read(compiled), 0)
+    content = compiled if isinstance(compiled, bytes) else compiled.read_bytes()
+    model = Model.GetRootAs(content, 0)
     graph = model.Subgraphs(0)
 
     def data(index: int) -> bytes:

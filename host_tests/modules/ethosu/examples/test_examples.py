@@ -10,8 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ethosu_tools import arrays, cli, make_model, models, romfs
+from ethosu_tools import arrays, cli, make_model, romfs
 from ethosu_tools.board import QemuBoard
+from ethosu_tools.model import describe
 from ethosu_tools.qemu import Machine
 
 from host_tests.kit import needs
@@ -191,7 +192,7 @@ def test_commands_of_the_page_on_pytorch(exporter, tmp_path, monkeypatch, capsys
             words += ["--python", exporter]
         if words[0] == "run":
             inputs = arrays.random_inputs(
-                models.describe(Path("kws.pte")).inputs, np.random.default_rng(0)
+                describe(Path("kws.pte")).inputs, np.random.default_rng(0)
             )
             np.savez("in.npz", **{"0": inputs[0]})
         if words[0] == "deploy":

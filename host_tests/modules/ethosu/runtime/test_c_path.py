@@ -3,7 +3,7 @@
 
 import pytest
 from ethosu_tools.mixed_models import MODELS, MixedNet
-from ethosu_tools.models import describe
+from ethosu_tools.model import describe
 from ethosu_tools.plan import plan_file
 from ethosu_tools.vela import compile_model
 

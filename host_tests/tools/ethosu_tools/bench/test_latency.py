@@ -84,7 +84,6 @@ def test_a_first_inference_that_fails_leaves_the_npu_free(
         (["latency", "no.tflite"], "no.tflite"),
         (["README.md"], "README.md is neither a TensorFlow Lite model nor"),
         (["docs"], "docs"),
-        (["README.md", "--count", "0"], "--count is 0"),
         (["README.md", "--save", "p.csv"], "--save needs a measurement on a board"),
     ],
 )

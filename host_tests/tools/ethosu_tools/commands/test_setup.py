@@ -9,9 +9,10 @@ import tomllib
 import pytest
 from ethosu_tools import other_python
 
+from host_tests.kit.stand_ins import program
+
 # Replaces this Python and that of the environment it makes, and records its calls.
 STAND_IN = """\
-#!{python}
 import json, pathlib, shutil, sys
 words = sys.argv[1:]
 with open({log!r}, "a") as log:
@@ -27,9 +28,8 @@ if "--fail" in words:
 @pytest.fixture
 def log(tmp_path, monkeypatch):
     """Calls recorded by the stand-in; the data folder is empty."""
-    found, python = tmp_path / "log", tmp_path / "python"
-    python.write_text(STAND_IN.format(python=sys.executable, log=str(found)))
-    python.chmod(0o755)
+    found = tmp_path / "log"
+    python = program(tmp_path / "python", STAND_IN.format(log=str(found)))
     monkeypatch.setattr(sys, "executable", str(python))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     return lambda: [json.loads(line) for line in found.read_text().splitlines()]

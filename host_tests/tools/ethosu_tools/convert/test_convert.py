@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 from ethosu_tools import Model, other_python
 from ethosu_tools.convert import converter
-from ethosu_tools.models import SOURCE
+from ethosu_tools.model import SOURCE
 from ethosu_tools.tflite import describe
 from ethosu_tools.tflite.metadata import get
 
 from host_tests.kit import needs
+from host_tests.kit.stand_ins import program
 
 CALIBRATE = "ethosu compile {path} --calibrate"
 
@@ -137,9 +138,8 @@ def stand_in(tmp_path, small_models, monkeypatch):
     fake = FAKE.format(log=str(tmp_path / "log"), result=str(small_models["small_cnn"]))
     Path("fake").mkdir()
     Path("fake/tensorflow.py").write_text(fake)
-    python = tmp_path / "python"
-    python.write_text(f'#!/bin/sh\nPYTHONPATH={tmp_path}/fake exec {sys.executable} "$@"\n')
-    python.chmod(0o755)
+    text = f'PYTHONPATH={tmp_path}/fake exec {sys.executable} "$@"\n'
+    python = program(tmp_path / "python", text, "/bin/sh")
     FORMATS["m.keras"][0](Path("m.keras"))
     np.savez("samples.npz", **{"0": ramp((3, 16, 16, 3)), "1": ramp((3, 2))})
     return python

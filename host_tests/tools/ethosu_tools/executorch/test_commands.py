@@ -5,11 +5,11 @@ import json
 
 import numpy as np
 import pytest
-from ethosu_tools import executorch, fit, models, qemu, romfs
+from ethosu_tools import executorch, fit, qemu, romfs
 from ethosu_tools.board import Board
 from ethosu_tools.errors import InputError
 from ethosu_tools.flatbuffer_writer import i32s
-from ethosu_tools.model import reading
+from ethosu_tools.model import ModelFile, describe, reading
 
 from host_tests.modules.ethosu.runtime.executorch import made, program_writer
 from host_tests.modules.ethosu.runtime.executorch.made import LAST
@@ -156,7 +156,7 @@ def test_tensors_read_before_they_are_written_are_state():
     method.inputs, method.outputs = [x], [y]
     method.kernel("aten::clone", [kept, method.number(None), y, y])
     method.kernel("aten::copy_", [kept, x, method.number(False), kept], overload="")
-    described = models.describe(program.encode())
+    described = describe(program.encode())
     # aten::copy_ lists the tensor that it writes first among those it reads, too.
     assert (described.state_bytes, described.missing) == (16, ())
 
@@ -211,13 +211,16 @@ def test_strip_removes_unused_data(ethosu, model, raw, tmp_path, monkeypatch):
     assert "its outputs are the same" in shown
     stripped = output.read_bytes()
     assert PATH not in stripped and len(stripped) <= path.stat().st_size - 4 * 500 + 128  # padding
-    assert executorch.strip(stripped) == stripped
-    kinds = [value.kind for value in models.ModelFile(stripped).methods["forward"].values]
+    file = ModelFile(stripped)
+    assert executorch.strip(file) is file
+    kinds = [value.kind for value in file.methods["forward"].values]
     assert "tensors" in kinds and kinds.count("null") == 2  # the unused one, and an argument
     assert b"target" in stripped and b"debug_artifact_path" not in stripped
     (image,) = (romfs.build({"kws.pte": stripped}),)
     judged = []
-    monkeypatch.setattr(fit, "need_of", lambda data, _: judged.append(data) or fit.Need(None, 0, 0))
+    monkeypatch.setattr(
+        fit, "need_of", lambda file: judged.append(file.data) or fit.Need(None, 0, 0)
+    )
     run(ethosu, "deploy", path, "--strip", "-o", tmp_path / "rom.img")
     assert (tmp_path / "rom.img").read_bytes() == image
     assert judged == [stripped], "what is sent has to fit"
@@ -234,7 +237,7 @@ def test_strip_of_a_damaged_program_is_one_error(model, raw):
         spoilt = data[:at] + bytes([data[at] ^ 0x7F]) + data[at + 1 :]
         try:
             with reading(spoilt):
-                executorch.strip(spoilt)
+                executorch.strip(ModelFile(spoilt))
         except InputError:
             pass
 
@@ -245,6 +248,6 @@ def test_a_program_in_another_order_is_stored_by_its_sizes():
     program = program_writer.Program()
     program.forward.inputs = [program.forward.tensor("int8", x.shape, LAST)]
     bundle = program_writer.bundle(program.encode(), {"forward": [([x], [])]})
-    file = models.ModelFile(bundle)
+    file = ModelFile(bundle)
     (arranged,) = file.cases[0].arrange(file.methods["forward"]).inputs
     np.testing.assert_array_equal(arranged, x.transpose(0, 2, 3, 1))

@@ -4,14 +4,13 @@
 import json
 import re
 import subprocess
-import sys
 
 import numpy as np
 import pytest
 from ethosu_tools.executorch import exporter
 from ethosu_tools.sim import Simulation
 
-from host_tests.kit import needs
+from host_tests.kit import needs, stand_ins
 from host_tests.modules.ethosu.runtime.executorch import made
 
 # Runs the exporter, and writes the quantised graph's result in PyTorch.
@@ -38,18 +37,16 @@ def stand_in(tmp_path, small_models, raw):
     """A Python that pretends to have ExecuTorch, and writes its options and a program."""
     program = made.quantised_ends(small_models["small_cnn"], raw("u55")).encode()
     (tmp_path / "ready").write_bytes(program)
-    path = tmp_path / "python"
-    path.write_text(
-        f"#!{sys.executable}\nimport json, pathlib, shutil, sys\n"
+    return stand_ins.program(
+        tmp_path / "python",
+        "import json, pathlib, shutil, sys\n"
         "if sys.argv[1] != '-c':\n"
         "    options = json.loads(sys.argv[2])\n"
         "    if 'bad' in options['model']:\n"
         "        sys.exit('RuntimeError: no such operator')\n"
         f"    pathlib.Path({str(tmp_path / 'asked.json')!r}).write_text(sys.argv[2])\n"
-        f"    shutil.copy({str(tmp_path / 'ready')!r}, options['output'])\n"
+        f"    shutil.copy({str(tmp_path / 'ready')!r}, options['output'])\n",
     )
-    path.chmod(0o755)
-    return path
 
 
 @pytest.fixture

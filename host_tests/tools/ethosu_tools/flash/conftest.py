@@ -3,10 +3,11 @@
 
 import json
 import os
-import sys
 
 import pytest
 from ethosu_tools import boards, paths
+
+from host_tests.kit.stand_ins import program
 
 from . import IMAGE
 
@@ -77,10 +78,7 @@ def bin_folder(tmp_path, monkeypatch):
 
     def write(name, text, folder=folder):
         folder.mkdir(parents=True, exist_ok=True)
-        path = folder / name
-        path.write_text(f"#!{sys.executable}\nimport json, pathlib, sys\n{text}")
-        path.chmod(0o755)
-        return path
+        return program(folder / name, f"import json, pathlib, sys\n{text}")
 
     return write
 

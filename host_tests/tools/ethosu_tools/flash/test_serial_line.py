@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: MIT
 """By serial line, with a boot loader that uses the library's receiver."""
 
-import contextlib
 import io
 import logging
 import os
 import select
-import threading
-import tty
 
 import pytest
 from ethosu_tools.flash import serial_line
 from xmodem import XMODEM
+
+from host_tests.kit.stand_ins import Terminal
 
 from . import IMAGE
 
@@ -19,30 +18,16 @@ QUIET = logging.Logger("boot loader")
 QUIET.addHandler(logging.NullHandler())
 
 
-class BootLoader:
-    """A boot loader on a pseudo terminal, which receives an image with the library's receiver.
+class BootLoader(Terminal):
+    """A boot loader, which receives an image with the library's receiver.
 
     It damages the blocks with numbers in `damaged`, and falls silent after `silent_after`.
     """
 
     def __init__(self, damaged=(), silent_after=None):
-        self.master, self.slave = os.openpty()
-        tty.setraw(self.slave)
-        self.port = os.ttyname(self.slave)
         self.damaged, self.silent_after = set(damaged), silent_after
         self.blocks, self.image, self.ended = 0, io.BytesIO(), False
-        self.closing = threading.Event()
-        self.thread = threading.Thread(target=self._serve, daemon=True)
-        self.thread.start()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.closing.set()
-        self.thread.join(timeout=10)
-        os.close(self.slave)
-        os.close(self.master)
+        super().__init__()
 
     def _get(self, size, timeout=1):
         data = b""
@@ -65,19 +50,18 @@ class BootLoader:
         while not self.closing.is_set() and self._get(1) != key:
             pass
 
-    def _serve(self):
-        with contextlib.suppress(OSError):
-            self._put(b"1st BL Modem\r\nPlease input any key to enter X-Modem mode in 100 ms\r\n")
-            self._wait_for(b"1")
-            self._put(b"[0] Reboot system\r\n[1] Xmodem download and burn FW image\r\n")
-            self._wait_for(b"1")
-            self._put(b"Send data using the xmodem protocol from your terminal\r\n")
-            modem = XMODEM(self._get, self._put)
-            modem.log = QUIET
-            modem.recv(self.image, retry=1000, timeout=1, quiet=True)
-            self._put(b"Do you want to end file transmission and reboot system? (y)\r\n")
-            self._wait_for(b"y")
-            self.ended = True
+    def serve(self):
+        self._put(b"1st BL Modem\r\nPlease input any key to enter X-Modem mode in 100 ms\r\n")
+        self._wait_for(b"1")
+        self._put(b"[0] Reboot system\r\n[1] Xmodem download and burn FW image\r\n")
+        self._wait_for(b"1")
+        self._put(b"Send data using the xmodem protocol from your terminal\r\n")
+        modem = XMODEM(self._get, self._put)
+        modem.log = QUIET
+        modem.recv(self.image, retry=1000, timeout=1, quiet=True)
+        self._put(b"Do you want to end file transmission and reboot system? (y)\r\n")
+        self._wait_for(b"y")
+        self.ended = True
 
 
 @pytest.fixture
@@ -117,11 +101,9 @@ def test_a_finished_image_is_sent_unchanged(flashed, tree, tmp_path):
 
 def test_a_boot_loader_that_never_answers_is_one_error(ethosu, tree, we2_tool, monkeypatch):
     monkeypatch.setattr(serial_line, "BOOT_TIMEOUT_S", 0.5)
-    master, slave = os.openpty()
-    words = "--way", "xmodem", "--port", os.ttyname(slave), "--tools", we2_tool
-    code, _, err = ethosu("flash", "B", *words)
-    os.close(slave)
-    os.close(master)
+    with Terminal() as silent:
+        words = "--way", "xmodem", "--port", silent.port, "--tools", we2_tool
+        code, _, err = ethosu("flash", "B", *words)
     assert (code, err.count("\n")) == (5, 1)
     assert "did not send 'Send data using the xmodem protocol' within 0.5 s" in err
 

@@ -10,6 +10,7 @@ import pytest
 from ethosu_tools import make_model, mixed_models, svg, tflite
 from ethosu_tools.estimate import systems
 from ethosu_tools.layers import memory, subject, views
+from ethosu_tools.model import ModelFile
 from ethosu_tools.plan import picture
 
 from host_tests.kit import needs
@@ -17,9 +18,9 @@ from host_tests.tools.web import chromium
 
 
 @pytest.fixture
-def looked_at(small_models, tmp_path):
+def looked_at(small_models):
     def look(npu="ethos-u55-128"):
-        return subject.examine(small_models["small_cnn"], systems.example(npu), tmp_path)
+        return subject.examine(ModelFile(small_models["small_cnn"]), systems.example(npu))
 
     return look
 

@@ -10,6 +10,7 @@ import ethosu
 import pytest
 from ethosu_tools import library, tflite, vela
 from ethosu_tools.errors import InputError, UsageError
+from ethosu_tools.model import ModelFile
 from ethosu_tools.model.kinds import DATA, MODELS
 
 
@@ -128,7 +129,7 @@ def test_compiling_twice_is_refused(small_models, compiled, tmp_path):
 
 def test_model_that_was_never_compiled_is_named_with_the_remedy(small_models):
     with pytest.raises(InputError, match=r"never compiled.*run: ethosu compile"):
-        tflite.describe_compiled(small_models["small_cnn"])
+        _ = ModelFile(small_models["small_cnn"]).compiled
 
 
 BAD_FILES = {

@@ -5,11 +5,10 @@ import struct
 
 import numpy as np
 import pytest
-from ethosu_tools import models
 from ethosu_tools.commands import inspect
 from ethosu_tools.errors import InputError
 from ethosu_tools.flatbuffer_writer import encode, i64s
-from ethosu_tools.model import ModelFile, read_data
+from ethosu_tools.model import ModelFile, describe, read_data
 from ethosu_tools.model.reader import Reader
 
 from host_tests.modules.ethosu.runtime.executorch import damaged, program_writer
@@ -53,7 +52,7 @@ def test_a_program_is_what_was_written(inline):
 
 
 def test_the_description_says_what_inspect_shows():
-    described = models.describe(program().encode())
+    described = describe(program().encode())
     (first,), (operator,) = described.inputs, described.npu_operators
     assert (first.shape, first.dtype) == ((1, 16, 16, 3), "int8")
     assert (first.scale, first.zero_point) == (0.25, -3)
@@ -71,7 +70,7 @@ def test_inspect_warns_of_what_costs_and_of_what_is_missing():
     method.kernel("aten::foo", [0, 0])
     damaged.made.add_quantize(method, 0, damaged.INPUT, quantised)
     made.delegate(BLOB.encode(), [quantised, *method.outputs])
-    data = models.describe(made.encode()).as_dict()
+    data = describe(made.encode()).as_dict()
     text = inspect.render({"model": "x.pte", "bytes": 1, **data})
     assert (
         "quantises and dequantises 768 values" in text and "export with torch.channels_last" in text
@@ -127,14 +126,14 @@ def test_what_the_runtime_refuses_is_described_or_refused(name):
     """Never another exception: inspect shows what it can of a file that the board rejects."""
     make, _ = (damaged.DELEGATES | damaged.PROGRAMS)[name]
     try:
-        models.describe(make(BLOB))
+        describe(make(BLOB))
     except InputError as error:
         assert "the model" in str(error)
 
 
 def test_a_file_that_names_one_table_again_and_again_is_refused():
     with pytest.raises(InputError, match="it references its tables so often"):
-        models.describe(_named_again_and_again())
+        describe(_named_again_and_again())
 
 
 def _read_data(data: bytes) -> None:
@@ -145,7 +144,7 @@ def _read_data(data: bytes) -> None:
 def test_truncated_or_corrupted_files_are_one_error(kind):
     array = np.zeros((1, 2, 3, 4), np.float32)
     data, read = {
-        "pte": (program().encode(), models.describe),
+        "pte": (program().encode(), describe),
         "ptd": (program_writer.data_file({"a": b"1"}), _read_data),
         "bpte": (bundle(program().encode(), array, LAST), lambda data: ModelFile(data).cases),
     }[kind]
@@ -172,6 +171,6 @@ def test_another_file_is_named_by_its_first_bytes(tmp_path):
     path = tmp_path / "x.pte"
     path.write_bytes(b"\0\0\0\0ET99 and more")
     with pytest.raises(InputError, match=r"b'ET12' or b'BP08' at byte 4, found b'ET99'"):
-        models.describe(path)
+        describe(path)
     with pytest.raises(InputError, match="no method backward; its methods are forward"):
-        models.describe(damaged._program(BLOB.encode()).encode(), method="backward")
+        ModelFile(damaged._program(BLOB.encode()).encode()).describe("backward")

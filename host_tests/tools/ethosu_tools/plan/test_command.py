@@ -5,27 +5,12 @@ import json
 import xml.etree.ElementTree as ElementTree
 
 import pytest
-from ethosu_tools import cli, tflite
 from ethosu_tools.mixed_models import MODELS, main
+from ethosu_tools.model import ModelFile
 from ethosu_tools.plan.record import RECORD_NAME
 from ethosu_tools.tflite import metadata
 
 SVG = "{http://www.w3.org/2000/svg}"
-
-
-@pytest.fixture
-def ethosu(capsys):
-    """Runs `ethosu ...`; returns exit code, stdout, stderr."""
-
-    def run(*words):
-        capsys.readouterr()
-        try:
-            code = cli.main([str(word) for word in words])
-        except SystemExit as stop:
-            code = stop.code
-        return code, *capsys.readouterr()
-
-    return run
 
 
 @pytest.fixture
@@ -156,5 +141,5 @@ def test_errors_are_one_error(ethosu, compiled_copy, words, code, sentence):
 def test_mixed_models_writes_models_and_options(tmp_path):
     main([str(tmp_path)])
     for name, model in MODELS.items():
-        assert tflite.read(tmp_path / f"{name}.tflite")
+        assert ModelFile(tmp_path / f"{name}.tflite").graph
         assert (tmp_path / f"{name}.options").read_text().split() == list(model.options)

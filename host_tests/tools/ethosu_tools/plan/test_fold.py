@@ -10,11 +10,11 @@ import pytest
 from ethosu_tools import cli
 from ethosu_tools.commands.compile import render
 from ethosu_tools.mixed_models import MODELS, MixedNet
+from ethosu_tools.model import ModelFile
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.plan import plan_file
 from ethosu_tools.plan.fold import fold_quantization
 from ethosu_tools.sim import Simulation
-from ethosu_tools.tflite import parse
 
 from host_tests.kit import board_models
 
@@ -74,8 +74,8 @@ def test_same_results_and_a_smaller_arena(source, compile_it):
 
 
 def test_nothing_to_fold():
-    data = MODELS["svdf"].make()
-    assert fold_quantization(data) == (data, [])
+    file = ModelFile(MODELS["svdf"].make())
+    assert fold_quantization(file) == (file, [])
 
 
 def test_a_shared_input_or_output_is_not_folded():
@@ -83,9 +83,9 @@ def test_a_shared_input_or_output_is_not_folded():
     net = MixedNet("seen", 2)
     x = net.conv(net.float_input((1, 8, 8, 3)), 4, kernel=(3, 3))
     net.graph.outputs += [net.to_float(x), net.graph.inputs[0]]
-    data, lost = fold_quantization(net.finish())
+    file, lost = fold_quantization(net.finish())
     assert lost == ["real"]
-    assert [op.name for op in parse(data)[0].operators] == ["QUANTIZE", "CONV_2D"]
+    assert [op.name for op in file.graph.operators] == ["QUANTIZE", "CONV_2D"]
 
 
 def test_a_self_test_with_quantized_io_is_refused(source, capsys):

@@ -206,14 +206,6 @@ def test_samples_of_a_program_may_lack_a_class(ethosu, cnn, tmp_path):
     assert code == 3 and "has the class -1 at index 1" in err
 
 
-@pytest.mark.parametrize("option", ["--workers", "--top"])
-def test_numbers_below_1_are_refused(ethosu, cnn, tmp_path, option):
-    code, _, err = ethosu("validate", cnn[1], tmp_path / "d.npz", option, "0")
-    assert (
-        code == 2 and f"argument {option}: expected a whole number of at least 1, found '0'" in err
-    )
-
-
 @pytest.mark.parametrize("name", ["y", "label", "labels"])
 def test_an_input_may_have_the_name_of_the_classes(tmp_path, name):
     tensors = [Tensor(name, (1, 2), "int8", 0.5, 0), Tensor("x", (1, 2), "int8", 0.5, 0)]

@@ -3,7 +3,8 @@
  * Determines how a program uses its tensors, in one pass over its instructions.
  *
  * Inputs and outputs of delegates need no copy if they can be placed in the delegate's
- * memory instead of the planned buffer. This is safe under two conditions:
+ * memory instead of the planned buffer. Otherwise each run would copy them, and the arena
+ * would hold them twice. This is safe under two conditions:
  * - no other delegate runs between the write of the tensor and its last use,
  *   because all delegates share one scratch;
  * - no other tensor refers to the same bytes. A view is a tensor at the place of

@@ -6,19 +6,18 @@ mid-sentence, one that does not stop sending. A lying board answers with `fault`
 the protocol, including hashes, and falsifies the values.
 """
 
-import contextlib
 import functools
 import hashlib
 import io
 import os
 import re
 import subprocess
-import threading
 import time
 import traceback
-import tty
 from ast import literal_eval
 from dataclasses import dataclass
+
+from host_tests.kit.stand_ins import Terminal
 
 CTRL_A, CTRL_C, CTRL_D = b"\x01", b"\x03", b"\x04"
 PASTE_REQUEST = b"\x05A\x01"
@@ -35,56 +34,35 @@ class Lie:
     data: bytes = b""
 
 
-class FakeBoard:
+class FakeBoard(Terminal):
     """Serves one client at `port` until closed."""
 
     def __init__(self, fault=None, names=None):
         self.fault = fault
         self.names = dict(names or {})
-        self.closing = self.hangs = False
-        self.master, self.slave = os.openpty()
-        tty.setraw(self.slave)
-        self.port = os.ttyname(self.slave)
-        self.thread = threading.Thread(target=self._serve, daemon=True)
-        self.thread.start()
+        self.hangs = False
+        super().__init__()
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.closing = True
-        # Without an open slave the server's read fails, so the server ends before its descriptor of
-        # the master can be reused for another file.
-        with contextlib.suppress(OSError):
-            os.close(self.slave)
-        self.thread.join(timeout=5)
-        with contextlib.suppress(OSError):
-            os.close(self.master)
-
-    def _serve(self):
-        with contextlib.suppress(OSError):
-            if self.fault == "flood":
-                self._flood()
-            elif self.fault == "trickle":
-                self._trickle()
-            elif isinstance(self.fault, tuple):  # "says", what it repeats
-                while not self.closing:
-                    self._send(self.fault[1])
-                    time.sleep(TRICKLE_S)
-            elif self.fault != "silent":
-                self._serve_raw_repl()
+    def serve(self):
+        if self.fault == "flood":
+            self._flood()
+        elif self.fault == "trickle":
+            self._trickle()
+        elif isinstance(self.fault, tuple):  # "says", what it repeats
+            while not self.closing.wait(TRICKLE_S):
+                self._send(self.fault[1])
+        elif self.fault != "silent":
+            self._serve_raw_repl()
 
     def _flood(self):
         """Send faster than anyone can read, from a process that shares no lock with the reader."""
         with subprocess.Popen(["yes", "garbage"], stdout=self.master) as process:
-            while not self.closing:
-                time.sleep(0.05)
+            self.closing.wait()
             process.kill()
 
     def _trickle(self):
-        while not self.closing:
+        while not self.closing.wait(TRICKLE_S):
             os.write(self.master, b".")
-            time.sleep(TRICKLE_S)
 
     def _send(self, data):
         os.write(self.master, b"\xff?garbage" if self.fault == "garbage" else data)

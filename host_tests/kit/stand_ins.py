@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: MIT
+"""Stand-ins for programs, and for the device at the other end of a serial line."""
+
+import contextlib
+import os
+import sys
+import threading
+import tty
+
+
+def program(path, text, interpreter=sys.executable):
+    """An executable script; returns its path."""
+    path.write_text(f"#!{interpreter}\n{text}")
+    path.chmod(0o755)
+    return path
+
+
+class Terminal:
+    """A pseudo terminal: `port` for the tools, `master` for the device that `serve` acts as."""
+
+    def __init__(self):
+        self.closing = threading.Event()
+        self.master, self.slave = os.openpty()
+        tty.setraw(self.slave)
+        self.port = os.ttyname(self.slave)
+        self.thread = threading.Thread(target=self._act, daemon=True)
+        self.thread.start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.closing.set()
+        # Without an open slave the server's read fails, so the server ends before its descriptor of
+        # the master can be reused for another file.
+        with contextlib.suppress(OSError):
+            os.close(self.slave)
+        self.thread.join(timeout=10)
+        with contextlib.suppress(OSError):
+            os.close(self.master)
+
+    def _act(self):
+        with contextlib.suppress(OSError):
+            self.serve()
+
+    def serve(self):
+        """Act as the device, until `closing` is set or the terminal is closed."""

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""Each command reads a model file once, and has the C library describe its contents once."""
+
+import hashlib
+import sys
+from collections import Counter
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from ethosu_tools.model import reader
+
+_opened: list[str] | None = None
+
+
+def _note(event: str, arguments: tuple[object, ...]) -> None:
+    if event == "open" and _opened is not None:
+        _opened.append(str(arguments[0]))
+
+
+sys.addaudithook(_note)  # cannot be removed again
+
+
+@contextmanager
+def counting(monkeypatch):
+    """Yields counters of the files opened, and of the contents described, by hash."""
+    global _opened
+    opened, described, real = Counter(), Counter(), reader.Reader.__init__
+    _opened = []
+
+    def describe(self, data):
+        described[hashlib.sha256(data).hexdigest()] += 1
+        real(self, data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(reader.Reader, "__init__", describe)
+        yield opened, described
+    opened.update(_opened)
+    _opened = None
+
+
+# A worker of `validate` describes the bytes that it was sent.
+DESCRIBED_TWICE = "validate"
+COMMANDS = [
+    "inspect MODEL",
+    "run MODEL",
+    "run MODEL --on qemu --reference SOURCE",
+    "trace MODEL",
+    "decode MODEL log.txt",
+    "plan MODEL",
+    "estimate MODEL",
+    "estimate SOURCE",
+    "compare MODEL SOURCE",
+    "report MODEL --reference SOURCE -o page.html",
+    "report SOURCE -o page.html",
+    "validate MODEL data.npz --reference SOURCE --workers 1",
+    "bench latency MODEL --on qemu --count 1",
+    "deploy MODEL -o rom.img",
+    "compile SOURCE -o out.tflite --board MPS3_AN547 --selftest",
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_reads_and_describes_a_model_once(
+    ethosu, small_models, compiled, tmp_path, monkeypatch, command
+):
+    monkeypatch.chdir(tmp_path)
+    source = small_models["small_cnn"]
+    files = {"MODEL": compiled(source), "SOURCE": source}
+    (tmp_path / "log.txt").write_text(
+        "NPU stopped at byte 8 of the command stream: bus error (STATUS 0x4)"
+    )
+    np.savez("data.npz", np.zeros((1, 16, 16, 3), np.int8))
+    words = [files.get(word, word) for word in command.split()]
+    with counting(monkeypatch) as (opened, described):
+        code, _, err = ethosu(*words)
+    assert code == 0, err
+    reads = {str(path): opened[str(path)] for path in files.values() if path in words}
+    assert set(reads.values()) == {1}, reads
+    most = 2 if command.startswith(DESCRIBED_TWICE) else 1
+    assert max(described.values()) == most, described
