@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Runtime, driver and NPU simulator in one sanitized C program: exact, and safe when misused."""
 
-import subprocess
+from pathlib import Path
 
 import pytest
 from ethosu_tools.make_mixed import MODELS, MixedNet
@@ -10,14 +10,11 @@ from ethosu_tools.plan import plan_file
 from ethosu_tools.vela import compile_model
 
 from host_tests.kit import sharing
+from host_tests.modules.ethosu.driver import cbuild
 
 from . import reference_cases
 
 NPU = "ethos-u55-128"
-
-
-# Compiler options, by their names in tools/sim_host.
-SANITIZERS = {"address": "address,undefined", "thread": "thread"}
 
 
 @pytest.fixture(scope="session")
@@ -27,21 +24,10 @@ def build_run_model(repo, tmp_path_factory):
     def build(sanitizer):
         folder = tmp_path_factory.mktemp("run_model")
         sharing.make("tools/sim_host", f"SANITIZE={sanitizer}")
-        module, host = repo / "modules/ethosu", repo / "tools/sim_host"
         library = repo / "build/sim_host" / sanitizer
-        command = [
-            *("gcc", "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread"),
-            *(f"-fsanitize={SANITIZERS[sanitizer]}", "-fno-sanitize-recover=all"),
-            *(
-                f"-I{path}"
-                for path in (module / "runtime", module / "driver", module / "driver/include", host)
-            ),
-            repo / "host_tests/modules/ethosu/runtime/run_model.c",
-            library / "libethosu_sim.so",
-            f"-Wl,-rpath,{library}",
-            *("-o", folder / "run_model"),
-        ]
-        subprocess.run(command, check=True)
+        linked = [library / "libethosu_sim.so", f"-Wl,-rpath,{library}"]
+        source = Path(__file__).with_name("run_model.c")
+        cbuild.run([*cbuild.sanitized(sanitizer), source, *linked, "-o", folder / "run_model"])
         return lambda *given, **npu: _run(folder, *given, **npu)
 
     return build
@@ -54,13 +40,7 @@ def _run(folder, compiled, case, *, npu=NPU, fast=None) -> bytes:
     steps = str(len(case.inputs))
     arguments = [npu, compiled, folder / "in", folder / "out", steps]
     arguments += [] if fast is None else [str(fast)]
-    result = subprocess.run(
-        [folder / "run_model", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert result.returncode == 0, result.stderr[-3000:]
+    cbuild.run([folder / "run_model", *arguments])
     return (folder / "out").read_bytes()
 
 
@@ -124,7 +104,7 @@ def test_payload_of_the_newer_format(run_model, case_of, vela, small_models):
     check(run_model, path, case_of(model, 20))
 
 
-@pytest.mark.parametrize("sanitizer", SANITIZERS)
+@pytest.mark.parametrize("sanitizer", ["address", "thread"])
 def test_operators_while_the_npu_works(build_run_model, case_of, tmp_path, sanitizer):
     """The CPU runs in parallel with the NPU, which has its own thread; TSan reports no race."""
     mixed = MODELS["two_branches"]
