@@ -130,7 +130,7 @@ def test_it_computes_published_models_as_the_reference_does(
     heap = firmware_image.of(with_models.machine.board.name).heap_bytes
     if arena > heap:
         pytest.skip(f"the model needs an arena of {arena:,} bytes, the heap has {heap:,}")
-    check(with_models, make_case(path, 300 if path == WAKE_WORD else 5), model, rom=True)
+    check(with_models, make_case(path, 300 if path == WAKE_WORD else 5), model, rom=model.name)
     with_models.exec(f"m = ethosu.Model('/rom/{model.name}')")
     assert with_models.eval("m.info()['copied_bytes']") == 0
 

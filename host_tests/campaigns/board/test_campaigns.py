@@ -23,6 +23,19 @@ def test_each_fault_at_some_moment(npu):
     assert {"right", "restarted", "OSError 5", "OSError 110"} <= set(running.ends)
 
 
+def test_ctrl_c_at_many_moments():
+    """Of each use, sometimes followed by a soft reset."""
+    running = Running("ethos-u55-128", SEED)
+    with contextlib.closing(running.board):
+        for number in range(len(USES) * len(drawable(running.npu))):
+            drawn = draw(SEED, running.npu, number, running.durations)
+            if drawn.faults[0][0].name.startswith("console.interrupt"):
+                running.round(number)
+    assert running.failures == []
+    stopped = [count for end, count in running.ends.items() if end.startswith("KeyboardInterrupt")]
+    assert sum(stopped) > len(USES)
+
+
 @pytest.mark.parametrize("npu", ALL_NPUS)
 def test_draws_reach_each_fault_of_each_use(npu):
     """As in the long campaign, in the rounds for this NPU."""

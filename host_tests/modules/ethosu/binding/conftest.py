@@ -6,6 +6,7 @@ from ethosu_tools import boards
 from ethosu_tools.oracle import Oracle
 
 from host_tests.kit import firmware_image
+from host_tests.modules.ethosu.runtime.board_models import raised  # noqa: F401
 from host_tests.modules.ethosu.runtime.conftest import vela  # noqa: F401
 from host_tests.modules.ethosu.runtime.executorch.conftest import raw  # noqa: F401
 
@@ -53,12 +54,3 @@ def emulated(request, face):
         pytest.skip("uses registers and counters of the emulated board")
     face.exec("import emulator\n" + places())
     return face
-
-
-def raised(board, code: str) -> str:
-    """The exception that code raises on the board: "OSError 110 message"."""
-    return board.exec(
-        "try:\n" + "".join(f"    {line}\n" for line in code.splitlines()) + "    print('nothing')\n"
-        "except Exception as error:\n"
-        "    print(type(error).__name__, *error.args)\n"
-    ).strip()

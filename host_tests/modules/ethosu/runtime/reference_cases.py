@@ -55,7 +55,8 @@ def assert_exact(case: Case, found: Iterable[Sequence[Array]]) -> None:
     """Every output of every step equals the reference, bit by bit."""
     for step, (row, expected) in enumerate(zip(found, case.outputs, strict=True)):
         for index, (ours, reference) in enumerate(zip(row, expected, strict=True)):
-            assert ours.tobytes() == reference.tobytes(), f"step {step}, output {index} differs"
+            same = ours.tobytes() == reference.tobytes()
+            assert same, f"{case.model}: step {step}, output {index} differs"
 
 
 def check_on_sim(case: Case, compiled: Path) -> None:
