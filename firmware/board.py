@@ -252,8 +252,8 @@ def constants(table: Table, source: str, variant: str) -> str:
     }  # fmt: skip
     emulated = {}
     if "qemu" in table:
-        found["BOARD_EMULATOR_PAGE_BASE"] = number(table["qemu"]["page"])
-        found["BOARD_EMULATOR_PAGE_IRQ"] = number(table["qemu"]["page_irq"])
+        found["BOARD_EMULATOR_BASE"] = number(table["qemu"]["page"])
+        found["BOARD_EMULATOR_IRQ"] = number(table["qemu"]["page_irq"])
         if "romfs" in table["qemu"]:
             emulated["BOARD_EMULATED_ROMFS"] = number(table["qemu"]["romfs"]["start"])
             emulated["BOARD_EMULATED_ROMFS_SIZE"] = number(table["qemu"]["romfs"]["size"])

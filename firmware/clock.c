@@ -41,7 +41,7 @@ void clock_tick(void)
 }
 
 /** Has the counter wrapped without its interrupt having run yet? */
-static bool tick_pends(void)
+static bool tick_is_pending(void)
 {
     return (SCB->ICSR & SCB_ICSR_PENDSTSET_Msk) != 0;
 }
@@ -54,7 +54,7 @@ static void wait_for_interrupt(void)
 }
 
 /** Load the counter with `cycles`; it then continues in milliseconds. */
-static void count_down(uint32_t cycles)
+static void load_counter(uint32_t cycles)
 {
     SysTick->LOAD = cycles - 1u;
     SysTick->VAL = 0; // loads it at its next cycle
@@ -72,19 +72,19 @@ void clock_sleep(uint32_t at_most_ms)
     ms = ms == 0 || ms > at_most_ms ? at_most_ms : ms;
     ms = ms > LONGEST_MS ? LONGEST_MS : ms;
     uint32_t left = SysTick->VAL;
-    if (ms < 2 || left < SHORTEST || tick_pends()) {
+    if (ms < 2 || left < SHORTEST || tick_is_pending()) {
         wait_for_interrupt();
         return;
     }
     uint32_t passed = ms - 1u; // when the tick comes, which counts the last one
-    count_down(left + passed * CYCLES_PER_MS);
+    load_counter(left + passed * CYCLES_PER_MS);
     wait_for_interrupt();
     do { // until the next millisecond is far enough
         left = SysTick->VAL;
-    } while (left % CYCLES_PER_MS < SHORTEST && !tick_pends());
-    if (!tick_pends()) {
+    } while (left % CYCLES_PER_MS < SHORTEST && !tick_is_pending());
+    if (!tick_is_pending()) {
         passed -= left / CYCLES_PER_MS;
-        count_down(left % CYCLES_PER_MS);
+        load_counter(left % CYCLES_PER_MS);
     }
     ticks_high += clock_ticks_ms + passed < clock_ticks_ms;
     clock_ticks_ms += passed;
@@ -104,7 +104,7 @@ static uint64_t now_fine(uint32_t *cycles)
     uint32_t state = irq_mask();
     uint64_t ms = (uint64_t)ticks_high << 32 | clock_ticks_ms;
     uint32_t left = SysTick->VAL;
-    if (tick_pends()) {
+    if (tick_is_pending()) {
         left = SysTick->VAL;
         ms++;
     }

@@ -17,9 +17,9 @@
 #include "py/runtime.h"
 #include "startup.h"
 
-#define BLOCK_SIZE_LEAST 4096u
+#define MIN_BLOCK_SIZE 4096u
 /** How long a write to flash waits for inferences. */
-#define NPU_PATIENCE_MS 5000u
+#define NPU_WAIT_MS 5000u
 
 extern const mp_obj_type_t machine_ramdisk_type;
 extern const mp_obj_type_t machine_flash_type;
@@ -40,7 +40,7 @@ static const struct disk flash = {
 static size_t block_size(const struct disk *disk)
 {
     size_t unit = nvm_unit(disk->nvm);
-    return unit > BLOCK_SIZE_LEAST ? unit : BLOCK_SIZE_LEAST;
+    return unit > MIN_BLOCK_SIZE ? unit : MIN_BLOCK_SIZE;
 }
 
 static size_t disk_size(const struct disk *disk)
@@ -122,10 +122,10 @@ static void raise_interrupt(void)
  */
 static void wait_for_npus(const struct disk *disk)
 {
-    uint64_t begun = clock_ms();
+    uint64_t start_ms = clock_ms();
     while (disk->nvm != &ram && npu_is_busy()) {
         raise_interrupt();
-        if (clock_ms() - begun >= NPU_PATIENCE_MS) {
+        if (clock_ms() - start_ms >= NPU_WAIT_MS) {
             mp_raise_OSError(MP_EBUSY);
         }
         irq_wait();

@@ -30,11 +30,11 @@ bool ethosu_ext_board_npu_present(size_t index)
         return true; // present; the driver reports why it does not start
     }
     uint32_t id = 0;
-    bool answers = fault_guarded_read((const volatile uint32_t *)npu->base, &id);
+    bool responds = fault_guarded_read((const volatile uint32_t *)npu->base, &id);
     if (npu->power != NULL) {
         (void)npu->power(npu, false);
     }
-    return answers && id != 0;
+    return responds && id != 0;
 }
 
 void ethosu_ext_board_irq_connect(size_t index, void (*handler)(void *argument), void *argument)

@@ -80,7 +80,7 @@ __attribute__((naked)) bool fault_guarded_read(const volatile uint32_t *address,
                    "bx    lr                       \n");
 }
 
-__attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
+__attribute__((format(printf, 1, 2))) static void print(const char *format, ...)
 {
     char line[128];
     va_list arguments;
@@ -90,39 +90,39 @@ __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
     console_alarm(line);
 }
 
-static void say_causes(uint32_t cfsr)
+static void print_causes(uint32_t cfsr)
 {
     for (size_t i = 0; i < sizeof(cfsr_causes) / sizeof(cfsr_causes[0]); i++) {
         if (cfsr & cfsr_causes[i].mask) {
-            say("  cause: %s\r\n", cfsr_causes[i].text);
+            print("  cause: %s\r\n", cfsr_causes[i].text);
         }
     }
     if (cfsr & SCB_CFSR_MMARVALID_Msk) {
-        say("  address: 0x%08x\r\n", (unsigned)SCB->MMFAR);
+        print("  address: 0x%08x\r\n", (unsigned)SCB->MMFAR);
     } else if (cfsr & SCB_CFSR_BFARVALID_Msk) {
-        say("  address: 0x%08x\r\n", (unsigned)SCB->BFAR);
+        print("  address: 0x%08x\r\n", (unsigned)SCB->BFAR);
     }
 }
 
-static void say_registers(const struct frame *frame, const struct saved *saved)
+static void print_registers(const struct frame *frame, const struct saved *saved)
 {
     const uint32_t *high = saved->r4_to_r11;
-    say("  r0  %08x  r1  %08x  r2  %08x  r3  %08x\r\n", (unsigned)frame->r[0],
-        (unsigned)frame->r[1], (unsigned)frame->r[2], (unsigned)frame->r[3]);
-    say("  r4  %08x  r5  %08x  r6  %08x  r7  %08x\r\n", (unsigned)high[0], (unsigned)high[1],
-        (unsigned)high[2], (unsigned)high[3]);
-    say("  r8  %08x  r9  %08x  r10 %08x  r11 %08x\r\n", (unsigned)high[4], (unsigned)high[5],
-        (unsigned)high[6], (unsigned)high[7]);
-    say("  r12 %08x  sp  %08x  lr  %08x  pc  %08x  xpsr %08x\r\n", (unsigned)frame->r12,
-        (unsigned)(uintptr_t)frame, (unsigned)frame->lr, (unsigned)frame->pc,
-        (unsigned)frame->xpsr);
-    say("  where: arm-none-eabi-addr2line -fpe firmware.elf 0x%08x 0x%08x\r\n", (unsigned)frame->pc,
-        (unsigned)frame->lr);
+    print("  r0  %08x  r1  %08x  r2  %08x  r3  %08x\r\n", (unsigned)frame->r[0],
+          (unsigned)frame->r[1], (unsigned)frame->r[2], (unsigned)frame->r[3]);
+    print("  r4  %08x  r5  %08x  r6  %08x  r7  %08x\r\n", (unsigned)high[0], (unsigned)high[1],
+          (unsigned)high[2], (unsigned)high[3]);
+    print("  r8  %08x  r9  %08x  r10 %08x  r11 %08x\r\n", (unsigned)high[4], (unsigned)high[5],
+          (unsigned)high[6], (unsigned)high[7]);
+    print("  r12 %08x  sp  %08x  lr  %08x  pc  %08x  xpsr %08x\r\n", (unsigned)frame->r12,
+          (unsigned)(uintptr_t)frame, (unsigned)frame->lr, (unsigned)frame->pc,
+          (unsigned)frame->xpsr);
+    print("  where: arm-none-eabi-addr2line -fpe firmware.elf 0x%08x 0x%08x\r\n",
+          (unsigned)frame->pc, (unsigned)frame->lr);
 }
 
-static void say_reset(void)
+static void print_reset(void)
 {
-    say("*** The board resets; boot.py and main.py are skipped once.\r\n");
+    print("*** The board resets; boot.py and main.py are skipped once.\r\n");
 }
 
 static bool was_guarded_read(struct frame *frame)
@@ -148,18 +148,18 @@ __attribute__((used)) void fault_report(struct frame *frame, const struct saved 
     }
     uint32_t exception = __get_IPSR();
     bool named = exception < FIRST_EXCEPTION + EXCEPTION_COUNT;
-    say("\r\n*** Fault: %s, exception %u, in %s\r\n",
-        named ? exception_names[exception - FIRST_EXCEPTION] : "unexpected", (unsigned)exception,
-        saved->exc_return & EXC_RETURN_MODE ? "the main program" : "an interrupt handler");
-    say_causes(cfsr);
-    say("  cfsr %08x  hfsr %08x  sfsr %08x  exc_return %08x\r\n", (unsigned)cfsr,
-        (unsigned)SCB->HFSR, (unsigned)SCB->SFSR, (unsigned)saved->exc_return);
+    print("\r\n*** Fault: %s, exception %u, in %s\r\n",
+          named ? exception_names[exception - FIRST_EXCEPTION] : "unexpected", (unsigned)exception,
+          saved->exc_return & EXC_RETURN_MODE ? "the main program" : "an interrupt handler");
+    print_causes(cfsr);
+    print("  cfsr %08x  hfsr %08x  sfsr %08x  exc_return %08x\r\n", (unsigned)cfsr,
+          (unsigned)SCB->HFSR, (unsigned)SCB->SFSR, (unsigned)saved->exc_return);
     if (stacked) {
-        say_registers(frame, saved);
+        print_registers(frame, saved);
     } else {
-        say("  registers were not saved; sp %08x\r\n", (unsigned)(uintptr_t)frame);
+        print("  registers were not saved; sp %08x\r\n", (unsigned)(uintptr_t)frame);
     }
-    say_reset();
+    print_reset();
     startup_reset(RESET_FAULT);
 }
 
@@ -179,7 +179,7 @@ __attribute__((naked)) void startup_fault_handler(void)
 
 _Noreturn void fault_panic(const char *reason)
 {
-    say("\r\n*** Fatal: %s\r\n", reason);
-    say_reset();
+    print("\r\n*** Fatal: %s\r\n", reason);
+    print_reset();
     startup_reset(RESET_FAULT);
 }

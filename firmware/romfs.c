@@ -5,13 +5,13 @@
  *
  * A new image is written after the old one and moved over it once complete, so that a
  * deploy interrupted at any time leaves either the old image or the new one. The
- * record after the partition marks a complete, pending image, so that an interrupted
- * move is repeated. No image overlaps the record. An image that does not fit after the
- * old one overwrites it; the record marks it as incomplete until it is done, and it is
+ * journal after the partition marks a complete, pending image, so that an interrupted
+ * move is repeated. No image overlaps the journal. An image that does not fit after the
+ * old one overwrites it; the journal marks it as incomplete until it is done, and it is
  * dropped if interrupted.
  *
- * The record is replayed only at start, when no model is loaded. If a step of the move fails, the
- * record stays pending and the partition is not mounted. A new deploy drops the record, because a
+ * The journal is replayed only at start, when no model is loaded. If a step of the move fails, the
+ * journal stays pending and the partition is not mounted. A new deploy drops the journal, because a
  * permanently failing unit would block every move, but a smaller image may not need that unit.
  *
  * mpremote ignores the return values of its requests, so write errors raise exceptions.
@@ -39,7 +39,7 @@
  * rom_ioctl(257, id, size): where an image of this size is written. Data of an earlier deploy stays
  * wherever the next one does not write, except in the first erase unit.
  */
-#define ROM_IOCTL_PLACE 257
+#define ROM_IOCTL_TARGET 257
 /**
  * rom_ioctl(258, id, offset, size): treat these bytes, left by an earlier deploy, as written. Whole
  * erase units, or up to the end of the image, and not the first unit.
@@ -52,13 +52,13 @@ static const uint8_t image_start[] = {0xD2, 0xCD, 0x31};
  * At the end of the memory, after the partition: an image of `size` bytes is pending at `from`. A
  * size of 0 means that the start of the partition does not hold a complete image.
  */
-struct record {
+struct journal {
     uint32_t magic;
     uint32_t from;
     uint32_t size;
     uint32_t check; /**< CRC-32 of the fields before it, to detect an interrupted write */
 };
-#define RECORD_MAGIC 0x45564F4Du
+#define JOURNAL_MAGIC 0x45564F4Du
 
 static mp_obj_array_t partition = {
     .base = {&mp_type_memoryview},
@@ -99,14 +99,14 @@ static uint8_t *at(size_t offset)
     return (uint8_t *)partition.items + offset;
 }
 
-static uint8_t *record_place(void)
+static uint8_t *journal_address(void)
 {
     return at(partition.len);
 }
 
-static uint32_t check(const struct record *of)
+static uint32_t check(const struct journal *of)
 {
-    return ~uzlib_crc32(of, offsetof(struct record, check), UINT32_MAX);
+    return ~uzlib_crc32(of, offsetof(struct journal, check), UINT32_MAX);
 }
 
 /** Size of the image at the start of the partition, or 0. */
@@ -126,16 +126,16 @@ static size_t old_size(void)
 }
 
 /** Staging offset of a new image; 0 if it must overwrite the old one. */
-static size_t waiting_place(size_t size)
+static size_t staging_offset(size_t size)
 {
     size_t old = old_size();
-    size_t least = old > size ? old : size;
+    size_t min = old > size ? old : size;
     size_t unit = nvm_unit(&board_nvm);
-    size_t place = size < partition.len ? (partition.len - size) / unit * unit : 0;
-    return place >= least ? place : 0;
+    size_t offset = size < partition.len ? (partition.len - size) / unit * unit : 0;
+    return offset >= min ? offset : 0;
 }
 
-static bool move(const struct record *image)
+static bool move(const struct journal *image)
 {
     for (size_t offset = 0; offset < image->size; offset += NVM_CHUNK) {
         _Alignas(uint64_t) uint8_t chunk[NVM_CHUNK];
@@ -149,37 +149,37 @@ static bool move(const struct record *image)
     return true;
 }
 
-static bool find_record(struct record *found)
+static bool read_journal(struct journal *found)
 {
     if (board_nvm.write == NULL) {
         return false;
     }
-    memcpy(found, record_place(), sizeof(*found));
-    return found->magic == RECORD_MAGIC && found->check == check(found) &&
+    memcpy(found, journal_address(), sizeof(*found));
+    return found->magic == JOURNAL_MAGIC && found->check == check(found) &&
            found->size <= found->from && found->from <= partition.len &&
            found->size <= partition.len - found->from && found->from % nvm_unit(&board_nvm) == 0;
 }
 
-/** Replay the record, if any; replaying it twice is harmless. */
+/** Replay the journal, if any; replaying it twice is harmless. */
 static bool replay_journal(void)
 {
-    struct record found;
-    if (!find_record(&found)) {
+    struct journal found;
+    if (!read_journal(&found)) {
         return true;
     }
     bool done = found.size != 0 ? move(&found) : nvm_clear(&board_nvm, at(0));
-    return done && nvm_clear(&board_nvm, record_place());
+    return done && nvm_clear(&board_nvm, journal_address());
 }
 
 #ifdef BOARD_EMULATED_ROMFS
 #include "emulator/emulator.h"
-#include "emulator/emulator_page.h"
+#include "emulator/emulator_registers.h"
 
 /** Find the image of a flash chip without a driver, which the emulator maps. */
 static bool find_emulated(void)
 {
     uint32_t first;
-    bool found = emulator_register(EMULATOR_ID) == EMULATOR_PAGE_ID &&
+    bool found = emulator_register(EMULATOR_ID) == EMULATOR_ID_VALUE &&
                  fault_guarded_read((void *)BOARD_EMULATED_ROMFS, &first) &&
                  memcmp(&first, image_start, sizeof(image_start)) == 0;
     if (found) {
@@ -200,11 +200,11 @@ static bool is_emulated(void)
     return partition.items != (void *)_romfs_start;
 }
 
-/** Is a record pending from an earlier deploy? Then there is no valid image at the start. */
+/** Is a journal pending from an earlier deploy? Then there is no valid image at the start. */
 static bool is_broken(void)
 {
-    struct record found;
-    return deploy.size == 0 && !is_emulated() && find_record(&found);
+    struct journal found;
+    return deploy.size == 0 && !is_emulated() && read_journal(&found);
 }
 
 void romfs_start(void)
@@ -213,7 +213,7 @@ void romfs_start(void)
     partition.len = (size_t)(_romfs_end - _romfs_start) - nvm_unit(&board_nvm);
     deploy.size = 0;
     if (!find_emulated()) {
-        (void)replay_journal(); // the record of a move that fails stays, for the next start
+        (void)replay_journal(); // the journal of a move that fails stays, for the next start
     }
 }
 
@@ -264,14 +264,14 @@ static void end_chunk(void)
     }
 }
 
-static void write_record(size_t from, size_t size)
+static void write_journal(size_t from, size_t size)
 {
-    struct record record = {RECORD_MAGIC, from, size, 0};
-    record.check = check(&record);
+    struct journal journal = {JOURNAL_MAGIC, from, size, 0};
+    journal.check = check(&journal);
     memset(deploy.chunk, 0xFF, sizeof(deploy.chunk));
-    memcpy(deploy.chunk, &record, sizeof(record));
-    expect_written(nvm_clear(&board_nvm, record_place()));
-    expect_written(nvm_write(&board_nvm, record_place(), deploy.chunk));
+    memcpy(deploy.chunk, &journal, sizeof(journal));
+    expect_written(nvm_clear(&board_nvm, journal_address()));
+    expect_written(nvm_write(&board_nvm, journal_address(), deploy.chunk));
 }
 
 static mp_obj_t prepare(size_t n_args, const mp_obj_t *args)
@@ -282,18 +282,18 @@ static mp_obj_t prepare(size_t n_args, const mp_obj_t *args)
                (unsigned)partition.len);
     }
     bool broken = is_broken();
-    deploy.target = broken ? 0 : waiting_place(size);
+    deploy.target = broken ? 0 : staging_offset(size);
     deploy.size = size;
     deploy.next = 0;
     deploy.at = 0;
     deploy.cleared = nvm_unit(&board_nvm);
     memset(deploy.head, 0xFF, sizeof(deploy.head));
-    if (broken) { // without its record, a half-moved image would count as valid
+    if (broken) { // without its journal, a half-moved image would count as valid
         expect_written(nvm_clear(&board_nvm, at(0)));
     }
     if (deploy.target == 0) {
         unmount();
-        write_record(0, 0);
+        write_journal(0, 0);
     }
     expect_written(nvm_clear(&board_nvm, at(deploy.target)));
     return MP_OBJ_NEW_SMALL_INT(WRITE_UNIT);
@@ -372,26 +372,26 @@ static mp_obj_t complete(void)
     end_chunk();
     put(0, deploy.head);
     if (deploy.target != 0) {
-        write_record(deploy.target, deploy.size);
+        write_journal(deploy.target, deploy.size);
         expect_written(replay_journal());
     } else {
-        expect_written(nvm_clear(&board_nvm, record_place()));
+        expect_written(nvm_clear(&board_nvm, journal_address()));
     }
     deploy.size = 0;
     return MP_OBJ_NEW_SMALL_INT(0);
 }
 
-static mp_obj_t keeps_old(size_t n_args, const mp_obj_t *args)
+static mp_obj_t query_keeps_old(size_t n_args, const mp_obj_t *args)
 {
     mp_uint_t size = n_args < 3 ? 0 : (mp_uint_t)mp_obj_get_int(args[2]);
-    return MP_OBJ_NEW_SMALL_INT(size != 0 && waiting_place(size) != 0);
+    return MP_OBJ_NEW_SMALL_INT(size != 0 && staging_offset(size) != 0);
 }
 
-static mp_obj_t place(size_t n_args, const mp_obj_t *args)
+static mp_obj_t query_target(size_t n_args, const mp_obj_t *args)
 {
     mp_uint_t size = n_args < 3 ? 0 : (mp_uint_t)mp_obj_get_int(args[2]);
     bool fits = size != 0 && size <= partition.len;
-    return fits ? mp_obj_new_int_from_uint(waiting_place(size)) : failure(MP_EINVAL);
+    return fits ? mp_obj_new_int_from_uint(staging_offset(size)) : failure(MP_EINVAL);
 }
 
 /** Commands that change the image or query a change; -EINVAL for unknown commands. */
@@ -420,9 +420,9 @@ static mp_obj_t change(mp_int_t command, size_t n_args, const mp_obj_t *args)
     case MP_VFS_ROM_IOCTL_WRITE_COMPLETE:
         return complete();
     case ROM_IOCTL_KEEPS_OLD:
-        return keeps_old(n_args, args);
-    case ROM_IOCTL_PLACE:
-        return place(n_args, args);
+        return query_keeps_old(n_args, args);
+    case ROM_IOCTL_TARGET:
+        return query_target(n_args, args);
     case ROM_IOCTL_KEEP:
         return keep(n_args, args);
     default:

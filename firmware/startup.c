@@ -124,7 +124,7 @@ static void read_record(void)
  * data cache, where the core does not fetch instructions. board_init() switches
  * them on again, when the MPU has been set up with the cacheable memories.
  */
-static inline void end_caches(void)
+static inline void disable_caches(void)
 {
     if (SCB->CCR & SCB_CCR_DC_Msk) {
         SCB_DisableDCache(); // also writes it back
@@ -133,7 +133,7 @@ static inline void end_caches(void)
 }
 
 /** It may also have left its interrupts on. */
-static void end_interrupts(void)
+static void disable_interrupts(void)
 {
     SysTick->CTRL = 0;
     SCB->ICSR = SCB_ICSR_PENDSTCLR_Msk | SCB_ICSR_PENDSVCLR_Msk;
@@ -186,8 +186,8 @@ _Noreturn void startup_begin(void)
     SCB->CPACR |= 0xFu << 20;
     __DSB();
     __ISB();
-    end_caches(); // before any call, because the rest of the code may be elsewhere
-    end_interrupts();
+    disable_caches(); // before any call, because the rest of the code may be elsewhere
+    disable_interrupts();
     copy_words(_data_start, _data_load, _data_end);
     clear_words(_bss_start, _bss_end);
     enable_core();

@@ -22,14 +22,14 @@
 #include "irq.h"
 
 /** After this many consecutive transfers that did not end, the CPU makes all copies. */
-#define LATE_MAX 3u
+#define MAX_TIMEOUTS 3u
 
 /** Allows transfers at a thousandth of the bus's speed. */
 #define TIMEOUT_MS(size) (100u + (size) / 64u)
 
 static enum { UNKNOWN, ABSENT, PRESENT } presence;
 static bool disabled;
-static unsigned late; /**< consecutive transfers that did not end */
+static unsigned consecutive_timeouts;
 static struct dma_counters counters;
 
 /** Board table entries for source and destination of the current transfer. */
@@ -43,9 +43,9 @@ static struct {
     struct dma_transfer rest;
     bool failed;
     volatile uint32_t done;
-} job = {.done = 1};
+} current = {.done = 1};
 
-static bool present(void)
+static bool has_controller(void)
 {
     if (presence == UNKNOWN) {
         presence = dma_controller_prepare() ? PRESENT : ABSENT;
@@ -66,7 +66,7 @@ const struct ethosu_memory *dma_copy_memory(const void *start, size_t size, unsi
     return memory != NULL && (memory->masters & masters) == masters ? memory : NULL;
 }
 
-static bool reaches(const void *to, const void *from, size_t size)
+static bool find_memories(const void *to, const void *from, size_t size)
 {
     memories.source = dma_copy_memory(from, size, ETHOSU_DMA_READS);
     memories.destination = dma_copy_memory(to, size, ETHOSU_DMA_WRITES);
@@ -79,22 +79,22 @@ static bool large_enough(size_t size)
            (size >= dma_board.least && (SCB->CCR & SCB_CCR_DC_Msk) == 0);
 }
 
-static bool suits(const void *to, const void *from, size_t size)
+static bool can_use_dma(const void *to, const void *from, size_t size)
 {
-    return large_enough(size) && !disabled && can_wait() && job.done && present() &&
-           reaches(to, from, size);
+    return large_enough(size) && !disabled && can_wait() && current.done && has_controller() &&
+           find_memories(to, from, size);
 }
 
 /* --- Caches --------------------------------------------------------------- */
 
-/** Clean the source and discard all lines of the destination. */
+/** Clean the source and invalidate all lines of the destination. */
 static void before_transfer(uint8_t *to, const uint8_t *from, size_t size)
 {
     ethosu_ext_memory_clean_in(memories.source, from, size);
     ethosu_ext_memory_discard_in(memories.destination, to, size);
 }
 
-/** Discard lines of the destination that the CPU prefetched during the transfer. */
+/** Invalidate lines of the destination that the CPU prefetched during the transfer. */
 static void after_transfer(uint8_t *to, size_t size)
 {
     ethosu_ext_memory_discard_in(memories.destination, to, size);
@@ -103,37 +103,37 @@ static void after_transfer(uint8_t *to, size_t size)
 
 /* --- A transfer ----------------------------------------------------------- */
 
-static void end(bool failed)
+static void end_transfer(bool failed)
 {
-    job.failed = failed;
-    job.done = 1; // last: it wakes the copy
+    current.failed = failed;
+    current.done = 1; // last: it wakes the copy
 }
 
 static void start_rest(void)
 {
-    if (!dma_controller_start(&job.rest)) {
-        end(true);
+    if (!dma_controller_start(&current.rest)) {
+        end_transfer(true);
     }
 }
 
 void dma_copy_ended(bool failed)
 {
-    if (job.done) {
+    if (current.done) {
         return; // halted meanwhile
     }
-    if (!failed && job.rest.size > 0) {
+    if (!failed && current.rest.size > 0) {
         start_rest();
         return;
     }
-    end(failed);
+    end_transfer(failed);
 }
 
 /** Abort a transfer that does not end. */
-static void halt(void)
+static void abort_transfer(void)
 {
     uint32_t state = irq_mask();
     dma_controller_halt();
-    end(true);
+    end_transfer(true);
     irq_restore(state);
 }
 
@@ -141,23 +141,23 @@ static void halt(void)
 static bool transfer(uint8_t *to, const uint8_t *from, size_t size)
 {
     before_transfer(to, from, size);
-    job.rest = (struct dma_transfer){dma_copy_bus_address(memories.destination, to),
-                                     dma_copy_bus_address(memories.source, from), size};
-    job.done = 0;
+    current.rest = (struct dma_transfer){dma_copy_bus_address(memories.destination, to),
+                                         dma_copy_bus_address(memories.source, from), size};
+    current.done = 0;
     uint32_t begin = ethosu_ext_board_ticks_ms();
     start_rest();
-    while (!job.done && ethosu_ext_board_ticks_ms() - begin < TIMEOUT_MS(size)) {
-        irq_wait_unless(&job.done);
+    while (!current.done && ethosu_ext_board_ticks_ms() - begin < TIMEOUT_MS(size)) {
+        irq_wait_unless(&current.done);
     }
-    if (!job.done) {
-        halt();
+    if (!current.done) {
+        abort_transfer();
         counters.timeouts++;
-        disabled = ++late == LATE_MAX; // stuck; dma_enable() tries again
-    } else if (job.failed) {
+        disabled = ++consecutive_timeouts == MAX_TIMEOUTS; // stuck; dma_enable() tries again
+    } else if (current.failed) {
         counters.errors++;
     }
     after_transfer(to, size);
-    return !job.failed;
+    return !current.failed;
 }
 
 static void copy_by_dma(uint8_t *to, const uint8_t *from, size_t size)
@@ -166,7 +166,7 @@ static void copy_by_dma(uint8_t *to, const uint8_t *from, size_t size)
     size_t middle = (size - head) / DMA_LINE * DMA_LINE;
     memcpy(to, from, head);
     if (transfer(to + head, from + head, middle)) {
-        late = 0;
+        consecutive_timeouts = 0;
         counters.transfers++;
         counters.transfer_bytes += size;
         head += middle;
@@ -176,7 +176,7 @@ static void copy_by_dma(uint8_t *to, const uint8_t *from, size_t size)
 
 void arm_ethos_io_memcpy(void *to, const void *from, size_t size)
 {
-    if (suits(to, from, size)) {
+    if (can_use_dma(to, from, size)) {
         copy_by_dma(to, from, size);
         return;
     }
@@ -194,11 +194,11 @@ struct dma_counters dma_counters(void)
 
 void dma_enable(bool on)
 {
-    late = 0;
+    consecutive_timeouts = 0;
     disabled = !on;
 }
 
 bool dma_enabled(void)
 {
-    return present() && !disabled;
+    return has_controller() && !disabled;
 }

@@ -75,11 +75,11 @@ enum operand { SOURCE = 0, CONTROL = 1, DESTINATION = 2 };
 /** Looks at a register that changes within some cycles of the controller. */
 #define TRIES 1000u
 
-static struct program {
+static struct microcode {
     uint8_t bytes[64];
     size_t size;
-} program DMA_SHARED;
-static const struct ethosu_memory *program_memory;
+} microcode DMA_SHARED;
+static const struct ethosu_memory *microcode_memory;
 
 static struct controller *controller(void)
 {
@@ -90,7 +90,7 @@ static struct controller *controller(void)
 
 static void append(unsigned byte)
 {
-    program.bytes[program.size++] = (uint8_t)byte;
+    microcode.bytes[microcode.size++] = (uint8_t)byte;
 }
 
 static void append_move(enum operand operand, uint32_t value)
@@ -105,7 +105,7 @@ static void append_move(enum operand operand, uint32_t value)
 /** Close the loop whose body begins at `body`. */
 static void append_end(enum instruction end, size_t body)
 {
-    size_t back = program.size - body;
+    size_t back = microcode.size - body;
     append(end);
     append((unsigned)back);
 }
@@ -118,10 +118,10 @@ static void append_bursts(size_t outer, size_t inner)
     }
     append(DMALP_0);
     append((unsigned)outer - 1u);
-    size_t outer_body = program.size;
+    size_t outer_body = microcode.size;
     append(DMALP_1);
     append((unsigned)inner - 1u);
-    size_t body = program.size;
+    size_t body = microcode.size;
     append(DMALD);
     append(DMAST);
     append_end(DMALPEND_1, body);
@@ -138,7 +138,7 @@ static unsigned shift_for(uintptr_t ends)
     return shift;
 }
 
-static void make_program(struct dma_transfer *rest)
+static void make_microcode(struct dma_transfer *rest)
 {
     const unsigned shift = shift_for(rest->to | rest->from);
     const size_t burst = BEATS << shift;
@@ -148,7 +148,7 @@ static void make_program(struct dma_transfer *rest)
         lines = 0;
     }
     size_t size = bursts * burst + lines * DMA_LINE;
-    program.size = 0;
+    microcode.size = 0;
     append_move(SOURCE, (uint32_t)rest->from);
     append_move(DESTINATION, (uint32_t)rest->to);
     append_move(CONTROL, CHANNEL_CONTROL(BEATS, shift));
@@ -162,7 +162,7 @@ static void make_program(struct dma_transfer *rest)
     append(DMASEV);
     append(EVENT << 3);
     append(DMAEND);
-    ethosu_ext_memory_clean_in(program_memory, &program, sizeof program);
+    ethosu_ext_memory_clean_in(microcode_memory, &microcode, sizeof microcode);
     rest->to += size;
     rest->from += size;
     rest->size -= size;
@@ -202,10 +202,10 @@ bool dma_controller_start(struct dma_transfer *rest)
     if (!cleared(&controller()->channels[CHANNEL].status, STATUS)) {
         return false;
     }
-    make_program(rest);
+    make_microcode(rest);
     ethosu_ext_memory_barrier(); // complete writes that the controller reads
     return execute(BY_MANAGER(DMAGO) | CHANNEL << 24,
-                   (uint32_t)dma_copy_bus_address(program_memory, program.bytes));
+                   (uint32_t)dma_copy_bus_address(microcode_memory, microcode.bytes));
 }
 
 /** A thread stays in its error state until it is killed. */
@@ -233,8 +233,8 @@ static void on_abort(void *unused)
 
 bool dma_controller_prepare(void)
 {
-    program_memory = dma_copy_memory(&program, sizeof program, ETHOSU_DMA_READS);
-    if (program_memory == NULL || primecell_part(dma_board.base) != PART_NUMBER) {
+    microcode_memory = dma_copy_memory(&microcode, sizeof microcode, ETHOSU_DMA_READS);
+    if (microcode_memory == NULL || primecell_part(dma_board.base) != PART_NUMBER) {
         return false;
     }
     controller()->events_interrupt = 1u << EVENT;

@@ -12,9 +12,9 @@
 static inline uint32_t primecell_part(uintptr_t base)
 {
     uint32_t low, high;
-    bool answers = fault_guarded_read((const volatile uint32_t *)(base + 0xFE0u), &low) &&
-                   fault_guarded_read((const volatile uint32_t *)(base + 0xFE4u), &high);
-    return answers ? (high & 0xFu) << 8 | (low & 0xFFu) : 0;
+    bool responds = fault_guarded_read((const volatile uint32_t *)(base + 0xFE0u), &low) &&
+                    fault_guarded_read((const volatile uint32_t *)(base + 0xFE4u), &high);
+    return responds ? (high & 0xFu) << 8 | (low & 0xFFu) : 0;
 }
 
 #endif

@@ -6,7 +6,7 @@
 #include "bench_model.h"
 
 #include "emulator.h"
-#include "emulator_page.h"
+#include "emulator_registers.h"
 #include "ethosu_memory.h"
 #include "runtime/ethosu_model.h"
 #include "driver/ethosu_build.h"

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT
-/** The emulator's register page; see emulator_page.h. */
+/** The emulator's registers; see emulator_registers.h. */
 #include "emulator.h"
 
 #include "cpu.h"
-#include "emulator_page.h"
+#include "emulator_registers.h"
 #include "fault.h"
 #include "irq.h"
 #include "mpconfigboard.h"
 
 /** Tries, each some microseconds of the host's, to send a fault report to a reader that sleeps. */
-#define FAULT_PATIENCE 10000u
+#define FAULT_MAX_POLLS 10000u
 
 static bool found;
 static uint32_t features;
 
 static volatile uint32_t *at(uint32_t offset)
 {
-    return (volatile uint32_t *)(BOARD_EMULATOR_PAGE_BASE + offset);
+    return (volatile uint32_t *)(BOARD_EMULATOR_BASE + offset);
 }
 
 static void transfer(uint32_t command, const void *buffer, size_t size)
@@ -32,7 +32,7 @@ static void transfer(uint32_t command, const void *buffer, size_t size)
 static bool probe(void)
 {
     uint32_t id = 0;
-    found = fault_guarded_read(at(EMULATOR_ID), &id) && id == EMULATOR_PAGE_ID;
+    found = fault_guarded_read(at(EMULATOR_ID), &id) && id == EMULATOR_ID_VALUE;
     features = found ? *at(EMULATOR_FEATURES) : 0;
     return found;
 }
@@ -107,7 +107,7 @@ static bool start(void)
     if (!probe() || (features & EMULATOR_FEATURE_CONSOLE) == 0) {
         return false;
     }
-    irq_connect(BOARD_EMULATOR_PAGE_IRQ, on_interrupt, NULL);
+    irq_connect(BOARD_EMULATOR_IRQ, on_interrupt, NULL);
     *at(EMULATOR_CONSOLE_IRQ_ENABLE) = EMULATOR_CONSOLE_IRQ_RECEIVE;
     return true;
 }
@@ -123,10 +123,10 @@ static bool has_peer(void)
 }
 
 /** Programs wait for a slow reader without limit, a fault report only for a limited time. */
-static bool wait_for_reader(uint32_t *patience)
+static bool wait_for_reader(uint32_t *polls_left)
 {
     if (__get_IPSR() != 0) {
-        return (*patience)-- > 0;
+        return (*polls_left)-- > 0;
     }
     irq_wait();
     return true;
@@ -134,11 +134,11 @@ static bool wait_for_reader(uint32_t *patience)
 
 static void send(const char *bytes, size_t size)
 {
-    uint32_t patience = FAULT_PATIENCE;
+    uint32_t polls_left = FAULT_MAX_POLLS;
     while (size > 0) {
         transfer(EMULATOR_CONSOLE_SEND, bytes, size);
         size_t sent = *at(EMULATOR_CONSOLE_SENT); // fewer while the host's program reads slowly
-        if (sent == 0 && !wait_for_reader(&patience)) {
+        if (sent == 0 && !wait_for_reader(&polls_left)) {
             return;
         }
         bytes += sent;
@@ -153,12 +153,12 @@ const struct console_port emulator_console = {
     .send = send,
 };
 
-static void resume_nothing(void)
+static void resume_log(void)
 {
 }
 
 const struct console_port emulator_log_port = {
     .start = probe,
-    .resume = resume_nothing,
+    .resume = resume_log,
     .send = send_log,
 };

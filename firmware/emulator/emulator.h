@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /**
- * The emulator's register page: console, log and counters. Without the page, the
+ * The emulator's registers: console, log and counters. Without them, the
  * functions do nothing and every register reads as 0.
  */
 #ifndef FIRMWARE_EMULATOR_H

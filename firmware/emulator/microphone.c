@@ -7,7 +7,7 @@
 #include "shared/runtime/softtimer.h"
 
 /** Maximum number of samples per interrupt. */
-#define SAMPLES_MOST 256
+#define MAX_SAMPLES 256
 
 /** On Python's heap, kept alive by its timer; a soft reset ends both. */
 struct microphone {
@@ -22,7 +22,7 @@ struct microphone {
 static void write_samples(soft_timer_entry_t *timer)
 {
     struct microphone *self = (struct microphone *)timer;
-    int16_t samples[SAMPLES_MOST];
+    int16_t samples[MAX_SAMPLES];
     for (uint32_t i = 0; i < self->samples; i++) {
         samples[i] = (int16_t)self->next++;
     }
@@ -43,10 +43,10 @@ static mp_obj_t emulator_microphone(mp_obj_t ring, mp_obj_t samples, mp_obj_t in
     if (audio_ring_of(ring) == NULL) {
         mp_raise_TypeError(MP_ERROR_TEXT("a Ring expected"));
     }
-    if (count < 1 || count > SAMPLES_MOST || times < 1) {
+    if (count < 1 || count > MAX_SAMPLES || times < 1) {
         mp_raise_msg_varg(&mp_type_ValueError,
                           MP_ERROR_TEXT("%d samples, %d interrupts: 1 to %d, 1 or more expected"),
-                          (int)count, (int)times, SAMPLES_MOST);
+                          (int)count, (int)times, MAX_SAMPLES);
     }
     struct microphone *self = m_new0(struct microphone, 1);
     self->ring = ring;

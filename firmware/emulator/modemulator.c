@@ -9,7 +9,7 @@
 
 #include "bench_model.h"
 #include "arm_ethos_io_memcpy.h"
-#include "emulator_page.h"
+#include "emulator_registers.h"
 #include "microphone.h"
 #include "py/obj.h"
 #include "py/runtime.h"

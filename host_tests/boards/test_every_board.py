@@ -64,13 +64,13 @@ def test_its_build_has_its_name(every_board):
     assert build == every_board.machine.board.name
 
 
-def test_its_rom_is_where_its_folder_says(every_board):
+def test_its_rom_is_at_the_address_of_its_board_toml(every_board):
     assert every_board.read_file("/rom/a.txt") == ROM["a.txt"]
     size = every_board.machine.board.romfs.size
     assert every_board.eval("len(__import__('vfs').rom_ioctl(2, 0))") == size
 
 
-def test_its_root_takes_files(every_board):
+def test_its_root_is_writable(every_board):
     every_board.write_file("/b.bin", bytes(range(256)) * 64)
     assert every_board.read_file("/b.bin") == bytes(range(256)) * 64
 
@@ -158,7 +158,7 @@ def test_its_flash_survives_without_power(every_board):
     assert every_board.read_file("/rom/a.txt") == ROM["a.txt"]
 
 
-def test_it_says_why_it_was_reset(every_board):
+def test_it_reports_the_reset_cause(every_board):
     every_board.exec("import machine")
     Board.reset(every_board)
     every_board.exec("import machine")
@@ -215,7 +215,7 @@ ENABLED = "[machine.mem32[0xE000E100 + 4 * i] for i in range(4)]"
     ],
     ids=["variables read-only", "interrupts masked"],
 )
-def test_it_starts_from_what_a_boot_loader_leaves(every_board, left):
+def test_it_starts_in_the_state_left_by_a_boot_loader(every_board, left):
     every_board.soft_reset()
     every_board.exec("import machine")
     before = every_board.eval(ENABLED)
@@ -231,9 +231,7 @@ def test_it_starts_from_what_a_boot_loader_leaves(every_board, left):
     assert every_board.eval(ENABLED) == before
 
 
-def test_a_deployed_model_survives_a_reset_and_runs_where_it_lies(
-    every_board, compiled, small_models
-):
+def test_a_deployed_model_survives_a_reset_and_runs_in_place(every_board, compiled, small_models):
     facts = every_board.machine.board
     if not firmware_image.of(facts.name).writes_rom:
         with (

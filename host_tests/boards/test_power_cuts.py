@@ -166,7 +166,7 @@ def test_a_refused_step_leaves_the_old_or_the_new_image(board, stride):
     assert {(5, False, False), (5, True, True), (None, False, True)} <= seen
 
 
-def test_an_image_that_can_not_be_moved_makes_room_for_another_one(board):
+def test_an_image_that_cannot_be_moved_can_be_replaced(board):
     """Whichever step is refused, a partial image is never mounted."""
     one, two = (romfs.build(content) for content in (ONE, TWO))
     for step in (0, 1, 2, 20, 40):
@@ -199,7 +199,7 @@ def test_a_deploy_without_room_for_both_leaves_one_or_none(board, stride):
 
 
 @pytest.mark.parametrize("name", BOARDS)
-def test_a_deploy_that_was_cut_off_is_done_again(name, monkeypatch):
+def test_an_interrupted_deploy_is_repeated(name, monkeypatch):
     """The tool reports that it failed."""
     monkeypatch.setattr(f"{deploy.__module__}._HASH_TIMEOUT_S", 1.0)
     with Machine(board=name) as machine:
@@ -217,7 +217,7 @@ def test_a_deploy_that_was_cut_off_is_done_again(name, monkeypatch):
 
 
 @pytest.mark.parametrize("name", BOARDS)
-def test_a_deploy_that_the_memory_refuses_says_what_is_left(name, tmp_path):
+def test_a_failed_write_reports_which_files_are_left(name, tmp_path):
     """So does mpremote's, with the board's message."""
     image = tmp_path / "rom.img"
     image.write_bytes(romfs.build(TWO))
@@ -262,7 +262,7 @@ for number in range(6):
 
 
 @pytest.mark.parametrize("stride", STRIDES)
-def test_files_that_were_closed_are_there(board, stride):
+def test_closed_files_survive_a_power_cut(board, stride):
     """Others are unchanged."""
     turn, old = 0, [0] * 6
 

@@ -55,7 +55,7 @@ def test_a_write_waits_for_the_npu(board, compiled, small_models):
     assert CHANGES not in board.machine.log()
 
 
-def test_an_npu_that_hangs_keeps_it_waiting_so_long(board):
+def test_a_write_times_out_while_an_npu_hangs(board):
     board.exec(HANG)
     assert raised(board, WRITE + "file.close()").startswith("OSError 16")
     board.exec("file = None\nn.cancel()")
@@ -75,7 +75,7 @@ def test_ctrl_c_ends_the_wait(board):
     assert board.read_file("/data") == bytes(range(256)) * 40
 
 
-def test_a_write_to_the_ram_disk_waits_for_no_npu(board):
+def test_a_write_to_the_ram_disk_does_not_wait(board):
     board.exec("import machine\ndisk = machine.RAMDisk()\n" + HANG)
     for call in ("disk.ioctl(6, 0)", "disk.writeblocks(0, bytes(4096))"):
         assert raised(board, call) == "nothing"
@@ -84,7 +84,7 @@ def test_a_write_to_the_ram_disk_waits_for_no_npu(board):
 
 
 @pytest.mark.parametrize("end", [Board.reset, QemuBoard.soft_reset])
-def test_a_deploy_and_a_job_that_a_reset_ends_leave_the_old_image(board, end):
+def test_a_reset_during_a_deploy_and_a_job_leaves_the_old_image(board, end):
     old, new = romfs.build({"f": b"old"}), romfs.build({"f": bytes(9000)})
     board.exec(f"import machine, vfs\nioctl, old, new = vfs.rom_ioctl, {old!r}, {new!r}")
     board.exec("ioctl(3, 0, len(old)), ioctl(4, 0, 0, old), ioctl(5, 0)")
@@ -96,7 +96,7 @@ def test_a_deploy_and_a_job_that_a_reset_ends_leave_the_old_image(board, end):
     board.exec("n.invoke(payload, [])")
 
 
-def test_the_driver_verifies_again_what_lies_in_flash(board):
+def test_the_driver_verifies_changed_flash_again(board):
     """A payload is identified by its address there, until the memory is written."""
     address = firmware_image.Image(paths.firmware(board.machine.board.name)).symbol("pool")
     known = f"bytes(uctypes.bytearray_at({address}, 16))"

@@ -40,7 +40,7 @@ _PAYLOAD = [f"-I{FUZZ}", f"-I{FUZZ.parent}", C / "mutate_payload.c", FUZZ / "mut
 _LOAD = [C / name for name in ("load.c", "steps.c", "mutate_file.c")]
 _LOAD += [_TESTS / "exercise.c", *_PAYLOAD]
 # The parts of the driver that read a payload and verify its stream.
-_PAYLOADS = re.compile(r"device_u|ethosu_(payload|verify|fault|sentences|text|products)")
+_PAYLOADS = re.compile(r"device_u|ethosu_(payload|verify|fault|messages|text|products)")
 
 
 def _objects(bits: int, *, learns: bool = True) -> list[Path]:

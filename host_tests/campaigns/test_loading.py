@@ -74,7 +74,7 @@ def test_a_load_that_takes_too_many_steps_is_found(campaign, small_corpus):
 
 
 @pytest.mark.parametrize("bits", BITS)
-def test_the_most_work_that_a_file_may_ask_for_is_allowed(campaign, tmp_path, bits):
+def test_the_maximum_work_of_a_file_is_accepted(campaign, tmp_path, bits):
     """The loader itself rejects more: host_tests/modules/ethosu/runtime/test_work.py."""
     files = [tmp_path / f"{number}" for number in range(len(hostile.MUCH_WORK))]
     for file, make in zip(files, hostile.MUCH_WORK.values(), strict=True):
@@ -83,7 +83,7 @@ def test_the_most_work_that_a_file_may_ask_for_is_allowed(campaign, tmp_path, bi
     assert counts["inputs"] >= len(files)
 
 
-def test_a_run_that_is_cut_short_leaves_the_driver_idle(campaign, small_corpus):
+def test_an_interrupted_run_leaves_the_driver_idle(campaign, small_corpus):
     """Truncated anywhere; a busy driver would reject all later runs."""
     model = small_corpus / "models/small_cnn"
     ends = [campaign.fuzz([model], RUN_STEPS=str(most)) for most in range(10, 130, 10)]
@@ -91,7 +91,7 @@ def test_a_run_that_is_cut_short_leaves_the_driver_idle(campaign, small_corpus):
 
 
 @pytest.mark.parametrize("bits", BITS)
-def test_what_was_found_is_fixed(campaign, bits):
+def test_earlier_findings_stay_fixed(campaign, bits):
     """Each file is a former finding; its name describes it."""
     found = sorted((Path(__file__).parent / "found").iterdir())
     counts = dataclasses.replace(campaign, bits=bits).fuzz(found)

@@ -41,7 +41,7 @@ def run(capsys, *words):
     return code, json.loads(capsys.readouterr().out)
 
 
-def test_a_campaign_goes_on_with_its_seed_and_begins_anew_with_another(counting, capsys):
+def test_a_campaign_resumes_with_its_seed_and_restarts_with_another(counting, capsys):
     assert run(capsys, "--runs", "10", "--seed", "7")[0] == 0
     code, found = run(capsys, "--runs", "25")
     assert (code, found["seed"], found["runs"]) == (0, 7, 25)
@@ -51,7 +51,7 @@ def test_a_campaign_goes_on_with_its_seed_and_begins_anew_with_another(counting,
     assert counting.tried[3:] == [(8, 0, 5)]
 
 
-def test_what_is_found_ends_it_and_is_found_again(counting, capsys):
+def test_a_finding_ends_the_campaign_and_can_be_reproduced(counting, capsys):
     counting.bad = 13
     for _ in range(2):
         code, found = run(capsys, "--runs", "30", "--seed", "7")
@@ -60,7 +60,7 @@ def test_what_is_found_ends_it_and_is_found_again(counting, capsys):
     assert run(capsys, "--runs", "1", "--seed", "7", "--first", "13")[0] == 1
 
 
-def test_make_knows_all_campaigns():
+def test_the_makefile_lists_all_campaigns():
     table = (sharing.REPO / "Makefile").read_text().partition("CAMPAIGNS := ")[2]
     rows = re.findall(r"([\w-]+):[\w+-]+:\d+", table.partition("\n\n")[0])
     assert rows == list(campaigns.CAMPAIGNS)

@@ -110,7 +110,7 @@ def test_the_linker_script_has_regions_symbols_and_sections(made):
     assert text.index(".own") < text.index("INCLUDE sections.ld")
 
 
-def test_nothing_is_written_again_that_is_the_same(program, made, tmp_path):
+def test_unchanged_files_are_not_rewritten(program, made, tmp_path):
     before = {path.name: path.stat().st_mtime_ns for path in made.iterdir()}
     program.make("B-fast", tmp_path / "B", made)
     assert {path.name: path.stat().st_mtime_ns for path in made.iterdir()} == before
@@ -128,7 +128,7 @@ def test_nothing_is_written_again_that_is_the_same(program, made, tmp_path):
         ("count = 100", "count = ", "Invalid value"),
     ],
 )
-def test_a_wrong_file_is_one_sentence(repo, tmp_path, old, new, said):
+def test_an_invalid_file_is_one_error(repo, tmp_path, old, new, said):
     (tmp_path / "B").mkdir()
     (tmp_path / "B/board.toml").write_text(TOML.replace(old, new))
     command = [sys.executable, repo / "firmware/board.py", "make", "B-fast", tmp_path / "B"]
@@ -137,7 +137,7 @@ def test_a_wrong_file_is_one_sentence(repo, tmp_path, old, new, said):
     assert len(done.stderr.splitlines()) == 1 and "B-fast: " in done.stderr and said in done.stderr
 
 
-def test_a_board_s_entries_go_over_those_of_its_chip(tmp_path):
+def test_entries_of_a_board_override_those_of_its_chip(tmp_path):
     chip = tmp_path / board_files.CHIPS / "C/chip.toml"
     chip.parent.mkdir(parents=True)
     chip.write_text("clock = 1\nuart = { irq = 1, base = 2 }\n[variants.one]\nclock = 3\n")

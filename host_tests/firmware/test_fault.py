@@ -84,14 +84,14 @@ def test_report(stock, name):
     assert "MicroPython v" in report.partition("*** The board resets")[2]
 
 
-def test_report_names_the_place(stock, firmware):
+def test_report_names_the_location(stock, firmware):
     report = report_after(stock, PROGRAMS["read of null"][0])
     command = report.partition("where: ")[2].splitlines()[0].replace("firmware.elf", str(firmware))
     place = subprocess.run(command.split(), capture_output=True, text=True, check=True).stdout
     assert "machine_mem" in place
 
 
-def test_reset_cause_is_told(stock):
+def test_reset_cause_is_reported(stock):
     report_after(stock, PROGRAMS["read of null"][0])
     with stock.board() as board:
         board.exec("import machine")

@@ -42,7 +42,7 @@ def test_tests_write_to_ram_on_a_board_with_another_root(board):
     board.exec("import os; os.remove('kept')")
 
 
-def test_disk_is_formatted_anew_when_it_is_garbage(board):
+def test_a_corrupt_disk_is_reformatted(board):
     board.exec(
         DISK
         + """
@@ -55,7 +55,7 @@ disk.writeblocks(1, b"\\x5a" * 4096)
     board.exec("open('works', 'w').write('yes')")
 
 
-def test_full_disk_says_so(board):
+def test_a_full_disk_is_reported(board):
     with pytest.raises(RemoteError, match=r"ENOSPC|28"):
         board.exec("""
 import os
@@ -81,7 +81,7 @@ finally:
         "disk.writeblocks(count - 1, bytes(size + 1))",
     ],
 )
-def test_disk_keeps_to_its_bounds(board, access):
+def test_accesses_beyond_the_disk_are_rejected(board, access):
     with pytest.raises(RemoteError, match=r"EINVAL|OverflowError"):
         board.exec(DISK + f"count, size = disk.ioctl(4, 0), disk.ioctl(5, 0)\n{access}")
 
@@ -132,7 +132,7 @@ ioctl(3, 0, 12), ioctl(4, 0, 0, image(b"an")), ioctl(5, 0)
     return board
 
 
-def test_deploy_that_breaks_off_leaves_the_old_image(rom):
+def test_an_interrupted_deploy_leaves_the_old_image(rom):
     assert rom.eval("ioctl(256, 0, 12)") == 1
     assert rom.eval("(ioctl(3, 0, 12), found())") == (4, b"an")
     assert rom.eval("(ioctl(4, 0, 0, image(b'us')), found())") == (0, b"an")
@@ -141,7 +141,7 @@ def test_deploy_that_breaks_off_leaves_the_old_image(rom):
     assert rom.eval("found()") == b"us"
 
 
-def test_deploy_comes_in_order(rom):
+def test_a_deploy_must_be_sequential(rom):
     """Flash can be written once per location, so images cannot have gaps. mpremote stops on an
     exception and ignores the return value."""
     assert rom.eval("(ioctl(3, 0, 600), ioctl(4, 0, 0, bytes(400)))") == (4, 0)
@@ -168,7 +168,7 @@ def test_kept_parts_of_an_image_are_whole_units(rom, offset, size):
     assert rom.eval("(ioctl(258, 0, unit, unit), ioctl(258, 0, 2 * unit, 8))") == (0, 0)
 
 
-def test_deploy_ends_at_a_soft_reset(rom):
+def test_a_soft_reset_ends_a_deploy(rom):
     rom.exec("ioctl(3, 0, 12), ioctl(4, 0, 0, image(b'us')[:6])")
     rom.soft_reset()
     rom.exec("import vfs")
@@ -177,7 +177,7 @@ def test_deploy_ends_at_a_soft_reset(rom):
     assert rom.eval("open('/rom/f', 'rb').read()") == b"an"
 
 
-def test_data_at_the_end_of_the_largest_image_is_no_record(rom):
+def test_data_at_the_end_of_the_largest_image_is_not_taken_for_a_journal(rom):
     """It refers to an image in the middle, like the record of an interrupted deploy."""
     assert raised(rom, "ioctl(3, 0, len(ioctl(2, 0)) + 1)").startswith("OSError 22 an image")
     rom.exec("""
@@ -197,7 +197,7 @@ ioctl(5, 0)
     assert rom.eval("(bytes(ioctl(2, 0)[-16:]) == record, found())") == (True, b"us")
 
 
-def test_deploy_without_room_for_both_that_breaks_off_leaves_none(rom):
+def test_an_interrupted_deploy_without_room_for_both_leaves_none(rom):
     size = rom.eval("len(ioctl(2, 0))") * 9 // 16
     assert rom.eval(f"ioctl(256, 0, {size})") == 0
     assert rom.eval(f"(ioctl(3, 0, {size}), found())") == (4, None)

@@ -47,7 +47,7 @@ def test_exec_eval_run(mpremote, tmp_path):
     assert mpremote("run", script) == "from a script\n"
 
 
-def test_file_there_and_back(mpremote, tmp_path):
+def test_a_file_survives_a_round_trip(mpremote, tmp_path):
     """Files of many mpremote chunks (256 bytes) and disk blocks."""
     there, back = tmp_path / "there", tmp_path / "back"
     there.write_bytes(random.Random(3).randbytes(FILE_SIZE))
@@ -90,7 +90,7 @@ def test_romfs_query_reads_an_image_of_ours(board_npu):
     assert f"ROMFS image size: {len(image) - head}\n" in done.stdout, done.stdout + done.stderr
 
 
-def test_soft_reset_forgets(mpremote):
+def test_a_soft_reset_clears_variables(mpremote):
     mpremote("exec", "kept = 1")
     mpremote("soft-reset")
     assert mpremote("exec", "print('kept' in globals())") == "False\n"

@@ -144,7 +144,7 @@ def _with_memory_count(firmware: Path, copy: Path, count: int) -> Path:
     return copy
 
 
-def test_the_board_says_it_over_its_uart(firmware, tmp_path):
+def test_too_many_memories_are_reported_over_the_uart(firmware, tmp_path):
     """QEMU's Cortex-M55 has 16 regions; the table claims 17 memories."""
     with (
         start(_with_memory_count(firmware, tmp_path / "firmware.elf", 17)) as uart,

@@ -55,7 +55,7 @@ def test_native_code_is_cleaned_and_old_code_invalidated(code):
 
 
 @pytest.mark.parametrize("offset", [CLEAN_LINE, INVALIDATE_CODE])
-def test_an_absent_operation_would_be_seen(code, offset):
+def test_a_missing_operation_is_detected(code, offset):
     lines = [line for line in code.splitlines() if f", #{offset}]" not in line]
     assert lines != code.splitlines()
     wanted = ("clean", "dsb", "invalidate", "dsb", "isb")

@@ -20,11 +20,11 @@ EXPRESSIONS = {
 
 
 @pytest.mark.parametrize("expression", EXPRESSIONS)
-def test_value(board, expression):
+def test_an_expression_is_evaluated(board, expression):
     assert board.eval(expression) == EXPRESSIONS[expression]
 
 
-def test_it_says_which_board_it_is(board, request):
+def test_it_identifies_its_board(board, request):
     if request.config.getoption("--ethosu-port"):
         pytest.skip("which board it is, is known of an emulated one only")
     facts = boards.chosen()
@@ -35,7 +35,7 @@ def test_it_says_which_board_it_is(board, request):
     assert re.fullmatch(rf".+{core}.* with .+", board.eval("os.uname().machine"))
 
 
-def test_its_number_stays(board):
+def test_the_unique_id_is_constant(board):
     before, after = (board.ask("import machine; _answer = machine.unique_id()") for _ in range(2))
     assert isinstance(before, bytes) and len(before) >= 3 and before == after
 
@@ -84,7 +84,7 @@ asyncio.run(main())
     assert sorted(printed) == list("aaabbb") and printed != "aaabbb"
 
 
-def test_a_task_whose_result_ctrl_c_took_raises(board):
+def test_a_task_whose_result_was_lost_to_ctrl_c_raises(board):
     """Between two lines of asyncio's loop a task is done but has no result yet."""
     with pytest.raises(RemoteError, match="RuntimeError: Ctrl-C took the result of this task"):
         board.exec("""
@@ -114,7 +114,7 @@ print("".join(seen), end="")
     )
 
 
-def test_time_goes_on_and_never_back(steady_board):
+def test_time_is_monotonic(steady_board):
     steady_board.exec("""
 import time
 before = time.ticks_us()
@@ -128,7 +128,7 @@ assert 50 <= time.ticks_diff(time.ticks_ms(), start) < 1000
 """)
 
 
-def test_ticks_that_a_sleep_leaves_out_are_counted(steady_board):
+def test_ticks_skipped_by_a_sleep_are_counted(steady_board):
     """The CPU sleeps throughout, except for soft timers; both clocks include the time."""
     steady_board.exec("""
 import machine, time
@@ -155,7 +155,7 @@ assert time.time_ns() // 10**9 == time.time() == time.mktime(time.localtime())
 """)
 
 
-def test_select_sees_input_only_when_there_is_some(board):
+def test_select_reports_input_only_when_available(board):
     heard = b""
 
     def on_output(byte: bytes) -> None:
@@ -201,7 +201,7 @@ assert x == 50000.0
 """)
 
 
-def test_soft_reset_begins_anew(board):
+def test_a_soft_reset_clears_the_state(board):
     board.exec("leftover = 1")
     board.soft_reset()
     assert board.eval("'leftover' in globals()") is False

@@ -42,7 +42,7 @@ def broken(module: ModuleType, words: str):
     return fetch
 
 
-def test_given_tree_comes_first(source, tmp_path, monkeypatch):
+def test_a_given_tree_has_priority(source, tmp_path, monkeypatch):
     tree = make_tree(tmp_path / "mine")
     make_tree(source.BUILD / VERSION)
     monkeypatch.setenv("MICROPYTHON_DIR", str(tree))
@@ -59,7 +59,7 @@ def test_given_tree_of_another_version_is_refused_and_the_next_tried(
     assert "is MicroPython 1.19.0, expected 1.25.0" in capsys.readouterr().err
 
 
-def test_each_failure_falls_to_the_next(source, capsys):
+def test_each_failure_tries_the_next_source(source, capsys):
     def works(pin: dict, tree: Path) -> None:
         make_tree(tree)
 
@@ -69,7 +69,7 @@ def test_each_failure_falls_to_the_next(source, capsys):
     assert "the first failed: it rains" in said and "from the second" in said
 
 
-def test_when_all_fail_the_ways_out_are_named(source):
+def test_the_remedies_are_named_when_all_sources_fail(source):
     source.SOURCES = (("the only", broken(source, "it rains")),)
     with pytest.raises(source.SourceError, match=r"apt-get update.*MICROPYTHON_DIR"):
         source.find(VERSION)
@@ -112,7 +112,7 @@ def test_right_tarball_is_unpacked(source, pin, tmp_path):
         ({"debian_tarball": "no-such.tar"}, "No such file"),
     ],
 )
-def test_wrong_tarball_is_refused_in_one_sentence(source, pin, tmp_path, wrong, said):
+def test_a_wrong_tarball_is_one_error(source, pin, tmp_path, wrong, said):
     with pytest.raises(source.SourceError, match=said) as error:
         source.from_debian(pin | wrong, tmp_path / "tree")
     assert "\n" not in str(error.value) and not (tmp_path / "tree").exists()

@@ -58,5 +58,5 @@ def test_special_treatment_names_operators_that_exist(family):
     assert family.alone | special <= family.generators.keys()
 
 
-def test_what_is_bounded_or_judged_by_other_kernels_stands_alone(family):
+def test_operators_with_a_bound_or_other_kernels_are_tested_alone(family):
     assert family.optimised_kernels | family.bounds.keys() <= family.alone

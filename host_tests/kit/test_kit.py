@@ -28,7 +28,7 @@ def test_cpu_seconds_count_a_living_child_and_one_that_has_ended():
     assert cpu_seconds.used() - before > 0.25
 
 
-def test_threads_that_end_meanwhile_are_no_error():
+def test_threads_that_end_in_the_meantime_are_not_an_error():
     """An exception here would end the worker of pytest-xdist, and with it the whole run."""
     ended = threading.Event()
 

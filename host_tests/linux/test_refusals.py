@@ -70,5 +70,5 @@ def test_the_simulated_device_refuses_as_linux_does():
 
 
 @pytest.mark.slow
-def test_linux_refuses_so(linux, tmp_path):
+def test_linux_rejects_the_same(linux, tmp_path):
     assert linux.boot(tmp_path, "ethos-u65-256", {}, "refusals").errnos() == EXPECTED

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Seeds mutants and tells which the tests find.
 
-    make mutations COUNT=300                    draw and run; goes on where it was stopped
-    python -m host_tests.mutation run RESULTS --of EARLIER   the same mutants in this tree
-    python -m host_tests.mutation compare EARLIER RESULTS    what one suite finds and the other not
+    make mutations COUNT=300      draw and run; continues where it was stopped
+    python -m host_tests.mutation run OLD --of NEW --tree PATH   survivors of NEW in another tree
+    python -m host_tests.mutation compare NEW OLD                survivors that the other kills
 
-It changes sources and puts them back, so it runs in a copy of the tree, with what was built there.
-A mutant that does not compile does not count.
+To show that a new suite finds all faults that an old one found, only its survivors have to run in
+the old tree. Run it in a copy of the tree that is already built: it changes sources and restores
+them. A mutant that does not compile does not count.
 """
 
 import argparse
@@ -94,26 +95,24 @@ def as_mutant(row: dict) -> Mutant:
     return Mutant(**{name: row[name] for name in Mutant.__dataclass_fields__})
 
 
-def place(row: dict) -> tuple:
-    """What names a mutant in each tree."""
-    return row["room"], Path(row["file"]).name, row["before"], row["after"]
+def key(row: dict) -> tuple:
+    """Identifies a mutant in each tree."""
+    return row["file"], row["line"], row["after"]
 
 
-def compare(earlier: list[dict], later: list[dict]) -> str:
-    """Tables of both for the mutants that both trees have, and what only one of them finds."""
-    now = {place(row): row for row in later if row["result"] in (KILLED, SURVIVED)}
-    pairs = [(row, now[place(row)]) for row in earlier if place(row) in now]
-    pairs = [pair for pair in pairs if pair[0]["result"] in (KILLED, SURVIVED)]
-    words = [table([old for old, _ in pairs]), table([new for _, new in pairs])]
-    for title, result in ("only the earlier suite kills", SURVIVED), ("only the later", KILLED):
-        words.append(f"{title}:")
-        words += [
-            f"  {new['file']}:{new['line']}: {new['before'].strip()} -> {new['after'].strip()}"
-            f" ({old.get('by') or new.get('by')})"
-            for old, new in pairs
-            if new["result"] == result != old["result"]
-        ]
-    return "\n".join(words)
+def compare(new: list[dict], old: list[dict]) -> str:
+    """Table of the new suite, and its survivors that the old suite kills."""
+    there = {key(row): row for row in old}
+    pairs = [(row, there.get(key(row))) for row in new if row["result"] == SURVIVED]
+    results = Counter(row["result"] if row else "not run" for _, row in pairs)
+    killed = [
+        f"  {row['file']}:{row['line']}: {row['before'].strip()} -> {row['after'].strip()}"
+        f" ({other['by']})"
+        for row, other in pairs
+        if other and other["result"] == KILLED
+    ]
+    counts = ", ".join(f"{count} {name}" for name, count in sorted(results.items()))
+    return "\n".join([table(new), f"survivors, in the old tree: {counts}", *killed])
 
 
 def main() -> None:
@@ -124,27 +123,23 @@ def main() -> None:
     runs = commands.add_parser("run", help="seed mutants, run the tests of each")
     runs.add_argument("results", type=Path, help="file of rows; what it has is not run again")
     runs.add_argument("--tree", type=Path, default=REPO, help="a copy of the tree, built")
-    runs.add_argument("--of", type=Path, help="file of rows: take its mutants, draw none")
+    runs.add_argument("--of", type=Path, help="file of rows: run its survivors, draw no mutants")
     runs.add_argument("--count", type=int, default=300)
     runs.add_argument("--seed", type=int, default=1)
     runs.add_argument("--workers", type=int, default=2, help="of pytest")
     compares = commands.add_parser("compare", help="compare two files of rows")
-    compares.add_argument("earlier", type=Path)
-    compares.add_argument("later", type=Path)
+    compares.add_argument("new", type=Path)
+    compares.add_argument("old", type=Path)
     options = parser.parse_args()
     if options.command == "compare":
-        print(compare(mutants.read(options.earlier), mutants.read(options.later)))
+        print(compare(mutants.read(options.new), mutants.read(options.old)))
         return
     while True:
         done = mutants.read(options.results)
         if options.of:
-            ran = {(row["file"], row["line"], row["after"]) for row in done}
-            todo = [
-                as_mutant(row)
-                for row in mutants.read(options.of)
-                if row["result"] in (KILLED, SURVIVED)
-                and (row["file"], row["line"], row["after"]) not in ran
-            ][:1]
+            ran = {key(row) for row in done}
+            survivors = [row for row in mutants.read(options.of) if row["result"] == SURVIVED]
+            todo = [as_mutant(row) for row in survivors if key(row) not in ran][:1]
         else:
             todo = wanted(options.tree, options.count, options.seed, done)
         if not todo:

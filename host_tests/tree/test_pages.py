@@ -57,7 +57,7 @@ def prose(page: str) -> str:
     return FENCE.sub("", text(page))
 
 
-def test_there_are_pages():
+def test_pages_are_found():
     if not (REPO / ".git").exists():
         pytest.skip("this tree is no checkout of git, which tells its files from others")
     for page in ("README", "ARCHITECTURE", "CONTRIBUTING", "CHANGELOG", "SECURITY"):

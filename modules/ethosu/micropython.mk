@@ -42,7 +42,7 @@ ETHOSU_FLAGS_messages := -DETHOSU_MESSAGES_TERSE
 ETHOSU_FLAGS_pte := -DETHOSU_PTE=0
 ETHOSU_FLAGS_pmu := -DETHOSU_PMU=0
 ETHOSU_FLAGS_variables := -DETHOSU_VARIABLES=0
-ETHOSU_FILES_messages := driver/ethosu_sentences.c runtime/operator_names.c
+ETHOSU_FILES_messages := driver/ethosu_messages.c runtime/operator_names.c
 ETHOSU_FILES_pte := runtime/executorch/% runtime/describe/%
 ETHOSU_FILES_pmu := driver/ethosu_pmu.c binding/pmu_object.c
 ETHOSU_FILES_audio := audio/% binding/audio_%
@@ -50,13 +50,13 @@ ETHOSU_FILES_image := image/% binding/image_%
 ETHOSU_OMITTED := $(sort $(ETHOSU_WITHOUT)) $(filter-out $(ETHOSU_NPUS),$(ETHOSU_FAMILIES))
 CFLAGS_USERMOD += $(foreach name,$(ETHOSU_OMITTED),$(ETHOSU_FLAGS_$(name)))
 ETHOSU_LEFT_OUT := $(foreach name,$(ETHOSU_OMITTED),$(ETHOSU_FILES_$(name)))
-ETHOSU_INSTEAD := $(if $(filter messages,$(ETHOSU_OMITTED)),minimal/no_sentences.c)
+ETHOSU_INSTEAD := $(if $(filter messages,$(ETHOSU_OMITTED)),minimal/no_messages.c)
 ifeq ($(filter all,$(ETHOSU_KERNELS)),)
 CFLAGS_USERMOD += '-DETHOSU_KERNEL_LIST=$(foreach name,$(filter-out none,$(ETHOSU_KERNELS)),KERNEL($(name)))'
 endif
 ifeq ($(ETHOSU_KERNELS),none)
 ETHOSU_LEFT_OUT += runtime/kernels/% runtime/live_memory.c runtime/plan_check.c \
-	runtime/plan_record.c runtime/schedule.c
+	runtime/plan_reader.c runtime/schedule.c
 ETHOSU_INSTEAD += minimal/no_kernels.c
 endif
 
@@ -79,7 +79,7 @@ SRC_USERMOD_C += $(addprefix $(ETHOSU_DIR)/,$(ETHOSU_SRC))
 ETHOSU_FAST := driver/ethosu_driver.c driver/ethosu_verify.c driver/ethosu_verify_maps.c driver/device.c driver/device_check.c driver/ethosu_pool.c \
 	driver/ethosu_hooks_sync.c driver/ethosu_memory.c driver/ethosu_streams.c \
 	runtime/run.c runtime/flatbuffer.c runtime/tflite.c runtime/kernels/% \
-	runtime/executorch/ends.c runtime/executorch/real_pool.c \
+	runtime/executorch/quantize_operators.c runtime/executorch/real_pool.c \
 	audio/% image/image_row.c image/image_write.c binding/exchange.c binding/model_run.c binding/numbers.c binding/semaphore.c
 
 # $(call ETHOSU_OBJ,SOURCES). Flags of a target come behind those of the port, and win.

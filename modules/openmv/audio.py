@@ -66,13 +66,13 @@ def start_streaming(callback):
         raise RuntimeError("audio.init() was not called")
     stop_streaming()
 
-    def give(_):
+    def deliver(_):
         read = _file.readinto(_piece)
         if read < len(_piece):
             _piece[read:] = bytes(len(_piece) - read)
         callback(_piece)
 
-    _timer = machine.Timer(-1, period=_period, callback=give)
+    _timer = machine.Timer(-1, period=_period, callback=deliver)
 
 
 def stop_streaming():

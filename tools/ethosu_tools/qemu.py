@@ -40,7 +40,7 @@ _ELF = b"\x7fELF"
 _ARM = (40).to_bytes(2, "little")
 
 CONSOLES = ("fast", "uart")
-# Count of executed instructions in the plugin's page: tools/qemu_plugin/emulator_page.h.
+# Count of executed instructions in the plugin's registers: firmware/emulator/emulator_registers.h.
 _INSTRUCTIONS = 0x10
 
 # Seconds of emulator time: see deadline.py.
@@ -342,7 +342,7 @@ class Machine(Closeable):
         return Deadline(seconds, self.process)
 
     def _instructions(self) -> int:
-        """The number of instructions executed by the guest, from the plugin's page."""
+        """The number of instructions executed by the guest, from the plugin's registers."""
         text = self._control.command(
             "human-monitor-command",
             self._deadline(CONTROL_TIMEOUT_S),

@@ -136,9 +136,9 @@ static void commit(const struct coherence_range *range, const struct coherence_p
             coherence_line_drain(range, i);
         }
         if (entry->operation & COHERENCE_CLEAN) {
-            coherence_line_arrive(range, i);
+            coherence_line_commit(range, i);
         }
-        if (entry->operation & COHERENCE_DISCARD) {
+        if (entry->operation & COHERENCE_INVALIDATE) {
             coherence_line_fetch(range, i);
         }
     }
@@ -161,13 +161,13 @@ static void commit_all(struct coherence *c)
     }
 }
 
-/** Is a discard of any of these lines queued? */
-static bool discard_waits(const struct coherence *c, const struct coherence_range *range,
-                          struct lines lines)
+/** Is an invalidate of any of these lines queued? */
+static bool invalidate_is_queued(const struct coherence *c, const struct coherence_range *range,
+                                 struct lines lines)
 {
     for (size_t i = 0; i < c->queued; i++) {
         const struct coherence_pending *entry = &c->queue[i];
-        if (entry->operation & COHERENCE_DISCARD && entry->base == range->base &&
+        if (entry->operation & COHERENCE_INVALIDATE && entry->base == range->base &&
             entry->first < lines.first + lines.count && lines.first < entry->first + entry->count) {
             return true;
         }
@@ -197,7 +197,7 @@ static void maintain(struct coherence *c, const struct coherence_range *range,
         return;
     }
     if (operation & COHERENCE_CLEAN) {
-        if (discard_waits(c, range, lines)) {
+        if (invalidate_is_queued(c, range, lines)) {
             commit_all(c); // operations on one line keep their order
         }
         for (uint64_t i = 0; i < lines.count && range->attribute == COHERENCE_WRITE_BACK; i++) {

@@ -6,9 +6,9 @@
  *
  * The cache is the worst case that the architecture allows. Every line
  * of a range is always in the cache, so the CPU never sees what another bus
- * master wrote until it discards the line, and a master never sees what the
+ * master wrote until it invalidates the line, and a master never sees what the
  * CPU wrote until the CPU cleans it. Cleaned data waits in a queue until a
- * barrier, and discards take effect at a barrier (DSB), since Armv8-M guarantees
+ * barrier, and invalidates take effect at a barrier (DSB), since Armv8-M guarantees
  * them no earlier. With evictions (coherence_evict()), dirty lines are written back
  * and clean lines refetched at random times, as in a real cache.
  *
@@ -35,7 +35,7 @@
 
 enum coherence_attribute {
     COHERENCE_WRITE_BACK,    /**< stores reach memory when a line is cleaned */
-    COHERENCE_WRITE_THROUGH, /**< stores reach memory at a barrier; old lines must be discarded */
+    COHERENCE_WRITE_THROUGH, /**< stores reach memory at a barrier; old lines must be invalidated */
     COHERENCE_UNCACHED,      /**< only needs a barrier, in both directions */
 };
 
@@ -67,8 +67,8 @@ enum coherence_start {
 /** Cache maintenance; the sum of two does both. */
 enum coherence_operation {
     COHERENCE_CLEAN = 1,
-    COHERENCE_DISCARD = 2, /**< Arm's invalidate; dirty data is lost */
-    COHERENCE_CLEAN_DISCARD = 3,
+    COHERENCE_INVALIDATE = 2, /**< Arm's invalidate; dirty data is lost */
+    COHERENCE_CLEAN_INVALIDATE = 3,
 };
 
 /** Requested mode; see coherence_parse(). */
@@ -130,7 +130,7 @@ void coherence_remove(struct coherence *c, uint64_t base);
 void coherence_remove_all(struct coherence *c);
 
 /**
- * Clean, discard or both, for all lines that overlap [address, address + size).
+ * Clean, invalidate or both, for all lines that overlap [address, address + size).
  * Bytes outside all ranges are skipped. Takes effect at a barrier.
  */
 void coherence_maintain(struct coherence *c, enum coherence_operation operation, uint64_t address,
@@ -149,15 +149,15 @@ void coherence_adopt(struct coherence *c);
  * Memory for a bus master: host pointer to [address, address + length), or NULL
  * if these bytes are not in one range. Evictions may happen before it returns.
  *
- * @param cpu_stands  no other thread is storing to the CPU's copies, so lines may be fetched
+ * @param cpu_stopped  no other thread is storing to the CPU's copies, so lines may be fetched
  */
-uint8_t *coherence_map(struct coherence *c, uint64_t address, uint64_t length, bool cpu_stands);
+uint8_t *coherence_map(struct coherence *c, uint64_t address, uint64_t length, bool cpu_stopped);
 
 /** Memory for part of an access already mapped by coherence_map(); no side effects. */
 uint8_t *coherence_memory(const struct coherence *c, uint64_t address, uint64_t length);
 
 /** A point at which evictions may happen; no effect without coherence_evict(). */
-void coherence_event(struct coherence *c, bool cpu_stands);
+void coherence_event(struct coherence *c, bool cpu_stopped);
 
 /**
  * Is memory equal to the CPU's copy in [address, address + size)? Bytes outside all

@@ -19,7 +19,7 @@ void coherence_evict(struct coherence *c, bool on, uint32_t seed)
 }
 
 /** A number below `limit`: splitmix64 (Steele, Lea, Flood 2014). */
-static uint64_t pick(struct coherence *c, uint64_t limit)
+static uint64_t random_below(struct coherence *c, uint64_t limit)
 {
     c->random += UINT64_C(0x9E3779B97F4A7C15);
     uint64_t z = c->random;
@@ -28,7 +28,7 @@ static uint64_t pick(struct coherence *c, uint64_t limit)
     return (z ^ z >> 31) % limit;
 }
 
-static void remember(struct coherence *c, uint64_t address, uint64_t length)
+static void record_span(struct coherence *c, uint64_t address, uint64_t length)
 {
     for (size_t i = 0; i < c->recent_count; i++) {
         if (c->recent[i].address == address && c->recent[i].length == length) {
@@ -64,12 +64,13 @@ static void disturb_line(const struct coherence_range *range, uint64_t line, boo
 }
 
 /** Write back, fetch, or both, some lines near one recently used span. */
-static void disturb(struct coherence *c, bool cpu_stands)
+static void disturb(struct coherence *c, bool cpu_stopped)
 {
-    const struct coherence_span *span = &c->recent[pick(c, c->recent_count)];
+    const struct coherence_span *span = &c->recent[random_below(c, c->recent_count)];
     const struct coherence_range *range = coherence_find(c, span->address, span->length);
-    uint64_t action = 1 + pick(c, 3), whole = pick(c, 8), burst = 1 + pick(c, BURST);
-    uint64_t where = pick(c, UINT64_C(1) << 32);
+    uint64_t action = 1 + random_below(c, 3), whole = random_below(c, 8),
+             burst = 1 + random_below(c, BURST);
+    uint64_t position = random_below(c, UINT64_C(1) << 32);
     if (range == NULL) {
         return; // removed in the meantime
     }
@@ -78,33 +79,33 @@ static void disturb(struct coherence *c, bool cpu_stands)
     uint64_t all = (range->size + COHERENCE_LINE - 1) / COHERENCE_LINE;
     start = start > MARGIN ? start - MARGIN : 0;
     end = end < all ? end : all;
-    uint64_t line = whole == 0 ? start : start + where % (end - start);
+    uint64_t line = whole == 0 ? start : start + position % (end - start);
     uint64_t count = whole == 0 ? LONG_BURST : burst;
     for (; count > 0 && line < end; count--, line++) {
-        disturb_line(range, line, action & 1, action & 2 && cpu_stands);
+        disturb_line(range, line, action & 1, action & 2 && cpu_stopped);
     }
 }
 
-void coherence_event(struct coherence *c, bool cpu_stands)
+void coherence_event(struct coherence *c, bool cpu_stopped)
 {
-    if (!c->evicting || c->recent_count == 0 || pick(c, 2) == 0) {
+    if (!c->evicting || c->recent_count == 0 || random_below(c, 2) == 0) {
         return;
     }
-    bool arrives = c->queued > 0 && pick(c, 4) == 0;
-    if (arrives && (cpu_stands || !(c->queue[0].operation & COHERENCE_DISCARD))) {
+    bool completes = c->queued > 0 && random_below(c, 4) == 0;
+    if (completes && (cpu_stopped || !(c->queue[0].operation & COHERENCE_INVALIDATE))) {
         coherence_commit_first(c);
     }
-    for (uint64_t count = 1 + pick(c, 4); count > 0; count--) {
-        disturb(c, cpu_stands);
+    for (uint64_t count = 1 + random_below(c, 4); count > 0; count--) {
+        disturb(c, cpu_stopped);
     }
 }
 
-uint8_t *coherence_map(struct coherence *c, uint64_t address, uint64_t length, bool cpu_stands)
+uint8_t *coherence_map(struct coherence *c, uint64_t address, uint64_t length, bool cpu_stopped)
 {
     uint8_t *memory = coherence_memory(c, address, length);
     if (memory != NULL && c->evicting) {
-        remember(c, address, length);
-        coherence_event(c, cpu_stands);
+        record_span(c, address, length);
+        coherence_event(c, cpu_stopped);
     }
     return memory;
 }

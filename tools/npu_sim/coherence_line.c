@@ -5,16 +5,16 @@
 #include <string.h>
 
 /** Position of a line's bytes in each array. */
-struct place {
+struct line_bytes {
     uint8_t *cpu, *memory, *snapshot, *state;
     size_t size;
 };
 
-static struct place place_of(const struct coherence_range *range, uint64_t line)
+static struct line_bytes find_line(const struct coherence_range *range, uint64_t line)
 {
     uint64_t at = line * COHERENCE_LINE;
     uint64_t left = range->size - at;
-    return (struct place){
+    return (struct line_bytes){
         .cpu = range->cpu + at,
         .memory = range->memory + at,
         .snapshot = range->snapshot + at,
@@ -23,76 +23,76 @@ static struct place place_of(const struct coherence_range *range, uint64_t line)
     };
 }
 
-static bool dirty(const struct place *place)
+static bool dirty(const struct line_bytes *bytes)
 {
-    return *place->state & COHERENCE_LINE_UNKNOWN ||
-           memcmp(place->cpu, place->snapshot, place->size) != 0;
+    return *bytes->state & COHERENCE_LINE_UNKNOWN ||
+           memcmp(bytes->cpu, bytes->snapshot, bytes->size) != 0;
 }
 
 bool coherence_line_dirty(const struct coherence_range *range, uint64_t line)
 {
-    struct place place = place_of(range, line);
-    return dirty(&place);
+    struct line_bytes bytes = find_line(range, line);
+    return dirty(&bytes);
 }
 
 void coherence_line_clean(const struct coherence_range *range, uint64_t line)
 {
-    struct place place = place_of(range, line);
-    if (dirty(&place)) {
-        memcpy(place.snapshot, place.cpu, place.size);
-        *place.state = COHERENCE_LINE_QUEUED;
+    struct line_bytes bytes = find_line(range, line);
+    if (dirty(&bytes)) {
+        memcpy(bytes.snapshot, bytes.cpu, bytes.size);
+        *bytes.state = COHERENCE_LINE_QUEUED;
     }
 }
 
-void coherence_line_arrive(const struct coherence_range *range, uint64_t line)
+void coherence_line_commit(const struct coherence_range *range, uint64_t line)
 {
-    struct place place = place_of(range, line);
-    if (*place.state & COHERENCE_LINE_QUEUED) {
-        memcpy(place.memory, place.snapshot, place.size);
-        *place.state = 0;
+    struct line_bytes bytes = find_line(range, line);
+    if (*bytes.state & COHERENCE_LINE_QUEUED) {
+        memcpy(bytes.memory, bytes.snapshot, bytes.size);
+        *bytes.state = 0;
     }
 }
 
 void coherence_line_fetch(const struct coherence_range *range, uint64_t line)
 {
-    struct place place = place_of(range, line);
-    memcpy(place.snapshot, place.memory, place.size);
-    memcpy(place.cpu, place.snapshot, place.size);
-    *place.state = 0;
+    struct line_bytes bytes = find_line(range, line);
+    memcpy(bytes.snapshot, bytes.memory, bytes.size);
+    memcpy(bytes.cpu, bytes.snapshot, bytes.size);
+    *bytes.state = 0;
 }
 
 void coherence_line_write_back(const struct coherence_range *range, uint64_t line)
 {
-    struct place place = place_of(range, line);
-    if (dirty(&place)) {
+    struct line_bytes bytes = find_line(range, line);
+    if (dirty(&bytes)) {
         // The CPU may be storing concurrently; bytes not in the snapshot stay dirty.
-        memcpy(place.snapshot, place.cpu, place.size);
-        memcpy(place.memory, place.snapshot, place.size);
-        *place.state = 0;
+        memcpy(bytes.snapshot, bytes.cpu, bytes.size);
+        memcpy(bytes.memory, bytes.snapshot, bytes.size);
+        *bytes.state = 0;
     }
 }
 
-static void drain_stores(const struct place *place)
+static void drain_stores(const struct line_bytes *bytes)
 {
-    bool all = *place->state & COHERENCE_LINE_UNKNOWN;
-    for (size_t i = 0; i < place->size; i++) {
-        uint8_t byte = place->cpu[i];
-        if (all || byte != place->snapshot[i]) {
-            place->snapshot[i] = byte;
-            place->memory[i] = byte;
+    bool all = *bytes->state & COHERENCE_LINE_UNKNOWN;
+    for (size_t i = 0; i < bytes->size; i++) {
+        uint8_t byte = bytes->cpu[i];
+        if (all || byte != bytes->snapshot[i]) {
+            bytes->snapshot[i] = byte;
+            bytes->memory[i] = byte;
         }
     }
-    *place->state = 0;
+    *bytes->state = 0;
 }
 
 void coherence_line_drain(const struct coherence_range *range, uint64_t line)
 {
-    struct place place = place_of(range, line);
-    if (dirty(&place)) {
-        drain_stores(&place);
+    struct line_bytes bytes = find_line(range, line);
+    if (dirty(&bytes)) {
+        drain_stores(&bytes);
     }
     if (range->attribute == COHERENCE_UNCACHED &&
-        memcmp(place.memory, place.snapshot, place.size) != 0) {
+        memcmp(bytes.memory, bytes.snapshot, bytes.size) != 0) {
         coherence_line_fetch(range, line);
     }
 }

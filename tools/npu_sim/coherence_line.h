@@ -18,7 +18,7 @@ bool coherence_line_dirty(const struct coherence_range *range, uint64_t line);
 void coherence_line_clean(const struct coherence_range *range, uint64_t line);
 
 /** Data in transit reaches memory. */
-void coherence_line_arrive(const struct coherence_range *range, uint64_t line);
+void coherence_line_commit(const struct coherence_range *range, uint64_t line);
 
 /** Replace the CPU's copy by memory's. */
 void coherence_line_fetch(const struct coherence_range *range, uint64_t line);

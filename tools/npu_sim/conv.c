@@ -41,7 +41,7 @@ struct run {
 };
 
 /** Layout of the convolution for npu_dot(). */
-struct plan {
+struct layout {
     struct run *runs;
     struct npu_dot_run *dots;
     size_t inputs; /**< of all runs */
@@ -72,14 +72,14 @@ int64_t npu_largest_sum(const struct npu_feature_map *ifm, size_t inputs)
     return (int64_t)inputs * largest_product(ifm);
 }
 
-static void add_runs(struct plan *plan, uint32_t ky, uint32_t offset, uint32_t inputs,
+static void add_runs(struct layout *layout, uint32_t ky, uint32_t offset, uint32_t inputs,
                      uint32_t weight)
 {
     while (inputs > 0) {
         uint32_t length = inputs < RUN_MAX ? inputs : RUN_MAX;
-        plan->runs[plan->run_count++] = (struct run){ky, offset, length, weight};
-        plan->pairs += divide_up(length, NPU_DOT_PAIR);
-        plan->inputs += length;
+        layout->runs[layout->run_count++] = (struct run){ky, offset, length, weight};
+        layout->pairs += divide_up(length, NPU_DOT_PAIR);
+        layout->inputs += length;
         offset += length;
         weight += length;
         inputs -= length;
@@ -87,7 +87,7 @@ static void add_runs(struct plan *plan, uint32_t ky, uint32_t offset, uint32_t i
 }
 
 /** Adjacent taps form one run, unless dilation puts a gap between them. */
-static bool plan_runs(struct npu *npu, const struct npu_op *op, struct plan *plan)
+static bool make_runs(struct npu *npu, const struct npu_op *op, struct layout *layout)
 {
     const struct npu_kernel *kernel = &op->kernel;
     uint32_t depth = op->ifm.depth;
@@ -95,17 +95,17 @@ static bool plan_runs(struct npu *npu, const struct npu_op *op, struct plan *pla
     uint32_t pieces = gaps ? kernel->width : 1;
     size_t inputs = (size_t)(gaps ? 1 : kernel->width) * depth;
     size_t count = (size_t)kernel->height * pieces * divide_up(inputs, RUN_MAX);
-    plan->runs =
-        npu_scratch_get(npu, NPU_BUFFER_RUNS, count, sizeof *plan->runs + sizeof *plan->dots);
-    if (plan->runs == NULL) {
+    layout->runs =
+        npu_scratch_get(npu, NPU_BUFFER_RUNS, count, sizeof *layout->runs + sizeof *layout->dots);
+    if (layout->runs == NULL) {
         return false;
     }
-    plan->dots = (struct npu_dot_run *)(void *)(plan->runs + count);
+    layout->dots = (struct npu_dot_run *)(void *)(layout->runs + count);
     for (uint32_t ky = 0; ky < kernel->height; ky++) {
         for (uint32_t piece = 0; piece < pieces; piece++) {
             uint32_t offset = piece * kernel->dilation_x * depth;
             uint32_t weight = (ky * kernel->width + piece) * depth;
-            add_runs(plan, ky, offset, (uint32_t)inputs, weight);
+            add_runs(layout, ky, offset, (uint32_t)inputs, weight);
         }
     }
     return true;
@@ -130,18 +130,18 @@ static int16_t *get_packed(struct npu *npu, const struct conv *conv, size_t coun
 }
 
 /** Interleave the weights for npu_dot(), padded with 0. */
-static bool pack_weights(struct npu *npu, const struct conv *conv, struct plan *plan)
+static bool pack_weights(struct npu *npu, const struct conv *conv, struct layout *layout)
 {
     size_t channels = conv->op->output.map.depth;
     size_t blocks = divide_up(channels, NPU_DOT_LANES);
-    size_t per_block = plan->pairs * NPU_DOT_LANES * NPU_DOT_PAIR;
+    size_t per_block = layout->pairs * NPU_DOT_LANES * NPU_DOT_PAIR;
     size_t per_channel = (size_t)npu_kernel_taps(&conv->op->kernel) * conv->op->ifm.depth;
     if (conv->constant != NULL && conv->constant->packed != NULL) {
-        plan->packed = conv->constant->packed;
+        layout->packed = conv->constant->packed;
         return true;
     }
     int16_t *packed = get_packed(npu, conv, blocks * per_block);
-    plan->packed = packed;
+    layout->packed = packed;
     if (packed == NULL) {
         return false;
     }
@@ -149,8 +149,8 @@ static bool pack_weights(struct npu *npu, const struct conv *conv, struct plan *
         const int16_t *source = conv->weights + channel * per_channel;
         int16_t *target =
             packed + channel / NPU_DOT_LANES * per_block + channel % NPU_DOT_LANES * NPU_DOT_PAIR;
-        for (uint32_t r = 0; r < plan->run_count; r++) {
-            const struct run *run = &plan->runs[r];
+        for (uint32_t r = 0; r < layout->run_count; r++) {
+            const struct run *run = &layout->runs[r];
             for (uint32_t i = 0; i < run->inputs; i++) {
                 target[(size_t)(i / 2) * NPU_DOT_LANES * 2 + i % 2] = source[run->weight + i];
             }
@@ -161,54 +161,55 @@ static bool pack_weights(struct npu *npu, const struct conv *conv, struct plan *
 }
 
 /** Point the dot runs at the window of pixel (oy, ox). */
-static void set_inputs(const struct conv *conv, struct plan *plan, uint32_t oy, uint32_t ox)
+static void set_inputs(const struct conv *conv, struct layout *layout, uint32_t oy, uint32_t ox)
 {
     const struct npu_kernel_window *window = &conv->window;
     size_t start = npu_kernel_window_offset(window, ox, 0);
-    for (uint32_t r = 0; r < plan->run_count; r++) {
-        const int16_t *row = npu_kernel_window_row(window, oy, plan->runs[r].ky);
-        plan->dots[r].input = row + start + plan->runs[r].offset;
-        plan->dots[r].pairs = (uint32_t)divide_up(plan->runs[r].inputs, 2);
+    for (uint32_t r = 0; r < layout->run_count; r++) {
+        const int16_t *row = npu_kernel_window_row(window, oy, layout->runs[r].ky);
+        layout->dots[r].input = row + start + layout->runs[r].offset;
+        layout->dots[r].pairs = (uint32_t)divide_up(layout->runs[r].inputs, 2);
     }
 }
 
 /** Number of runs from first on that fit one 32-bit sum; sets *pairs to their pairs. */
-static uint32_t runs_per_sum(const struct plan *plan, uint32_t first, size_t *pairs)
+static uint32_t runs_per_sum(const struct layout *layout, uint32_t first, size_t *pairs)
 {
     int64_t inputs = 0;
     uint32_t run = first;
     *pairs = 0;
-    while (run < plan->run_count &&
-           (run == first || inputs + plan->runs[run].inputs <= plan->sum_limit)) {
-        inputs += plan->runs[run].inputs;
-        *pairs += plan->dots[run].pairs;
+    while (run < layout->run_count &&
+           (run == first || inputs + layout->runs[run].inputs <= layout->sum_limit)) {
+        inputs += layout->runs[run].inputs;
+        *pairs += layout->dots[run].pairs;
         run++;
     }
     return run - first;
 }
 
 /** 32-bit sums of count pixels over some runs, one brick of channels. */
-static void sum_runs(const struct conv *conv, const struct plan *plan, uint32_t run, uint32_t runs,
-                     size_t pairs_before, size_t brick, uint32_t count, int32_t *sums)
+static void sum_runs(const struct conv *conv, const struct layout *layout, uint32_t run,
+                     uint32_t runs, size_t pairs_before, size_t brick, uint32_t count,
+                     int32_t *sums)
 {
     const int16_t *weights =
-        plan->packed + (brick * plan->pairs + pairs_before) * NPU_DOT_LANES * NPU_DOT_PAIR;
+        layout->packed + (brick * layout->pairs + pairs_before) * NPU_DOT_LANES * NPU_DOT_PAIR;
     size_t pixel_step = npu_kernel_window_offset(&conv->window, 1, 0);
-    npu_dot(plan->dots + run, runs, pixel_step, weights, count, sums);
+    npu_dot(layout->dots + run, runs, pixel_step, weights, count, sums);
 }
 
 /** Accumulate count pixels, starting at that of set_inputs(), into acc: one brick of channels. */
-static void accumulate_brick(const struct conv *conv, const struct plan *plan, size_t brick,
+static void accumulate_brick(const struct conv *conv, const struct layout *layout, size_t brick,
                              uint32_t count, int64_t *acc, int32_t *sums)
 {
     size_t depth = conv->op->output.map.depth;
     size_t first = brick * NPU_BRICK;
     size_t channels = depth - first < NPU_BRICK ? depth - first : NPU_BRICK;
     size_t done = 0;
-    for (uint32_t run = 0; run < plan->run_count;) {
+    for (uint32_t run = 0; run < layout->run_count;) {
         size_t pairs;
-        uint32_t runs = runs_per_sum(plan, run, &pairs);
-        sum_runs(conv, plan, run, runs, done, brick, count, sums);
+        uint32_t runs = runs_per_sum(layout, run, &pairs);
+        sum_runs(conv, layout, run, runs, done, brick, count, sums);
         for (uint32_t p = 0; p < count; p++) {
             for (size_t c = 0; c < channels; c++) {
                 acc[p * depth + first + c] += sums[p * NPU_BRICK + c];
@@ -220,11 +221,11 @@ static void accumulate_brick(const struct conv *conv, const struct plan *plan, s
 }
 
 /** The same for all channels. */
-static void accumulate(const struct conv *conv, const struct plan *plan, uint32_t count,
+static void accumulate(const struct conv *conv, const struct layout *layout, uint32_t count,
                        int64_t *acc, int32_t *sums)
 {
     for (size_t brick = 0; brick < conv->bricks; brick++) {
-        accumulate_brick(conv, plan, brick, count, acc, sums);
+        accumulate_brick(conv, layout, brick, count, acc, sums);
     }
 }
 
@@ -254,16 +255,16 @@ static void accumulate_wide(const struct conv *conv, uint32_t oy, uint32_t ox, u
 }
 
 /** Write at most count pixels of row oy from ox on; returns how many, or 0 after a fault. */
-static uint32_t write_quickly(struct npu *npu, const struct conv *conv, struct plan *plan,
+static uint32_t write_quickly(struct npu *npu, const struct conv *conv, struct layout *layout,
                               uint32_t oy, uint32_t ox, uint32_t count, int32_t *sums)
 {
     struct npu_span span;
     if (!npu_open_pixels(npu, &conv->op->output.map, oy, ox, count, &span)) {
         return 0;
     }
-    set_inputs(conv, plan, oy, ox);
+    set_inputs(conv, layout, oy, ox);
     for (size_t brick = 0; brick < conv->bricks; brick++) {
-        sum_runs(conv, plan, 0, plan->run_count, 0, brick, span.pixels, sums);
+        sum_runs(conv, layout, 0, layout->run_count, 0, brick, span.pixels, sums);
         npu_requant(&conv->requant, brick, span.pixels, sums);
         npu_store_brick(&conv->op->output.map, &span, brick, sums);
     }
@@ -271,15 +272,15 @@ static uint32_t write_quickly(struct npu *npu, const struct conv *conv, struct p
 }
 
 /** The same for any inputs. */
-static uint32_t write_exactly(struct npu *npu, const struct conv *conv, struct plan *plan,
+static uint32_t write_exactly(struct npu *npu, const struct conv *conv, struct layout *layout,
                               uint32_t oy, uint32_t ox, uint32_t count, int64_t *acc, int32_t *sums)
 {
     if (!npu_accumulators_start(npu, &conv->accumulators, oy, ox, count, acc)) {
         return 0;
     }
     if (conv->window.narrow) {
-        set_inputs(conv, plan, oy, ox);
-        accumulate(conv, plan, count, acc, sums);
+        set_inputs(conv, layout, oy, ox);
+        accumulate(conv, layout, count, acc, sums);
     } else {
         accumulate_wide(conv, oy, ox, count, acc);
     }
@@ -291,7 +292,7 @@ static uint32_t write_exactly(struct npu *npu, const struct conv *conv, struct p
     return npu_output_write(npu, &conv->op->output, oy, ox, count, acc) ? count : 0;
 }
 
-static bool run_rows(struct npu *npu, struct conv *conv, struct plan *plan)
+static bool run_rows(struct npu *npu, struct conv *conv, struct layout *layout)
 {
     const struct npu_feature_map *ofm = &conv->op->output.map;
     int64_t *acc = npu_scratch_get(npu, NPU_BUFFER_ACC, BLOCK_PIXELS, ofm->depth * sizeof *acc);
@@ -306,8 +307,9 @@ static bool run_rows(struct npu *npu, struct conv *conv, struct plan *plan)
         for (uint32_t ox = 0; ox < ofm->width;) {
             uint32_t rest = ofm->width - ox;
             uint32_t count = rest < BLOCK_PIXELS ? rest : BLOCK_PIXELS;
-            uint32_t done = conv->quick ? write_quickly(npu, conv, plan, oy, ox, count, sums)
-                                        : write_exactly(npu, conv, plan, oy, ox, count, acc, sums);
+            uint32_t done = conv->quick
+                                ? write_quickly(npu, conv, layout, oy, ox, count, sums)
+                                : write_exactly(npu, conv, layout, oy, ox, count, acc, sums);
             if (done == 0 || npu_should_abort(npu)) {
                 return false;
             }
@@ -338,32 +340,32 @@ static bool load_weights(struct npu *npu, struct conv *conv, bool *narrow)
 }
 
 /** Decide whether and how to use npu_dot(). */
-static bool make_plan(struct npu *npu, struct conv *conv, struct plan *plan)
+static bool make_layout(struct npu *npu, struct conv *conv, struct layout *layout)
 {
     const struct npu_op *op = conv->op;
     if (!conv->window.narrow) {
         return true;
     }
-    plan->sum_limit = npu_sum_limit(&op->ifm);
-    if (!plan_runs(npu, op, plan) || !pack_weights(npu, conv, plan)) {
+    layout->sum_limit = npu_sum_limit(&op->ifm);
+    if (!make_runs(npu, op, layout) || !pack_weights(npu, conv, layout)) {
         return false;
     }
     conv->quick =
-        (int64_t)plan->inputs <= plan->sum_limit && npu_accumulators_plain(&op->accumulators) &&
+        (int64_t)layout->inputs <= layout->sum_limit && npu_accumulators_plain(&op->accumulators) &&
         npu_requant_open_channels(npu, &conv->requant, &op->output, conv->scales,
-                                  op->accumulators.bits, npu_largest_sum(&op->ifm, plan->inputs));
+                                  op->accumulators.bits, npu_largest_sum(&op->ifm, layout->inputs));
     return true;
 }
 
 static bool execute(struct npu *npu, const struct npu_op *op)
 {
     struct conv conv = {.op = op, .bricks = divide_up(op->output.map.depth, NPU_BRICK)};
-    struct plan plan = {0};
+    struct layout layout = {0};
     bool narrow = false;
     return load_weights(npu, &conv, &narrow) &&
            npu_kernel_window_open(npu, &op->kernel, &op->ifm, narrow, &conv.window) &&
-           npu_accumulators_open(npu, op, &conv.accumulators) && make_plan(npu, &conv, &plan) &&
-           run_rows(npu, &conv, &plan);
+           npu_accumulators_open(npu, op, &conv.accumulators) && make_layout(npu, &conv, &layout) &&
+           run_rows(npu, &conv, &layout);
 }
 
 bool npu_decode_conv(struct npu *npu, struct npu_op *op)

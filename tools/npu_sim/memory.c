@@ -67,8 +67,8 @@ static const char *channel_name(enum npu_channel channel)
 }
 
 /** Request a mapping from the host; NULL if any byte is inaccessible. */
-static uint8_t *ask(struct npu *npu, enum npu_channel channel, unsigned region, int64_t offset,
-                    uint64_t length)
+static uint8_t *request_mapping(struct npu *npu, enum npu_channel channel, unsigned region,
+                                int64_t offset, uint64_t length)
 {
     uint64_t address = address_of(npu, region, offset);
     uint64_t space = (uint64_t)1 << npu->product->family->address_bits;
@@ -85,7 +85,7 @@ void npu_map_ahead(struct npu *npu, enum npu_channel channel, unsigned region, i
     for (int i = 0; i < NPU_MAPPED_MAX; i++) {
         struct npu_mapped *mapped = &npu->run.mapped[i];
         if (mapped->length == 0) {
-            uint8_t *memory = ask(npu, channel, region, offset, length);
+            uint8_t *memory = request_mapping(npu, channel, region, offset, length);
             if (memory != NULL) {
                 *mapped = (struct npu_mapped){channel, region, offset, length, memory};
             }
@@ -122,7 +122,7 @@ uint8_t *npu_map(struct npu *npu, enum npu_channel channel, unsigned region, int
         return NULL;
     }
     uint64_t address = address_of(npu, region, offset);
-    uint8_t *memory = ask(npu, channel, region, offset, length);
+    uint8_t *memory = request_mapping(npu, channel, region, offset, length);
     if (memory == NULL) {
         enum npu_port port = npu_region_port(npu, region);
         if (npu->run.fault == NPU_FAULT_NONE) {

@@ -43,7 +43,7 @@ bool npu_faults_inject(struct npu_faults *faults, const char *name, unsigned cou
         if (strcmp(names[i], name) == 0) {
             faults->due[i] = count;
             faults->run.hang = faults->run.hang && !(i == NPU_FAULT_HANG && count == 0);
-            faults->dead_told = faults->dead_told && i != NPU_FAULT_DEAD;
+            faults->dead_reported = faults->dead_reported && i != NPU_FAULT_DEAD;
             return true;
         }
     }
@@ -52,19 +52,20 @@ bool npu_faults_inject(struct npu_faults *faults, const char *name, unsigned cou
 
 void npu_faults_reset(struct npu_faults *faults)
 {
-    struct npu_faults fresh = {
-        .happens = faults->happens, .context = faults->context, .dead_told = faults->dead_told};
-    memcpy(fresh.due, faults->due, sizeof fresh.due);
-    *faults = fresh;
+    struct npu_faults cleared = {.happens = faults->happens,
+                                 .context = faults->context,
+                                 .dead_reported = faults->dead_reported};
+    memcpy(cleared.due, faults->due, sizeof cleared.due);
+    *faults = cleared;
 }
 
 /** Report that a fault happens; "dead" only once. */
-static void announce(struct npu_faults *faults, enum npu_fault fault)
+static void report(struct npu_faults *faults, enum npu_fault fault)
 {
-    bool told = fault == NPU_FAULT_DEAD && faults->dead_told;
-    if (faults->happens != NULL && !told) {
+    bool reported = fault == NPU_FAULT_DEAD && faults->dead_reported;
+    if (faults->happens != NULL && !reported) {
         faults->happens(faults->context, names[fault]);
-        faults->dead_told = faults->dead_told || fault == NPU_FAULT_DEAD;
+        faults->dead_reported = faults->dead_reported || fault == NPU_FAULT_DEAD;
     }
 }
 
@@ -75,7 +76,7 @@ static bool is_due(struct npu_faults *faults, enum npu_fault fault)
         return false;
     }
     faults->due[fault]--;
-    announce(faults, fault);
+    report(faults, fault);
     return true;
 }
 
@@ -100,11 +101,12 @@ uint32_t npu_faults_read(struct npu_faults *faults, npu_t *npu, uint32_t offset)
 }
 
 /** Power is requested by the write that clears CMD_POWER_Q. */
-static void follow_power(struct npu_faults *faults, uint32_t command)
+static void update_power(struct npu_faults *faults, uint32_t command)
 {
-    bool asks = !(command & CMD_POWER_Q);
-    faults->off = asks && (faults->asked ? faults->off : is_due(faults, NPU_FAULT_POWER_REFUSED));
-    faults->asked = asks;
+    bool requested = !(command & CMD_POWER_Q);
+    faults->off = requested &&
+                  (faults->power_requested ? faults->off : is_due(faults, NPU_FAULT_POWER_REFUSED));
+    faults->power_requested = requested;
 }
 
 static void begin_reset(struct npu_faults *faults)
@@ -112,17 +114,17 @@ static void begin_reset(struct npu_faults *faults)
     faults->status_set = is_due(faults, NPU_FAULT_RESET_STUCK) ? STATUS_RESETTING : 0;
     faults->status_clear = 0;
     faults->resetting = is_due(faults, NPU_FAULT_RESET_SLOW) ? SLOW_RESET_READS : 0;
-    faults->asked = false;
+    faults->power_requested = false;
 }
 
 enum npu_action npu_faults_write(struct npu_faults *faults, npu_t *npu, uint32_t offset,
                                  uint32_t value)
 {
     if (offset == CMD) {
-        follow_power(faults, value);
+        update_power(faults, value);
     }
     if (faults->due[NPU_FAULT_DEAD] > 0) {
-        announce(faults, NPU_FAULT_DEAD);
+        report(faults, NPU_FAULT_DEAD);
         return NPU_ACTION_NONE;
     }
     if (faults->off) {
@@ -176,7 +178,7 @@ bool npu_faults_deliver(struct npu_faults *faults)
     return !late;
 }
 
-bool npu_faults_take_held(struct npu_faults *faults, uint32_t offset)
+bool npu_faults_release_held(struct npu_faults *faults, uint32_t offset)
 {
     bool taken = faults->irq_held && offset == RESET;
     faults->irq_held = faults->irq_held && !taken;

@@ -40,11 +40,11 @@ enum npu_fault {
 struct npu_faults {
     unsigned due[NPU_FAULT_COUNT]; /**< remaining number of times for each fault */
     struct {
-        bool bus_error;  /**< all memory accesses fail */
-        bool hang;       /**< do not execute until aborted or the hang is withdrawn */
-        bool spurious;   /**< spurious interrupts at its start and end */
-    } run;               /**< of the current run */
-    bool asked;          /**< power is requested */
+        bool bus_error; /**< all memory accesses fail */
+        bool hang;      /**< do not execute until aborted or the hang is withdrawn */
+        bool spurious;  /**< spurious interrupts at its start and end */
+    } run;              /**< of the current run */
+    bool power_requested;
     bool off;            /**< power was refused; registers read as 0 until it is released */
     bool irq_held;       /**< an interrupt is held back until the next reset */
     unsigned resetting;  /**< remaining reads of STATUS in a slow reset */
@@ -52,8 +52,8 @@ struct npu_faults {
     uint32_t status_clear;
     /** Called when a fault happens, if not NULL; for "dead" at the first access only. */
     void (*happens)(void *context, const char *name);
-    void *context;  /**< of `happens` */
-    bool dead_told; /**< `happens` was called for "dead" */
+    void *context;      /**< of `happens` */
+    bool dead_reported; /**< `happens` was called for "dead" */
 };
 
 /**
@@ -87,6 +87,6 @@ void npu_faults_end(struct npu_faults *faults);
 bool npu_faults_deliver(struct npu_faults *faults);
 
 /** Does this register write, a reset, release a held interrupt? Clears it. */
-bool npu_faults_take_held(struct npu_faults *faults, uint32_t offset);
+bool npu_faults_release_held(struct npu_faults *faults, uint32_t offset);
 
 #endif

@@ -137,8 +137,8 @@ bool npu_should_abort(struct npu *npu);
 /** Count the commands fetched since the last call, in whole beats; `all` includes the last beat. */
 void npu_count_commands(struct npu *npu, bool all);
 
-/** Advance time by npu_settle() and count its events. */
-void npu_pass_time(struct npu *npu);
+/** Advance time by npu_elapsed_cycles() and count its events. */
+void npu_advance_time(struct npu *npu);
 
 /* Command registers (state.c): for decoding only. */
 

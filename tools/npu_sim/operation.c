@@ -86,9 +86,9 @@ static void count_events(struct npu *npu, const struct npu_op *op)
                   costs->output);
 }
 
-void npu_pass_time(struct npu *npu)
+void npu_advance_time(struct npu *npu)
 {
-    uint64_t cycles = npu_settle(npu);
+    uint64_t cycles = npu_elapsed_cycles(npu);
     npu->run.cycles += cycles;
     npu->run.trace.cycles = cycles;
     npu_pmu_count(npu, NPU_EVENT_CYCLE, cycles);
@@ -147,7 +147,7 @@ static void report(struct npu *npu, const struct npu_op *op)
     } else {
         npu_time_copy(npu);
     }
-    npu_pass_time(npu);
+    npu_advance_time(npu);
     npu->run.operations++;
     npu_count_commands(npu, false);
     if (npu->observer != NULL) {

@@ -148,7 +148,7 @@ enum npu_outcome npu_execute(npu_t *npu, unsigned max_operations)
     }
     enum npu_outcome outcome = execute(npu, max_operations);
     npu_count_commands(npu, true);
-    npu_pass_time(npu);
+    npu_advance_time(npu);
     return outcome;
 }
 

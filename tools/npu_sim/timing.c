@@ -163,15 +163,15 @@ static struct cost cost_of(const struct npu *npu, const struct blocks *blocks,
 }
 
 /** Blocks along one axis: whole ones and the remainder. */
-struct cut {
+struct split {
     uint32_t size[2];
     uint64_t count[2];
 };
 
-static struct cut cut_axis(uint32_t size, uint32_t block)
+static struct split split_axis(uint32_t size, uint32_t block)
 {
-    return (struct cut){{(uint32_t)smaller(block, size), size % block},
-                        {size / block, size % block != 0}};
+    return (struct split){{(uint32_t)smaller(block, size), size % block},
+                          {size / block, size % block != 0}};
 }
 
 /** Sum the costs of all blocks in the trace. Returns the time of the sequential ones. */
@@ -180,16 +180,17 @@ static uint64_t sum_blocks(const struct npu *npu, const struct blocks *blocks,
 {
     const struct npu_feature_map *ofm = &blocks->op->output.map;
     const struct npu_block *whole = &blocks->op->block;
-    struct cut cuts[] = {cut_axis(ofm->height, whole->height), cut_axis(ofm->width, whole->width),
-                         cut_axis(ofm->depth, whole->depth)};
+    struct split splits[] = {split_axis(ofm->height, whole->height),
+                             split_axis(ofm->width, whole->width),
+                             split_axis(ofm->depth, whole->depth)};
     uint64_t time = 0;
     for (unsigned i = 0; i < 8; i++) {
         unsigned y = i & 1, x = i >> 1 & 1, z = i >> 2;
-        uint64_t count = cuts[0].count[y] * cuts[1].count[x] * cuts[2].count[z];
+        uint64_t count = splits[0].count[y] * splits[1].count[x] * splits[2].count[z];
         if (count == 0) {
             continue;
         }
-        struct npu_extent block = {cuts[0].size[y], cuts[1].size[x], cuts[2].size[z]};
+        struct npu_extent block = {splits[0].size[y], splits[1].size[x], splits[2].size[z]};
         struct cost cost = cost_of(npu, blocks, block);
         costs->mac += cost.mac * count;
         costs->output += cost.output * count;
@@ -325,7 +326,7 @@ void npu_time_copy(struct npu *npu)
     begin(&run->timeline.copies, start + cycles);
 }
 
-uint64_t npu_settle(struct npu *npu)
+uint64_t npu_elapsed_cycles(struct npu *npu)
 {
     struct npu_timeline *line = &npu->run.timeline;
     uint64_t end =

@@ -26,7 +26,7 @@ struct npu_timeline {
     uint64_t now; /**< of the command stream, after all waits so far */
     struct npu_queue kernels, copies;
     uint64_t drain;   /**< final cycles of the last kernel, in which it only writes */
-    uint64_t settled; /**< time reported by npu_settle() */
+    uint64_t settled; /**< time reported by npu_elapsed_cycles() */
 };
 
 /** Add an operation with a kernel or an OFM, and record its costs in the trace. */
@@ -40,6 +40,6 @@ void npu_wait_kernels(struct npu *npu, unsigned left);
 void npu_wait_copies(struct npu *npu, unsigned left);
 
 /** Cycles since the last call, until all started operations have ended. */
-uint64_t npu_settle(struct npu *npu);
+uint64_t npu_elapsed_cycles(struct npu *npu);
 
 #endif

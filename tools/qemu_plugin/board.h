@@ -13,7 +13,7 @@
 #include "dma_device.h"
 #include "gate.h"
 #include "npu_device.h"
-#include "page_device.h"
+#include "emulator_device.h"
 
 /* Limits of a board. */
 #define BOARD_NPUS_MAX 2
@@ -77,7 +77,7 @@ struct board {
     size_t memory_count;
     struct npu_slot npus[BOARD_NPUS_MAX]; /**< unused without `argument` */
     struct dma_slot dma;
-    struct page_slot page;         /**< unused without `base` */
+    struct emulator_slot page;     /**< unused without `base` */
     const struct board_chip *chip; /**< for machine "none", else NULL */
     bool open;                     /**< the memories also accept the NPU's non-secure accesses */
 };

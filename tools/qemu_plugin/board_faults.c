@@ -7,7 +7,7 @@
 
 #include "guest_memory.h"
 #include "message.h"
-#include "page_device.h"
+#include "emulator_device.h"
 #include "qemu_api.h"
 
 static bool power_lost;
@@ -27,17 +27,17 @@ bool board_inject(const char *fault, unsigned count)
 {
     static const struct {
         const char *name;
-        void (*happen)(void);
+        void (*inject)(void);
     } faults[] = {
         {"reset", press_reset},
         {"power-loss", lose_power},
-        {"call", page_device_call},
+        {"call", emulator_device_call},
     };
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
         if (strcmp(faults[i].name, fault) == 0) {
             if (count > 0) {
                 message(MESSAGE_GUEST_ERROR, "board: injected fault %s", fault);
-                faults[i].happen();
+                faults[i].inject();
             }
             return true;
         }
@@ -48,7 +48,7 @@ bool board_inject(const char *fault, unsigned count)
 void board_reset(void)
 {
     if (power_lost) {
-        guest_memory_lose();
+        guest_memory_randomize();
     }
     power_lost = false;
 }

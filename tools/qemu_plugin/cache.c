@@ -31,7 +31,7 @@ struct block {
 static struct {
     pthread_mutex_t lock;
     struct coherence coherence; /**< under `lock` */
-    bool wanted;
+    bool requested;
     bool enabled;
     struct block blocks[BOARD_MEMORIES_MAX];
     size_t block_count;
@@ -125,10 +125,10 @@ static void add_block(const struct guest_memory_block *guest)
 
 void cache_create(const struct coherence_mode *mode)
 {
-    cache.wanted = mode->on;
+    cache.requested = mode->on;
     coherence_evict(&cache.coherence, mode->evict, mode->seed);
     struct guest_memory_block guest;
-    for (size_t i = 0; cache.wanted && guest_memory_next(&i, &guest);) {
+    for (size_t i = 0; cache.requested && guest_memory_next(&i, &guest);) {
         add_block(&guest);
     }
 }
@@ -183,7 +183,7 @@ static void make_ranges(void)
 /** Make the CPU's copy and memory equal: keep the CPU's stores, else those of other masters. */
 static void equalise(void)
 {
-    coherence_maintain_all(&cache.coherence, COHERENCE_CLEAN_DISCARD);
+    coherence_maintain_all(&cache.coherence, COHERENCE_CLEAN_INVALIDATE);
     coherence_barrier(&cache.coherence);
 }
 
@@ -199,9 +199,9 @@ void cache_attributes_changed(void)
 
 /* --- On and off ----------------------------------------------------------- */
 
-bool cache_wanted(void)
+bool cache_is_requested(void)
 {
-    return cache.wanted;
+    return cache.requested;
 }
 
 bool cache_enabled(void)
@@ -333,7 +333,7 @@ Object *cache_bus(void)
         .valid = {.min_access_size = 1, .max_access_size = 8},
         .impl = {.min_access_size = 1, .max_access_size = 8},
     };
-    if (!cache.wanted) {
+    if (!cache.requested) {
         return machine_buses();
     }
     MemoryRegion *bus = (MemoryRegion *)cache.bus;

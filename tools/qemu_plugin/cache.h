@@ -19,7 +19,7 @@
 void cache_create(const struct coherence_mode *mode);
 
 /** Did the user select a coherence mode? */
-bool cache_wanted(void);
+bool cache_is_requested(void);
 
 /**
  * Switch the cache on or off. Both make the CPU's copy and memory equal, keeping the CPU's stores,
@@ -35,7 +35,7 @@ void cache_attributes_changed(void);
 /** The program starts a bus master. QEMU does not show DSBs, so one is assumed here. */
 void cache_barrier(void);
 
-/** Clean, discard or both, for the line at this guest address. */
+/** Clean, invalidate or both, for the line at this guest address. */
 void cache_maintain_line(enum coherence_operation operation, uint32_t address);
 
 /** The same for all lines. */

@@ -82,7 +82,7 @@ static struct {
     bool data_on, instructions_on;
     uint32_t selected; /**< CSSELR */
     /** Sets and ways visited by an operation; after all of them it applies to the whole cache. */
-    uint8_t visited[COHERENCE_CLEAN_DISCARD + 1][SETS * WAYS / 8];
+    uint8_t visited[COHERENCE_CLEAN_INVALIDATE + 1][SETS * WAYS / 8];
 } registers;
 
 /* --- Operations by set and way -------------------------------------------- */
@@ -119,7 +119,7 @@ static void write_configuration(uint32_t value)
 static void note_reset(uint32_t value)
 {
     if ((value & AIRCR_KEY_MASK) == AIRCR_KEY && value & AIRCR_SYSRESETREQ) {
-        cache_maintain_all(COHERENCE_DISCARD);
+        cache_maintain_all(COHERENCE_INVALIDATE);
     }
 }
 
@@ -133,29 +133,29 @@ static bool write_own(uint32_t address, uint32_t value)
         registers.selected = value & 0xFu;
         return true;
     case ICIALLU:
-        code_check_discard_all();
+        code_check_invalidate_all();
         return true;
     case ICIMVAU:
-        code_check_discard(value);
+        code_check_invalidate(value);
         return true;
     case DCIMVAC:
-        cache_maintain_line(COHERENCE_DISCARD, value);
+        cache_maintain_line(COHERENCE_INVALIDATE, value);
         return true;
     case DCCMVAU:
     case DCCMVAC:
         cache_maintain_line(COHERENCE_CLEAN, value);
         return true;
     case DCCIMVAC:
-        cache_maintain_line(COHERENCE_CLEAN_DISCARD, value);
+        cache_maintain_line(COHERENCE_CLEAN_INVALIDATE, value);
         return true;
     case DCISW:
-        visit(COHERENCE_DISCARD, value);
+        visit(COHERENCE_INVALIDATE, value);
         return true;
     case DCCSW:
         visit(COHERENCE_CLEAN, value);
         return true;
     case DCCISW:
-        visit(COHERENCE_CLEAN_DISCARD, value);
+        visit(COHERENCE_CLEAN_INVALIDATE, value);
         return true;
     case AIRCR:
         note_reset(value);
@@ -248,7 +248,7 @@ static void map(struct window *window)
 
 void cache_registers_create(void)
 {
-    for (size_t i = 0; cache_wanted() && i < sizeof windows / sizeof windows[0]; i++) {
+    for (size_t i = 0; cache_is_requested() && i < sizeof windows / sizeof windows[0]; i++) {
         map(&windows[i]);
     }
 }

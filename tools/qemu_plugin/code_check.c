@@ -32,12 +32,12 @@ void code_check_enable(bool on)
     generation++;
 }
 
-void code_check_discard_all(void)
+void code_check_invalidate_all(void)
 {
     generation++;
 }
 
-void code_check_discard(uint32_t address)
+void code_check_invalidate(uint32_t address)
 {
     struct line *line = line_at(address);
     if (line->address == address - address % COHERENCE_LINE) {
@@ -86,13 +86,13 @@ static uint32_t size_of(const struct qemu_plugin_tb *tb)
 
 void code_check(const struct qemu_plugin_tb *tb)
 {
-    if (!cache_wanted() || qemu_plugin_tb_n_insns(tb) == 0) {
+    if (!cache_is_requested() || qemu_plugin_tb_n_insns(tb) == 0) {
         return;
     }
     uint32_t address = (uint32_t)qemu_plugin_tb_vaddr(tb), size = size_of(tb);
     if (!cache_is_clean(address, size)) {
         fatal("executes code at 0x%08x that was not cleaned to memory, or was written there by "
-              "another bus master and not discarded",
+              "another bus master and not invalidated",
               address);
     }
     if (enabled && !all_fetched(address, size)) {

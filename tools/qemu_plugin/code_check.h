@@ -18,8 +18,8 @@ void code_check(const struct qemu_plugin_tb *tb);
 /** Switch the instruction cache on (empty) or off. */
 void code_check_enable(bool on);
 
-/** Empty the instruction cache, or discard the line at this address. */
-void code_check_discard_all(void);
-void code_check_discard(uint32_t address);
+/** Empty the instruction cache, or invalidate the line at this address. */
+void code_check_invalidate_all(void);
+void code_check_invalidate(uint32_t address);
 
 #endif

@@ -33,7 +33,7 @@ static struct {
     bool client;           /**< a client has the terminal open */
     bool had_client;       /**< a client has had it open before */
     bool bytes_left;       /**< more bytes may be available from the current or last client */
-    size_t to_lose;        /**< number of client bytes to drop */
+    size_t to_drop;        /**< number of client bytes to drop */
     bool reading, writing; /**< polled by QEMU's main loop */
 } console;
 
@@ -89,7 +89,7 @@ static void client_left(void)
     fifo_clear(&console.to_client);
 }
 
-static void end_of_bytes(void)
+static void input_ended(void)
 {
     client_left();
     console.bytes_left = false;
@@ -106,13 +106,13 @@ static void pump_to_guest(void)
         size_t wanted = room < sizeof bytes ? room : sizeof bytes;
         ssize_t got = read(console.terminal, bytes, wanted);
         if (got > 0) {
-            size_t lost = console.to_lose < (size_t)got ? console.to_lose : (size_t)got;
-            console.to_lose -= lost;
+            size_t lost = console.to_drop < (size_t)got ? console.to_drop : (size_t)got;
+            console.to_drop -= lost;
             fifo_put(&console.to_guest, bytes + lost, (size_t)got - lost);
         } else if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
             return;
         } else {
-            end_of_bytes();
+            input_ended();
         }
     }
 }
@@ -146,7 +146,7 @@ static void pump(void *opaque)
 }
 
 /** A client has opened or closed the terminal. */
-static void attend(void *opaque)
+static void client_changed(void *opaque)
 {
     bool present = is_open();
     if (present) {
@@ -229,7 +229,7 @@ static void interrupt(unsigned count)
 }
 
 /** The same count gives the same bytes. */
-static void noise(unsigned count)
+static void insert_noise(unsigned count)
 {
     for (uint32_t state = count; count > 0; count--) {
         state = state * 1664525u + 1013904223u;
@@ -237,9 +237,9 @@ static void noise(unsigned count)
     }
 }
 
-static void lose(unsigned count)
+static void drop_bytes(unsigned count)
 {
-    console.to_lose = count;
+    console.to_drop = count;
 }
 
 bool console_inject(const char *fault, unsigned count)
@@ -247,7 +247,7 @@ bool console_inject(const char *fault, unsigned count)
     static const struct {
         const char *name;
         void (*happen)(unsigned count);
-    } faults[] = {{"interrupt", interrupt}, {"noise", noise}, {"lost", lose}};
+    } faults[] = {{"interrupt", interrupt}, {"noise", insert_noise}, {"lost", drop_bytes}};
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
         if (strcmp(faults[i].name, fault) == 0) {
             if (count > 0) {
@@ -277,7 +277,7 @@ void console_start(console_changed changed, void *context)
     console.changed = changed;
     console.context = context;
     if (console_exists()) {
-        qemu_set_fd_handler(console.watch, attend, NULL, NULL);
+        qemu_set_fd_handler(console.watch, client_changed, NULL, NULL);
         update_handlers();
         message(MESSAGE_NONE, "console %s", console.path);
     }

@@ -215,7 +215,7 @@ static void run(struct channel *channel)
 }
 
 /** Count the bytes that the program writes, without side effects. */
-static void run_dry(struct channel *channel)
+static void dry_run(struct channel *channel)
 {
     bus.dry = true;
     bus.units_limit = UINT64_MAX;
@@ -250,7 +250,7 @@ static void start(struct channel *channel)
     channel->go[0] = dma.instruction[0];
     channel->go[1] = dma.instruction[1];
     channel->instructions_at_start = dma_note_start();
-    run_dry(channel);
+    dry_run(channel);
     if (!dma_fault_due(DMA_HANG)) {
         timer_mod(channel_timer(channel), dma_due_time(channel->units));
     }
@@ -270,7 +270,7 @@ static bool may_go(void)
 {
     const struct gate *reset = &dma.slot->reset;
     return dma.instruction[0] & DMAGO_NOT_SECURE << 16 ||
-           (machine_none_recall(reset->address) & reset->mask) == reset->value;
+           (machine_none_load(reset->address) & reset->mask) == reset->value;
 }
 
 static void go(void)

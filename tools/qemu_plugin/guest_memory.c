@@ -121,7 +121,7 @@ void guest_memory_find(const struct guest_memory_file *files)
     }
 }
 
-void guest_memory_lose(void)
+void guest_memory_randomize(void)
 {
     uint64_t noise = 0x9E3779B97F4A7C15u;
     for (size_t i = 0; i < memory_count; i++) {
@@ -155,7 +155,7 @@ bool guest_memory_next(size_t *index, struct guest_memory_block *block)
 }
 
 /** Bytes from an address of a memory to its end; 0 if the memory does not exist. */
-static uint64_t left(const struct memory *memory, uint32_t base, uint64_t address)
+static uint64_t bytes_left(const struct memory *memory, uint32_t base, uint64_t address)
 {
     return address >= base && address - base < memory->size ? memory->size - (address - base) : 0;
 }
@@ -176,9 +176,9 @@ uint8_t *guest_memory_map(enum guest_memory_master master, uint64_t address, uin
         const struct memory *memory = &memories[i];
         const struct board_memory *row = memory->row;
         bool at_base = master == MASTER_CPU || !(row->access & BOARD_BUS_AT_ALIAS);
-        uint64_t bytes = at_base ? left(memory, row->base, address) : 0;
+        uint64_t bytes = at_base ? bytes_left(memory, row->base, address) : 0;
         if (bytes == 0 && row->alias != 0) {
-            bytes = left(memory, row->alias, address);
+            bytes = bytes_left(memory, row->alias, address);
         }
         if (bytes != 0) {
             bool allowed = (row->access & access) == access;

@@ -47,7 +47,7 @@ void guest_memory_find(const struct guest_memory_file *files);
  * Fill memory that loses its content at power loss with noise: TCMs, SRAM and DDR, except for the
  * non-volatile part.
  */
-void guest_memory_lose(void);
+void guest_memory_randomize(void);
 
 /**
  * Host pointer to guest bytes [address, address + length), or NULL unless all of them are in one

@@ -67,7 +67,7 @@ enum { ANSWER_DONE = 0, ANSWER_NOBODY = 2 };
 /** Is the gate open, so that the device responds? */
 static bool is_open(const struct gate *gate)
 {
-    return !gate || (machine_none_recall(gate->address) & gate->mask) == gate->value;
+    return !gate || (machine_none_load(gate->address) & gate->mask) == gate->value;
 }
 
 static uint32_t window_read(void *opaque, uint64_t offset, uint64_t *value, unsigned size,

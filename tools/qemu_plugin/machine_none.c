@@ -8,7 +8,7 @@
 
 #include "board.h"
 #include "machine.h"
-#include "made_memory.h"
+#include "board_memory.h"
 #include "message.h"
 #include "numaker_uart.h"
 #include "qemu_api.h"
@@ -42,7 +42,7 @@ static void add_registers(const struct board_chip *chip)
     for (size_t i = 0; i < chip->registers_count; i++) {
         const struct board_registers *row = &chip->registers[i];
         remembered[i] = memory_region_get_ram_ptr(
-            made_ram(row->name, row->base, row->size, PRIORITY_OF_REGISTERS));
+            board_memory_create_ram(row->name, row->base, row->size, PRIORITY_OF_REGISTERS));
     }
     // Registered before the devices, some of whose registers are not 0 after a reset.
     qemu_register_reset(forget_registers, (void *)chip);
@@ -61,7 +61,7 @@ static uint8_t *memory_of(uint32_t address)
     return NULL;
 }
 
-uint32_t machine_none_recall(uint32_t address)
+uint32_t machine_none_load(uint32_t address)
 {
     uint32_t value = 0;
     const uint8_t *memory = memory_of(address);
@@ -71,7 +71,7 @@ uint32_t machine_none_recall(uint32_t address)
     return value;
 }
 
-void machine_none_remember(uint32_t address, uint32_t value)
+void machine_none_store(uint32_t address, uint32_t value)
 {
     uint8_t *memory = memory_of(address);
     if (memory) {
@@ -117,7 +117,7 @@ static void add_cpu(Object *machine, const struct board_chip *chip)
 static void add_16550(const struct board_uart *uart)
 {
     // Registers are four bytes apart; the guest accesses them through a window of ours.
-    MemoryRegion *bus = made_region();
+    MemoryRegion *bus = board_memory_new_region();
     memory_region_init(bus, NULL, "uart-bus", UINT64_C(1) << 32);
     Object *device = serial_mm_init(bus, 0, 2, machine_irq(uart->irq), 115200, serial_hd(0),
                                     DEVICE_LITTLE_ENDIAN);
@@ -142,7 +142,7 @@ static void make_board(Object *machine)
 {
     const struct board_chip *chip = board()->chip;
     for (size_t i = 0; i < board()->memory_count; i++) {
-        made_memory(&board()->memories[i], 0);
+        board_memory_create(&board()->memories[i], 0);
     }
     add_registers(chip);
     add_cpu(machine, chip);

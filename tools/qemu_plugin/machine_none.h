@@ -13,10 +13,10 @@
 bool machine_none_prepare(void);
 
 /** Last value written to a store-only register; 0 if there is none at this address. */
-uint32_t machine_none_recall(uint32_t address);
+uint32_t machine_none_load(uint32_t address);
 
 /** Set the value of a store-only register. */
-void machine_none_remember(uint32_t address, uint32_t value);
+void machine_none_store(uint32_t address, uint32_t value);
 
 /** Set the clock of the CPU and its SysTick. Big lock. */
 void machine_none_set_clock(uint32_t hertz);

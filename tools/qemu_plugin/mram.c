@@ -19,21 +19,21 @@ struct mram {
     MemoryRegion *region;
     const char *name;
     uint32_t base;
-    uint64_t line; /**< offset of the line being filled */
-    uint32_t have; /**< one bit for each of its bytes received */
+    uint64_t line;     /**< offset of the line being filled */
+    uint32_t received; /**< one bit for each of its bytes received */
     uint8_t bytes[LINE];
 };
 
 /** Drop the bytes of an incomplete line. */
 static void drop(struct mram *mram)
 {
-    if (mram->have != 0) {
+    if (mram->received != 0) {
         message(MESSAGE_GUEST_ERROR,
                 "%s takes lines of %u bytes: a store of %u bytes to that at 0x%08llx is lost",
-                mram->name, LINE, (unsigned)__builtin_popcount(mram->have),
+                mram->name, LINE, (unsigned)__builtin_popcount(mram->received),
                 (unsigned long long)(mram->base + mram->line));
     }
-    mram->have = 0;
+    mram->received = 0;
 }
 
 static void mram_write(void *opaque, uint64_t offset, uint64_t value, unsigned size)
@@ -45,12 +45,12 @@ static void mram_write(void *opaque, uint64_t offset, uint64_t value, unsigned s
     }
     mram->line = line;
     memcpy(mram->bytes + (offset - line), &value, size);
-    mram->have |= ((1u << size) - 1u) << (offset - line);
-    if (mram->have == WHOLE) {
+    mram->received |= ((1u << size) - 1u) << (offset - line);
+    if (mram->received == WHOLE) {
         uint8_t *memory = memory_region_get_ram_ptr(mram->region);
         (void)power_cut_write(memory + line, mram->bytes, LINE); // a loss has no status
         memory_region_flush_rom_device(mram->region, line, LINE);
-        mram->have = 0;
+        mram->received = 0;
     }
 }
 
@@ -65,7 +65,7 @@ static const MemoryRegionOps mram_ops = {
 static void reset(void *opaque)
 {
     struct mram *mram = opaque;
-    mram->have = 0;
+    mram->received = 0;
 }
 
 void mram_init(MemoryRegion *region, const char *name, uint32_t base, uint32_t size)

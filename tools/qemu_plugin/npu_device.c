@@ -200,7 +200,7 @@ static void write_register(void *context, uint32_t offset, uint32_t value)
         npu_finish(device->sim);
         break;
     }
-    if (npu_faults_take_held(&device->faults, offset)) {
+    if (npu_faults_release_held(&device->faults, offset)) {
         pulse_irq(device);
     }
 }

@@ -81,12 +81,12 @@ static struct {
 
 static uint32_t get(uint32_t offset)
 {
-    return machine_none_recall(registers_base + offset);
+    return machine_none_load(registers_base + offset);
 }
 
 static void set(uint32_t offset, uint32_t value)
 {
-    machine_none_remember(registers_base + offset, value);
+    machine_none_store(registers_base + offset, value);
 }
 
 bool numaker_system_unlocked(void)

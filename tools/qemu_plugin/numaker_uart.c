@@ -54,7 +54,7 @@ static struct {
     uint32_t registers[REGISTERS_END / 4];
     uint8_t received[FIFO_SIZE];
     unsigned first, count;
-    bool told; /**< the lost output was reported */
+    bool reported; /**< the lost output was reported */
     const struct board_uart *slot;
     _Alignas(max_align_t) unsigned char frontend[CHAR_FRONTEND_ROOM];
 } uart;
@@ -75,37 +75,37 @@ static uint32_t speed(void)
 }
 
 /** Within 2 % of a usual terminal speed? */
-static bool is_usual(uint32_t bits_per_second)
+static bool is_standard_speed(uint32_t bits_per_second)
 {
-    static const uint32_t usual[] = {9600, 19200, 38400, 57600, 115200, 230400, 460800, 921600};
-    for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++) {
-        const uint32_t off =
-            bits_per_second > usual[i] ? bits_per_second - usual[i] : usual[i] - bits_per_second;
-        if (off <= usual[i] / 50) {
+    static const uint32_t standard[] = {9600, 19200, 38400, 57600, 115200, 230400, 460800, 921600};
+    for (size_t i = 0; i < sizeof standard / sizeof standard[0]; i++) {
+        const uint32_t off = bits_per_second > standard[i] ? bits_per_second - standard[i]
+                                                           : standard[i] - bits_per_second;
+        if (off <= standard[i] / 50) {
             return true;
         }
     }
     return false;
 }
 
-static const char *obstacle(void)
+static const char *line_error(void)
 {
-    if ((machine_none_recall(PINS) & PINS_MASK) != PINS_UART0) {
+    if ((machine_none_load(PINS) & PINS_MASK) != PINS_UART0) {
         return "no pin is connected";
     }
     if ((uart.registers[LINE / 4] & LINE_FORMAT) != EIGHT_BITS_NO_PARITY) {
         return "the format is not eight bits without parity";
     }
-    return is_usual(speed()) ? NULL : "the speed is none that a terminal has";
+    return is_standard_speed(speed()) ? NULL : "the speed is none that a terminal has";
 }
 
-static bool arrives(void)
+static bool line_is_valid(void)
 {
-    const char *reason = obstacle();
-    if (reason && !uart.told) {
+    const char *reason = line_error();
+    if (reason && !uart.reported) {
         message(MESSAGE_GUEST_ERROR, "uart: %s: bytes are lost", reason);
     }
-    uart.told = reason;
+    uart.reported = reason;
     return !reason;
 }
 
@@ -136,7 +136,7 @@ static void update_irq(void)
 static int can_receive(void *opaque)
 {
     (void)opaque;
-    return obstacle() ? 0 : (int)(FIFO_SIZE - uart.count);
+    return line_error() ? 0 : (int)(FIFO_SIZE - uart.count);
 }
 
 static void receive(void *opaque, const uint8_t *bytes, int size)
@@ -164,7 +164,7 @@ static uint32_t take(void)
 static void send(uint32_t value)
 {
     const uint8_t byte = (uint8_t)value;
-    if (arrives()) {
+    if (line_is_valid()) {
         qemu_chr_fe_write_all(frontend(), &byte, 1);
     }
 }

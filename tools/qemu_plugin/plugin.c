@@ -15,12 +15,12 @@
 #include "instruction_count.h"
 #include "machine.h"
 #include "machine_none.h"
-#include "made_memory.h"
+#include "board_memory.h"
 #include "message.h"
-#include "moments.h"
+#include "delayed_faults.h"
 #include "npu_device.h"
 #include "options.h"
-#include "page_device.h"
+#include "emulator_device.h"
 #include "power_cut.h"
 #include "qemu_api.h"
 
@@ -39,7 +39,7 @@ static void reset(void *opaque)
     }
     dma_device_reset();
     cache_registers_reset();
-    page_device_reset();
+    emulator_device_reset();
 }
 
 static bool inject(const struct fault *fault, unsigned count)
@@ -66,7 +66,7 @@ static bool inject(const struct fault *fault, unsigned count)
     return false;
 }
 
-static void happen(const struct fault *fault)
+static void inject_now(const struct fault *fault)
 {
     inject(fault, fault->count);
 }
@@ -77,11 +77,11 @@ bool faults_inject(const char *text)
     if (!fault_parse(&fault, text)) {
         return false;
     }
-    moment_forget(&fault);
+    delayed_fault_cancel(&fault);
     if (fault.after == 0) {
         return inject(&fault, fault.count);
     }
-    return inject(&fault, 0) && moment_add(&fault, happen);
+    return inject(&fault, 0) && delayed_fault_add(&fault, inject_now);
 }
 
 static void inject_all(void)
@@ -111,7 +111,7 @@ static void make_memories(void)
 {
     for (size_t i = 0; !board()->chip && i < board()->memory_count; i++) {
         if (board()->memories[i].size) {
-            made_memory(&board()->memories[i], MACHINE_OVER_DEVICES);
+            board_memory_create(&board()->memories[i], MACHINE_OVER_DEVICES);
         }
     }
 }
@@ -135,7 +135,7 @@ static void on_machine_ready(Notifier *notifier, void *data)
         dma_device_create(&board()->dma);
     }
     if (board()->page.base) {
-        page_device_create(&board()->page);
+        emulator_device_create(&board()->page);
     }
     inject_all();
     qemu_register_reset(reset, NULL);

@@ -27,7 +27,7 @@ static uint64_t next(uint64_t *state)
     return *state;
 }
 
-static void tear(uint8_t *at, const uint8_t *bytes, uint32_t size)
+static void write_torn(uint8_t *at, const uint8_t *bytes, uint32_t size)
 {
     uint64_t state = 0x9E3779B97F4A7C15u * (power.seed + UINT64_C(1));
     for (uint32_t i = 0; i < size; i++) {
@@ -36,14 +36,14 @@ static void tear(uint8_t *at, const uint8_t *bytes, uint32_t size)
     }
 }
 
-static bool is_refused(uint32_t size)
+static bool is_rejected(uint32_t size)
 {
-    const bool refused = power.fail != 0 && --power.fail == 0;
-    if (refused) {
+    const bool rejected = power.fail != 0 && --power.fail == 0;
+    if (rejected) {
         message(MESSAGE_GUEST_ERROR, "nvm: injected fault fail, instead of a change of %u bytes",
                 size);
     }
-    return refused;
+    return rejected;
 }
 
 bool power_cut_write(uint8_t *at, const uint8_t *bytes, uint32_t size)
@@ -54,14 +54,14 @@ bool power_cut_write(uint8_t *at, const uint8_t *bytes, uint32_t size)
     if (npu_device_any_runs()) {
         message(MESSAGE_GUEST_ERROR, "nvm: %u bytes change while an NPU may read them", size);
     }
-    if (is_refused(size)) {
+    if (is_rejected(size)) {
         return false;
     }
     if (power.left == 0 || --power.left > 0) {
         memcpy(at, bytes, size);
         return true;
     }
-    tear(at, bytes, size);
+    write_torn(at, bytes, size);
     message(MESSAGE_GUEST_ERROR, "nvm: injected fault %s, while %u bytes change",
             power.second ? "cut-again" : "cut", size);
     power.off = true;

@@ -9,9 +9,11 @@ import argparse
 import ast
 import contextlib
 import io
+import os
 import re
 import sys
 from collections.abc import Iterator
+from fnmatch import fnmatch
 from itertools import pairwise
 from pathlib import Path
 
@@ -19,16 +21,20 @@ from ethosu_tools import cli
 
 REPO = Path(__file__).resolve().parents[2]
 # Modules for programs on a board; those written in Python have types and docstrings themselves.
-_MODULES = ("*.pyi", "modules/ethosu/binding/python/[!_]*.py", "modules/ml/ml/**/*.py")
+_MODULES = ("*.pyi", "modules/ethosu/binding/python/[!_]*.py", "modules/ml/ml/*.py")
 _NO_PAGES = {"build", ".venv", ".git", ".pytest_cache"}
+"""Folders that are not searched: others may be creating and removing files there."""
 _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]+)\)")
 
 
 def files(pattern: str) -> list[Path]:
-    """The files of the tree with this name, by path from the root."""
-    found = (path.relative_to(REPO) for path in REPO.rglob(pattern))
-    return sorted(path for path in found if not _NO_PAGES & set(path.parts))
+    """Files of the tree whose path from the root matches; `*` also matches slashes."""
+    found: list[Path] = []
+    for folder, subfolders, names in os.walk(REPO):
+        subfolders[:] = [each for each in subfolders if each not in _NO_PAGES]
+        found += [(Path(folder) / name).relative_to(REPO) for name in names]
+    return sorted(path for path in found if fnmatch(path.as_posix(), pattern))
 
 
 def stage(path: Path, known: set[Path]) -> str:

@@ -131,7 +131,7 @@ static void execute(struct device *device, bool counted)
     }
 }
 
-static bool give(struct window *window, uint32_t index, uint8_t *original, size_t size)
+static bool map_region(struct window *window, uint32_t index, uint8_t *original, size_t size)
 {
     window->regions[index].original = original;
     window->regions[index].size = size;
@@ -153,8 +153,8 @@ static int open_window(struct device *device, const struct accel_job *job, struc
         (job->sram_size > 0 && job->regions[ACCEL_SRAM_REGION] != 0)) {
         return EINVAL;
     }
-    if (!give(window, STREAM_INDEX, stream->bytes, stream->size) ||
-        (job->sram_size > 0 && !give(window, ACCEL_SRAM_REGION, NULL, job->sram_size))) {
+    if (!map_region(window, STREAM_INDEX, stream->bytes, stream->size) ||
+        (job->sram_size > 0 && !map_region(window, ACCEL_SRAM_REGION, NULL, job->sram_size))) {
         return ENOMEM;
     }
     for (uint32_t i = 0; i < ACCEL_REGIONS; i++) {
@@ -165,7 +165,7 @@ static int open_window(struct device *device, const struct accel_job *job, struc
         if (buffer == NULL) {
             return device_object(device, job->regions[i], true) != NULL ? EINVAL : ENOENT;
         }
-        if (!give(window, i, buffer->bytes, buffer->size)) {
+        if (!map_region(window, i, buffer->bytes, buffer->size)) {
             return ENOMEM;
         }
     }
@@ -173,7 +173,7 @@ static int open_window(struct device *device, const struct accel_job *job, struc
 }
 
 /** Checks of a region that the kernel makes before the job runs; here they are made afterwards. */
-static int judge_region(const struct accel_job *job, const struct window *window, uint32_t index)
+static int check_region(const struct accel_job *job, const struct window *window, uint32_t index)
 {
     if (job->regions[index] == 0) {
         return 0;
@@ -186,7 +186,7 @@ static int judge_region(const struct accel_job *job, const struct window *window
     return window->regions[index].touched ? 0 : EINVAL;
 }
 
-static int judge(const struct accel_job *job, const struct window *window)
+static int check_job(const struct accel_job *job, const struct window *window)
 {
     if (window->missing) {
         return ENOENT;
@@ -196,7 +196,7 @@ static int judge(const struct accel_job *job, const struct window *window)
     }
     int error = 0;
     for (uint32_t i = 0; i < ACCEL_REGIONS && error == 0; i++) {
-        error = judge_region(job, window, i);
+        error = check_region(job, window, i);
     }
     return error;
 }
@@ -219,7 +219,7 @@ int job_run(struct device *device, const struct accel_job *job, unsigned flags)
         current = &window;
         execute(device, flags & JOB_COUNTED);
         current = NULL;
-        error = judge(job, &window);
+        error = check_job(job, &window);
     }
     if (error == 0 && !(flags & JOB_ONLY_CHECK)) {
         commit(&window);

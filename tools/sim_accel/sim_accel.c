@@ -55,7 +55,7 @@ bool sim_accel_set_up(const char *config, size_t sram)
     return true;
 }
 
-void sim_accel_lose(unsigned jobs)
+void sim_accel_drop(unsigned jobs)
 {
     kernel.lost = jobs;
 }

@@ -28,7 +28,7 @@ const struct ethosu_accel_calls *sim_accel_calls(void);
 bool sim_accel_set_up(const char *config, size_t sram);
 
 /** Let the next jobs be killed silently, like jobs that hang or cause a bus error. */
-void sim_accel_lose(unsigned jobs);
+void sim_accel_drop(unsigned jobs);
 
 /** Hold jobs from now on; false runs the held ones, and all others immediately. */
 void sim_accel_hold(bool on);

@@ -21,7 +21,7 @@ static struct {
     struct coherence coherence;
     struct coherence_mode mode; /**< for new memory */
     bool mode_known;
-    bool environment_is_wrong;
+    bool environment_is_invalid;
     uint8_t *cpu; /**< the bus window; the next two have its size, `state` one byte per line */
     uint8_t *memory;
     uint8_t *snapshot;
@@ -43,11 +43,11 @@ static bool set_mode(const char *text)
 }
 
 /** On first use, take the mode from the environment unless it is already set. */
-static void find_mode(void)
+static void read_mode(void)
 {
     const char *text = getenv("ETHOSU_COHERENCE");
     if (!cache.mode_known && text != NULL && *text != '\0') {
-        cache.environment_is_wrong = !set_mode(text);
+        cache.environment_is_invalid = !set_mode(text);
     }
     cache.mode_known = true;
 }
@@ -56,18 +56,18 @@ bool sim_host_coherence(const char *mode)
 {
     pthread_mutex_lock(&cache.lock);
     bool known = set_mode(mode);
-    cache.environment_is_wrong = cache.environment_is_wrong && !known;
+    cache.environment_is_invalid = cache.environment_is_invalid && !known;
     pthread_mutex_unlock(&cache.lock);
     return known;
 }
 
-bool sim_host_cache_is_right(void)
+bool sim_host_cache_mode_is_valid(void)
 {
     pthread_mutex_lock(&cache.lock);
-    find_mode();
-    bool right = !cache.environment_is_wrong;
+    read_mode();
+    bool valid = !cache.environment_is_invalid;
     pthread_mutex_unlock(&cache.lock);
-    return right;
+    return valid;
 }
 
 /* ---- memory ---- */
@@ -109,13 +109,13 @@ bool sim_host_cache_add(uint8_t *window, size_t start, size_t size,
 {
     *memory = NULL;
     pthread_mutex_lock(&cache.lock);
-    find_mode();
-    bool wanted = cache.mode.on;
-    if (wanted && open_windows(window)) {
+    read_mode();
+    bool enabled = cache.mode.on;
+    if (enabled && open_windows(window)) {
         *memory = add(window, start, size, attribute);
     }
     pthread_mutex_unlock(&cache.lock);
-    return !wanted || *memory != NULL;
+    return !enabled || *memory != NULL;
 }
 
 void sim_host_cache_remove(const uint8_t *start)
@@ -127,18 +127,18 @@ void sim_host_cache_remove(const uint8_t *start)
 
 uint8_t *sim_host_cache_map(const uint8_t *start, uint64_t length)
 {
-    bool cpu_stands = !sim_host_time_is_real();
+    bool cpu_stopped = !sim_host_time_is_real();
     pthread_mutex_lock(&cache.lock);
-    uint8_t *found = coherence_map(&cache.coherence, (uintptr_t)start, length, cpu_stands);
+    uint8_t *found = coherence_map(&cache.coherence, (uintptr_t)start, length, cpu_stopped);
     pthread_mutex_unlock(&cache.lock);
     return found;
 }
 
 void sim_host_cache_event(void)
 {
-    bool cpu_stands = !sim_host_time_is_real();
+    bool cpu_stopped = !sim_host_time_is_real();
     pthread_mutex_lock(&cache.lock);
-    coherence_event(&cache.coherence, cpu_stands);
+    coherence_event(&cache.coherence, cpu_stopped);
     pthread_mutex_unlock(&cache.lock);
 }
 

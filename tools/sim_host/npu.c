@@ -160,7 +160,7 @@ static void begin(struct NPU_REG *npu)
 }
 
 /** The driver has reset or stopped the running NPU. */
-static void end_early(struct NPU_REG *npu)
+static void abort_run(struct NPU_REG *npu)
 {
     npu_abort(npu->sim);
     lock(npu);
@@ -200,7 +200,7 @@ void sim_host_watch(void (*called)(const struct sim_host_access *access))
     watch = called;
 }
 
-static void announce(const struct NPU_REG *npu, uint32_t offset, uint32_t value, bool write)
+static void notify_watch(const struct NPU_REG *npu, uint32_t offset, uint32_t value, bool write)
 {
     sim_host_cache_event();
     if (watch != NULL) {
@@ -212,7 +212,7 @@ static void announce(const struct NPU_REG *npu, uint32_t offset, uint32_t value,
 uint32_t sim_host_read(volatile struct NPU_REG *reg, uint32_t offset)
 {
     struct NPU_REG *npu = (struct NPU_REG *)(uintptr_t)reg;
-    announce(npu, offset, 0, false);
+    notify_watch(npu, offset, 0, false);
     lock(npu);
     uint32_t value = npu->sim == NULL ? 0 : npu_faults_read(&npu->faults, npu->sim, offset);
     unlock(npu);
@@ -222,7 +222,7 @@ uint32_t sim_host_read(volatile struct NPU_REG *reg, uint32_t offset)
 void sim_host_write(volatile struct NPU_REG *reg, uint32_t offset, uint32_t value)
 {
     struct NPU_REG *npu = (struct NPU_REG *)(uintptr_t)reg;
-    announce(npu, offset, value, true);
+    notify_watch(npu, offset, value, true);
     lock(npu);
     enum npu_action action = npu->sim == NULL
                                  ? NPU_ACTION_NONE
@@ -232,11 +232,11 @@ void sim_host_write(volatile struct NPU_REG *reg, uint32_t offset, uint32_t valu
     if (action == NPU_ACTION_EXECUTE) {
         begin(npu);
     } else if (action == NPU_ACTION_ABORT) {
-        end_early(npu);
+        abort_run(npu);
     }
 
     lock(npu);
-    bool late = npu_faults_take_held(&npu->faults, offset);
+    bool late = npu_faults_release_held(&npu->faults, offset);
     unlock(npu);
     if (late) {
         call_handler(npu);

@@ -40,7 +40,7 @@ struct ethosu_driver *sim_host_open(unsigned index, const char *config)
     struct NPU_REG *npu = &sim_host_npus[index];
     const struct ethosu_npu *facts = &npus[index];
     sim_host_close(index);
-    if (!sim_host_cache_is_right()) {
+    if (!sim_host_cache_mode_is_valid()) {
         sim_host_print("ETHOSU_COHERENCE: expected off, strict or evict:SEED");
         return NULL;
     }
@@ -83,5 +83,5 @@ void ethosu_flush_dcache(const uint64_t *base, const size_t *size, int count)
 
 void ethosu_invalidate_dcache(const uint64_t *base, const size_t *size, int count)
 {
-    sim_host_cache_maintain(COHERENCE_DISCARD, base, size, count);
+    sim_host_cache_maintain(COHERENCE_INVALIDATE, base, size, count);
 }

@@ -54,7 +54,7 @@ uint8_t *sim_host_map(const struct npu_access *access);
 void sim_host_bus_open(struct ethosu_memory memories[SIM_HOST_PART_COUNT]);
 
 /** False if the environment specifies an unknown coherence mode. */
-bool sim_host_cache_is_right(void);
+bool sim_host_cache_mode_is_valid(void);
 
 /**
  * Add a cache for new memory.
@@ -72,7 +72,7 @@ void sim_host_cache_remove(const uint8_t *start);
 /** Memory's copy of bytes at this CPU address, for an NPU's access. */
 uint8_t *sim_host_cache_map(const uint8_t *start, uint64_t length);
 
-/** Clean or discard lines, as the driver's cache hooks do. */
+/** Clean or invalidate lines, as the driver's cache hooks do. */
 void sim_host_cache_maintain(enum coherence_operation operation, const uint64_t *base,
                              const size_t *size, int count);
 

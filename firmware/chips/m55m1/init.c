@@ -41,7 +41,7 @@ const struct nvm board_nvm = {
 
 /* --- Start ------------------------------------------------------------------ */
 
-static bool becomes(const volatile uint32_t *bits, uint32_t mask, uint32_t value)
+static bool wait_for_bits(const volatile uint32_t *bits, uint32_t mask, uint32_t value)
 {
     for (uint32_t i = 0; i < TRIES; i++) {
         if ((*bits & mask) == value) {
@@ -54,7 +54,7 @@ static bool becomes(const volatile uint32_t *bits, uint32_t mask, uint32_t value
 static bool use_clock(uint32_t source)
 {
     CLK_SCLKSEL = source;
-    return becomes(&CLK_STATUS, SCLK_SWITCHED, SCLK_SWITCHED);
+    return wait_for_bits(&CLK_STATUS, SCLK_SWITCHED, SCLK_SWITCHED);
 }
 
 static bool start_pll(void)
@@ -63,18 +63,18 @@ static bool start_pll(void)
     CLK_APLL0SEL = APLL0_HIRC;
     CLK_APLL0CTL = APLL0_220MHZ;
     CLK_SRCCTL |= APLL0;
-    return becomes(&CLK_STATUS, APLL0, APLL0);
+    return wait_for_bits(&CLK_STATUS, APLL0, APLL0);
 }
 
 /** A step that fails leaves the core at 12 MHz: all works, time runs 18 times too slow. */
 static void start_clocks(void)
 {
     CLK_SRCCTL |= HIRC;
-    if (!becomes(&CLK_STATUS, HIRC, HIRC) || !use_clock(SCLK_HIRC) || !start_pll()) {
+    if (!wait_for_bits(&CLK_STATUS, HIRC, HIRC) || !use_clock(SCLK_HIRC) || !start_pll()) {
         return;
     }
     PMC_PLCTL = POWER_LEVEL_0;
-    if (!becomes(&PMC_PLSTS, POWER_BUSY, 0)) {
+    if (!wait_for_bits(&PMC_PLSTS, POWER_BUSY, 0)) {
         return;
     }
     CLK_HCLKDIV = HALF_HCLK2;
@@ -86,12 +86,12 @@ static void start_clocks(void)
 /** After a reset only SRAM0 is on. Nuvoton's start-up has the first two lines as a workaround. */
 static void start_srams(void)
 {
-    (void)becomes(&SYS_VREFCTL, WRITE_BUSY, 0);
+    (void)wait_for_bits(&SYS_VREFCTL, WRITE_BUSY, 0);
     SYS_VREFCTL = 0;
     PMC_SYSRB1PC = 0;
     PMC_SYSRB2PC = 0;
-    (void)becomes(&PMC_SYSRB1PC, POWER_BUSY, 0);
-    (void)becomes(&PMC_SYSRB2PC, POWER_BUSY, 0);
+    (void)wait_for_bits(&PMC_SYSRB1PC, POWER_BUSY, 0);
+    (void)wait_for_bits(&PMC_SYSRB2PC, POWER_BUSY, 0);
     CLK_SRAMCTL |= SRAM_1_AND_2;
 }
 

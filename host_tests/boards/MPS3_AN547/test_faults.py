@@ -42,7 +42,7 @@ def test_fault(each, load, fault):
 
 
 @pytest.mark.parametrize("fault", HARMLESS)
-def test_fault_that_nobody_notices(two_npus, load, fault):
+def test_tolerated_fault_changes_no_result(two_npus, load, fault):
     load(two_npus)
     name, _, count = fault.partition(":")
     two_npus.exec(f"emulator.fault({name!r}, {count or 1})")
@@ -55,7 +55,7 @@ def test_withdrawn_fault_does_not_happen(two_npus, load):
     assert two_npus.eval("right()")
 
 
-def test_a_hang_that_is_withdrawn_lets_the_inference_go_on(two_npus, load):
+def test_inference_continues_when_a_hang_is_withdrawn(two_npus, load):
     load(two_npus)
     two_npus.exec(
         "import asyncio\nemulator.fault('hang')\n"

@@ -122,14 +122,14 @@ def test_real_model_on_u85(pair, shared_models, compiled, name):
     board_models.check(pair.board, case, compiled(case.model, U85))
 
 
-def test_model_for_neither_is_refused(pair, small_models, compiled):
+def test_model_for_neither_npu_is_rejected(pair, small_models, compiled):
     other = "ethos-u85-512"
     pair.board.write_file("/other.tflite", compiled(small_models[MODEL], other).read_bytes())
     error = board_models.raised(pair.board, "ethosu.Model('/other.tflite')")
     assert error.startswith(f"ValueError model was compiled for {other}, the NPU is ethos-u")
 
 
-def test_each_counts_as_many_events_as_it_has(pair):
+def test_each_npu_has_its_number_of_event_counters(pair):
     """Eight on U85, four on the other; each can be reserved and counts while results stay exact."""
     for index, count in ((pair.u85, 8), (1 - pair.u85, 4)):
         name = pair.npus[index]
@@ -166,7 +166,7 @@ def test_fault_of_u85(pair, fault):
 
 
 @pytest.mark.parametrize("machine", PAIRS[:1], ids="+".join, indirect=True)
-def test_variables_that_the_npu_initialises_begin_anew_after_reset(pair, small_models, compiled):
+def test_reset_restores_variables_initialised_by_the_npu(pair, small_models, compiled):
     """On U85 Vela uses a separate command stream for that; also after a failure."""
     case = reference_cases.make_case(small_models["small_streaming"], 4, extremes=False)
     steps = [

@@ -23,7 +23,7 @@ def measure(path):
 """
 
 
-def test_time_is_saved(tmp_path):
+def test_overlapping_cpu_and_npu_saves_time(tmp_path):
     model, compiled = MODELS["two_branches"], tmp_path / "compiled.tflite"
     source = tmp_path / "two_branches.tflite"
     source.write_bytes(model.make())

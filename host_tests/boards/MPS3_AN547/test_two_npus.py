@@ -14,7 +14,7 @@ from host_tests.modules.ethosu.runtime import board_models
 from .conftest import NPUS
 
 
-def test_both_are_there(each):
+def test_both_npus_are_listed(each):
     assert each.eval("ethosu.npus()") == list(NPUS)
     each.exec("a, b = ethosu.reserve(npu=0), ethosu.reserve(npu=1)")
     assert each.eval("[a.info()['config'], b.info()['config']]") == list(NPUS)
@@ -28,7 +28,7 @@ def test_each_is_found_by_its_config(two_npus):
     assert found == list(NPUS)
 
 
-def test_results_are_exact_with_both_at_work(each, jobs):
+def test_results_are_exact_with_both_npus_running(each, jobs):
     jobs(each)
     each.exec(
         "rights = 0\n"
@@ -49,7 +49,7 @@ def test_both_run_at_the_same_time(two_npus, jobs):
     assert two_npus.eval("[job.run() for job in jobs]") == [True, True]
 
 
-def test_one_hangs_while_the_other_goes_on(each, jobs):
+def test_one_npu_continues_while_the_other_hangs(each, jobs):
     jobs(each)
     each.exec("emulator.fault('npu1.hang')\njobs[1].start()")
     assert each.eval("[jobs[0].run() for _ in range(20)]") == [True] * 20
@@ -58,7 +58,7 @@ def test_one_hangs_while_the_other_goes_on(each, jobs):
     assert each.eval("[job.run() for job in jobs]") == [True, True]
 
 
-def test_a_failing_one_does_not_touch_the_other(two_npus, jobs):
+def test_failure_of_one_npu_does_not_affect_the_other(two_npus, jobs):
     jobs(two_npus)
     for fault in ("bus-error", "parse-error", "irq-spurious", "watchdog"):
         two_npus.exec(f"emulator.fault('npu1.{fault}')\njobs[0].start()\njobs[1].start()")

@@ -23,7 +23,7 @@ def board(compiled, small_models):
         yield board
 
 
-def test_models_run_where_they_are(board, example):  # noqa: F811
+def test_models_run_in_place(board, example):  # noqa: F811
     _, x, wanted = example
     board.exec(
         "import ethosu, uctypes\nfrom array import array\nm = ethosu.Model('/rom/model.tflite')\n"
@@ -38,21 +38,21 @@ def test_models_run_where_they_are(board, example):  # noqa: F811
     )
 
 
-def test_nothing_writes_it(board):
+def test_flash_chip_is_read_only(board):
     found = raised(board, "__import__('vfs').rom_ioctl(3, 0, 1000)")
     assert found.startswith("OSError 30") and "flash chip" in found
     board.soft_reset()
     assert board.eval("len(memoryview(open('/rom/1.bin', 'rb')))") == len(FILLED)
 
 
-def test_what_fits_is_in_the_memory_that_the_board_has():
+def test_small_images_use_the_boards_own_memory():
     assert qemu.rom_place(FACTS, bytes(FACTS.romfs.size)) == FACTS.romfs
     assert qemu.rom_place(FACTS, bytes(FACTS.romfs.size + 1)) == FACTS.qemu.romfs
     with pytest.raises(InputError, match=f"/rom of {FACTS.name} has 25,165,824"):
         qemu.rom_place(FACTS, bytes(FACTS.qemu.romfs.size + 1))
 
 
-def test_its_time_is_not_known():
+def test_timed_runs_are_rejected():
     image = romfs.build({"1.bin": FILLED})
     with pytest.raises(InputError, match="leave out --timed"):
         Machine(board=FACTS.name, romfs=image, timed=True)

@@ -140,10 +140,24 @@ static uint32_t half_at(const struct flatbuffer *fb, uint32_t position)
     return position < fb->size - 1 ? *at(fb, position) | (uint32_t)*at(fb, position + 1) << 8 : 0;
 }
 
-/** Change a scalar of a table, which may be a place of something in the file, too. */
+/** Change a size in a vtable, or where a field is. */
+static void change_vtable(struct flatbuffer *fb, uint32_t vtable)
+{
+    uint32_t position = vtable + 2 * draw(half_at(fb, vtable) / 2 + 1);
+    if (position <= fb->size - 2) {
+        uint16_t value = (uint16_t)draw_boundary(half_at(fb, position), NULL);
+        memcpy(at(fb, position), &value, sizeof value);
+    }
+}
+
+/** Change a scalar of a table, which may be an offset in the file; seldom its vtable. */
 static void change_field(struct flatbuffer *fb, uint32_t table)
 {
     uint32_t vtable = table - fb_u32(fb, table);
+    if (draw(8) == 0) {
+        change_vtable(fb, vtable);
+        return;
+    }
     uint32_t fields = half_at(fb, vtable) < 6 ? 0 : (half_at(fb, vtable) - 4) / 2;
     uint32_t offset = fields == 0 ? 0 : half_at(fb, vtable + 4 + 2 * draw(fields));
     if (offset == 0) {

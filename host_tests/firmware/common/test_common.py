@@ -31,7 +31,7 @@ def test_each_image_has_its_own_name(build_dir):
 
 
 @pytest.mark.parametrize("constant", ["BOARD_NAME", "BOARD_CLOCK_HZ", "BOARD_UART_BAUD"])
-def test_common_code_knows_no_constant_of_a_board(repo, tmp_path, constant):
+def test_common_code_contains_no_board_constants(repo, tmp_path, constant):
     source = tmp_path / "source.c"
     source.write_text(f'#include "mpconfigboard.h"\nconst void *p = (const void *)({constant});\n')
     command = ["arm-none-eabi-gcc", "-fsyntax-only", source]

@@ -12,17 +12,17 @@ COPIES = 150
 FRAME = "dma_copy.c"
 
 # The data structure each driver shares with its controller, if any.
-DRIVERS = {"350": None, "pl081": "list", "pl330": "program"}
+DRIVERS = {"350": None, "pl081": "list", "pl330": "microcode"}
 
 # Lines that maintain caches and addresses, and keep the CPU from sleeping without a wake-up; and
 # their replacements.
 UPKEEP = {
     "source cleaned": ("    ethosu_ext_memory_clean_in(memories.source, from, size);\n", ""),
-    "destination discarded before": (
+    "destination invalidated before": (
         "from, size);\n    ethosu_ext_memory_discard_in(memories.destination, to, size);\n",
         "from, size);\n",
     ),
-    "destination discarded after": (
+    "destination invalidated after": (
         "    ethosu_ext_memory_discard_in(memories.destination, to, size);\n"
         "    ethosu_ext_memory_barrier",
         "    ethosu_ext_memory_barrier",
@@ -50,13 +50,13 @@ UPKEEP_OF_DRIVERS = {
         "(uintptr_t)list",
     ),
     ("pl081", "units by the source"): ("shift_for(rest->from)", "shift_for(0)"),
-    ("pl330", "program cleaned"): (
-        "ethosu_ext_memory_clean_in(program_memory, &program, sizeof program);",
+    ("pl330", "microcode cleaned"): (
+        "ethosu_ext_memory_clean_in(microcode_memory, &microcode, sizeof microcode);",
         "",
     ),
-    ("pl330", "program as the bus sees it"): (
-        "dma_copy_bus_address(program_memory, program.bytes)",
-        "(uintptr_t)program.bytes",
+    ("pl330", "microcode as the bus sees it"): (
+        "dma_copy_bus_address(microcode_memory, microcode.bytes)",
+        "(uintptr_t)microcode.bytes",
     ),
     ("pl330", "beats by both ends"): ("shift_for(rest->to | rest->from)", "shift_for(rest->to)"),
     ("pl330", "the channel has stopped"): (
@@ -137,11 +137,11 @@ def _goes_wrong(program: Path) -> None:
 
 @pytest.mark.parametrize("driver", DRIVERS)
 @pytest.mark.parametrize("name", UPKEEP)
-def test_without_it_a_copy_goes_wrong(repo, driver, name):
+def test_copies_fail_without_each_cache_operation(repo, driver, name):
     _goes_wrong(_build(repo, driver, {FRAME: UPKEEP[name]}))
 
 
 @pytest.mark.parametrize(("driver", "name"), UPKEEP_OF_DRIVERS)
-def test_without_it_the_controller_goes_wrong(repo, driver, name):
+def test_the_controller_fails_without_each_cache_operation(repo, driver, name):
     changes = {f"dma_{driver}.c": UPKEEP_OF_DRIVERS[driver, name]}
     _goes_wrong(_build(repo, driver, changes))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Cost of the firmware and its use of the emulator's page, in reproducible counts."""
+"""Cost of the firmware and its use of the emulator's registers, in reproducible counts."""
 
 import time
 
@@ -36,7 +36,7 @@ def test_boot_to_prompt_takes_few_instructions(fresh):
     assert fresh.eval("emulator.instructions()") < 5_000_000
 
 
-def test_waiting_is_sleeping(board_npu):
+def test_the_cpu_sleeps_while_waiting(board_npu):
     """A busy-wait takes 20 million instructions in this time."""
     with QemuBoard(Machine(board_npu, repeatable=True)) as board:
         check_waits(board)
@@ -62,7 +62,7 @@ def cost(wait):
     assert max(sleep_ms, lightsleep) < 6_000, "with a tick a millisecond it is 18,000"
 
 
-def test_waiting_for_input_is_sleeping(fresh):
+def test_the_cpu_sleeps_while_waiting_for_input(fresh):
     """A busy host delays SysTick reloads, which the firmware waits for, so the bound is wide."""
     fresh.exec("import emulator, time, sys")
     fresh.start("""
@@ -116,7 +116,7 @@ def test_deepsleep_ends_in_a_reset(fresh):
     assert fresh.eval("machine.reset_cause() == machine.DEEPSLEEP_RESET")
 
 
-def test_after_a_deepsleep_that_ctrl_c_ends_the_npu_is_there(fresh):
+def test_the_npu_works_after_an_interrupted_deepsleep(fresh):
     fresh.exec("import emulator, ethosu, machine")
     with pytest.raises(RemoteError, match="KeyboardInterrupt"):
         fresh.exec("emulator.fault('console.interrupt', 1, 50000000)\nmachine.deepsleep(100000)")
@@ -210,7 +210,7 @@ go("console.lost", 0)
 
 
 @pytest.mark.parametrize("name", ["board.call", "console.interrupt"])
-def test_fault_comes_at_its_moment(repeatable, name):
+def test_a_delayed_fault_occurs_on_time(repeatable, name):
     """400,000 ns are 50,000 instructions; Python reacts by the end of the current line.
 
     Only the clock tick and heap effects may cause a difference.
@@ -220,23 +220,23 @@ def test_fault_comes_at_its_moment(repeatable, name):
     assert all(50_000 < found[0] < 60_000 for found in counts), counts
 
 
-def test_withdrawn_fault_has_no_moment(repeatable):
+def test_a_withdrawn_fault_does_not_occur(repeatable):
     waits = "emulator.fault('board.call', 1, 5_000_000)"
     assert repeatable.eval(f"({waits}, go('board.call', 0, 0))[1]") == []
 
 
-def test_a_fault_takes_the_place_of_one_that_waits(repeatable):
+def test_a_fault_replaces_a_pending_one(repeatable):
     waits = "emulator.fault('board.call', 1, 5_000_000)"
     assert len(repeatable.eval(f"({waits}, go('board.call'))[1]")) == 1
 
 
-def test_a_call_of_a_program_without_the_function_does_nothing(repeatable):
+def test_a_call_without_a_handler_does_nothing(repeatable):
     repeatable.exec("del emulator_call")
     assert repeatable.eval("go('board.call')") == []
 
 
 @pytest.mark.parametrize(("fault", "kept"), [("reset", True), ("power-loss", False)])
-def test_what_a_restart_leaves_in_memory(repeatable, fault, kept):
+def test_memory_is_kept_by_a_reset_and_lost_without_power(repeatable, fault, kept):
     """The end of the RAM disk, which holds few files, or none if / is in flash."""
     place = f"uctypes.bytearray_at({firmware_image.of().symbol('_ramdisk_end') - 64}, 64)"
     mark = bytes(range(64))
@@ -249,7 +249,7 @@ def test_what_a_restart_leaves_in_memory(repeatable, fault, kept):
     assert (repeatable.eval(f"bytes({place})") == mark) is kept
 
 
-def test_bytes_are_lost_on_their_way(repeatable):
+def test_bytes_are_lost_in_transit(repeatable):
     repeatable.start(
         "import sys\nemulator.fault('console.lost', 3)\nemulator.log('loses now\\n')\n"
         "print(sys.stdin.read(2))"

@@ -53,7 +53,7 @@ def test_its_copy_is_a_board(copied):
     assert boards.names() == ["COPY"]
 
 
-def test_what_it_names_twice_agrees(copied, image):
+def test_values_given_twice_agree(copied, image):
     """The tools' numbers match the linked image."""
     symbols = re.findall(r"^(\w+) A (_\w+)$", _run("arm-none-eabi-nm", image), re.MULTILINE)
     at = {name: int(address, 16) for address, name in symbols}

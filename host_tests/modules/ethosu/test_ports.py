@@ -126,7 +126,9 @@ def test_a_port_still_has_these_flags(port, micropython):
         ("SCHEDULER_STATIC_NODES", "0", "calls: set MICROPY_SCHEDULER_STATIC_NODES to 1"),
     ],
 )
-def test_a_port_without_it_is_told_so(option, value, error, repo, module, micropython, tmp_path):
+def test_a_port_without_a_feature_gets_an_error(
+    option, value, error, repo, module, micropython, tmp_path
+):
     flags = [*includes(module), *binding_flags(repo, micropython, tmp_path, (option, value))]
     assert error in compile_all(flags, [module / "binding/modethosu.c"])
 

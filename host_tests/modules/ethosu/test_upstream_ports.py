@@ -90,7 +90,7 @@ def test_an_inference_in_the_unix_port_is_exact(repo, unix, compiled, small_mode
     assert printed.splitlines() == ["['ethos-u55-128']", "True", "True", "True"]
 
 
-def test_the_unix_port_refuses_what_its_npu_does_not_see(repo, unix):
+def test_the_unix_port_rejects_memory_that_its_npu_cannot_access(repo, unix):
     """Memory outside Python's heap."""
     printed = python(
         repo,
@@ -102,7 +102,7 @@ def test_the_unix_port_refuses_what_its_npu_does_not_see(repo, unix):
     assert "base pointer 0, 64 bytes at 0x1000, is in memory that the NPU can't see" in printed
 
 
-def test_the_qemu_port_says_that_there_is_no_npu(qemu):
+def test_the_qemu_port_reports_that_it_has_no_npu(qemu):
     assert ">OK[]" in qemu
     assert "ENODEV: this board has no NPU 0; ethosu.npus() lists its NPUs" in qemu
 
@@ -115,7 +115,7 @@ def test_a_soft_reset_of_the_qemu_port_stops_npus(repo, qemu):
     assert "<ethosu_deinit_all>" in code
 
 
-def test_what_the_examples_leave_out_is_what_the_source_lacks(repo):
+def test_the_examples_omit_exactly_what_the_source_lacks(repo):
     """If the source includes it, the examples and the page should not leave it out."""
     fetch = ["python3", repo / "firmware/fetch_micropython.py"]
     tree = subprocess.run(fetch, check=True, capture_output=True, text=True).stdout.strip()

@@ -117,7 +117,7 @@ def test_normalization_of_a_float_tensor(board_with_ulab):
     assert board.eval("list(out)") == pytest.approx(wanted, rel=1e-6)
 
 
-def test_nms_leads_boxes_back_to_the_image(board_with_ulab):
+def test_nms_maps_boxes_back_to_the_image(board_with_ulab):
     """A 100 x 100 tensor from the part (20, 10, 200, 100) of an image, scaled to half its width.
 
     A box that overlaps the best one gets a lower score, whatever its label. A box below the

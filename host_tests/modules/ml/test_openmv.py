@@ -178,13 +178,13 @@ def test_example_runs(openmv, rom, shipped, name):
 
 
 @pytest.mark.parametrize("name", NO_MODEL)
-def test_example_asks_for_the_model_that_its_user_has_to_name(openmv, rom, name):
+def test_an_example_names_the_model_that_its_user_must_supply(openmv, rom, name):
     with pytest.raises(RemoteError, match=r"(?s)OSError.*<model_file_name>"):
         run(rom, openmv, name, "person")
 
 
 @pytest.mark.parametrize("name", NEEDS_ULAB)
-def test_examples_that_need_ulab_say_so(openmv, shipped, name):
+def test_examples_that_need_ulab_report_it(openmv, shipped, name):
     found = "'array' object has no attribute 'flatten'|no module named 'ulab'"
     with pytest.raises(RemoteError, match=found):
         run(shipped, openmv, name, "person")

@@ -61,7 +61,7 @@ def test_outputs_of_steps_get_a_time_axis():
     assert arrays.collect(rows[:1], has_time=False)["0"].shape == (1, 3)
 
 
-def test_names_do_as_well_as_numbers():
+def test_names_and_numbers_are_equivalent():
     x, y = zeros(1, 3), zeros(2, dtype=np.int16) + 1
     for given in ({"x": x, "y": y}, {"y": y, "0": x}, {"1": y, "x": x}):
         assert [each.sum() for each in arrays.check(given, [X, Y]).step(0)] == [0, 2]
@@ -95,7 +95,7 @@ def test_an_npy_file_is_the_first_input(tmp_path):
         ((3, 4, 5), (5, 4, 3), None, (2, 1, 0)),
     ],
 )
-def test_another_order_of_axes_is_told_as_a_transposition(found, wanted, lead, order):
+def test_another_order_of_axes_is_reported_as_a_transposition(found, wanted, lead, order):
     array = np.zeros(found)
     assert arrays.advice(found, wanted, lead).endswith(f"np.transpose(x, {order})")
     shape = np.transpose(array, order).shape
@@ -241,7 +241,7 @@ ODD = {
 
 
 @pytest.mark.parametrize("name", ODD)
-def test_odd_archive_is_one_sentence(tmp_path, name):
+def test_odd_archive_is_one_error(tmp_path, name):
     path = tmp_path / "odd.npz"
     path.write_bytes(ODD[name])
     with pytest.raises(InputError, match=r"odd\.npz is not a sound \.npz file: .") as caught:

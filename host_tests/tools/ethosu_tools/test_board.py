@@ -39,7 +39,7 @@ def test_exception_of_the_board_is_named_and_the_next_call_works(fake):
     assert fake.eval("1") == 1
 
 
-def test_an_exception_without_a_text_has_a_kind(board):
+def test_an_exception_without_a_text_has_a_type(board):
     with pytest.raises(RemoteError) as caught:
         board.exec("raise KeyboardInterrupt")
     assert (caught.value.kind, caught.value.text) == ("KeyboardInterrupt", "")
@@ -151,7 +151,7 @@ def test_file_of_no_possible_size_is_an_error(fake, size):
         lambda board: board.write_file("/x", b"x"),
     ],
 )
-def test_board_that_lies_is_one_sentence(lie, what):
+def test_a_lying_board_is_one_error(lie, what):
     with (
         FakeBoard(lie) as fake,
         Board(fake.port, boot_timeout=3) as board,
@@ -160,14 +160,14 @@ def test_board_that_lies_is_one_sentence(lie, what):
         what(board)
 
 
-def test_asked_code_gives_its_answer(fake):
+def test_a_request_returns_its_answer(fake):
     assert fake.ask("_answer = {'a': 1 + 1}") == {"a": 2}
     assert fake.ask("x = 1") is None
     with pytest.raises(RemoteError, match="ZeroDivisionError"):
         fake.ask("1 / 0")
 
 
-def test_board_that_was_reset_meanwhile_is_asked_again(fake):
+def test_a_request_is_repeated_after_a_reset(fake):
     fake.ask("_answer = 1")
     fake.exec("del _ask")
     assert fake.ask("_answer = 2") == 2
@@ -250,7 +250,7 @@ def test_program_that_takes_too_long_for_an_exchange_is_stopped(board):
     assert board.exchange(b"data", "lambda data: bytes(data) * 2") == b"datadata"
 
 
-def test_board_that_ctrl_c_does_not_stop_is_named_and_asked_again_for_a_short_time():
+def test_a_board_that_ignores_ctrl_c_is_named_and_retried_briefly():
     """Its next call ends soon, and works as soon as the board is back."""
     with FakeBoard("stubborn") as fake, Board(fake.port, boot_timeout=3) as board:
         with pytest.raises(BoardTimeoutError, match="Ctrl-C does not stop the program; reset"):

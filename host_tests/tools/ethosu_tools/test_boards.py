@@ -43,7 +43,7 @@ def test_each_folder_with_a_board_is_found(repo):
         assert boards.load(name).npus
 
 
-def test_a_variant_has_the_boards_entries_but_for_its_own(folder):
+def test_a_variant_overrides_entries_of_its_board(folder):
     assert boards.names() == ["B-fast", "B-slow"]
     fast, slow = boards.load("B-fast"), boards.load("B-slow")
     assert (fast.clock_mhz, fast.romfs) == (400, Span(0x1000, 0x2000))
@@ -51,7 +51,7 @@ def test_a_variant_has_the_boards_entries_but_for_its_own(folder):
 
 
 @pytest.mark.parametrize("name", ["C", "B", "B-", "B-odd", "../B-fast"])
-def test_an_unknown_board_is_told_with_those_that_are_there(folder, name):
+def test_an_unknown_board_lists_the_known_ones(folder, name):
     with pytest.raises(InputError, match=r"unknown board .*; expected one of B-fast, B-slow"):
         boards.load(name)
 
@@ -66,7 +66,7 @@ def test_a_wrong_file_is_named(folder, old, new):
         boards.load("B-slow")
 
 
-def test_a_board_without_its_variant_is_told_with_those_it_has(folder):
+def test_an_unknown_variant_lists_the_known_ones(folder):
     other = folder.parents[1] / "OTHER/board.toml"
     other.parent.mkdir()
     other.write_text(TOML)

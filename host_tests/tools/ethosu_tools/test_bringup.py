@@ -107,7 +107,7 @@ def test_memory_that_the_npu_does_not_reach_gets_advice_on_the_heap(machine):
     assert "interrupts" not in outcome.as_dict()["meaning"]
 
 
-def test_an_npu_that_is_not_there_fails_its_check_and_skips_those_that_need_it(ethosu):
+def test_a_missing_npu_fails_its_check_and_skips_those_that_need_it(ethosu):
     with Machine(plugin_options=["fault=dead:1000"]) as machine:
         code, out, err = ethosu("bringup", machine.port, "--json")
     states = {each["name"]: each["state"] for each in json.loads(out)["checks"]}
@@ -117,7 +117,7 @@ def test_an_npu_that_is_not_there_fails_its_check_and_skips_those_that_need_it(e
     ]
 
 
-def test_another_board_than_the_one_named_is_seen(failing):
+def test_a_different_board_is_detected(failing):
     other = Span(0x1000, 0x1000)
     found = failing("rom", romfs=other).found
     assert found.startswith("this is the firmware of MPS3-AN547: /rom is at ")
@@ -129,12 +129,12 @@ def test_another_board_than_the_one_named_is_seen(failing):
     assert "correct that option" in outcome.as_dict()["meaning"]
 
 
-def test_a_ctrl_c_that_gets_lost_is_seen(failing, monkeypatch):
+def test_a_lost_ctrl_c_is_detected(failing, monkeypatch):
     monkeypatch.setattr(Board, "inject", lambda *_: None)
     assert "running code" in failing("ctrl-c").found
 
 
-def test_a_reset_that_is_none_is_seen(failing, monkeypatch):
+def test_a_missing_reset_is_detected(failing, monkeypatch):
     monkeypatch.setattr(Board, "reset", Board.interrupt)
     assert failing("reset").found == "machine.reset() had no effect"
 

@@ -57,7 +57,7 @@ def test_each_module_is_a_command(repo, folder):
 
 
 @pytest.mark.parametrize("page", ["README.md", "tools/ethosu_tools/README.md"])
-def test_readme_names_only_commands_that_there_are(repo, page):
+def test_readme_names_only_existing_commands(repo, page):
     named = set(re.findall(r"\bethosu ([a-z]+)\b", (repo / page).read_text()))
     assert named & set(COMMANDS) and named <= {*COMMANDS, "driver", "module"}, named
 
@@ -174,7 +174,7 @@ def test_difference_from_the_reference_is_code_6(ethosu, small_models, compiled,
     one_sentence(err)
 
 
-def test_a_reference_with_other_inputs_is_told(ethosu, small_models, compiled):
+def test_a_reference_with_other_inputs_is_reported(ethosu, small_models, compiled):
     other = small_models["small_streaming"]
     code, _, err = ethosu("run", compiled(small_models["small_cnn"]), "--reference", other)
     assert code == 3 and f"{other} is not the original of this model" in one_sentence(err)
@@ -212,7 +212,7 @@ def aborting(small_models, tmp_path):
     return path
 
 
-def test_reference_that_aborts_is_one_sentence(ethosu, small_models, compiled, inputs, aborting):
+def test_reference_that_aborts_is_one_error(ethosu, small_models, compiled, inputs, aborting):
     model = small_models["small_cnn"]
     words = ["run", compiled(model), "--input", inputs(model), "--reference"]
     code, _, err = ethosu(*words, aborting)
@@ -220,7 +220,7 @@ def test_reference_that_aborts_is_one_sentence(ethosu, small_models, compiled, i
     assert ethosu(*words, model)[0] == 0
 
 
-def test_self_test_that_aborts_is_one_sentence_and_leaves_no_model(
+def test_self_test_that_aborts_is_one_error_and_leaves_no_model(
     ethosu, small_models, aborting, tmp_path
 ):
     output = tmp_path / "new" / "out.tflite"
@@ -230,7 +230,7 @@ def test_self_test_that_aborts_is_one_sentence_and_leaves_no_model(
     assert ethosu("compile", small_models["small_cnn"], "--selftest", "-o", output)[0] == 0
 
 
-def test_models_of_a_reference_that_ended_say_so(small_models, aborting):
+def test_a_reference_that_ended_is_reported(small_models, aborting):
     before = Oracle(small_models["small_cnn"])
     with pytest.raises(InputError, match="SIGABRT"):
         Oracle(aborting)
@@ -272,7 +272,7 @@ def test_errors_as_json_name_their_kind(ethosu, tmp_path):
     assert one_sentence(err) == f"ethosu: {data['error']}"
 
 
-def test_ctrl_c_is_one_sentence_and_one_document(ethosu, small_models, monkeypatch):
+def test_ctrl_c_is_one_error_and_one_document(ethosu, small_models, monkeypatch):
     def interrupted(_):
         raise KeyboardInterrupt
 
@@ -282,7 +282,7 @@ def test_ctrl_c_is_one_sentence_and_one_document(ethosu, small_models, monkeypat
     assert one_sentence(err) == "ethosu: stopped"
 
 
-def test_nothing_that_a_board_says_acts_on_the_terminal(capsys):
+def test_output_of_a_board_cannot_control_the_terminal(capsys):
     evil = "\x1b[2J\x1b]0;x\x07\x9b2J\u202ename"
     error = RemoteError(f"Traceback\nValueError: {evil}")
     ui = Ui()
@@ -368,7 +368,7 @@ def test_missing_port_is_code_5(ethosu, small_models, compiled, inputs):
     assert code == 5 and "/dev/no_such_port cannot be opened" in one_sentence(err)
 
 
-def test_deploy_wants_a_place(ethosu, small_models):
+def test_deploy_needs_a_port(ethosu, small_models):
     code, _, err = ethosu("deploy", small_models["small_cnn"])
     assert code == 2 and "--on PORT" in one_sentence(err)
     code, _, err = ethosu("deploy", small_models["small_cnn"], "--on", "qemu")
@@ -406,7 +406,7 @@ def test_modules_in_the_working_folder_are_not_run(small_models, tmp_path, monke
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("words", [["inspect"], ["inspect", "--json"], ["plan"]])
-def test_stdout_that_takes_nothing_is_one_sentence(small_models, words, unbuffered):
+def test_unwritable_stdout_is_one_error(small_models, words, unbuffered):
     command = [PROGRAM, *words, small_models["small_cnn"]]
     pipe, environment = subprocess.PIPE, {**os.environ, "PYTHONUNBUFFERED": unbuffered}
     with Path("/dev/full").open("w") as out:
@@ -417,7 +417,7 @@ def test_stdout_that_takes_nothing_is_one_sentence(small_models, words, unbuffer
         assert (head.stderr.read(), head.wait()) == (b"", 141)
 
 
-def test_stderr_that_takes_nothing_keeps_the_exit_code():
+def test_unwritable_stderr_keeps_the_exit_code():
     for stderr in (">/dev/full", ">&-"):
         done = subprocess.run(
             ["bash", "-c", f"{PROGRAM} inspect no_such_file 2{stderr}"], capture_output=True
@@ -453,7 +453,7 @@ def test_newline_and_escape_of_a_name_do_not_reach_the_terminal(ethosu, tmp_path
     assert r"\x1b[2J\nethosu: all is well cannot be read" in one_sentence(err)
 
 
-def test_ctrl_c_again_and_again_is_one_sentence():
+def test_ctrl_c_again_and_again_is_one_error():
     """The second one arrives while the program ends."""
     pipe = subprocess.PIPE
     with subprocess.Popen([PROGRAM, "qemu"], stdout=pipe, stderr=pipe, text=True) as program:

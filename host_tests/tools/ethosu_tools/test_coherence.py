@@ -24,7 +24,7 @@ def test_other_modes_are_refused(mode):
         coherence.check(mode)
 
 
-def test_the_environment_chooses_unless_a_caller_does(monkeypatch):
+def test_the_environment_is_the_default_for_callers(monkeypatch):
     monkeypatch.delenv(coherence.VARIABLE, raising=False)
     assert coherence.chosen() == "off"
     monkeypatch.setenv(coherence.VARIABLE, "evict:3")

@@ -51,7 +51,7 @@ def test_a_computing_emulator_s_seconds_are_those_it_computed():
         assert cpu_seconds(process) - begun >= 0.4
 
 
-def test_time_that_the_host_did_not_give_does_not_count():
+def test_time_in_which_the_host_was_busy_does_not_count():
     with program(SPIN) as process:
         process.send_signal(signal.SIGSTOP)
         end = Deadline(0.3, process)
@@ -62,7 +62,7 @@ def test_time_that_the_host_did_not_give_does_not_count():
         wait_until_expired(end)
 
 
-def test_time_in_which_nobody_asked_does_not_count():
+def test_time_between_queries_does_not_count():
     end = Deadline(2 * deadline.STEP_S)
     time.sleep(3 * deadline.STEP_S)
     assert not end.expired()
@@ -75,7 +75,7 @@ def test_an_emulator_that_has_ended_is_not_waited_for():
         assert Deadline(None, process).expired()
 
 
-def test_none_never_ends():
+def test_no_deadline_never_expires():
     assert not Deadline(None).expired()
 
 
@@ -103,21 +103,21 @@ def stopped(board):
     timer.join()
 
 
-def test_code_is_waited_for_while_the_host_gives_no_time(stopped):
+def test_code_is_awaited_while_the_host_is_busy(stopped):
     assert stopped.exec("print(6 * 7)", timeout=1) == "42\r\n"
 
 
-def test_the_prompt_is_waited_for_while_the_host_gives_no_time(stopped):
+def test_the_prompt_is_awaited_while_the_host_is_busy(stopped):
     stopped.soft_reset()
     assert stopped.eval("1 + 1") == 2
 
 
-def test_a_reset_is_waited_for_while_the_host_gives_no_time(stopped):
+def test_a_reset_is_awaited_while_the_host_is_busy(stopped):
     stopped.reset()
     assert stopped.eval("1 + 1") == 2
 
 
-def test_what_does_not_end_is_told_from_what_sleeps(board):
+def test_endless_code_is_distinguished_from_sleeping_code(board):
     executed = []
     for program in ("import time; time.sleep(1000)", SPIN):
         board.start(f"import micropython; micropython.kbd_intr(-1)\n{program}")

@@ -59,7 +59,7 @@ def board(machine):
     return machine
 
 
-def test_what_is_there_stays_unless_it_is_replaced(board, ethosu, tmp_path):
+def test_existing_files_stay_unless_replaced(board, ethosu, tmp_path):
     path = tmp_path / "a.txt"
     path.write_bytes(b"new a")
     code, out, err = ethosu("deploy", path, "--on", board.port, "--json")
@@ -72,7 +72,7 @@ def test_what_is_there_stays_unless_it_is_replaced(board, ethosu, tmp_path):
     assert found(board.port) == {"a.txt": b"new a"}
 
 
-def test_a_file_takes_the_place_of_a_folder_and_the_reverse(board):
+def test_a_file_replaces_a_folder_and_vice_versa(board):
     tree = {"lib": b"now a file", "a.txt": {"b": b"now a folder"}}
     assert deploy(board.port, tree).removed == ["a.txt", "lib/deep/n", "lib/m.py"]
     assert found(board.port) == flat(tree)
@@ -134,7 +134,7 @@ def test_cut_at_any_request_leaves_the_old_files_or_the_new(board, monkeypatch):
     assert states == sorted(states) and {True, False} == set(states)
 
 
-def test_a_deploy_that_was_cut_off_goes_on_where_it_was(board, monkeypatch):
+def test_an_interrupted_deploy_is_resumed(board, monkeypatch):
     tree, sent = {"large": os.urandom(400_000)}, []
     real = Board.exchange
 
@@ -177,7 +177,7 @@ def test_cut_in_the_last_step_leaves_the_old_files_or_the_new(board, words, move
     assert found(board.port) == flat(NEW if words == 4 else OLD)
 
 
-def test_without_room_for_both_it_says_so_before(board, monkeypatch):
+def test_lack_of_room_for_both_is_reported_first(board, monkeypatch):
     monkeypatch.setattr(Board, "write_file", lambda *_: pytest.fail("something was written"))
     with pytest.raises(UsageError, match=r"no room for both the old files and .* add --force"):
         deploy(board.port, {"large": bytes(board.romfs.size * 9 // 16)}, replace=True)
@@ -205,7 +205,7 @@ def test_force_writes_over_the_old_files_and_keeps_them(board, monkeypatch):
     assert found(board.port) == flat(OLD) | flat(NEW)
 
 
-def test_what_arrived_wrong_is_named(board, monkeypatch):
+def test_a_corrupted_transfer_is_named(board, monkeypatch):
     real, content = deploying._write, b"Y" * 9000
 
     def damage(*arguments):
@@ -218,7 +218,7 @@ def test_what_arrived_wrong_is_named(board, monkeypatch):
         deploy(board.port, NEW | {"a.txt": content})
 
 
-def test_mpremote_deploys_and_queries_as_ever(board, tmp_path):
+def test_mpremote_still_deploys_and_queries(board, tmp_path):
     image = tmp_path / "rom.img"
     image.write_bytes(romfs.build(NEW))
 
@@ -231,7 +231,7 @@ def test_mpremote_deploys_and_queries_as_ever(board, tmp_path):
     assert found(board.port) == flat(NEW)
 
 
-def test_a_rom_that_cannot_be_written_says_so(tmp_path):
+def test_a_read_only_rom_is_reported(tmp_path):
     """As on a board whose `board_nvm` has no write(): its third word."""
     image, rom = tmp_path / "firmware.elf", tmp_path / "rom.img"
     patched(paths.firmware(boards.chosen().name), image, "board_nvm", 2, 0)
@@ -312,7 +312,7 @@ class Liar:
         *(("rom_ioctl(3", lie) for lie in (None, -22, 0, 1 << 40, "x")),
     ],
 )
-def test_board_that_lies_is_one_sentence(monkeypatch, question, lie):
+def test_a_lying_board_is_one_error(monkeypatch, question, lie):
     monkeypatch.setattr(deploying, "Board", Liar)
     monkeypatch.setattr(Liar, "lies", {question: lie})
     if question == "_walk":  # a size is checked before memory is taken for it

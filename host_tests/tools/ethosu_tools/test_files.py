@@ -34,7 +34,7 @@ def full_disk():
     resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-def test_what_has_no_end_or_is_no_file_is_not_read(tmp_path, pipe):
+def test_endless_and_special_files_are_not_read(tmp_path, pipe):
     huge = tmp_path / "huge"
     with huge.open("wb") as file:
         file.truncate(1 << 40)
@@ -49,7 +49,7 @@ def test_what_has_no_end_or_is_no_file_is_not_read(tmp_path, pipe):
             files.read_whole(tmp_path / path)
 
 
-def test_what_is_no_file_is_not_replaced(tmp_path, pipe):
+def test_special_files_are_not_replaced(tmp_path, pipe):
     for path, reason in (("/dev/full", "a device"), (pipe, "a pipe"), (tmp_path, "a folder")):
         with pytest.raises(InputError, match=reason):
             files.write_whole(tmp_path / path, b"data")
@@ -80,7 +80,7 @@ def test_two_commands_that_write_one_output_do_not_share_a_part(tmp_path, monkey
     assert list(tmp_path.iterdir()) == [out]
 
 
-def test_link_stays_and_its_target_is_written(tmp_path):
+def test_a_link_is_kept_and_its_target_written(tmp_path):
     target, link = tmp_path / "far" / "target", tmp_path / "link"
     link.symlink_to("far/target")
     for data in (b"new", b"newer"):
@@ -89,7 +89,7 @@ def test_link_stays_and_its_target_is_written(tmp_path):
     assert list(target.parent.iterdir()) == [target]
 
 
-def test_name_that_is_too_long_is_one_sentence(tmp_path):
+def test_name_that_is_too_long_is_one_error(tmp_path):
     with pytest.raises(InputError, match="cannot be written: File name too long"):
         files.write_whole(tmp_path / ("x" * 300), b"data")
 
@@ -136,7 +136,7 @@ def test_each_command_ends_on_devices_and_pipes(
     assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
-def test_file_that_waits_for_others_to_write_is_not_waited_for(tmp_path, monkeypatch):
+def test_a_file_opened_by_a_slow_writer_is_not_waited_for(tmp_path, monkeypatch):
     reader, writer = os.pipe2(os.O_NONBLOCK)
     monkeypatch.setattr(files.os, "open", lambda *_: reader)
     monkeypatch.setattr(files.stat, "S_ISREG", lambda _: True)
@@ -146,7 +146,7 @@ def test_file_that_waits_for_others_to_write_is_not_waited_for(tmp_path, monkeyp
 
 
 @pytest.mark.parametrize("command", ["compile", "plan"])
-def test_link_that_leads_to_itself_is_no_output(ethosu, small_models, tmp_path, command):
+def test_a_circular_link_is_not_an_output(ethosu, small_models, tmp_path, command):
     link = tmp_path / "link"
     link.symlink_to(link)
     code, _, err = ethosu(command, small_models["small_cnn"], "-o", link)
@@ -184,7 +184,7 @@ ARCHIVES = {
 
 
 @pytest.mark.parametrize(("archive", "reason"), ARCHIVES.values(), ids=ARCHIVES)
-def test_a_hostile_archive_behind_a_model_is_one_sentence(
+def test_a_hostile_archive_behind_a_model_is_one_error(
     ethosu, small_models, tmp_path, archive, reason
 ):
     source, labels, output = (tmp_path / name for name in ("in.tflite", "labels", "out.tflite"))

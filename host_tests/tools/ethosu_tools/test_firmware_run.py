@@ -62,7 +62,7 @@ def test_after_the_awaited_text_no_code_counts(printed, monkeypatch, image, tmp_
 
 
 @pytest.mark.parametrize("way", ["eot", "leave"])
-def test_an_end_without_the_awaited_text_is_an_error(ethosu, image, way):
+def test_exiting_without_the_awaited_text_is_an_error(ethosu, image, way):
     words = "qemu", "--firmware", image, "--until", "all tests pass", "--argument"
     code, _, err = ethosu(*words, way)
     assert code == 5 and "ended without 'all tests pass'; its last output: 'by UART" in err
@@ -87,7 +87,7 @@ def test_output_without_end_does_not_put_it_off(monkeypatch, image, tmp_path):
         firmware_run.run(image, board="MPS3_AN547", until="never", timeout=0.05)
 
 
-def test_what_it_says_on_stderr_is_not_lost(ethosu, image):
+def test_its_stderr_is_not_lost(ethosu, image):
     words = "qemu", "--firmware", image, "--timeout", "0.5", "--argument"
     code, _, err = ethosu(*words, "stderr silent")
     assert code == 5 and "it printed nothing; on stderr: 'failed'" in err
@@ -95,14 +95,14 @@ def test_what_it_says_on_stderr_is_not_lost(ethosu, image):
         assert ethosu(*words, f"stderr {way}", "--until", "failed")[0] == 0, way
 
 
-def test_what_is_for_our_firmware_only(ethosu, image, tmp_path):
+def test_options_for_our_own_firmware_only(ethosu, image, tmp_path):
     code, _, err = ethosu("qemu", "--firmware", image, "--romfs", tmp_path)
     assert code == 2 and "--romfs" in err
     code, _, err = ethosu("qemu", "--until", "x")
     assert code == 2 and "only for third-party firmware" in err
 
 
-def test_an_image_of_ours_is_known(image):
+def test_an_image_of_ours_is_recognised(image):
     assert firmware_run.is_ours(paths.firmware("MPS3_AN547")) and not firmware_run.is_ours(image)
 
 
@@ -132,7 +132,7 @@ def test_its_uart_may_be_a_port(ethosu, image):
     assert "QEMU ended by itself (exit code 7)" in err and "by semihosting" in err
 
 
-def test_a_processor_that_stops_is_told(ethosu, image, tmp_path):
+def test_a_stopped_processor_is_reported(ethosu, image, tmp_path):
     """An image without vectors where this board's are."""
     elsewhere = tmp_path / "elsewhere.elf"
     move = ["arm-none-eabi-objcopy", "--change-section-address", ".text+0x1000000"]

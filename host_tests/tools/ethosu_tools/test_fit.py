@@ -47,7 +47,7 @@ def test_the_heap_is_that_of_the_image(name):
     assert (facts.heap.start, facts.heap.end) == (start, end)
 
 
-def test_the_room_in_the_heap_is_what_an_interpreter_has(machine):
+def test_the_heap_available_is_that_of_the_interpreter(machine):
     """It is never more, and at most 1 % less."""
     room = fit.room_of(machine.board)
     with Board(machine.port) as board:
@@ -71,7 +71,7 @@ def test_compile_refuses_what_is_too_large_for_the_board(ethosu, too_large, tmp_
         assert code == 0 and "fits       no: its file needs" in out and output.exists()
 
 
-def test_estimate_and_report_say_so(ethosu, too_large, tmp_path):
+def test_estimate_and_report_include_it(ethosu, too_large, tmp_path):
     code, out, _ = ethosu("estimate", too_large["file"], "--board", HE)
     assert code == 0 and "fits       no: its file needs" in out
     page = tmp_path / "out.html"
@@ -82,7 +82,7 @@ def test_estimate_and_report_say_so(ethosu, too_large, tmp_path):
     assert sentence.startswith("its arena needs") and sentence in page.read_text()
 
 
-def test_a_model_that_fits_says_how_much_it_takes(ethosu, small_models, tmp_path):
+def test_the_size_of_a_fitting_model_is_printed(ethosu, small_models, tmp_path):
     output = tmp_path / "out.tflite"
     code, out, _ = ethosu("compile", small_models["small_cnn"], "--board", HE, "-o", output)
     assert (
@@ -95,7 +95,7 @@ def test_a_model_that_fits_says_how_much_it_takes(ethosu, small_models, tmp_path
 
 
 @pytest.mark.parametrize("name", boards.names())
-def test_a_rom_that_no_chip_has_is_called_so(name):
+def test_an_emulated_rom_is_called_emulated(name):
     found = fit.check(fit.Need(None, 1, 1), fit.room_of(boards.load(name)))
     said = "this /rom exists only on the emulated board" in fit.describe(found.as_dict())
     assert said == (name == "GROVE_VISION_AI_V2")
@@ -167,7 +167,7 @@ def test_deploy_takes_what_the_board_runs_and_files_of_any_kind(
     assert code == 0 and "warning" not in out, err
 
 
-def test_room_in_rom_is_left_to_the_deploy_itself(monkeypatch):
+def test_the_deploy_itself_checks_the_room_in_rom(monkeypatch):
     """It checks all files together, even with --force."""
     monkeypatch.setattr(fit, "ask", lambda _: fit.Room("a board", (), 1000, 2000))
     need = fit.Need(None, 1000, 2001)
@@ -176,7 +176,7 @@ def test_room_in_rom_is_left_to_the_deploy_itself(monkeypatch):
         [*deploy._check_board(None, {"m": replace(need, heap=1001)}, force=False)]
 
 
-def test_a_firmware_without_our_module_is_not_asked_for_more(small_models, compiled, monkeypatch):
+def test_a_firmware_without_our_module_is_not_queried(small_models, compiled, monkeypatch):
     monkeypatch.setattr(fit, "_ASK", "_answer = None, 1000, None")
     need = fit.need_of(compiled(small_models["small_cnn"]))
     with QemuBoard(Machine(board=boards.DEFAULT)) as board:
@@ -184,7 +184,7 @@ def test_a_firmware_without_our_module_is_not_asked_for_more(small_models, compi
     assert "the firmware has no module ethosu" in warning
 
 
-def test_the_file_says_for_which_board_it_is(ethosu, small_models, tmp_path, monkeypatch):
+def test_the_file_names_its_board(ethosu, small_models, tmp_path, monkeypatch):
     """Each command uses that board, unless one is named; else the same default."""
     source, model = small_models["small_cnn"], tmp_path / "out.tflite"
     assert ethosu("compile", source, "--board", HE, "-o", model)[0] == 0

@@ -43,7 +43,7 @@ def lock_file(folder):
         (lambda there, victim: os.mkfifo(there), "not a regular file"),
     ],
 )
-def test_what_is_no_lock_file_is_refused_and_not_written_to(tmp_path, folder, put, what):
+def test_a_file_that_is_not_a_lock_is_rejected_and_not_written(tmp_path, folder, put, what):
     victim = tmp_path / "precious"
     victim.write_text(PRECIOUS)
     put(lock_file(folder), victim)
@@ -118,7 +118,7 @@ def test_users_with_folders_of_their_own_exclude_each_other(session, tmp_path):
 
 
 @pytest.mark.parametrize("run", ["another", "this"])
-def test_only_workers_of_the_same_run_hold_back_an_emulated_board(monkeypatch, run):
+def test_an_emulated_board_waits_for_workers_of_the_same_run_only(monkeypatch, run):
     """They will release the board with that NPU; when another user does is unknown."""
     needs = pool.Needs("ethos-u55-256")
     emulated = pool.Place(board="MPS3_AN547")

@@ -61,7 +61,7 @@ def test_real_values_go_in_and_out(model, inputs, expected):
     np.testing.assert_array_equal(model.predict([real.reshape(-1).tolist()])[0], expected[0])
 
 
-def test_real_values_beyond_the_range_are_its_ends(model):
+def test_real_values_beyond_the_range_are_clamped(model):
     (tensor,) = model.inputs
     greatest = model.predict([np.full(tensor.shape, 127, np.int8)])
     np.testing.assert_array_equal(model.predict([np.full(tensor.shape, 1e9)]), greatest)
@@ -102,7 +102,7 @@ def test_tasks_take_turns(model, inputs, expected):
         ([np.full((16, 16, 3), -np.inf)], "input 0 has an infinite value at index"),
     ],
 )
-def test_wrong_inputs_are_told(model, inputs, expected, given, sentence):
+def test_wrong_inputs_are_reported(model, inputs, expected, given, sentence):
     with pytest.raises(InputError, match=sentence):
         model.predict(given)
     with pytest.raises(InputError, match="has 1 outputs, found 0"):
@@ -114,7 +114,7 @@ def test_wrong_inputs_are_told(model, inputs, expected, given, sentence):
     np.testing.assert_array_equal(model.predict(inputs), expected)
 
 
-def test_wrong_places_are_told(path, tmp_path):
+def test_wrong_devices_are_reported(path, tmp_path):
     with pytest.raises(BoardError, match="/dev/no_such_port cannot be opened: No such file"):
         Model(path, on="/dev/no_such_port")
     with pytest.raises(InputError, match="a model on a board is given by its path, found bytes"):
@@ -123,7 +123,7 @@ def test_wrong_places_are_told(path, tmp_path):
         Model(tmp_path / "none.tflite")
 
 
-def test_without_a_device_the_sentence_names_it(path, monkeypatch, repo, tmp_path):
+def test_a_missing_device_is_named(path, monkeypatch, repo, tmp_path):
     from host_tests.kit import sharing
 
     sharing.make("modules/ethosu/accel")

@@ -58,7 +58,7 @@ def url(board_npu):
         os.close(line)
 
 
-def test_all_bytes_go_both_ways(url):
+def test_all_bytes_pass_in_both_directions(url):
     data = bytes(range(256)) * 100 + b"\xff\x03\x1b" * 1000
     with Board(url) as board:
         board.write_file("/x", data)

@@ -60,7 +60,7 @@ def test_model_is_sent_once(ethosu, small_models, compiled, inputs, port, board_
     assert ethosu(*words)[0] == 0
 
 
-def test_models_that_are_not_used_make_room(
+def test_unused_models_are_removed_to_make_room(
     ethosu, small_models, compiled, inputs, port, board_npu, tmp_path
 ):
     model = small_models["small_cnn"]

@@ -55,7 +55,7 @@ def test_modules_are_added_and_a_users_stay():
     assert "frames" not in tree
 
 
-def test_pictures_become_what_the_board_reads(pillow):
+def test_pictures_are_converted_for_the_board(pillow):
     tree = openmv.tree_of({"frames": {"b.JPG": b"a picture", "a.bmp": b"BM", "c.pgm": b"P5"}})
     assert list(tree["frames"]) == ["a.bmp", "b.bmp", "c.pgm"]
     content = tree["frames"]["b.bmp"]
@@ -65,7 +65,7 @@ def test_pictures_become_what_the_board_reads(pillow):
     assert content[:2] == b"BM" and int.from_bytes(content[2:6], "little") == len(content)
 
 
-def test_what_is_no_picture_is_named(pillow, monkeypatch):
+def test_a_file_that_is_not_a_picture_is_named(pillow, monkeypatch):
     with pytest.raises(InputError, match=r"frames/a\.png is no picture: unknown"):
         openmv.tree_of({"frames": {"a.png": b"?"}})
     for other in ("a.bmp", "a.png"):
@@ -96,7 +96,7 @@ def test_a_folder_that_is_too_large_names_its_files(ethosu, tmp_path):
     (None, paths.firmware_file("X"), []),
     ("flash", paths.firmware_file("X"), ["on hardware /rom holds at most 2,096,896"]),
 ])  # fmt: skip
-def test_what_a_user_would_find_out_later(place, firmware, said):
+def test_problems_are_reported_before_the_run(place, firmware, said):
     board = boards.load("OPENMV_AE3-M55_HP")
     machine = SimpleNamespace(board=board, romfs=board.qemu.romfs if place else board.romfs)
     notes = qemu._notes(SimpleNamespace(openmv=True), machine, firmware)

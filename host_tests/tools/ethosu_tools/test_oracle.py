@@ -47,7 +47,7 @@ def test_wrong_inputs_are_named(inputs, message):
 
 
 @pytest.mark.parametrize("inputs", [[], [IMAGE[0]], [IMAGE.astype(float)]])
-def test_a_single_step_refuses_wrong_inputs_and_goes_on(inputs):
+def test_a_single_step_rejects_wrong_inputs_and_continues(inputs):
     model = oracle.Oracle(small_cnn())
     with pytest.raises(InputError, match="LiteRT could not run the model"):
         model.step(inputs)

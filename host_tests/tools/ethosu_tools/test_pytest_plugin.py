@@ -92,7 +92,7 @@ def test_a_port_has_one_worker(users_pytest, machine, workers):
     assert "bringing up nodes" not in out
 
 
-def test_port_that_is_not_there_fails_with_its_name(users_pytest):
+def test_a_missing_port_fails_with_its_name(users_pytest):
     code, out = users_pytest("--port", "/dev/no_such_port")
     assert code == 1 and "/dev/no_such_port cannot be opened" in out
 
@@ -113,7 +113,7 @@ OTHERS_OPTION = "def pytest_addoption(parser): parser.addoption('--port', dest='
 
 
 @pytest.mark.parametrize("where", ["conftest.py", "others.py"])
-def test_short_names_are_left_to_whoever_has_them(users_pytest, machine, where):
+def test_short_option_names_are_left_to_other_plugins(users_pytest, machine, where):
     (users_pytest.folder / where).write_text(OTHERS_OPTION)
     tests = (
         "def test_both(board, request):\n"
@@ -151,7 +151,7 @@ def test_after(board):
 
 
 @pytest.mark.parametrize("place", ["qemu", "port"])
-def test_failure_shows_what_the_board_said(users_pytest, machine, place):
+def test_a_failure_shows_the_boards_output(users_pytest, machine, place):
     options = [f"--port={machine.port}"] if place == "port" else []
     code, out = users_pytest("--junitxml=r.xml", *options, tests=FAILING)
     assert code == 1 and "2 failed, 2 passed" in out, out
@@ -256,7 +256,7 @@ def test_emulated_board_that_dies_or_hangs_is_one_failure(users_pytest, fault):
     assert "errors.py" not in out and "port.py" not in out, "frames of the tools"
 
 
-def test_hung_board_is_put_aside_and_told(users_pytest, machine):
+def test_a_hung_board_is_set_aside_and_reported(users_pytest, machine):
     code, out = users_pytest(f"--port={machine.port}", tests=TWO.format(fault=HUNG))
     assert code == 1 and "1 failed, 1 error" in out, out
     assert f"no board is left: {machine.port}: soft reset: the board at" in out
@@ -275,7 +275,7 @@ def test_another_board_of_the_pool_takes_over(users_pytest, machine):
 UNPLUG = f"os.kill(int(os.environ['QEMU']), {signal.SIGKILL}); board.exec('1')"
 
 
-def test_unplugged_port_is_put_aside_and_told(users_pytest, machine, monkeypatch):
+def test_an_unplugged_port_is_set_aside_and_reported(users_pytest, machine, monkeypatch):
     monkeypatch.setenv("QEMU", str(machine.process.pid))
     tests = "import os\n" + TWO.format(fault=UNPLUG)
     code, out = users_pytest(f"--port={machine.port}", tests=tests)
@@ -283,7 +283,7 @@ def test_unplugged_port_is_put_aside_and_told(users_pytest, machine, monkeypatch
     assert f"no board is left: {machine.port}: " in out and "the link to" in out
 
 
-def test_locked_port_says_who_has_it(users_pytest, machine):
+def test_a_locked_port_names_its_owner(users_pytest, machine):
     holder = "import sys, time\nfrom ethosu_tools.board import Board\nwith Board(sys.argv[1]):\n"
     holder += " print(flush=True); time.sleep(1000)"
     command = [sys.executable, "-c", holder, machine.port]

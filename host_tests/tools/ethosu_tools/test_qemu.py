@@ -116,7 +116,7 @@ def test_rom_files_appear_on_the_board():
         assert machine.memory.read(address, 5) == b"hello"
 
 
-def test_firmware_that_looks_for_its_rom_elsewhere_is_told(ethosu, tmp_path):
+def test_a_firmware_with_another_rom_address_is_reported(ethosu, tmp_path):
     """Like another board's; previously /rom was then missing without an error."""
     facts = boards.load(boards.DEFAULT)
     start, end = 0x62000000, 0x63000000
@@ -192,7 +192,7 @@ def test_access_where_the_board_has_nothing_is_logged():
     assert "write of 4 bytes at 0x41000000, where this board has nothing" in log
 
 
-def test_a_look_for_npus_that_are_not_there_is_no_news():
+def test_probing_for_absent_npus_is_not_reported():
     """The firmware probes for a second NPU; a program's own accesses are reported each time."""
     look = "import ethosu\nethosu.npus()"
     with open_board("qemu") as board:
@@ -266,7 +266,7 @@ def test_ethosu_qemu_keeps_a_board_without_a_prompt_for_bringup(faulty, ethosu):
     assert len(err.splitlines()) == 1
 
 
-def test_firmware_that_is_no_firmware_is_refused(tmp_path):
+def test_a_file_that_is_not_a_firmware_is_rejected(tmp_path):
     image = tmp_path / "firmware.elf"
     with pytest.raises(InputError, match="cannot be read: No such file"):
         qemu.Machine(firmware=image)

@@ -123,7 +123,7 @@ def test_links_that_lead_into_themselves_are_refused(tmp_path, target):
         romfs.read_tree(folder)
 
 
-def test_name_that_is_not_utf_8_is_one_sentence(tmp_path):
+def test_name_that_is_not_utf_8_is_one_error(tmp_path):
     (tmp_path / os.fsdecode(b"\xff.py")).touch()
     with pytest.raises(InputError, match=r"^\\udcff.py is no name in UTF-8"):
         romfs.load_image(tmp_path)

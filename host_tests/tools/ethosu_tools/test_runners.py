@@ -142,7 +142,7 @@ def test_refused_model_leaves_no_emulator_behind(small_models, compiled, monkeyp
     ("model_npu", "npu"),
     [("ethos-u85-256", "ethos-u55-128"), ("ethos-u55-128", "ethos-u85-256")],
 )
-def test_model_for_another_npu_is_refused_alike_everywhere(small_models, compiled, model_npu, npu):
+def test_every_runner_rejects_a_model_for_another_npu_alike(small_models, compiled, model_npu, npu):
     """The same error, so the same exit code and the same message."""
     model = compiled(small_models["small_cnn"], model_npu)
     words = set()
@@ -164,7 +164,7 @@ def test_a_wrong_file_is_refused_before_a_board_is_opened(small_models, monkeypa
             open_runner(small_models["small_cnn"], where, npu=NPU)
 
 
-def test_model_that_was_not_compiled_is_refused_everywhere(small_models):
+def test_every_runner_rejects_an_uncompiled_model(small_models):
     for where in ("sim", "qemu"):
         with pytest.raises(InputError, match="never compiled"):
             open_runner(small_models["small_cnn"], where)

@@ -72,6 +72,6 @@ def test_each_check_of_bringup_ends_on_a_board_that_lies(value):
                 assert len(str(error)) < 500, check.name
 
 
-def test_commands_over_a_bad_line_end_with_the_right_result_or_a_sentence(compiled):
+def test_commands_over_a_bad_line_give_the_right_result_or_one_error(compiled):
     seen = serial.Serial(compiled).run(seed=1, first=0, count=4)
     assert seen["sound 0"] == 4 and sum(seen.values()) >= 8

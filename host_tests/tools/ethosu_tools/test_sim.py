@@ -51,7 +51,7 @@ def random_inputs(session, seed):
     ]
 
 
-def test_reset_brings_the_first_answer_back(small_models, compiled):
+def test_a_reset_restores_the_first_result(small_models, compiled):
     with sim.Simulation(compiled(small_models["small_streaming"])) as simulation:
         inputs = random_inputs(simulation, 1)
         first = simulation.step(inputs)
@@ -75,7 +75,7 @@ def test_two_npus_work_side_by_side_and_a_third_is_refused(small_models, compile
         third.step(inputs)
 
 
-def test_simulation_that_is_forgotten_gives_its_npu_back(small_models, compiled):
+def test_a_lost_simulation_releases_its_npu(small_models, compiled):
     for _ in range(2 * sim.NPU_COUNT):
         sim.Simulation(compiled(small_models["small_cnn"]))
 

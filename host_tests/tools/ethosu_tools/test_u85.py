@@ -52,7 +52,7 @@ def test_run_on_the_simulator(ethosu, model, small_cnn, inputs):
     assert json.loads(out)["equals_reference"] is True
 
 
-def test_single_steps_show_what_lies_in_memory(model, feed):
+def test_single_steps_show_the_memory(model, feed):
     inputs, wanted = feed
     chained = 0
 

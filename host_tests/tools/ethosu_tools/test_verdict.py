@@ -96,7 +96,9 @@ def model(tmp_path):
     ],
     ids=["no kernel", "float32", "float16", "dynamic range", "floats of it", "types"],
 )
-def test_what_cannot_run_is_refused_with_the_way_out(ethosu, model, tmp_path, function, words):
+def test_models_that_cannot_run_are_rejected_with_the_remedy(
+    ethosu, model, tmp_path, function, words
+):
     path, output = model(function), tmp_path / "out.tflite"
     code, out, err = ethosu("compile", path, "-o", output)
     assert (

@@ -37,7 +37,7 @@ def refused(tmp_path_factory):
 
 
 @pytest.mark.parametrize("where", ["sim", "qemu"])
-def test_run_does_without_verification_only_when_asked(ethosu, refused, where):
+def test_run_skips_verification_only_on_request(ethosu, refused, where):
     folder = refused.parent
     words = ["run", refused, "--input", folder / "in.npz", "--on", where]
     code, _, err = ethosu(*words)
@@ -60,7 +60,7 @@ def test_each_command_has_the_option(ethosu, refused, tmp_path, monkeypatch, wor
     assert ethosu(*words, refused, "--no-verify")[0] == 0
 
 
-def test_a_class_has_it_too(refused):
+def test_the_python_class_has_the_option_too(refused):
     with pytest.raises(InputError, match=REFUSAL):
         Model(refused)
     with Model(refused, verify=False) as model:
@@ -68,14 +68,14 @@ def test_a_class_has_it_too(refused):
 
 
 @pytest.mark.parametrize("where", ["sim", "qemu"])
-def test_a_class_that_is_not_told_does_as_the_environment_says(refused, where, monkeypatch):
+def test_the_environment_is_the_default_for_the_python_class(refused, where, monkeypatch):
     monkeypatch.setenv(verification.VARIABLE, "0")
     Model(refused, on=where).close()
     with pytest.raises(InputError, match=REFUSAL):
         Model(refused, on=where, verify=True)
 
 
-def test_a_worker_with_another_environment_is_told(ethosu, refused, tmp_path, monkeypatch):
+def test_the_option_is_passed_to_workers(ethosu, refused, tmp_path, monkeypatch):
     """As on a Dask cluster."""
     data, real = tmp_path / "data.npz", work.run_block
     arrays.save(data, {"0": arrays.load(refused.parent / "in.npz")["0"][None]})
@@ -92,7 +92,7 @@ def test_a_worker_with_another_environment_is_told(ethosu, refused, tmp_path, mo
     assert code == 0, err
 
 
-def test_each_sentence_of_the_verifier_names_the_way_out(repo):
+def test_each_message_of_the_verifier_names_the_remedy(repo):
     driver = repo / "modules/ethosu/driver"
     used = {
         name
@@ -109,7 +109,7 @@ def test_each_sentence_of_the_verifier_names_the_way_out(repo):
         assert verification.with_way_out(text) != text, text
 
 
-def test_other_sentences_name_no_way_out():
+def test_other_messages_name_no_remedy():
     assert verification.with_way_out("NPU is ethos-u55-64") == "NPU is ethos-u55-64"
 
 
@@ -121,7 +121,9 @@ def test_other_sentences_name_no_way_out():
         ("5.2.0", "", 0),
     ],
 )
-def test_a_file_of_an_untried_vela_is_told_once(ethosu, refused, tmp_path, version, reason, told):
+def test_a_file_of_an_untested_vela_is_reported_once(
+    ethosu, refused, tmp_path, version, reason, told
+):
     path = tmp_path / "model.tflite"
     path.write_bytes(put(refused.read_bytes(), {"vela_version": version.encode()}))
     sentence = f"ethosu: warning: {path} was compiled by Vela {version}, {reason}"
@@ -133,7 +135,7 @@ def test_a_file_of_an_untried_vela_is_told_once(ethosu, refused, tmp_path, versi
     assert code == 0 and err.count(sentence) == told
 
 
-def test_a_file_that_does_not_say_its_vela_is_not_told(refused):
+def test_a_file_without_a_vela_version_is_not_reported(refused):
     assert [*vela_versions.warnings([refused, refused.parent / "in.npz"])] == []
 
 

@@ -19,7 +19,7 @@ _OPERATIONS = {
 
 @pytest.mark.parametrize("padded", [0, 1])
 @pytest.mark.parametrize("kind", _OPERATIONS)
-def test_an_abort_is_heard_within_a_row(kind, padded):
+def test_an_abort_takes_effect_within_a_row(kind, padded):
     name, param = _OPERATIONS[kind]
     width = _WIDTH + _TAPS - 1 - padded
     depth = 1 if kind == "reduce_sum" else _DEPTH

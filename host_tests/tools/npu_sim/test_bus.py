@@ -53,7 +53,7 @@ def ports(npu):
 
 
 @pytest.mark.parametrize("regions, ifm, ofm", [(0x0, M0, M0), (0x1, M0, M0), (0x2, M1, M0)])
-def test_number_of_the_limit_says_the_port_of_ethos_u55_and_u65(regions, ifm, ofm):
+def test_the_limit_number_selects_the_port_of_ethos_u55_and_u65(regions, ifm, ofm):
     for config in ("ethos-u55-128", "ethos-u65-512"):
         npu, outcome, _ = run(config, regions)
         assert outcome is Outcome.STOPPED, npu.log
@@ -61,7 +61,7 @@ def test_number_of_the_limit_says_the_port_of_ethos_u55_and_u65(regions, ifm, of
 
 
 @pytest.mark.parametrize("ifm, ofm", [(M0, M0), (M1, M0), (M0, M1), (M1, M1)])
-def test_memory_attributes_say_the_port_of_ethos_u85(ifm, ofm):
+def test_memory_attributes_select_the_port_of_ethos_u85(ifm, ofm):
     attributes = [MEM_ATTR_EXT * port for port in (ifm, ofm, M1)]
     npu, outcome, _ = run("ethos-u85-256", 0x4, attributes=attributes)
     assert outcome is Outcome.STOPPED, npu.log

@@ -36,13 +36,13 @@ class State(c.Structure):
     _fields_ = (
         ("due", c.c_uint * len(NAMES)),
         *((name, c.c_bool) for name in ("bus_error", "hang", "spurious")),
-        *((name, c.c_bool) for name in ("asked", "off", "irq_held")),
+        *((name, c.c_bool) for name in ("power_requested", "off", "irq_held")),
         ("resetting", c.c_uint),
         ("status_set", c.c_uint32),
         ("status_clear", c.c_uint32),
         ("happens", HAPPENS),
         ("context", c.c_void_p),
-        ("dead_told", c.c_bool),
+        ("dead_reported", c.c_bool),
     )
 
 
@@ -87,7 +87,7 @@ def faults(npu_library):
     for name in ("read", "write"):
         function = getattr(library, f"npu_faults_{name}")
         function.argtypes = [c.POINTER(State), c.c_void_p] + [c.c_uint32] * (1 + (name == "write"))
-    for name in ("inject", "deliver", "take_held"):
+    for name in ("inject", "deliver", "release_held"):
         getattr(library, f"npu_faults_{name}").restype = c.c_bool
     with Hardware("ethos-u55-128") as npu:
         yield Faults(library, npu)
@@ -98,9 +98,9 @@ def test_names(faults):
     assert not faults.inject("no-such-fault")
 
 
-def test_nothing_happens_unasked(faults):
+def test_no_fault_occurs_unless_injected(faults):
     faults.run()
-    assert faults("deliver") and not faults("take_held", int(Register.RESET))
+    assert faults("deliver") and not faults("release_held", int(Register.RESET))
     assert faults.read(Register.STATUS) & STATUS_END
     assert faults.read(Register.QSIZE) == len(STOP)
     assert faults.happened == []
@@ -201,7 +201,7 @@ def test_forced_status_bits_last_until_a_reset(faults, name, bit):
     assert faults.read(Register.STATUS) == 0
 
 
-def test_what_a_run_is_to_suffer(faults):
+def test_faults_of_a_run_are_set_at_its_start(faults):
     for name in ("hang", "bus-error", "irq-spurious"):
         faults.inject(name)
     for expected in (True, False):
@@ -210,7 +210,7 @@ def test_what_a_run_is_to_suffer(faults):
         assert (state.hang, state.bus_error, state.spurious) == (expected,) * 3
 
 
-def test_a_hang_that_is_withdrawn_lets_the_run_go_on(faults):
+def test_a_run_continues_when_its_hang_is_withdrawn(faults):
     faults.inject("hang")
     faults("begin")
     faults.inject("irq-lost", 0)
@@ -219,16 +219,18 @@ def test_a_hang_that_is_withdrawn_lets_the_run_go_on(faults):
     assert not faults.state.hang
 
 
-def test_a_late_interrupt_comes_with_the_reset_a_lost_one_never(faults):
+def test_a_late_interrupt_is_delivered_at_reset_and_a_lost_one_never(faults):
     faults.inject("irq-late")
     assert not faults("deliver")
-    assert not faults("take_held", int(Register.CMD))
-    assert faults("take_held", int(Register.RESET)) and not faults("take_held", Register.RESET)
+    assert not faults("release_held", int(Register.CMD))
+    assert faults("release_held", int(Register.RESET)) and not faults(
+        "release_held", Register.RESET
+    )
     faults.inject("irq-lost")
-    assert not faults("deliver") and not faults("take_held", int(Register.RESET))
+    assert not faults("deliver") and not faults("release_held", int(Register.RESET))
 
 
-def test_a_hardware_reset_keeps_only_what_is_still_to_happen(faults):
+def test_a_hardware_reset_keeps_only_pending_faults(faults):
     faults.inject("watchdog")
     faults("end")
     faults.inject("dead")

@@ -26,7 +26,7 @@ def test_no_conversion_loses_bits_on_a_32_bit_host(repo):
     assert done.returncode == 0, done.stderr
 
 
-def test_such_a_conversion_is_found(tmp_path):
+def test_a_lossy_conversion_is_detected(tmp_path):
     source = tmp_path / "lossy.c"
     source.write_text(
         "#include <stddef.h>\n#include <stdint.h>\n"

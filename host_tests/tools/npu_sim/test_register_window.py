@@ -49,7 +49,7 @@ def test_registers_hold_their_bits_until_a_reset(device):
     assert device.log == []
 
 
-def test_read_only_registers_say_so(device):
+def test_writes_to_read_only_registers_are_logged(device):
     for offset in READ_ONLY:
         before = device.read(offset)
         device.write(offset, WORD)
@@ -89,7 +89,7 @@ def test_a_run_takes_its_registers_when_it_starts(device):
     assert room[2].data[:16].tolist() == list(range(16))
 
 
-def test_read_pointer_stands_behind_the_command_that_was_executed(device):
+def test_the_read_pointer_is_past_the_executed_command(device):
     stream = Stream().set(IFM_REGION=1, DMA0_LEN=16).op("IRQ")
     behind = len(stream.bytes())
     device.start(device.add(stream.raw(WORD).bytes()), [])

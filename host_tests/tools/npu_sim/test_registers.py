@@ -105,7 +105,7 @@ def test_reset_and_stop_abort_a_running_stream(device, how):
     assert device.execute() is Outcome.STOPPED
 
 
-def test_a_fault_asks_for_a_reset(device):
+def test_a_fault_requires_a_reset(device):
     load(device, Stream().raw(0xFFFFFFFF).bytes())
     assert device.execute() is Outcome.PARSE_ERROR
     assert device.read(Register.STATUS) & (STATUS_PARSE_ERROR | STATUS_IRQ)

@@ -55,7 +55,7 @@ def products(inputs: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return inputs.astype(np.int32) @ weights.T
 
 
-def test_one_operation_begins_where_another_ended(npu_library, operands):
+def test_an_operation_continues_from_the_previous_accumulators(npu_library, operands):
     inputs, weights, start = operands
     stream = Stream(CONFIG).defaults(**registers(ACC_FORMAT=RESET | LEAVE)).op("CONV")
     stream.set(ACC_FORMAT=KEEP, IFM_BASE0=PIXELS * INPUTS, WEIGHT_BASE=544).op("CONV")
@@ -73,7 +73,7 @@ def test_accumulators_begin_with_ifm2_and_wrap(npu_library, operands):
     np.testing.assert_array_equal(found, expected)
 
 
-def test_what_is_left_is_kept_once(npu_library, operands):
+def test_kept_accumulators_are_used_once(npu_library, operands):
     """An operation that writes its OFM clears them."""
     inputs, weights, _ = operands
     stream = Stream(CONFIG).defaults(**registers(ACC_FORMAT=RESET)).op("CONV")
@@ -86,7 +86,7 @@ def test_what_is_left_is_kept_once(npu_library, operands):
 
 
 @pytest.mark.parametrize("precision", [5, 0x205, 0x805, 0x8005], ids=hex)
-def test_who_leaves_accumulators_writes_no_ofm(npu_library, operands, precision):
+def test_an_operation_that_keeps_accumulators_writes_no_ofm(npu_library, operands, precision):
     """Neither plain, nor reversed, transposed or chained."""
     inputs, weights, _ = operands
     leaving = registers(ACC_FORMAT=RESET | LEAVE, OFM_PRECISION=precision)
@@ -99,7 +99,7 @@ def test_who_leaves_accumulators_writes_no_ofm(npu_library, operands, precision)
         assert device.memories[2].data.tobytes() == before
 
 
-def test_who_leaves_accumulators_fills_no_chaining_buffer(npu_library, operands):
+def test_an_operation_that_keeps_accumulators_fills_no_chaining_buffer(npu_library, operands):
     inputs, weights, _ = operands
     leaving = registers(ACC_FORMAT=RESET | LEAVE, OFM_PRECISION=0x8005)
     stream = Stream(CONFIG).defaults(**leaving).op("CONV")

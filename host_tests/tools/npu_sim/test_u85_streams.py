@@ -23,7 +23,7 @@ def run(content: bytes, regions: list[bytes] | None = None) -> tuple[Outcome, np
     return execute(CONFIG, content, regions or ROOM)
 
 
-def test_each_config_is_what_its_payload_says(npu_library):
+def test_each_config_matches_its_payload(npu_library):
     words = {128: 0x17, 256: 0x18, 512: 0x1119, 1024: 0x251A, 2048: 0x261B}
     for macs, low in words.items():
         with npu.Hardware(f"ethos-u85-{macs}") as device:
@@ -43,7 +43,7 @@ def test_the_port_of_a_region_is_in_its_memory_attributes():
             assert device.read(npu.Register.STATUS) >> 11 & 1 == interface
 
 
-def test_eight_counters_lie_one_page_further_on():
+def test_eight_counters_are_at_offset_0x1000():
     """Cycles, activity and the beats of both ports, in counters 0, 7 and 3 to 6."""
     content = stream().defaults(DMA0_LEN=64).op("DMA_START").stop()
     events = {0: 0x11, 7: 0x23, 3: 0x82, 4: 0x87, 5: 0x182, 6: 0x187}
@@ -120,7 +120,7 @@ def test_a_branch_by_a_result_of_any_size(value, size, bits):
         assert outcome is (Outcome.STOPPED if stored else Outcome.PARSE_ERROR), device.log
 
 
-def test_a_branch_by_a_result_that_is_not_there():
+def test_a_branch_by_an_invalid_result():
     outcome, device = run(stream().op("BRANCH", 1, 0).stop())
     with device:
         assert outcome is Outcome.BRANCH_FAULT
@@ -145,7 +145,7 @@ def copies(**registers: int) -> np.ndarray:
         return device.memories[2].data.copy()
 
 
-def test_strides_of_both_ends():
+def test_strides_of_source_and_destination():
     out = copies(DMA0_SRC_REGION=0x400, DMA0_LEN=3, DMA0_SIZE0=2, DMA0_SIZE1=2,
                  DMA0_SRC_STRIDE0=5, DMA0_SRC_STRIDE1=100, DMA0_DST_STRIDE0=4,
                  DMA0_DST_STRIDE1=20)  # fmt: skip

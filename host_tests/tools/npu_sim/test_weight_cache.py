@@ -66,7 +66,7 @@ def test_an_entry_is_found_by_all_its_bytes_and_its_order(weights):
     assert [weights.find(*other) for other in others] == [None] * len(others)
 
 
-def test_a_dropped_entry_is_gone(weights):
+def test_a_dropped_entry_is_not_found(weights):
     entry = weights.add(1, b"abc")
     weights("drop", c.c_void_p(entry))
     assert weights.find(1, b"abc") is None
@@ -81,7 +81,7 @@ def test_the_entry_used_longest_ago_makes_room(weights):
     assert weights.find(0, b"abc") and weights.find(ENTRIES, b"abc")
 
 
-def test_the_limit_holds_but_for_the_entry_in_use(weights):
+def test_the_limit_applies_except_to_the_entry_in_use(weights):
     half = LIMIT // 2 // 2
     weights.add(0, b"old", count=half)
     entry = weights.add(1, b"new", count=half)

@@ -36,7 +36,7 @@ def program(repo):
     return sharing.script(repo / "tools/qemu_plugin/board_table.py")
 
 
-def test_a_board_goes_over_its_core_and_that_over_the_file(program, tmp_path):
+def test_a_board_overrides_its_core_and_that_the_file(program, tmp_path):
     (tmp_path / "x.toml").write_text(TOML)
     text = program.source(tmp_path)
     assert '{.argument = "npu", .base = 0x40, .irq = 0x2, .preset = "ethos-u55-64"}' in text

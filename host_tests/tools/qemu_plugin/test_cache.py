@@ -14,10 +14,10 @@ STEPS = {
     "without_clean_stream": 0,
     "without_clean_input": 0,
     "without_clean_output": 1,  # only an eviction would show it
-    "without_discard": 0,
+    "without_invalidate": 0,
     "other_memories": 1,
     "secure_alias": 1,
-    "without_discard_of_alias": 0,
+    "without_invalidate_of_alias": 0,
 }
 
 
@@ -43,7 +43,7 @@ def test_off_leaves_qemu_s_registers(guest: Guest) -> None:
 
 
 @pytest.mark.parametrize("timing", ["host", "model"])
-def test_each_step_is_needed(guest: Guest, timing: str) -> None:
+def test_each_maintenance_step_is_needed(guest: Guest, timing: str) -> None:
     assert guest.run("cache_steps", f"coherence=strict,timing={timing}").values == STEPS
 
 
@@ -55,22 +55,22 @@ def test_nothing_is_needed_without_a_cache(guest: Guest) -> None:
 
 def test_cache_switched_off_hides_nothing(guest: Guest) -> None:
     values = guest.run("cache_off_again", "coherence=strict").values
-    assert values == {"right": 1, "sees_the_output": 1, "none": 1, "without_discard": 0}
+    assert values == {"right": 1, "sees_the_output": 1, "none": 1, "without_invalidate": 0}
 
 
 def test_operations_by_set_and_way_are_for_the_whole_cache(guest: Guest) -> None:
     values = guest.run("cache_sets_and_ways", "coherence=strict").values
-    expected = {"without": 0, "without_a_set": 0, "before_the_discard": 0, "after": 1, "lost": 1}
+    expected = {"without": 0, "without_a_set": 0, "before_the_invalidate": 0, "after": 1, "lost": 1}
     assert values == expected
 
 
-def test_the_mpu_says_how_memory_is_cached(guest: Guest) -> None:
+def test_the_mpu_determines_how_memory_is_cached(guest: Guest) -> None:
     values = guest.run("cache_by_the_mpu", "coherence=strict").values
     assert values == {
         "uncached_to_uncached": 1,
         "through_to_uncached": 1,
         "uncached_to_through": 0,
-        "the_same_with_discard": 1,
+        "the_same_with_invalidate": 1,
         "back_to_uncached": 0,
         "the_same_with_clean": 1,
         "background_to_uncached": 0,
@@ -87,7 +87,7 @@ def test_dma_needs_its_maintenance(guest: Guest) -> None:
         "all": 1,
         "without_clean_source": 0,
         "without_clean_list": 0,
-        "without_discard": 0,
+        "without_invalidate": 0,
     }
     assert set(guest.run("dma_caches", "coherence=off").values.values()) == {1}
 
@@ -140,7 +140,7 @@ def test_code_that_was_not_cleaned(guest: Guest) -> None:
     assert not outcome.values
     assert outcome.messages == [
         "executes code at 0x60200000 that was not cleaned to memory, or was written there by "
-        "another bus master and not discarded"
+        "another bus master and not invalidated"
     ]
     assert guest.run("code_not_cleaned", "coherence=off").values == {"returns": 1}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The emulator page: fast console, host log, bad buffers."""
+"""The emulator's registers: fast console, host log, bad buffers."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_a_client_that_does_not_read_makes_the_guest_wait(guest: Guest) -> None:
         assert one.exchange(rest, len(data)) == echoed(data)
 
 
-def test_clients_come_and_go(guest: Guest) -> None:
+def test_clients_connect_and_disconnect(guest: Guest) -> None:
     with console(guest, "echo") as (process, path):
         for turn in range(10):
             data = random_bytes(1000 + turn)
@@ -127,7 +127,7 @@ def test_bytes_of_a_client_that_left_arrive(guest: Guest) -> None:
     assert values == {"count": 2 * len(data), "sum": 2 * sum(data) & 0xFFFFFFFF}
 
 
-def test_first_client_finds_what_was_said_before(guest: Guest) -> None:
+def test_the_first_client_gets_earlier_output(guest: Guest) -> None:
     greeting = b"before the first client"
     with console(guest, "greet_then_echo") as (process, path):
         with client(process, path) as one:
@@ -163,7 +163,7 @@ def test_it_is_idle_before_the_first_client(guest: Guest) -> None:
         assert_idle(process)
 
 
-def test_features_tell_of_the_console(guest: Guest) -> None:
+def test_the_features_register_reports_the_console(guest: Guest) -> None:
     assert guest.run("identify").values["features"] == 0x2
     assert guest.run("identify", "console=pty").values["features"] == 0x3
 
@@ -172,7 +172,7 @@ def test_guest_writes_on_the_host_s_stderr(guest: Guest) -> None:
     assert "hello from the guest\n" in guest.run("print_log").output
 
 
-def test_bad_buffers_move_nothing(guest: Guest) -> None:
+def test_bad_buffers_transfer_nothing(guest: Guest) -> None:
     outcome = guest.run("bad_buffers")
     assert outcome.values == {"sent": 0, "received": 0, "unknown_register": 0}
     assert outcome.messages == [

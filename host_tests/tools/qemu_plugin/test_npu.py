@@ -58,7 +58,7 @@ def test_halfword_access_is_a_bus_fault(guest: Guest) -> None:
     assert "fault" in guest.run("halfword_access").values
 
 
-def test_without_npu_the_board_is_as_qemu_has_it(guest: Guest) -> None:
+def test_without_an_npu_the_board_is_unmodified_qemu(guest: Guest) -> None:
     values = guest.run("identify", "npu=none").values
     assert values["id"] == 0
     assert values["page"] == 0x45485531
@@ -203,7 +203,7 @@ BY_BOARD = {"nvm": {"cut", "cut-again", "fail"}}  # host_tests/boards/test_power
 @pytest.mark.parametrize(
     ("device", "name"), [(device, name) for device in INJECTED for name in INJECTED[device]]
 )
-def test_an_injected_fault_says_so(guest: Guest, device: str, name: str) -> None:
+def test_an_injected_fault_is_logged(guest: Guest, device: str, name: str) -> None:
     """Before its consequences; some of them stop the guest forever."""
     scenario, more = INJECTED[device][name]
     with guest.start(scenario, f"fault={device}.{name},{more}".rstrip(",")) as process:

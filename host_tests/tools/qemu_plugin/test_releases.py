@@ -52,7 +52,7 @@ def test_two_at_once_fetch_it_once(downloads):
     assert len(downloads) == 1
 
 
-def test_what_an_interrupted_run_left_is_replaced(downloads):
+def test_the_leftovers_of_an_interrupted_run_are_replaced(downloads):
     (releases.BUILD / "root/usr/bin").mkdir(parents=True)
     (releases.BUILD / "root/usr/bin/sh").touch()
     assert releases.version(releases.backports()) == (9, 0, 0)

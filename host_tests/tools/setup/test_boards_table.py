@@ -54,7 +54,7 @@ def table(program, tmp_path, monkeypatch):
     boards.load.cache_clear()
 
 
-def test_a_row_says_what_was_found(table, tmp_path):
+def test_a_row_shows_the_results(table, tmp_path):
     (tmp_path / "B-HE-newer.xml").write_text(SUITE)
     found = "1 errors, 1 failed, 2 passed, 1 skipped"
     assert table.table(tmp_path).splitlines()[2:] == [

@@ -44,7 +44,7 @@ def debian(repo, tmp_path):
     )
 
 
-def test_nothing_is_installed_when_all_is_there(debian, machine):
+def test_nothing_is_installed_when_everything_exists(debian, machine):
     done = debian(machine(dpkg_query="echo installed"))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
@@ -90,7 +90,7 @@ def test_failed_installation_names_the_packages(debian, machine):
     assert "could not install: gcc qemu-system-arm" in done.stderr
 
 
-def test_without_dpkg_the_way_out_is_named(debian, machine):
+def test_without_dpkg_the_remedy_is_named(debian, machine):
     done = debian(machine())
     assert done.returncode == 1 and "DEBIAN=no" in done.stderr
 

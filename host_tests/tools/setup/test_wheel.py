@@ -118,7 +118,7 @@ def test_it_is_the_same_when_it_is_made_again(program, wheel, repo, tmp_path):
     )
 
 
-def test_its_name_says_for_which_systems(wheel, program, repo):
+def test_its_name_lists_the_supported_systems(wheel, program, repo):
     machine = os.uname().machine
     assert wheel.name.endswith(f"_{machine}.whl") and "-py3-none-manylinux_2_" in wheel.name
     tag = program.platform_tag([Path(sys.executable)])
@@ -131,7 +131,7 @@ def test_it_holds_nothing_of_this_machine(wheel, repo):
     assert names == []
 
 
-def test_doctor_finds_what_the_wheel_brings(outside):
+def test_doctor_finds_the_contents_of_the_wheel(outside):
     done = outside("ethosu_tools.cli", "doctor", "--json")
     checks = {each["name"]: each for each in json.loads(done.stdout)["checks"]}
     for name in ("simulator", "QEMU", "QEMU plugin", "firmware", "examples", "accel library"):
@@ -164,19 +164,19 @@ def test_the_demo_listens(outside):
     assert "detected okay_nabu" in done.stdout
 
 
-def test_the_pytest_plugin_is_there(outside):
+def test_the_pytest_plugin_is_installed(outside):
     (outside.folder / "test_npu.py").write_text(TEST)
     done = outside("pytest", "-q", "-p", "no:cacheprovider", "test_npu.py")
     assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout
 
 
-def test_a_missing_qemu_is_one_sentence_with_the_package(outside):
+def test_a_missing_qemu_is_one_error_with_the_package(outside):
     done = outside("ethosu_tools.cli", "qemu", path="/nowhere")
     assert done.returncode == 4 and done.stderr.count("\n") == 1
     assert "install Debian's qemu-system-arm" in done.stderr
 
 
-def test_what_is_not_in_the_wheel_is_one_sentence(outside):
+def test_anything_not_in_the_wheel_is_one_error(outside):
     done = outside("ethosu_tools.cli", "build", boards.DEFAULT)
     assert done.returncode == 4 and "set ETHOSU_ROOT" in done.stderr
 
@@ -239,7 +239,7 @@ def test_the_tree_of_paths_is_the_repo_here(repo):
     assert paths.root() == repo and paths.can_build()
 
 
-def test_the_container_file_names_what_there_is(repo):
+def test_the_container_file_names_existing_files(repo):
     text = (repo / "tools/setup/Containerfile").read_text()
     (extras,) = re.findall(r"\$wheel\[(.*?)\]", text)
     project = tomllib.loads((repo / "pyproject.toml").read_text())["project"]

@@ -68,7 +68,7 @@ def test_a_link_carries_board_and_memory_mode(page):
         ("example=nothing", "The link asks for example nothing, which this page does not have. "),
     ],
 )
-def test_a_link_to_what_is_not_there_gets_a_sentence(page, address, words, sentence):
+def test_a_broken_link_is_one_error(page, address, words, sentence):
     page.evaluate(f"location.hash = '{words}'")
     page.wait_for(f"{ALERT}.startsWith('{sentence}')")
     page.open("about:blank")

@@ -19,7 +19,7 @@ from .steps import (
 )
 
 
-def test_wake_word_is_heard_in_a_recording(page, ready):
+def test_the_wake_word_is_detected_in_a_recording(page, ready):
     assert choose(page, ready(words.load("okay_nabu").model)) == RUNS
     run_program(page, "okay_nabu")
     page.choose_file("#sound-file", FOLDER / "examples/okay_nabu.wav")
@@ -27,7 +27,7 @@ def test_wake_word_is_heard_in_a_recording(page, ready):
     assert "the limit is 0." in page.evaluate("document.getElementById('level-text').textContent")
 
 
-def test_wake_word_is_heard_by_the_microphone(address, ready):
+def test_the_wake_word_is_detected_by_the_microphone(address, ready):
     options = (
         "--use-fake-device-for-media-stream",
         "--use-fake-ui-for-media-stream",
@@ -51,7 +51,7 @@ def test_wake_word_is_heard_by_the_microphone(address, ready):
         ("camera", "HTMLMediaElement.prototype.play"),
     ],
 )
-def test_what_does_not_start_is_off_again(address, name, breaks):
+def test_a_device_that_does_not_start_is_off_again(address, name, breaks):
     options = ("--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
     with opened(address, *options) as page:
         page.evaluate(
@@ -87,7 +87,7 @@ def test_objects_of_a_picture_and_of_the_camera(address, tmp_path, ready):
         page.wait_for(f"{labels}.length && {labels}.every(label => label === 'green')")
 
 
-def test_what_is_missing_is_said(page):
+def test_a_missing_input_is_reported(page):
     """Missing microphone, sound or picture: one sentence each."""
     click(page, "microphone")
     page.wait_for(f"{ALERT}.includes('microphone')")

@@ -201,7 +201,7 @@ def test_operators_on_the_cpu(page, tmp_path, name, on_cpu):
     assert on_cpu in figures.partition("Left to the CPU")[2]
 
 
-def test_what_was_used_works_without_a_network(page, server, address, small_models, ready):
+def test_everything_used_before_works_offline(page, server, address, small_models, ready):
     model = ready(small_models["small_cnn"])
     assert choose(page, model) == RUNS
     server.shutdown()
@@ -260,7 +260,7 @@ def test_the_keyboard_reaches_each_control(page):
     assert set(wanted) <= set(reached)
 
 
-def test_opened_from_a_file_it_says_what_to_do(address):
+def test_a_page_opened_from_a_file_explains_what_to_do(address):
     with contextlib.closing(Page()) as page:
         page.open((FOLDER / "index.html").as_uri())
         page.wait_for(f"{ALERT}.startsWith('A browser cannot run this page from')")
@@ -297,7 +297,7 @@ def test_a_new_board_has_the_files(page, small_models, ready):
     page.wait_for_screen("\n['small_cnn.tflite']\n")
 
 
-def test_a_difference_is_seen(page):
+def test_a_difference_is_detected(page):
     """The comparison detects one changed weight."""
     code = """(async () => {
         const { runProgram } = await import("./board_client.js");
@@ -325,7 +325,7 @@ def test_a_difference_is_seen(page):
     assert 0 < rows[1]["wrong"] <= rows[1]["bytes"] == 50
 
 
-def test_bad_files_give_one_sentence_and_the_prompt_answers(page, small_models, tmp_path):
+def test_bad_files_are_one_error_and_the_prompt_still_works(page, small_models, tmp_path):
     good = small_models["small_cnn"].read_bytes()
     noise = bytes(255 - i % 256 for i in range(3000))
     files = {
@@ -401,7 +401,7 @@ REFUSED = "() => Promise.reject(new DOMException('refused', 'SecurityError'))"
     ],
     ids=["SIMD", "memory", "storage"],
 )
-def test_a_browser_that_cannot_says_so(address, code, sentence):
+def test_an_unsupported_browser_is_reported(address, code, sentence):
     needs.web()
     with contextlib.closing(Page()) as page:
         page.begin_with(code)

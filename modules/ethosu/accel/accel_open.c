@@ -13,7 +13,7 @@
 static const struct ethosu_accel_calls of_libc = {open, ioctl, mmap, munmap, close};
 
 /** Identify the NPU. @return 0, or an enum ethosu_ext_error */
-static int ask(struct accel *accel)
+static int identify(struct accel *accel)
 {
     struct ethosu_device *dev = &accel->driver.dev;
     struct accel_npu_info info = {0};
@@ -43,7 +43,7 @@ static int set_up(struct accel *accel, const char *path)
         return ethosu_ext_refuse(&accel->driver.fault, ETHOSU_EXT_E_ACCEL_OPEN, -1, (size_t)errno,
                                  0);
     }
-    RETURN_IF_ERROR(ask(accel));
+    RETURN_IF_ERROR(identify(accel));
     accel->mark = accel_buffer_new(accel, sizeof(struct accel_mark), -1);
     return accel->mark == NULL ? accel->driver.fault.code : 0;
 }

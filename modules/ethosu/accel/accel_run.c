@@ -15,7 +15,7 @@
 #define CANCEL_MS 5000u
 
 /** Longest time-out, milliseconds: a year. */
-#define TIMEOUT_MOST UINT64_C(31536000000)
+#define MAX_TIMEOUT UINT64_C(31536000000)
 
 static int fail(struct accel *accel, int code, size_t found)
 {
@@ -37,11 +37,11 @@ void accel_fill_copies(struct accel *accel, const struct ethosu_ext_program *pro
 /** Read back the NPU's output. */
 static void read_copies(struct accel *accel, const struct ethosu_ext_program *program)
 {
-    for (uint32_t mask = program->discard; mask != 0; mask &= mask - 1) {
+    for (uint32_t mask = program->invalidate; mask != 0; mask &= mask - 1) {
         const struct ethosu_ext_base *base = &program->base[__builtin_ctz(mask)];
-        accel_copy(accel, (uint8_t *)(uintptr_t)base->cpu + base->discard,
-                   accel_buffer_of(accel, (uint32_t)base->npu)->map + base->discard,
-                   base->discard_size);
+        accel_copy(accel, (uint8_t *)(uintptr_t)base->cpu + base->invalidate,
+                   accel_buffer_of(accel, (uint32_t)base->npu)->map + base->invalidate,
+                   base->invalidate_size);
     }
 }
 
@@ -59,7 +59,7 @@ static int wait_until(const struct accel *accel, uint64_t timeout)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    uint64_t ms = timeout < TIMEOUT_MOST ? timeout : TIMEOUT_MOST;
+    uint64_t ms = timeout < MAX_TIMEOUT ? timeout : MAX_TIMEOUT;
     int64_t end = now.tv_sec * INT64_C(1000000000) + now.tv_nsec + (int64_t)(ms * 1000000);
     struct accel_buffer_wait wait = {.handle = accel->mark->handle, .timeout_ns = end};
     int error = accel_call(accel, accel->file, ACCEL_BUFFER_WAIT, &wait);
@@ -117,7 +117,7 @@ int ethosu_ext_start(struct ethosu_driver *drv, const struct ethosu_ext_program 
 }
 
 /** Check whether a job that the kernel reports as ended was actually completed. */
-static int conclude(struct accel *accel)
+static int check_completion(struct accel *accel)
 {
     const struct accel_mark *mark = mark_of(accel);
     accel->state = ACCEL_IDLE;
@@ -146,7 +146,7 @@ int ethosu_ext_wait(struct ethosu_driver *drv, uint64_t timeout)
     }
     int error = wait_until(accel, timeout);
     if (error == 0) {
-        return conclude(accel);
+        return check_completion(accel);
     }
     if (error == ETIME) {
         return timeout == 0 ? 1 : time_out(accel, timeout);

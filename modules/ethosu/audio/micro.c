@@ -20,7 +20,7 @@
 // share of the signal that is kept.
 #define SMOOTHING_EVEN 409
 #define SMOOTHING_ODD 983
-#define SIGNAL_LEAST 819
+#define MIN_SIGNAL 819
 #define SMOOTHING_ONE_BITS 14
 /** Extra bits of the noise estimate over the signal. */
 #define NOISE_BITS 10
@@ -167,9 +167,9 @@ static uint32_t reduce_noise(uint32_t signal, uint32_t smoothing, uint32_t *nois
                                    SMOOTHING_ONE_BITS);
     *noise = estimate;
     estimate = estimate < scaled ? estimate : scaled;
-    uint32_t least = (uint32_t)(((uint64_t)signal * SIGNAL_LEAST) >> SMOOTHING_ONE_BITS);
+    uint32_t min = (uint32_t)(((uint64_t)signal * MIN_SIGNAL) >> SMOOTHING_ONE_BITS);
     uint32_t rest = (scaled - estimate) >> NOISE_BITS;
-    return rest > least ? rest : least;
+    return rest > min ? rest : min;
 }
 
 /** Gain at a noise level; a parabola for each octave. */
@@ -188,7 +188,7 @@ static uint32_t gain(uint32_t noise)
 }
 
 /** The signal relative to the noise; values near 0 are attenuated. */
-static uint32_t gained(uint32_t signal, uint32_t noise)
+static uint32_t apply_gain(uint32_t signal, uint32_t noise)
 {
     uint32_t ratio = (uint32_t)(((uint64_t)signal * gain(noise)) >> RATIO_SHIFT);
     if (ratio < (2u << RATIO_BITS)) {
@@ -229,7 +229,7 @@ void ethosu_audio_micro_row(struct ethosu_audio_micro *micro, uint16_t *row)
     for (size_t i = 0; i < BANDS; i++) {
         uint32_t signal =
             reduce_noise(bands[i], i % 2 == 0 ? SMOOTHING_EVEN : SMOOTHING_ODD, &micro->noise[i]);
-        uint32_t value = gained(signal, micro->noise[i]) << CORRECTION_BITS;
+        uint32_t value = apply_gain(signal, micro->noise[i]) << CORRECTION_BITS;
         value = value > 1 ? logarithm(value) : 0;
         row[i] = (uint16_t)(value < UINT16_MAX ? value : UINT16_MAX);
     }

@@ -18,7 +18,7 @@
 #define HALF 16383   /**< 32767 / 2 */
 
 /** Position of a number of 6 bits whose three digits to the base 4 are read backwards. */
-static size_t reversed(size_t number)
+static size_t reverse_digits(size_t number)
 {
     return (number & 3) << 4 | (number & 12) | number >> 4;
 }
@@ -26,19 +26,19 @@ static size_t reversed(size_t number)
 #if ETHOSU_AUDIO_MVE
 
 /** Product of complex numbers, each sum of products rounded once. */
-static inline int16x8_t times(int16x8_t a, int16x8_t b)
+static inline int16x8_t multiply(int16x8_t a, int16x8_t b)
 {
     int16x8_t real = vqrdmlsdhq_s16(vdupq_n_s16(0), a, b);
     return vqrdmladhxq_s16(real, a, b);
 }
 
 /** Two or four times as small. */
-static inline int16x8_t divided(int16x8_t value, int16_t by)
+static inline int16x8_t scale(int16x8_t value, int16_t by)
 {
     return vqrdmulhq_n_s16(value, by);
 }
 
-/** Numbers out[0..3] of four butterflies of in[0..3], which are divided and turned already. */
+/** Numbers out[0..3] of four butterflies of in[0..3], which are divided and rotated already. */
 static inline void butterflies(const int16x8_t in[4], int16x8_t out[4])
 {
     int16x8_t sum_even = vaddq_s16(in[0], in[2]);
@@ -59,10 +59,10 @@ static void first_stage(const int16_t *samples, struct micro_complex *out)
         int16x8_t in[4];
         int16x8_t result[4];
         for (size_t j = 0; j < 4; j++) {
-            in[j] = divided(vldrhq_s16(samples + 2 * (i + j * (COUNT / 4))), QUARTER);
+            in[j] = scale(vldrhq_s16(samples + 2 * (i + j * (COUNT / 4))), QUARTER);
         }
         butterflies(in, result);
-        int32_t *block = (int32_t *)(void *)(out + 4 * reversed(i));
+        int32_t *block = (int32_t *)(void *)(out + 4 * reverse_digits(i));
         for (size_t j = 0; j < 4; j++) {
             vstrwq_scatter_shifted_offset_s32(block + j, places, vreinterpretq_s32_s16(result[j]));
         }
@@ -75,11 +75,11 @@ static void stage(struct micro_complex *numbers, size_t size, const int16_t *twi
     for (size_t block = 0; block < COUNT; block += 4 * size) {
         for (size_t k = 0; k < size; k += 4) {
             int16_t *first = &numbers[block + k].real;
-            int16x8_t in[4] = {divided(vldrhq_s16(first), QUARTER)};
+            int16x8_t in[4] = {scale(vldrhq_s16(first), QUARTER)};
             int16x8_t result[4];
             for (size_t j = 1; j < 4; j++) {
-                in[j] = times(divided(vldrhq_s16(first + 2 * j * size), QUARTER),
-                              vldrhq_s16(twiddles + 2 * ((j - 1) * size + k)));
+                in[j] = multiply(scale(vldrhq_s16(first + 2 * j * size), QUARTER),
+                                 vldrhq_s16(twiddles + 2 * ((j - 1) * size + k)));
             }
             butterflies(in, result);
             for (size_t j = 0; j < 4; j++) {
@@ -92,7 +92,7 @@ static void stage(struct micro_complex *numbers, size_t size, const int16_t *twi
 /** Split numbers 1 to 128 and those that mirror them. */
 static void split(struct micro_complex *spectrum)
 {
-    const uint32x4_t backwards = {3, 2, 1, 0};
+    const uint32x4_t descending = {3, 2, 1, 0};
     const int16x8_t zero = vdupq_n_s16(0);
     // GCC 12 gets constant predicates wrong, so a comparison makes this one.
     const int16x8_t parts = {0, -1, 0, -1, 0, -1, 0, -1};
@@ -100,61 +100,63 @@ static void split(struct micro_complex *spectrum)
     for (size_t k = 1; k <= COUNT / 2; k += 4) {
         int16_t *low = &spectrum[k].real;
         int32_t *high = (int32_t *)(void *)(spectrum + COUNT - k - 3);
-        int16x8_t mirror = vreinterpretq_s16_s32(vldrwq_gather_shifted_offset_s32(high, backwards));
-        int16x8_t a = divided(vldrhq_s16(low), HALF);
-        int16x8_t b = divided(vsubq_m_s16(mirror, zero, mirror, imaginary), HALF);
+        int16x8_t mirror =
+            vreinterpretq_s16_s32(vldrwq_gather_shifted_offset_s32(high, descending));
+        int16x8_t a = scale(vldrhq_s16(low), HALF);
+        int16x8_t b = scale(vsubq_m_s16(mirror, zero, mirror, imaginary), HALF);
         int16x8_t sum = vaddq_s16(a, b);
-        int16x8_t turned = times(vsubq_s16(a, b), vldrhq_s16(micro_split_twiddles + 2 * (k - 1)));
-        int16x8_t upper = vhsubq_s16(sum, turned);
-        vstrhq_s16(low, vhaddq_s16(sum, turned));
-        upper = vhsubq_m_s16(upper, turned, sum, imaginary);
-        vstrwq_scatter_shifted_offset_s32(high, backwards, vreinterpretq_s32_s16(upper));
+        int16x8_t rotated =
+            multiply(vsubq_s16(a, b), vldrhq_s16(micro_split_twiddles + 2 * (k - 1)));
+        int16x8_t upper = vhsubq_s16(sum, rotated);
+        vstrhq_s16(low, vhaddq_s16(sum, rotated));
+        upper = vhsubq_m_s16(upper, rotated, sum, imaginary);
+        vstrwq_scatter_shifted_offset_s32(high, descending, vreinterpretq_s32_s16(upper));
     }
 }
 
 #else
 
 /** Product of 16-bit fractions, rounded. */
-static int16_t divided(int16_t value, int16_t by)
+static int16_t scale(int16_t value, int16_t by)
 {
     return (int16_t)((value * by + (1 << 14)) >> 15);
 }
 
-static struct micro_complex both_divided(struct micro_complex value, int16_t by)
+static struct micro_complex scale_complex(struct micro_complex value, int16_t by)
 {
-    return (struct micro_complex){divided(value.real, by), divided(value.imaginary, by)};
+    return (struct micro_complex){scale(value.real, by), scale(value.imaginary, by)};
 }
 
-static struct micro_complex plus(struct micro_complex a, struct micro_complex b)
+static struct micro_complex add(struct micro_complex a, struct micro_complex b)
 {
     return (struct micro_complex){(int16_t)(a.real + b.real), (int16_t)(a.imaginary + b.imaginary)};
 }
 
-static struct micro_complex minus(struct micro_complex a, struct micro_complex b)
+static struct micro_complex subtract(struct micro_complex a, struct micro_complex b)
 {
     return (struct micro_complex){(int16_t)(a.real - b.real), (int16_t)(a.imaginary - b.imaginary)};
 }
 
 /** Product of complex numbers, each sum of products rounded once. */
-static struct micro_complex times(struct micro_complex a, const int16_t *b)
+static struct micro_complex multiply(struct micro_complex a, const int16_t *b)
 {
     return (struct micro_complex){
         (int16_t)((a.real * b[0] - a.imaginary * b[1] + (1 << 14)) >> 15),
         (int16_t)((a.real * b[1] + a.imaginary * b[0] + (1 << 14)) >> 15)};
 }
 
-/** Numbers out[0], out[apart]... of a butterfly of in[0..3], which are divided and turned. */
-static void butterfly(const struct micro_complex in[4], struct micro_complex *out, size_t apart)
+/** Numbers out[0], out[stride]... of a butterfly of in[0..3], which are divided and rotated. */
+static void butterfly(const struct micro_complex in[4], struct micro_complex *out, size_t stride)
 {
-    struct micro_complex sum_even = plus(in[0], in[2]);
-    struct micro_complex difference_even = minus(in[0], in[2]);
-    struct micro_complex sum_odd = plus(in[1], in[3]);
-    struct micro_complex difference_odd = minus(in[1], in[3]);
-    struct micro_complex turned = {difference_odd.imaginary, (int16_t)-difference_odd.real};
-    out[0] = plus(sum_even, sum_odd);
-    out[apart] = plus(difference_even, turned);
-    out[2 * apart] = minus(sum_even, sum_odd);
-    out[3 * apart] = minus(difference_even, turned);
+    struct micro_complex sum_even = add(in[0], in[2]);
+    struct micro_complex difference_even = subtract(in[0], in[2]);
+    struct micro_complex sum_odd = add(in[1], in[3]);
+    struct micro_complex difference_odd = subtract(in[1], in[3]);
+    struct micro_complex rotated = {difference_odd.imaginary, (int16_t)-difference_odd.real};
+    out[0] = add(sum_even, sum_odd);
+    out[stride] = add(difference_even, rotated);
+    out[2 * stride] = subtract(sum_even, sum_odd);
+    out[3 * stride] = subtract(difference_even, rotated);
 }
 
 /** First stage: reads the samples in order and writes them in the order of the other stages. */
@@ -164,9 +166,9 @@ static void first_stage(const int16_t *samples, struct micro_complex *out)
         struct micro_complex in[4];
         for (size_t j = 0; j < 4; j++) {
             const int16_t *pair = samples + 2 * (i + j * (COUNT / 4));
-            in[j] = both_divided((struct micro_complex){pair[0], pair[1]}, QUARTER);
+            in[j] = scale_complex((struct micro_complex){pair[0], pair[1]}, QUARTER);
         }
-        butterfly(in, out + 4 * reversed(i), 1);
+        butterfly(in, out + 4 * reverse_digits(i), 1);
     }
 }
 
@@ -176,10 +178,10 @@ static void stage(struct micro_complex *numbers, size_t size, const int16_t *twi
     for (size_t block = 0; block < COUNT; block += 4 * size) {
         for (size_t k = 0; k < size; k++) {
             struct micro_complex *first = numbers + block + k;
-            struct micro_complex in[4] = {both_divided(first[0], QUARTER)};
+            struct micro_complex in[4] = {scale_complex(first[0], QUARTER)};
             for (size_t j = 1; j < 4; j++) {
-                in[j] = times(both_divided(first[j * size], QUARTER),
-                              twiddles + 2 * ((j - 1) * size + k));
+                in[j] = multiply(scale_complex(first[j * size], QUARTER),
+                                 twiddles + 2 * ((j - 1) * size + k));
             }
             butterfly(in, first, size);
         }
@@ -192,15 +194,15 @@ static void split(struct micro_complex *spectrum)
     for (size_t k = 1; k <= COUNT / 2; k++) {
         struct micro_complex *low = spectrum + k;
         struct micro_complex *high = spectrum + COUNT - k;
-        struct micro_complex a = both_divided(*low, HALF);
+        struct micro_complex a = scale_complex(*low, HALF);
         struct micro_complex b =
-            both_divided((struct micro_complex){high->real, (int16_t)-high->imaginary}, HALF);
-        struct micro_complex sum = plus(a, b);
-        struct micro_complex turned = times(minus(a, b), micro_split_twiddles + 2 * (k - 1));
-        low->real = (int16_t)((sum.real + turned.real) >> 1);
-        low->imaginary = (int16_t)((sum.imaginary + turned.imaginary) >> 1);
-        high->real = (int16_t)((sum.real - turned.real) >> 1);
-        high->imaginary = (int16_t)((turned.imaginary - sum.imaginary) >> 1);
+            scale_complex((struct micro_complex){high->real, (int16_t)-high->imaginary}, HALF);
+        struct micro_complex sum = add(a, b);
+        struct micro_complex rotated = multiply(subtract(a, b), micro_split_twiddles + 2 * (k - 1));
+        low->real = (int16_t)((sum.real + rotated.real) >> 1);
+        low->imaginary = (int16_t)((sum.imaginary + rotated.imaginary) >> 1);
+        high->real = (int16_t)((sum.real - rotated.real) >> 1);
+        high->imaginary = (int16_t)((rotated.imaginary - sum.imaginary) >> 1);
     }
 }
 

@@ -12,13 +12,13 @@ static uint32_t load(const uint32_t *index)
     return __atomic_load_n(index, __ATOMIC_ACQUIRE);
 }
 
-static void move_on(uint32_t *index, uint32_t count)
+static void advance(uint32_t *index, uint32_t count)
 {
     __atomic_store_n(index, *index + count, __ATOMIC_RELEASE);
 }
 
 /** How many of `count` samples from `index` on fit before the end of the memory. */
-static uint32_t unbroken(const struct ethosu_audio_ring *ring, uint32_t index, uint32_t count)
+static uint32_t contiguous(const struct ethosu_audio_ring *ring, uint32_t index, uint32_t count)
 {
     uint32_t to_end = ring->size - index % ring->size;
     return count < to_end ? count : to_end;
@@ -33,12 +33,12 @@ uint32_t ethosu_audio_ring_room(struct ethosu_audio_ring *ring, int16_t **sample
 {
     uint32_t room = ring->size - (ring->written - load(&ring->read));
     *samples = ring->samples + ring->written % ring->size;
-    return unbroken(ring, ring->written, room);
+    return contiguous(ring, ring->written, room);
 }
 
 void ethosu_audio_ring_wrote(struct ethosu_audio_ring *ring, uint32_t count)
 {
-    move_on(&ring->written, count);
+    advance(&ring->written, count);
 }
 
 void ethosu_audio_ring_write(struct ethosu_audio_ring *ring, const int16_t *samples, size_t count)
@@ -61,10 +61,10 @@ void ethosu_audio_ring_write(struct ethosu_audio_ring *ring, const int16_t *samp
 uint32_t ethosu_audio_ring_piece(const struct ethosu_audio_ring *ring, const int16_t **samples)
 {
     *samples = ring->samples + ring->read % ring->size;
-    return unbroken(ring, ring->read, load(&ring->written) - ring->read);
+    return contiguous(ring, ring->read, load(&ring->written) - ring->read);
 }
 
 void ethosu_audio_ring_took(struct ethosu_audio_ring *ring, uint32_t count)
 {
-    move_on(&ring->read, count);
+    advance(&ring->read, count);
 }

@@ -8,7 +8,7 @@
 #include "py/runtime.h"
 
 /** Maximum size of a ring in samples: two minutes of audio. */
-#define SAMPLES_MOST (1 << 21)
+#define MAX_SAMPLES (1 << 21)
 
 typedef struct {
     mp_obj_base_t base;
@@ -28,13 +28,13 @@ static mp_obj_t ring_make_new(const mp_obj_type_t *type, size_t n_args, size_t n
                               const mp_obj_t *args)
 {
     mp_arg_check_num(n_args, n_kw, 1, 1, false);
-    mp_int_t wanted = mp_obj_get_int(args[0]);
-    if (wanted < 1 || wanted > SAMPLES_MOST) {
+    mp_int_t requested = mp_obj_get_int(args[0]);
+    if (requested < 1 || requested > MAX_SAMPLES) {
         mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("size is %d, 1 to %d expected"),
-                          (int)wanted, SAMPLES_MOST);
+                          (int)requested, MAX_SAMPLES);
     }
     uint32_t size = 1;
-    while (size < (uint32_t)wanted) {
+    while (size < (uint32_t)requested) {
         size *= 2;
     }
     ring_obj_t *self = mp_obj_malloc(ring_obj_t, type);
@@ -76,7 +76,7 @@ static size_t read_stream(ring_obj_t *self, mp_obj_t *method, size_t bytes, size
 static mp_obj_t ring_fill(size_t n_args, const mp_obj_t *args)
 {
     ring_obj_t *self = MP_OBJ_TO_PTR(args[0]);
-    mp_int_t most = n_args > 2 ? mp_obj_get_int(args[2]) : SAMPLES_MOST;
+    mp_int_t most = n_args > 2 ? mp_obj_get_int(args[2]) : MAX_SAMPLES;
     if (most < 0) {
         mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("most is %d, 0 or more expected"),
                           (int)most);

@@ -66,11 +66,11 @@ static void get_size(input_obj_t *self, mp_obj_t given)
     int32_t size[2];
     get_integers(given, 2, size, "size");
     for (size_t i = 0; i < 2; i++) {
-        if (size[i] < 1 || size[i] > IMAGE_SIDE_MOST) {
+        if (size[i] < 1 || size[i] > IMAGE_MAX_SIDE) {
             mp_raise_msg_varg(
                 &mp_type_ValueError,
                 MP_ERROR_TEXT("size is (%d, %d), width and height from 1 to %d expected"),
-                (int)size[0], (int)size[1], IMAGE_SIDE_MOST);
+                (int)size[0], (int)size[1], IMAGE_MAX_SIDE);
         }
     }
     self->width = size[0];
@@ -231,8 +231,8 @@ static void get_target(struct image_target *target, mp_obj_t shape)
         size[i] = (int32_t)mp_obj_get_int(items[rank - 3 + i]);
     }
     bool batch = rank > 3 && (rank > 4 || mp_obj_get_int(items[0]) != 1);
-    if (batch || size[0] < 1 || size[1] < 1 || size[0] > IMAGE_SIDE_MOST ||
-        size[1] > IMAGE_SIDE_MOST || (size[2] != 1 && size[2] != 3)) {
+    if (batch || size[0] < 1 || size[1] < 1 || size[0] > IMAGE_MAX_SIDE ||
+        size[1] > IMAGE_MAX_SIDE || (size[2] != 1 && size[2] != 3)) {
         mp_raise_ValueError(
             MP_ERROR_TEXT("shape: (1, height, width, channels) with 1 or 3 channels expected"));
     }

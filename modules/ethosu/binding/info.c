@@ -97,7 +97,7 @@ const char *info_weights(const struct ethosu_model_info *info, bool file_copied)
     return file_copied ? "used in place: the file was read into RAM" : "used in place";
 }
 
-mp_obj_t info_model(const struct ethosu_model *model, const struct info_more *more)
+mp_obj_t info_model(const struct ethosu_model *model, const struct model_properties *more)
 {
     struct ethosu_model_info info;
     ethosu_model_get_info(model, &info);

@@ -12,7 +12,7 @@
 
 uint64_t deadline_left(const struct deadline *deadline)
 {
-    uint32_t elapsed = ethosu_ext_board_ticks_ms() - deadline->begun;
+    uint32_t elapsed = ethosu_ext_board_ticks_ms() - deadline->start_ms;
     if (deadline->timeout == ETHOSU_SEMAPHORE_WAIT_FOREVER) {
         return deadline->timeout;
     }
@@ -21,7 +21,7 @@ uint64_t deadline_left(const struct deadline *deadline)
 
 bool deadline_is_over(const struct deadline *deadline)
 {
-    return ethosu_ext_board_ticks_ms() - deadline->begun >= deadline->timeout;
+    return ethosu_ext_board_ticks_ms() - deadline->start_ms >= deadline->timeout;
 }
 
 mp_uint_t deadline_poll(const struct deadline *deadline, const struct ethosu_driver *npu,

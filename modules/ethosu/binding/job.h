@@ -6,7 +6,7 @@
  *               job_wait()            job_stop(), by a callback
  *     NO_WAIT ------------> WAITING ---------------------------> STOPPED
  *        ^                     |                                    |
- *        +---------------------+----------- job_waited() -----------+
+ *        +---------------------+---------- job_end_wait() ----------+
  *
  * While C code waits for the NPU, MicroPython's scheduler runs callbacks. A callback may stop the
  * job, but not start another: the waiting code would mistake it for its own. So a stop during a
@@ -25,8 +25,8 @@
 
 /** Deadline of an inference. */
 struct deadline {
-    uint32_t begun;   /**< ethosu_ext_board_ticks_ms() at the start */
-    uint64_t timeout; /**< milliseconds, or ETHOSU_SEMAPHORE_WAIT_FOREVER */
+    uint32_t start_ms; /**< ethosu_ext_board_ticks_ms() at the start */
+    uint64_t timeout;  /**< milliseconds, or ETHOSU_SEMAPHORE_WAIT_FOREVER */
 };
 
 /** Milliseconds that are left, at least 1, since a wait of 0 does not wait. */
@@ -91,7 +91,7 @@ static inline void job_wait(struct ethosu_driver *npu)
     job_of(npu)->wait = JOB_WAITING;
 }
 
-static inline void job_waited(struct ethosu_driver *npu)
+static inline void job_end_wait(struct ethosu_driver *npu)
 {
     job_of(npu)->wait = JOB_NO_WAIT;
 }

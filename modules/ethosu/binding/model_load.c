@@ -33,8 +33,8 @@ static bool overlap(uintptr_t a, size_t a_size, uintptr_t b, size_t b_size)
 }
 
 /** The next other model whose arena overlaps `memory`, starting at an entry; NULL at the end. */
-static model_obj_t *next_in(struct pins **next, const model_obj_t *self, const void *start,
-                            size_t size)
+static model_obj_t *next_overlapping(struct pins **next, const model_obj_t *self, const void *start,
+                                     size_t size)
 {
     while (*next != NULL) {
         struct pins *pins = *next;
@@ -54,7 +54,7 @@ static MP_NOINLINE const char *conflicting_model(const model_obj_t *self,
 {
     struct pins *next = pin_next(NULL);
     const model_obj_t *other;
-    while ((other = next_in(&next, self, memory->arena, memory->arena_size)) != NULL) {
+    while ((other = next_overlapping(&next, self, memory->arena, memory->arena_size)) != NULL) {
         if (memory->keeps_data) {
             return "this model";
         }
@@ -79,11 +79,11 @@ static bool job_uses(const npu_obj_t *handle, const void *start, size_t size)
 }
 
 /** NPU of the user of this memory: another model being run or loaded, or a handle. */
-static struct ethosu_driver *user_of(const model_obj_t *self, const void *start, size_t size)
+static struct ethosu_driver *npu_using(const model_obj_t *self, const void *start, size_t size)
 {
     struct pins *next = pin_next(NULL);
     const model_obj_t *other;
-    while ((other = next_in(&next, self, start, size)) != NULL) {
+    while ((other = next_overlapping(&next, self, start, size)) != NULL) {
         if (other->model == NULL || model_is_busy(other)) {
             return other->npu;
         }
@@ -99,14 +99,14 @@ static struct ethosu_driver *user_of(const model_obj_t *self, const void *start,
 
 MP_NOINLINE void model_check_arena(const model_obj_t *self, const void *start, size_t size)
 {
-    struct ethosu_driver *npu = user_of(self, start, size);
+    struct ethosu_driver *npu = npu_using(self, start, size);
     if (npu != NULL) {
         job_reap_late(npu);
         gc_collect(); // the program may have lost the other model
-        npu = user_of(self, start, size);
+        npu = npu_using(self, start, size);
     }
     while (npu != NULL && job_reap_abandoned(npu)) {
-        npu = user_of(self, start, size);
+        npu = npu_using(self, start, size);
     }
     if (npu != NULL) {
         binding_raise_os_error(MP_EBUSY,
@@ -119,16 +119,16 @@ MP_NOINLINE void model_check_arena(const model_obj_t *self, const void *start, s
 /** Refuse to share an arena that is in use, or that holds data between inferences. Raises. */
 static void check_shared(const model_obj_t *self, const struct ethosu_model_memory *memory)
 {
-    const char *who = conflicting_model(self, memory);
-    if (who != NULL) {
+    const char *conflict = conflicting_model(self, memory);
+    if (conflict != NULL) {
         gc_collect(); // the program may have lost the other model
-        who = conflicting_model(self, memory);
+        conflict = conflicting_model(self, memory);
     }
-    if (who != NULL) {
+    if (conflict != NULL) {
         mp_raise_msg_varg(&mp_type_ValueError,
                           MP_ERROR_TEXT("arena at 0x%x overlaps the arena of a loaded model, and "
                                         "%s keeps data there between inferences"),
-                          (unsigned)(uintptr_t)memory->arena, who);
+                          (unsigned)(uintptr_t)memory->arena, conflict);
     }
     model_check_arena(self, memory->arena, memory->arena_size);
 }
@@ -138,7 +138,7 @@ static void note_shared(model_obj_t *self)
 {
     struct pins *next = pin_next(NULL);
     model_obj_t *other;
-    while ((other = next_in(&next, self, self->arena, model_arena_size(self))) != NULL) {
+    while ((other = next_overlapping(&next, self, self->arena, model_arena_size(self))) != NULL) {
         other->shares = self->shares = true;
     }
 }

@@ -27,7 +27,7 @@ model_obj_t *model_open(mp_obj_t self_in)
 }
 
 /** A running model; it is idle if its job was abandoned. Raises. */
-static MP_NOINLINE model_obj_t *end_abandoned(model_obj_t *self)
+static MP_NOINLINE model_obj_t *finish_abandoned(model_obj_t *self)
 {
     if (!job_reap_abandoned(self->npu)) {
         binding_raise_os_error(MP_EBUSY,
@@ -40,7 +40,7 @@ static MP_NOINLINE model_obj_t *end_abandoned(model_obj_t *self)
 static MP_NOINLINE model_obj_t *check_shared(model_obj_t *self)
 {
     if (model_is_busy(self)) {
-        end_abandoned(self);
+        finish_abandoned(self);
     }
     model_check_arena(self, self->arena, model_arena_size(self));
     return self;
@@ -52,7 +52,7 @@ model_obj_t *model_idle(mp_obj_t self_in)
     if (self->shares) {
         return check_shared(self);
     }
-    return model_is_busy(self) ? end_abandoned(self) : self;
+    return model_is_busy(self) ? finish_abandoned(self) : self;
 }
 
 /* ---- methods ---- */
@@ -70,7 +70,7 @@ static mp_obj_t model_deinit(mp_obj_t self_in)
 {
     model_obj_t *self = MP_OBJ_TO_PTR(self_in);
     if (self->model != NULL && model_is_busy(self)) {
-        end_abandoned(self);
+        finish_abandoned(self);
     }
     pin_remove(&self->pins);
     self->model = NULL;
@@ -146,7 +146,7 @@ static MP_DEFINE_CONST_FUN_OBJ_2(model_method_obj, model_method);
 static mp_obj_t model_info(mp_obj_t self_in)
 {
     model_obj_t *self = model_open(self_in);
-    const struct info_more more = {self->arena, self->file_size, self->file_copied};
+    const struct model_properties more = {self->arena, self->file_size, self->file_copied};
     mp_obj_t dict = info_model(self->model, &more);
     model_add_program(self, dict);
     return dict;

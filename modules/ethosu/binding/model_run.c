@@ -103,11 +103,11 @@ static void run(model_obj_t *self)
     acquire_npu(self);
     ethosu_ext_set_timeout(self->npu, self->deadline.timeout);
     if (!self->one_call) {
-        self->deadline.begun = ethosu_ext_board_ticks_ms();
+        self->deadline.start_ms = ethosu_ext_board_ticks_ms();
     }
     job_wait(self->npu);
     int status = ethosu_model_invoke(self->model, self->npu);
-    job_waited(self->npu);
+    job_end_wait(self->npu);
     if (status != ETHOSU_MODEL_OK) {
         end_failed(self, status);
     }
@@ -240,10 +240,10 @@ static mp_obj_t model_start(size_t n_args, const mp_obj_t *args)
         values_write_inputs(self->model, self, inputs);
     }
     acquire_npu(self);
-    self->deadline.begun = ethosu_ext_board_ticks_ms();
+    self->deadline.start_ms = ethosu_ext_board_ticks_ms();
     job_wait(self->npu); // operators of the CPU may come first
     int status = ethosu_model_start(self->model, self->npu);
-    job_waited(self->npu);
+    job_end_wait(self->npu);
     return progress(self, status);
 }
 MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(model_start_obj, 1, 3, model_start);
@@ -263,7 +263,7 @@ static mp_obj_t model_step(mp_obj_t self_in)
     ethosu_ext_set_timeout(self->npu, left);
     job_wait(self->npu);
     int status = ethosu_model_resume(self->model, running);
-    job_waited(self->npu);
+    job_end_wait(self->npu);
     return progress(self, status);
 }
 MP_DEFINE_CONST_FUN_OBJ_1(model_step_obj, model_step);

@@ -163,7 +163,7 @@ static void start(npu_obj_t *self, mp_obj_t payload, mp_obj_t bases, mp_int_t ti
     if (error == 0) {
         check_written(self, bases);
         // Before the start, because from then on the collector must not free this object.
-        self->deadline.begun = ethosu_ext_board_ticks_ms();
+        self->deadline.start_ms = ethosu_ext_board_ticks_ms();
         job_pin(self->npu, MP_OBJ_FROM_PTR(self), &self->deadline);
         if (callback != mp_const_none) {
             job_set_callback(self->npu, callback, MP_OBJ_FROM_PTR(self));
@@ -190,12 +190,12 @@ static bool finish(npu_obj_t *self, mp_int_t timeout)
     struct ethosu_driver *npu = self->npu;
     uint64_t span = timeout < 0 ? deadline_left(&self->deadline) : (uint64_t)timeout;
     job_check_idle(npu);
-    bool begun = ethosu_ext_is_running(npu);
+    bool was_running = ethosu_ext_is_running(npu);
     job_wait(npu);
     int result = ethosu_ext_wait(npu, span);
-    job_waited(npu);
+    job_end_wait(npu);
     struct ethosu_ext_fault fault = *ethosu_ext_last_error(npu);
-    bool cancelled = begun || self->cancelled || self->busy;
+    bool cancelled = was_running || self->cancelled || self->busy;
     self->cancelled = false;
     if (result < 0) {
         drop_job(self);

@@ -111,18 +111,18 @@ struct ethosu_driver *npus_choose(mp_obj_t which)
     if (!mp_obj_is_str(which)) {
         return npu_at(mp_obj_get_int(which));
     }
-    const char *wanted = mp_obj_str_get_str(which);
+    const char *requested = mp_obj_str_get_str(which);
     for (size_t i = 0; i < npu_count(); i++) {
         char name[ETHOSU_EXT_CONFIG_NAME_SIZE];
         ethosu_ext_config_name(ethosu_ext_config(&npus[i].driver), name);
-        if (npus[i].ready && strcmp(name, wanted) == 0) {
+        if (npus[i].ready && strcmp(name, requested) == 0) {
             return &npus[i].driver;
         }
     }
     char names[NAMES_SIZE];
     binding_raise_os_error(MP_ENODEV,
-                           "this board has no NPU '%.40s'; ethosu.npus() lists its NPUs%s", wanted,
-                           list_names(names));
+                           "this board has no NPU '%.40s'; ethosu.npus() lists its NPUs%s",
+                           requested, list_names(names));
 }
 
 bool npus_are_busy(void)

@@ -67,7 +67,7 @@ bool semaphore_run_events(void)
 int ethosu_semaphore_take(void *sem, uint64_t timeout)
 {
     struct semaphore *semaphore = sem;
-    uint32_t begun = 0;
+    uint32_t start_ms = 0;
     bool clock_runs = false; // most waits end at the first wake, and need no clock
     // Only one thread takes, interrupts only give: a count that was seen stays.
     while (__atomic_load_n(&semaphore->count, __ATOMIC_ACQUIRE) == 0) {
@@ -77,9 +77,9 @@ int ethosu_semaphore_take(void *sem, uint64_t timeout)
         ethosu_ext_board_idle(&semaphore->count);
         if (semaphore->count == 0) {
             uint32_t now = ethosu_ext_board_ticks_ms();
-            begun = clock_runs ? begun : now;
+            start_ms = clock_runs ? start_ms : now;
             clock_runs = true;
-            timeout = now - begun < timeout ? timeout : 0;
+            timeout = now - start_ms < timeout ? timeout : 0;
         }
     }
     __atomic_fetch_sub(&semaphore->count, 1, __ATOMIC_ACQ_REL);

@@ -82,12 +82,12 @@ void values_check_raw(uint32_t type, size_t size, const mp_buffer_info_t *given,
 {
     char name[24];
     struct ethosu_text text = {name, sizeof name, 0};
-    if (values_take(type, given->typecode) && given->len == size) {
+    if (values_accept(type, given->typecode) && given->len == size) {
         return;
     }
     ethosu_ext_text_print(&text, index < 0 ? "%s" : "%s %d", what, index);
     (void)ethosu_ext_text_end(&text);
-    if (!values_take(type, given->typecode)) {
+    if (!values_accept(type, given->typecode)) {
         mp_raise_msg_varg(&mp_type_TypeError,
                           MP_ERROR_TEXT("%s has typecode '%c', '%c' expected (%s), "
                                         "or a bytearray of raw bytes"),

@@ -91,7 +91,7 @@ void values_dequantize(const struct ethosu_model *model, uint32_t index,
  * Can a buffer of this typecode hold a tensor's raw values? The type must match, except that a
  * bytearray holds raw bytes of any type; bytes and array('B') hold uint8 numbers.
  */
-static inline bool values_take(uint32_t type, int typecode)
+static inline bool values_accept(uint32_t type, int typecode)
 {
     return typecode == values_typecode(type) || typecode == BYTEARRAY_TYPECODE;
 }
@@ -148,14 +148,14 @@ mp_obj_t values_new_outputs(const struct ethosu_model *model, bool real);
 mp_obj_t info_npu(struct ethosu_driver *npu);
 
 /** Properties of a model that the runtime does not provide. */
-struct info_more {
+struct model_properties {
     const void *arena;
     uint32_t file_size; /**< bytes */
     bool file_copied;   /**< the file was read into RAM */
 };
 
 /** Model.info(): config, steps, sizes, share of the NPU, version of Vela, place of the weights. */
-mp_obj_t info_model(const struct ethosu_model *model, const struct info_more *more);
+mp_obj_t info_model(const struct ethosu_model *model, const struct model_properties *more);
 
 /** Version of Vela that compiled the model, as a str; None if not in the file. */
 mp_obj_t info_vela(const struct ethosu_model *model);

@@ -21,7 +21,8 @@ static uint32_t word_at(const void *table, uint32_t offset)
 }
 
 /** The required value of a setting. */
-static uint32_t wanted(const struct ethosu_device *dev, const struct ethosu_ext_setting *setting)
+static uint32_t required_setting(const struct ethosu_device *dev,
+                                 const struct ethosu_ext_setting *setting)
 {
     return dev->config != NULL ? word_at(dev->config->config, setting->configured)
                                : word_at(dev->settings, setting->value);
@@ -46,14 +47,14 @@ static void choose_ports(struct ethosu_device *dev)
  * nonzero now, but 0 after a reset. Only the four AXI_LIMIT or MEM_ATTR registers
  * are known to reset to 0.
  */
-static void choose_witness(struct ethosu_device *dev)
+static void choose_reset_canary(struct ethosu_device *dev)
 {
-    dev->witness_offset = 0;
+    dev->canary_offset = 0;
     for (int i = 0; i < 4; i++) {
         const struct ethosu_ext_setting *setting = &dev->part->settings[i];
-        if (wanted(dev, setting) != 0) {
-            dev->witness_offset = setting->offset;
-            dev->witness_value = wanted(dev, setting);
+        if (required_setting(dev, setting) != 0) {
+            dev->canary_offset = setting->offset;
+            dev->canary_value = required_setting(dev, setting);
         }
     }
 }
@@ -80,52 +81,53 @@ int ethosu_ext_device_probe(struct ethosu_device *dev, struct ethosu_ext_fault *
     dev->caps.log2_macs = product->macs_log2;
     const struct ethosu_npu *npu = dev->npu;
     dev->settings = npu != NULL && npu->settings != NULL ? npu->settings : dev->part->defaults;
-    choose_witness(dev);
+    choose_reset_canary(dev);
     choose_ports(dev);
     return 0;
 }
 
 /** The value of a setting, with each field clamped to this NPU's limit. */
-static uint32_t possible(const struct ethosu_device *dev, const struct ethosu_ext_setting *setting)
+static uint32_t clamped_setting(const struct ethosu_device *dev,
+                                const struct ethosu_ext_setting *setting)
 {
-    uint32_t asked = wanted(dev, setting);
+    uint32_t required = required_setting(dev, setting);
     if (setting->limit == 0) {
-        return asked;
+        return required;
     }
     uint32_t limit = ethosu_io_read(dev->reg, setting->limit);
     uint32_t value = 0;
     for (const uint32_t *field = dev->part->limited_fields; *field != 0; field++) {
-        uint32_t part = asked & *field;
-        uint32_t most = limit & *field;
-        value |= part < most ? part : most;
+        uint32_t part = required & *field;
+        uint32_t max = limit & *field;
+        value |= part < max ? part : max;
     }
     return value;
 }
 
-static bool resetting(const struct ethosu_device *dev)
+static bool is_resetting(const struct ethosu_device *dev)
 {
     return (ethosu_io_read(dev->reg, NPU_STATUS) & ETHOSU_EXT_STATUS_RESETTING) != 0;
 }
 
 /** Wait for the end of a reset; false on time-out. The semaphore is not given while waiting. */
-static bool reset_ends(const struct ethosu_device *dev, void *semaphore)
+static bool wait_for_reset(const struct ethosu_device *dev, void *semaphore)
 {
     for (int polls = 0; polls < RESET_POLLS; polls++) {
-        if (!resetting(dev)) {
+        if (!is_resetting(dev)) {
             return true;
         }
     }
-    for (int waited = 0; waited < RESET_WAITS && resetting(dev); waited++) {
+    for (int waited = 0; waited < RESET_WAITS && is_resetting(dev); waited++) {
         (void)ethosu_semaphore_take(semaphore, ETHOSU_EXT_SLICE);
     }
-    return !resetting(dev);
+    return !is_resetting(dev);
 }
 
 int ethosu_ext_device_reset(const struct ethosu_device *dev, void *semaphore,
                             struct ethosu_ext_fault *fault)
 {
     ethosu_io_write(dev->reg, NPU_RESET, dev->protection);
-    if (!reset_ends(dev, semaphore)) {
+    if (!wait_for_reset(dev, semaphore)) {
         struct ethosu_ext_fault stuck = {.code = ETHOSU_EXT_E_RESET, .index = -1};
         stuck.status = ethosu_io_read(dev->reg, NPU_STATUS);
         return ethosu_ext_report(fault, &stuck);
@@ -139,7 +141,7 @@ int ethosu_ext_device_reset(const struct ethosu_device *dev, void *semaphore,
     const struct ethosu_ext_setting *end = dev->part->settings + dev->part->setting_count;
     for (const struct ethosu_ext_setting *setting = dev->part->settings; setting != end;
          setting++) {
-        ethosu_io_write(dev->reg, setting->offset, possible(dev, setting));
+        ethosu_io_write(dev->reg, setting->offset, clamped_setting(dev, setting));
     }
     return 0;
 }
@@ -151,8 +153,8 @@ int ethosu_ext_device_power_up(const struct ethosu_device *dev, void *semaphore,
         dev->part->fault_bits | ETHOSU_EXT_STATUS_RUNNING | ETHOSU_EXT_STATUS_RESETTING;
 
     ethosu_ext_device_set_power(dev, true);
-    if (dev->witness_offset != 0 &&
-        ethosu_io_read(dev->reg, dev->witness_offset) == dev->witness_value &&
+    if (dev->canary_offset != 0 &&
+        ethosu_io_read(dev->reg, dev->canary_offset) == dev->canary_value &&
         ethosu_io_read(dev->reg, NPU_PROT) == dev->protection &&
         !(ethosu_io_read(dev->reg, NPU_STATUS) & unclean)) {
         return 0;

@@ -46,7 +46,7 @@ static inline void wake(void *semaphore, uint32_t word)
 }
 
 /** Nothing is running or waiting any more: carry out the deferred actions. */
-static __attribute__((noinline)) void do_what_is_left(struct ethosu_driver *drv, uint32_t word)
+static __attribute__((noinline)) void run_deferred(struct ethosu_driver *drv, uint32_t word)
 {
     while (!(word & JOB_DEINIT)) { // may be set concurrently
         if (ethosu_ext_pool_offer(drv, &word)) {
@@ -54,7 +54,7 @@ static __attribute__((noinline)) void do_what_is_left(struct ethosu_driver *drv,
         }
     }
     ethosu_ext_switch_off(drv);
-    while (!ethosu_ext_job_step(drv, &word, word & ~JOB_TAKEN)) {
+    while (!ethosu_ext_job_step(drv, &word, word & ~JOB_BUSY)) {
     }
 }
 
@@ -73,15 +73,15 @@ static __attribute__((noinline)) void leave(struct ethosu_driver *drv, uint32_t 
     do {
         left = ethosu_ext_job_in_state(word & ~JOB_CANCEL, ETHOSU_JOB_IDLE) - counted;
     } while (!ethosu_ext_job_step(drv, &word, left));
-    if ((left & JOB_TAKEN) != 0 && !(left & JOB_WAITERS)) {
-        do_what_is_left(drv, left);
+    if ((left & JOB_BUSY) != 0 && !(left & JOB_WAITERS)) {
+        run_deferred(drv, left);
     }
 }
 
 /** The same for an uncounted call; `word` is the result of its own last transition. */
-static inline void leave_alone(struct ethosu_driver *drv, uint32_t word)
+static inline void leave_uncounted(struct ethosu_driver *drv, uint32_t word)
 {
-    if ((word & JOB_TAKEN & ~JOB_STATE) != 0 ||
+    if ((word & JOB_BUSY & ~JOB_STATE) != 0 ||
         !ethosu_ext_job_step(drv, &word, ethosu_ext_job_in_state(word, ETHOSU_JOB_IDLE))) {
         leave(drv, 0);
     }
@@ -95,7 +95,7 @@ static inline void leave_alone(struct ethosu_driver *drv, uint32_t word)
  */
 static inline int claim(struct ethosu_driver *drv, uint32_t counted, uint32_t *word)
 {
-    uint32_t free = ethosu_ext_job_word(drv) & ~JOB_TAKEN;
+    uint32_t free = ethosu_ext_job_word(drv) & ~JOB_BUSY;
     *word = (free + JOB_NUMBER) | counted | ETHOSU_JOB_STARTING;
     if (!ethosu_ext_job_step(drv, &free, *word)) {
         return fail(drv, ETHOSU_EXT_E_BUSY, -1);
@@ -111,7 +111,7 @@ static inline int claim(struct ethosu_driver *drv, uint32_t counted, uint32_t *w
 /** Drop the arguments of ethosu_invoke_*() when its inference has ended. */
 static void forget_call(struct ethosu_job *job)
 {
-    ethosu_ext_stream_give_back(job->stream);
+    ethosu_ext_stream_release(job->stream);
     job->stream = NULL;
     job->custom_data_ptr = NULL;
     job->custom_data_size = 0;
@@ -123,7 +123,7 @@ static void forget_call(struct ethosu_job *job)
 /** Common end of all inferences: ENDING -> IDLE. The NPU has stopped. */
 static void finish_job(struct ethosu_driver *drv, uint32_t word)
 {
-    ethosu_ext_discard_caches(drv->job.run);
+    ethosu_ext_invalidate_caches(drv->job.run);
     ethosu_io_barrier(); // the CPU must not read results earlier
     ethosu_inference_end(drv, drv->job.user_arg);
     ethosu_ext_release_power(drv);
@@ -131,7 +131,7 @@ static void finish_job(struct ethosu_driver *drv, uint32_t word)
     if (drv->job.stream != NULL) {
         forget_call(&drv->job);
     }
-    leave_alone(drv, word);
+    leave_uncounted(drv, word);
 }
 
 /** Note why the NPU is stopped, with job.status; stop it, clear up: ENDING -> IDLE. */
@@ -167,7 +167,7 @@ static int time_out(struct ethosu_driver *drv, uint64_t timeout)
 }
 
 /** Get the result of an NPU that has finished: ENDING -> IDLE. */
-static int conclude(struct ethosu_driver *drv, uint32_t word)
+static int collect_result(struct ethosu_driver *drv, uint32_t word)
 {
     if (!ethosu_ext_device_succeeded(&drv->dev, drv->job.status)) {
         (void)abort_job(drv, ETHOSU_EXT_E_NPU_FAULT, 0);
@@ -277,11 +277,11 @@ static int wait_counted(struct ethosu_driver *drv, uint64_t timeout)
                 if (!woken) {
                     (void)ethosu_semaphore_take(drv->semaphore, 0);
                 }
-                return conclude(drv, ending);
+                return collect_result(drv, ending);
             }
         } else if (state == ETHOSU_JOB_IDLE) {
             return leave_ended(drv);
-        } else if (!ethosu_ext_job_look(drv, drv->semaphore, false) &&
+        } else if (!ethosu_ext_job_poll(drv, drv->semaphore, false) &&
                    ethosu_ext_job_step(drv, &word, word - JOB_WAITER)) {
             fail(drv, ETHOSU_EXT_E_BUSY, -1);
             return -1;
@@ -306,7 +306,7 @@ static int wait_for(struct ethosu_driver *drv, const struct ethosu_ext_program *
         if (state == ETHOSU_JOB_DONE) {
             uint32_t ending = ethosu_ext_job_in_state(word, ETHOSU_JOB_ENDING);
             if (ethosu_ext_job_step(drv, &word, ending)) {
-                return conclude(drv, ending);
+                return collect_result(drv, ending);
             }
         } else if (timeout == 0) {
             return 1;
@@ -351,7 +351,7 @@ int ethosu_ext_cancel(struct ethosu_driver *drv)
             if (state == ETHOSU_JOB_RUNNING) {
                 return stop(drv);
             }
-            (void)conclude(drv, ethosu_ext_job_word(drv));
+            (void)collect_result(drv, ethosu_ext_job_word(drv));
             return 0;
         }
         // The starting thread will stop it, or the ending thread is already doing so.
@@ -363,7 +363,7 @@ int ethosu_ext_cancel(struct ethosu_driver *drv)
 
 int ethosu_soft_reset(struct ethosu_driver *drv)
 {
-    uint32_t word = ethosu_ext_job_word(drv) & ~JOB_TAKEN;
+    uint32_t word = ethosu_ext_job_word(drv) & ~JOB_BUSY;
     if (!ethosu_ext_job_step(drv, &word, ethosu_ext_job_in_state(word, ETHOSU_JOB_ENDING))) {
         return ethosu_ext_cancel(drv) == 0 ? 0 : -1;
     }
@@ -373,10 +373,10 @@ int ethosu_soft_reset(struct ethosu_driver *drv)
     return error == 0 ? 0 : -1;
 }
 
-bool ethosu_ext_job_leave_to_last(struct ethosu_driver *drv, uint32_t flag)
+bool ethosu_ext_job_defer(struct ethosu_driver *drv, uint32_t flag)
 {
     uint32_t word = ethosu_ext_job_word(drv);
-    while (word & JOB_TAKEN) {
+    while (word & JOB_BUSY) {
         enum ethosu_job_state state = ethosu_ext_job_state(word);
         if (state == ETHOSU_JOB_RUNNING || state == ETHOSU_JOB_DONE) {
             (void)ethosu_ext_cancel(drv);
@@ -476,7 +476,7 @@ static inline bool step_done(struct ethosu_driver *drv, uint32_t word)
             wake(semaphore, word);
             return true;
         }
-    } while (ethosu_ext_job_at_work(word) && word / JOB_NUMBER == number);
+    } while (ethosu_ext_job_is_active(word) && word / JOB_NUMBER == number);
     return false;
 }
 
@@ -485,7 +485,7 @@ __attribute__((weak)) void ethosu_irq_handler(struct ethosu_driver *drv)
     uint32_t word = ethosu_ext_job_word(drv);
     uint32_t status;
     enum ethosu_ext_interrupt came = ethosu_ext_device_acknowledge(&drv->dev, &status);
-    if (came == ETHOSU_EXT_INTERRUPT_END && ethosu_ext_job_at_work(word)) {
+    if (came == ETHOSU_EXT_INTERRUPT_END && ethosu_ext_job_is_active(word)) {
         set_status(drv, status); // visible to any thread that sees DONE
         if (step_done(drv, word) && drv->on_done != NULL) {
             drv->on_done(drv, drv->on_done_argument);

@@ -34,12 +34,12 @@ static int bring_up(struct ethosu_driver *drv)
 }
 
 /** Number of polls, about 1 ms apart, for other threads to leave. */
-#define LOOKS 5000
+#define MAX_POLLS 5000
 
 /** Bring the NPU up, and offer it to waiting callers. */
 static int register_npu(struct ethosu_driver *drv)
 {
-    drv->semaphore = ethosu_ext_semaphore_take_one();
+    drv->semaphore = ethosu_ext_semaphore_get();
     if (drv->semaphore == NULL) {
         return ethosu_ext_fail(&drv->fault, ETHOSU_EXT_E_NO_SEMAPHORE, -1);
     }
@@ -52,18 +52,18 @@ static int register_npu(struct ethosu_driver *drv)
         error = ethosu_ext_pool_add(drv, &drv->fault);
     }
     if (error != 0) {
-        ethosu_ext_semaphore_keep(drv->semaphore);
+        ethosu_ext_semaphore_recycle(drv->semaphore);
         drv->semaphore = NULL;
     }
     return error;
 }
 
-bool ethosu_ext_job_look(const struct ethosu_driver *drv, void *semaphore, bool all)
+bool ethosu_ext_job_poll(const struct ethosu_driver *drv, void *semaphore, bool all)
 {
-    for (int i = 0; i < LOOKS; i++) {
+    for (int i = 0; i < MAX_POLLS; i++) {
         (void)ethosu_semaphore_take(semaphore, ETHOSU_EXT_SLICE);
         uint32_t word = ethosu_ext_job_word(drv);
-        if (all ? !(word & JOB_TAKEN) : ethosu_ext_job_state(word) <= ETHOSU_JOB_DONE) {
+        if (all ? !(word & JOB_BUSY) : ethosu_ext_job_state(word) <= ETHOSU_JOB_DONE) {
             return true;
         }
     }
@@ -73,21 +73,21 @@ bool ethosu_ext_job_look(const struct ethosu_driver *drv, void *semaphore, bool 
 /** Wait until no other thread uses a handle that was removed. */
 static bool wait_for_others(const struct ethosu_driver *drv)
 {
-    void *delay = ethosu_ext_semaphore_take_one();
-    bool left = delay != NULL && ethosu_ext_job_look(drv, delay, true);
+    void *delay = ethosu_ext_semaphore_get();
+    bool left = delay != NULL && ethosu_ext_job_poll(drv, delay, true);
     if (delay != NULL) {
-        ethosu_ext_semaphore_keep(delay);
+        ethosu_ext_semaphore_recycle(delay);
     }
     return left;
 }
 
 /** Remove a handle from the list and end its inference; false if another thread still uses it. */
-static bool take_out(struct ethosu_driver *drv)
+static bool unregister_npu(struct ethosu_driver *drv)
 {
     if (!ethosu_ext_pool_remove(drv)) {
         return true;
     }
-    if (ethosu_ext_job_leave_to_last(drv, JOB_DEINIT)) {
+    if (ethosu_ext_job_defer(drv, JOB_DEINIT)) {
         return wait_for_others(drv);
     }
     ethosu_ext_switch_off(drv);
@@ -95,10 +95,10 @@ static bool take_out(struct ethosu_driver *drv)
 }
 
 /** Initialise a handle and register it. */
-static int renew(struct ethosu_driver *drv, const struct ethosu_device *dev,
-                 const void *fast_memory, size_t fast_memory_size)
+static int init_handle(struct ethosu_driver *drv, const struct ethosu_device *dev,
+                       const void *fast_memory, size_t fast_memory_size)
 {
-    if (!take_out(drv)) { // no effect on a new handle
+    if (!unregister_npu(drv)) { // no effect on a new handle
         return ethosu_ext_fail(&drv->fault, ETHOSU_EXT_E_BUSY, -1);
     }
     *drv = (struct ethosu_driver){
@@ -121,7 +121,7 @@ static int renew(struct ethosu_driver *drv, const struct ethosu_device *dev,
 static int init(struct ethosu_driver *drv, const struct ethosu_device *dev, const void *fast_memory,
                 size_t fast_memory_size)
 {
-    if (renew(drv, dev, fast_memory, fast_memory_size) != 0) {
+    if (init_handle(drv, dev, fast_memory, fast_memory_size) != 0) {
         ethosu_ext_pool_end_requests(); // the handle is no longer in the list
         return -1;
     }
@@ -161,6 +161,6 @@ int ethosu_init_ex(struct ethosu_driver *drv, const struct ethosu_device_desc *d
 
 void ethosu_deinit(struct ethosu_driver *drv)
 {
-    (void)take_out(drv);
+    (void)unregister_npu(drv);
     ethosu_ext_pool_end_requests();
 }

@@ -17,7 +17,7 @@
 struct NPU_REG;
 
 /**
- * Complete the CPU's earlier writes, cleans and discards before any later access
+ * Complete the CPU's earlier writes, cleans and invalidates before any later access
  * (Armv8-M Architecture Reference Manual, DSB).
  */
 static inline void ethosu_io_barrier(void)

@@ -20,7 +20,7 @@
 #define JOB_DEINIT (1u << 10) /**< switch the NPU off, give its semaphore back */
 #define JOB_WAITER (1u << 11) /**< one waiting call */
 #define JOB_WAITERS (31u * JOB_WAITER)
-#define JOB_TAKEN 0xFFFFu     /**< any bit set: no inference can start */
+#define JOB_BUSY 0xFFFFu      /**< any bit set: no inference can start */
 #define JOB_NUMBER (1u << 16) /**< counts the starts */
 
 /** Poll interval while another thread or a slow NPU finishes: one millisecond. */
@@ -44,7 +44,7 @@ static inline uint32_t ethosu_ext_job_in_state(uint32_t word, enum ethosu_job_st
 }
 
 /** Is the NPU running or about to run? */
-static inline bool ethosu_ext_job_at_work(uint32_t word)
+static inline bool ethosu_ext_job_is_active(uint32_t word)
 {
     return ethosu_ext_job_state(word) == ETHOSU_JOB_RUNNING ||
            ethosu_ext_job_state(word) == ETHOSU_JOB_STARTING;
@@ -64,7 +64,7 @@ static inline bool ethosu_ext_job_step(struct ethosu_driver *drv, uint32_t *word
  * it
  * @return      false: no call is on the handle, and nothing was deferred
  */
-bool ethosu_ext_job_leave_to_last(struct ethosu_driver *drv, uint32_t flag);
+bool ethosu_ext_job_defer(struct ethosu_driver *drv, uint32_t flag);
 
 /**
  * Poll the word for a few seconds, until other threads have left it.
@@ -74,7 +74,7 @@ bool ethosu_ext_job_leave_to_last(struct ethosu_driver *drv, uint32_t flag);
  *                   inference
  * @return           false: still in use, which never ends if the caller is a hook of that call
  */
-bool ethosu_ext_job_look(const struct ethosu_driver *drv, void *semaphore, bool all);
+bool ethosu_ext_job_poll(const struct ethosu_driver *drv, void *semaphore, bool all);
 
 /** Action of JOB_DEINIT. */
 void ethosu_ext_switch_off(struct ethosu_driver *drv);

@@ -7,7 +7,7 @@
 #include "ethosu_io.h"
 
 /** Default without a board table: one memory with all addresses. */
-static const struct ethosu_memory anywhere = {
+static const struct ethosu_memory default_memory = {
     .name = "memory",
     .end = (const void *)UINTPTR_MAX,
     .masters = ETHOSU_MASTERS_ALL,
@@ -43,7 +43,7 @@ const struct ethosu_memory *ethosu_ext_memory_find(uint64_t address, size_t size
 {
     const struct ethosu_board *board = ethosu_ext_memory_board();
     if (board->memory_count == 0) {
-        return &anywhere;
+        return &default_memory;
     }
     for (size_t i = 0; i < board->memory_count; i++) {
         const struct ethosu_memory *memory = &board->memories[i];

@@ -40,7 +40,7 @@ static uint32_t word_at(const struct reader *reader, uint32_t at)
 }
 
 /** Are there `bytes` more bytes from the reader's current action on? */
-static int need(const struct reader *reader, uint32_t bytes)
+static int require(const struct reader *reader, uint32_t bytes)
 {
     uint32_t left = reader->at < reader->size ? reader->size - reader->at : 0;
     if (left < bytes) {
@@ -66,7 +66,7 @@ static int take_stream(struct reader *reader, struct ethosu_ext_payload *payload
 
 static int take_config(struct reader *reader, struct ethosu_ext_payload *payload)
 {
-    RETURN_IF_ERROR(need(reader, 12));
+    RETURN_IF_ERROR(require(reader, 12));
     payload->has_config = true;
     payload->config = word_at(reader, reader->at + 4);
     payload->id = word_at(reader, reader->at + 8);
@@ -78,7 +78,7 @@ static int take_stream_action(struct reader *reader, struct ethosu_ext_payload *
                               uint32_t word)
 {
     uint32_t bytes = 4 * ((word >> 16) | (word & 0xFF00u) << 8);
-    RETURN_IF_ERROR(need(reader, 4 + bytes));
+    RETURN_IF_ERROR(require(reader, 4 + bytes));
     int error = take_stream(reader, payload, reader->at + 4, bytes);
     reader->at += 4 + bytes;
     return error;
@@ -125,7 +125,7 @@ enum {
     COP2_ID = 44,
     COP2_FEATURES = 48,
     COP2_STAGING = 52, /**< 64 bits: of the fast scratch */
-    COP2_LEAST = 60,
+    COP2_MIN_BYTES = 60,
 };
 
 /** Version 1.0, of the payload and of its metadata. */
@@ -154,7 +154,7 @@ static int check_cop2_sizes(struct reader *reader)
     }
     uint32_t most = entry_bytes >= 4 ? entry_bytes - 4 : 0;
     if (entry_bytes % 4 != 0 || metadata_bytes % 4 != 0 || metadata_bytes > most ||
-        metadata_bytes < COP2_LEAST - COP2_METADATA) {
+        metadata_bytes < COP2_MIN_BYTES - COP2_METADATA) {
         return ethosu_ext_refuse(reader->fault, ETHOSU_EXT_E_PAYLOAD_FIELD, COP2_METADATA_BYTES,
                                  metadata_bytes, most);
     }
@@ -172,7 +172,7 @@ static int check_cop2_fields(const struct reader *reader)
         {COP2_TOTAL + 4, 0},
         {COP2_METADATA, VEUM},
         {COP2_METADATA_VERSION, VERSION_1_0},
-        {COP2_FIELDS_BYTES, COP2_LEAST - COP2_CONFIG},
+        {COP2_FIELDS_BYTES, COP2_MIN_BYTES - COP2_CONFIG},
         {COP2_STAGING + 4, 0},
     };
     for (uint32_t i = 0; i < COUNT(fields); i++) {
@@ -184,7 +184,7 @@ static int check_cop2_fields(const struct reader *reader)
 
 static int parse_cop2(struct reader *reader, struct ethosu_ext_payload *payload)
 {
-    RETURN_IF_ERROR(need(reader, COP2_LEAST));
+    RETURN_IF_ERROR(require(reader, COP2_MIN_BYTES));
     uint32_t entry = word_at(reader, COP2_ENTRY);
     if (entry != ENTRY_COMMAND_STREAM) {
         return ethosu_ext_refuse(reader->fault, ETHOSU_EXT_E_PAYLOAD_ACTION, COP2_ENTRY, entry, 0);

@@ -25,8 +25,8 @@
 struct request {
     uint32_t config;                  /**< or ANY_CONFIG */
     const struct ethosu_driver *this; /**< or NULL for any */
-    struct ethosu_driver *given;
-    bool hopeless; /**< no matching NPU is left */
+    struct ethosu_driver *assigned;
+    bool no_match; /**< no matching NPU is left */
     void *semaphore;
     struct request *next;
 };
@@ -61,12 +61,12 @@ static void unlock(void)
 }
 
 /** A semaphore with count 0. The lock is held. */
-static void *take_semaphore(void)
+static void *get_semaphore(void)
 {
     return pool.idle_count != 0 ? pool.idle[--pool.idle_count] : ethosu_semaphore_create();
 }
 
-static void keep_semaphore(void *semaphore)
+static void recycle_semaphore(void *semaphore)
 {
     if (pool.idle_count < IDLE_SEMAPHORES) {
         pool.idle[pool.idle_count++] = semaphore;
@@ -75,7 +75,7 @@ static void keep_semaphore(void *semaphore)
     }
 }
 
-void *ethosu_ext_semaphore_take_one(void)
+void *ethosu_ext_semaphore_get(void)
 {
     if (pool.mutex == NULL) {
         pool.mutex = ethosu_mutex_create();
@@ -83,15 +83,15 @@ void *ethosu_ext_semaphore_take_one(void)
     if (!lock(NULL)) {
         return NULL;
     }
-    void *semaphore = take_semaphore();
+    void *semaphore = get_semaphore();
     unlock();
     return semaphore;
 }
 
-void ethosu_ext_semaphore_keep(void *semaphore)
+void ethosu_ext_semaphore_recycle(void *semaphore)
 {
     if (lock(NULL)) {
-        keep_semaphore(semaphore);
+        recycle_semaphore(semaphore);
         unlock();
     }
 }
@@ -120,7 +120,7 @@ static inline void set_reserved(struct ethosu_driver *drv, bool reserved)
 }
 
 /** Remove a request from the queue and wake its caller. */
-static void answer(struct request **link)
+static void dequeue(struct request **link)
 {
     struct request *request = *link;
     *link = request->next;
@@ -137,8 +137,8 @@ static __attribute__((noinline)) void assign_to_first(struct ethosu_driver *drv)
     struct request *request = *link;
     if (request != NULL) {
         set_reserved(drv, true);
-        __atomic_store_n(&request->given, drv, __ATOMIC_RELEASE);
-        answer(link);
+        __atomic_store_n(&request->assigned, drv, __ATOMIC_RELEASE);
+        dequeue(link);
     }
 }
 
@@ -165,7 +165,7 @@ bool ethosu_ext_pool_offer(struct ethosu_driver *drv, uint32_t *word)
     }
     bool done;
     do {
-        done = ethosu_ext_job_step(drv, word, *word & ~JOB_TAKEN);
+        done = ethosu_ext_job_step(drv, word, *word & ~JOB_BUSY);
     } while (!done && ends);
     if (ends) {
         offer(drv, drv->reservation);
@@ -204,7 +204,7 @@ bool ethosu_ext_pool_remove(struct ethosu_driver *drv)
 }
 
 /** Is there a matching NPU? */
-static bool is_known(const struct request *request)
+static bool has_match(const struct request *request)
 {
     const struct ethosu_driver *drv = pool.drivers;
     while (drv != NULL && !fits(request, drv)) {
@@ -220,11 +220,11 @@ void ethosu_ext_pool_end_requests(void)
     }
     struct request **link = &pool.queue;
     while (*link != NULL) {
-        if (is_known(*link)) {
+        if (has_match(*link)) {
             link = &(*link)->next;
         } else {
-            __atomic_store_n(&(*link)->hopeless, true, __ATOMIC_RELEASE);
-            answer(link);
+            __atomic_store_n(&(*link)->no_match, true, __ATOMIC_RELEASE);
+            dequeue(link);
         }
     }
     unlock();
@@ -247,10 +247,10 @@ static void leave_queue(struct request *request, bool taken)
     if (*link != NULL) {
         *link = request->next;
     }
-    if ((request->given != NULL || request->hopeless) && !taken) { // both at the same time
+    if ((request->assigned != NULL || request->no_match) && !taken) { // both at the same time
         (void)ethosu_semaphore_take(request->semaphore, 0);
     }
-    keep_semaphore(request->semaphore);
+    recycle_semaphore(request->semaphore);
     unlock();
 }
 
@@ -267,19 +267,20 @@ static inline struct ethosu_driver *take(const struct request *request)
 }
 
 /** Take a free NPU or join the queue. @return 0, or an error */
-static int ask(struct request *request, uint64_t timeout, struct ethosu_ext_fault *fault)
+static int take_or_enqueue(struct request *request, uint64_t timeout,
+                           struct ethosu_ext_fault *fault)
 {
-    request->given = take(request);
-    if (request->given != NULL) {
+    request->assigned = take(request);
+    if (request->assigned != NULL) {
         return 0;
     }
-    if (!is_known(request)) {
+    if (!has_match(request)) {
         return ethosu_ext_refuse(fault, ETHOSU_EXT_E_NONE_SUCH, -1, 0, request->config);
     }
     if (timeout == 0) {
         return ethosu_ext_fail(fault, ETHOSU_EXT_E_NONE_FREE, -1);
     }
-    request->semaphore = take_semaphore();
+    request->semaphore = get_semaphore();
     if (request->semaphore == NULL) {
         return ethosu_ext_fail(fault, ETHOSU_EXT_E_NO_SEMAPHORE, -1);
     }
@@ -297,12 +298,12 @@ static void wait_in_queue(struct request *request, uint64_t timeout, struct etho
     bool taken;
     do { // a reused semaphore may have a surplus count
         taken = ethosu_semaphore_take(request->semaphore, timeout) >= 0;
-    } while (taken && __atomic_load_n(&request->given, __ATOMIC_ACQUIRE) == NULL &&
-             !__atomic_load_n(&request->hopeless, __ATOMIC_ACQUIRE));
+    } while (taken && __atomic_load_n(&request->assigned, __ATOMIC_ACQUIRE) == NULL &&
+             !__atomic_load_n(&request->no_match, __ATOMIC_ACQUIRE));
     leave_queue(request, taken);
-    if (request->hopeless) {
+    if (request->no_match) {
         ethosu_ext_refuse(fault, ETHOSU_EXT_E_NONE_SUCH, -1, 0, request->config);
-    } else if (request->given == NULL) {
+    } else if (request->assigned == NULL) {
         ethosu_ext_refuse_wide(fault, ETHOSU_EXT_E_NONE_FREE, -1, ethosu_ext_milliseconds(timeout),
                                0);
     }
@@ -321,23 +322,23 @@ reserve_or_wait(uint32_t config, const struct ethosu_driver *this, uint64_t time
     if (!lock(fault)) {
         return NULL;
     }
-    int error = ask(&request, timeout, fault);
+    int error = take_or_enqueue(&request, timeout, fault);
     unlock();
     if (error == 0 && request.semaphore != NULL) {
         wait_in_queue(&request, timeout, fault);
     }
-    return request.given;
+    return request.assigned;
 }
 
 struct ethosu_driver *ethosu_ext_reserve(const char *config, uint64_t timeout,
                                          struct ethosu_ext_fault *fault)
 {
-    uint32_t wanted = ANY_CONFIG;
-    if (config != NULL && !ethosu_ext_config_parse(config, &wanted)) {
+    uint32_t requested = ANY_CONFIG;
+    if (config != NULL && !ethosu_ext_config_parse(config, &requested)) {
         ethosu_ext_fail(fault, ETHOSU_EXT_E_ARGUMENT, 0);
         return NULL;
     }
-    return reserve_or_wait(wanted, NULL, timeout, fault);
+    return reserve_or_wait(requested, NULL, timeout, fault);
 }
 
 int ethosu_ext_reserve_this(struct ethosu_driver *drv, uint64_t timeout)
@@ -380,18 +381,18 @@ struct ethosu_driver *ethosu_reserve_driver_ex(uint32_t product, uint32_t log2_m
 /** Release the NPU, unless this reservation has already ended and the NPU has a new holder. */
 static void release(struct ethosu_driver *drv, uint32_t reservation)
 {
-    for (bool again = true; again;) {
-        bool taken = (ethosu_ext_job_word(drv) & JOB_TAKEN) != 0;
+    for (bool retry = true; retry;) {
+        bool taken = (ethosu_ext_job_word(drv) & JOB_BUSY) != 0;
         if ((taken && (ethosu_ext_reservation(drv) != reservation ||
-                       ethosu_ext_job_leave_to_last(drv, JOB_RELEASE))) ||
+                       ethosu_ext_job_defer(drv, JOB_RELEASE))) ||
             !lock(&drv->fault)) {
             return;
         }
-        again = false;
+        retry = false;
         if (drv->reserved && ethosu_ext_reservation(drv) == reservation) {
             set_reserved(drv, false);
-            again = (ethosu_ext_job_word(drv) & JOB_TAKEN) != 0;
-            if (again) { // started since the first check
+            retry = (ethosu_ext_job_word(drv) & JOB_BUSY) != 0;
+            if (retry) { // started since the first check
                 set_reserved(drv, true);
             } else {
                 offer(drv, reservation);

@@ -6,10 +6,10 @@
 #include "ethosu_driver.h"
 
 /** A semaphore with count 0; NULL if none can be created. */
-void *ethosu_ext_semaphore_take_one(void);
+void *ethosu_ext_semaphore_get(void);
 
 /** Keep a semaphore for reuse. */
-void ethosu_ext_semaphore_keep(void *semaphore);
+void ethosu_ext_semaphore_recycle(void *semaphore);
 
 /** Add to the list as free. @return 0, or an error */
 int ethosu_ext_pool_add(struct ethosu_driver *drv, struct ethosu_ext_fault *fault);

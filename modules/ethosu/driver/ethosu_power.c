@@ -71,6 +71,6 @@ void ethosu_ext_switch_off(struct ethosu_driver *drv)
     if (drv->power_request_counter > 0) {
         ethosu_ext_power_down(drv);
     }
-    ethosu_ext_semaphore_keep(drv->semaphore);
+    ethosu_ext_semaphore_recycle(drv->semaphore);
     __atomic_store_n(&drv->semaphore, NULL, __ATOMIC_RELAXED);
 }

@@ -8,7 +8,7 @@
  * The other base pointers are cleaned before each run, since the CPU writes inputs
  * there and may reuse scratch between runs. Thus no line that the NPU writes is
  * dirty while it runs; evicting one would overwrite the NPU's results. After the
- * run only the written part is discarded, because the CPU may have written to the
+ * run only the written part is invalidated, because the CPU may have written to the
  * rest meanwhile.
  */
 #include "ethosu_memory.h"
@@ -183,14 +183,14 @@ static int plan_cache(const struct ethosu_driver *drv, const struct buffer *buff
     struct ethosu_ext_base *base = &program->base[index];
     const uint8_t bit = (uint8_t)(1u << index);
     base->cpu = buffer->address;
-    base->discard = base->cpu;
-    base->discard_size = base->size;
+    base->invalidate = base->cpu;
+    base->invalidate_size = base->size;
     bool seen_by_cpu = base->cpu == (uintptr_t)base->cpu;
     if (buffer->memory == NULL || !seen_by_cpu) {
         return 0;
     }
     program->clean |= drv->flush_mask & bit;
-    program->discard |= drv->invalidate_mask & bit;
+    program->invalidate |= drv->invalidate_mask & bit;
     if (ethosu_ext_memory_needs_clean(buffer->memory)) {
         bool once = buffer->own || (index == CONSTANTS && !buffer->written);
         *(once ? &program->clean_once : &program->clean) |= bit;
@@ -198,18 +198,18 @@ static int plan_cache(const struct ethosu_driver *drv, const struct buffer *buff
     if (!buffer->written) {
         return 0;
     }
-    base->discard = written->start;
-    base->discard_size = (size_t)(written->end - written->start);
+    base->invalidate = written->start;
+    base->invalidate_size = (size_t)(written->end - written->start);
     if (!ethosu_ext_memory_needs_discard(buffer->memory)) {
         return 0;
     }
-    program->discard |= bit;
+    program->invalidate |= bit;
     return flags & ETHOSU_EXT_OWN_LINES ? 0 : check_lines(buffer, written, fault);
 }
 
 /**
- * If fast scratch is the same buffer as scratch or follows it, clean both, and discard the written
- * parts of both, in one operation.
+ * If fast scratch is the same buffer as scratch or follows it, clean both, and invalidate the
+ * written parts of both, in one operation.
  *
  * @param room  bytes between them that belong to the caller
  */
@@ -230,15 +230,16 @@ static void join_scratch(struct ethosu_ext_program *program, size_t room)
         scratch->size = inside ? scratch->size : (size_t)apart + fast->size;
         program->clean &= (uint8_t)~fast_bit;
     }
-    if (!(program->discard >> SCRATCH & 1) || !(program->discard & fast_bit)) {
+    if (!(program->invalidate >> SCRATCH & 1) || !(program->invalidate & fast_bit)) {
         return;
     }
-    uint64_t scratch_end = scratch->discard + scratch->discard_size;
-    uint64_t fast_end = fast->discard + fast->discard_size;
-    scratch->discard = scratch->discard < fast->discard ? scratch->discard : fast->discard;
+    uint64_t scratch_end = scratch->invalidate + scratch->invalidate_size;
+    uint64_t fast_end = fast->invalidate + fast->invalidate_size;
+    scratch->invalidate =
+        scratch->invalidate < fast->invalidate ? scratch->invalidate : fast->invalidate;
     uint64_t end = scratch_end > fast_end ? scratch_end : fast_end;
-    scratch->discard_size = (size_t)(end - scratch->discard);
-    program->discard &= (uint8_t)~fast_bit;
+    scratch->invalidate_size = (size_t)(end - scratch->invalidate);
+    program->invalidate &= (uint8_t)~fast_bit;
 }
 
 void ethosu_ext_clean(const struct ethosu_ext_program *program)

@@ -38,12 +38,12 @@ static inline void ethosu_ext_clean_caches(const struct ethosu_ext_program *prog
     }
 }
 
-/** Discard the CPU's copies of the data written by the NPU. */
-static inline void ethosu_ext_discard_caches(const struct ethosu_ext_program *program)
+/** Invalidate the CPU's copies of the data written by the NPU. */
+static inline void ethosu_ext_invalidate_caches(const struct ethosu_ext_program *program)
 {
-    for (uint32_t mask = program->discard; mask != 0; mask &= mask - 1) {
+    for (uint32_t mask = program->invalidate; mask != 0; mask &= mask - 1) {
         const struct ethosu_ext_base *base = ethosu_ext_first_base(program, mask);
-        ethosu_invalidate_dcache(&base->discard, &base->discard_size, 1);
+        ethosu_invalidate_dcache(&base->invalidate, &base->invalidate_size, 1);
     }
 }
 

@@ -108,8 +108,8 @@ static inline uint32_t settings_of(const struct ethosu_driver *drv)
 }
 
 /** Was this entry made for the payload, with these settings, on this NPU? */
-static inline bool is_of(const struct ethosu_ext_stream *stream, uint32_t settings,
-                         const struct ethosu_ext_call *call)
+static inline bool matches(const struct ethosu_ext_stream *stream, uint32_t settings,
+                           const struct ethosu_ext_call *call)
 {
     return stream->payload == call->payload && stream->payload_size == call->payload_size &&
            stream->settings == settings;
@@ -137,17 +137,17 @@ static inline struct ethosu_ext_stream *lookup(const struct ethosu_driver *drv,
         if (__atomic_load_n(&streams[i].payload, __ATOMIC_RELAXED) == call->payload &&
             __atomic_load_n(&streams[i].settings, __ATOMIC_RELAXED) == settings &&
             take(&streams[i])) {
-            if (is_of(&streams[i], settings, call)) {
+            if (matches(&streams[i], settings, call)) {
                 return &streams[i];
             }
-            ethosu_ext_stream_give_back(&streams[i]);
+            ethosu_ext_stream_release(&streams[i]);
         }
     }
     return NULL;
 }
 
 /** Take an entry to overwrite; NULL if all are in use. */
-static struct ethosu_ext_stream *take_any(struct ethosu_driver *drv)
+static struct ethosu_ext_stream *take_oldest(struct ethosu_driver *drv)
 {
     for (uint32_t i = 0; i < ETHOSU_EXT_STREAMS; i++) {
         uint32_t next = ethosu_ext_load(&oldest) % ETHOSU_EXT_STREAMS;
@@ -190,7 +190,7 @@ rebuild(struct ethosu_driver *drv, struct ethosu_ext_stream *stream,
         const struct ethosu_ext_call *call, bool verified)
 {
     if (stream != NULL && make(drv, stream, call, verified) != 0) {
-        ethosu_ext_stream_give_back(stream);
+        ethosu_ext_stream_release(stream);
         return NULL;
     }
     return stream;
@@ -210,7 +210,7 @@ struct ethosu_ext_stream *ethosu_ext_stream_find(struct ethosu_driver *drv,
 {
     struct ethosu_ext_stream *stream = lookup(drv, call);
     if (stream == NULL) {
-        return rebuild(drv, take_any(drv), call, false);
+        return rebuild(drv, take_oldest(drv), call, false);
     }
     struct difference different = compare_bases(drv, stream, call);
     bool verified = different.size == 0 && same_content(stream);

@@ -28,7 +28,7 @@ struct ethosu_ext_stream {
 struct ethosu_ext_stream *ethosu_ext_stream_find(struct ethosu_driver *drv,
                                                  const struct ethosu_ext_call *call);
 
-static inline void ethosu_ext_stream_give_back(struct ethosu_ext_stream *stream)
+static inline void ethosu_ext_stream_release(struct ethosu_ext_stream *stream)
 {
     ethosu_ext_store(&stream->in_use, 0);
 }

@@ -90,7 +90,7 @@ int ethosu_ext_walk_complete(struct walk *walk, uint32_t needed)
     for (uint32_t missing = needed & ~walk->ready; missing != 0; missing &= missing - 1) {
         uint32_t group = (uint32_t)__builtin_ctz(missing);
         for (uint32_t i = 0; i < groups[group].count; i++) {
-            RETURN_IF_ERROR(need_slot(walk, groups[group].first + i));
+            RETURN_IF_ERROR(require_slot(walk, groups[group].first + i));
         }
     }
     walk->ready |= needed;
@@ -99,7 +99,7 @@ int ethosu_ext_walk_complete(struct walk *walk, uint32_t needed)
 
 /* ---- the walk ---- */
 
-int ethosu_ext_walk_nothing(struct walk *walk, uint32_t word)
+int ethosu_ext_walk_ignore(struct walk *walk, uint32_t word)
 {
     (void)walk;
     (void)word;
@@ -148,7 +148,7 @@ static int operate(struct walk *walk, uint32_t word)
         PARAM(word) > operation->largest) {
         return commands->other(walk, word);
     }
-    RETURN_IF_ERROR(need(walk, operation->needs));
+    RETURN_IF_ERROR(require(walk, operation->needs));
     return operation->check(walk, word);
 }
 

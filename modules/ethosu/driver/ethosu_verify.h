@@ -45,7 +45,7 @@ enum {
 #undef OPERATION
 
 /** Inlined even with -Os, because every operation runs this code. */
-#define HOT static inline __attribute__((always_inline))
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 /** Never set. No valid register value, address or step equals it (2 GB). */
 #define UNSET INT32_MIN
@@ -66,8 +66,8 @@ struct ethosu_ext_commands {
     const uint16_t *zeros;    /**< parameter bits that must be 0, by slot */
     const struct operation *operations;
     uint8_t operation_count;
-    uint8_t size_log2_most; /**< of the elements of a feature map */
-    bool narrow;            /**< addresses have 32 bits, and the registers of U65 are unknown */
+    uint8_t size_log2_max; /**< of the elements of a feature map */
+    bool narrow;           /**< addresses have 32 bits, and the registers of U65 are unknown */
     /** Check or reject any other command. */
     int (*other)(struct walk *walk, uint32_t word);
     /** Walk the stream, in one piece if it never branches. */
@@ -99,7 +99,7 @@ struct walk {
 
 /** Registers used together; a group is checked until all of it is set, and not after that. */
 enum group {
-    NOTHING,
+    NO_GROUP,
     SHAPE,
     OFM_SHAPE,
     WINDOW,
@@ -186,33 +186,33 @@ int ethosu_ext_walk_depth(struct walk *walk);
 int ethosu_ext_walk_dma_u85(struct walk *walk, uint32_t word);
 
 /** For operations that access nothing. */
-int ethosu_ext_walk_nothing(struct walk *walk, uint32_t word);
+int ethosu_ext_walk_ignore(struct walk *walk, uint32_t word);
 
 int ethosu_ext_walk_stop(struct walk *walk, uint32_t word);
 
-HOT uint32_t word_at(const uint8_t *at)
+ALWAYS_INLINE uint32_t word_at(const uint8_t *at)
 {
     uint32_t word;
     memcpy(&word, at, sizeof word);
     return word;
 }
 
-HOT int need(struct walk *walk, uint32_t needed)
+ALWAYS_INLINE int require(struct walk *walk, uint32_t needed)
 {
     return needed & ~walk->ready ? ethosu_ext_walk_complete(walk, needed) : 0;
 }
 
-HOT int need_slot(struct walk *walk, uint32_t slot)
+ALWAYS_INLINE int require_slot(struct walk *walk, uint32_t slot)
 {
     return walk->values[slot] == UNSET ? ethosu_ext_walk_refuse_unset(walk, slot) : 0;
 }
 
-HOT uint32_t get(const struct walk *walk, uint32_t slot)
+ALWAYS_INLINE uint32_t get(const struct walk *walk, uint32_t slot)
 {
     return (uint32_t)walk->values[slot];
 }
 
-HOT int check_extent(struct walk *walk, const struct extent *extent)
+ALWAYS_INLINE int check_extent(struct walk *walk, const struct extent *extent)
 {
     if (extent->region < walk->regions && extent->low >= 0 &&
         (uint64_t)extent->high <= walk->size[extent->region]) {
@@ -222,7 +222,7 @@ HOT int check_extent(struct walk *walk, const struct extent *extent)
 }
 
 /** Weights or scales: base and length are two slots. */
-HOT int check_stream(struct walk *walk, uint32_t region, uint32_t slot)
+ALWAYS_INLINE int check_stream(struct walk *walk, uint32_t region, uint32_t slot)
 {
     int64_t base = get(walk, slot);
     struct extent extent = {region, base, base + get(walk, slot + 1)};
@@ -230,7 +230,7 @@ HOT int check_stream(struct walk *walk, uint32_t region, uint32_t slot)
 }
 
 /** Record a write to bytes [start, end) of a region, which are within its bounds. */
-HOT void note_write(struct walk *walk, uint32_t region, size_t start, size_t end)
+ALWAYS_INLINE void note_write(struct walk *walk, uint32_t region, size_t start, size_t end)
 {
     struct ethosu_ext_writes *writes = &walk->writes;
     if (start < writes->start[region]) {
@@ -241,7 +241,7 @@ HOT void note_write(struct walk *walk, uint32_t region, size_t start, size_t end
     }
 }
 
-HOT int check_ofm(struct walk *walk, const int32_t *shape)
+ALWAYS_INLINE int check_ofm(struct walk *walk, const int32_t *shape)
 {
     return ethosu_ext_walk_map(walk, &ethosu_ext_ofm, shape);
 }

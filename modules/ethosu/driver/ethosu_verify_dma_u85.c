@@ -22,7 +22,7 @@ static int get_size(struct walk *walk, bool counts, uint32_t slot, int32_t *size
     if (!counts) {
         return 0;
     }
-    RETURN_IF_ERROR(need_slot(walk, slot));
+    RETURN_IF_ERROR(require_slot(walk, slot));
     *size_m1 = walk->values[slot] - 1;
     return *size_m1 >= 0 ? 0 : ethosu_ext_walk_refuse_value(walk, 0, slot);
 }
@@ -50,7 +50,7 @@ static int widen(struct walk *walk, struct extent *extent, int32_t count, uint32
     if (count == 0) {
         return 0;
     }
-    RETURN_IF_ERROR(need_slot(walk, step_slot));
+    RETURN_IF_ERROR(require_slot(walk, step_slot));
     int64_t distance = (int64_t)count * walk->values[step_slot];
     *(distance < 0 ? &extent->low : &extent->high) += distance;
     return 0;
@@ -59,7 +59,7 @@ static int widen(struct walk *walk, struct extent *extent, int32_t count, uint32
 /** Check the indices: 32 bits each, with a skip after each plane. */
 static int check_indices(struct walk *walk, const struct dimensions *dma)
 {
-    RETURN_IF_ERROR(need(walk, 1u << DMA_INDICES));
+    RETURN_IF_ERROR(require(walk, 1u << DMA_INDICES));
     if (walk->values[NPU_SET_DMA0_IDX_MAX] < 0) {
         return ethosu_ext_walk_refuse_value(walk, get(walk, NPU_SET_DMA0_IDX_MAX),
                                             NPU_SET_DMA0_IDX_MAX);
@@ -68,7 +68,7 @@ static int check_indices(struct walk *walk, const struct dimensions *dma)
     int64_t plane = 4 * ((int64_t)dma->rows_m1 + 1);
     struct extent extent = {get(walk, NPU_SET_DMA0_IDX_REGION), base, base + plane};
     if (dma->planes_m1 > 0) {
-        RETURN_IF_ERROR(need_slot(walk, NPU_SET_DMA0_IDX_SKIP1));
+        RETURN_IF_ERROR(require_slot(walk, NPU_SET_DMA0_IDX_SKIP1));
         int64_t distance = dma->planes_m1 * (plane + walk->values[NPU_SET_DMA0_IDX_SKIP1]);
         *(distance < 0 ? &extent.low : &extent.high) += distance;
     }

@@ -44,7 +44,7 @@ static __attribute__((noinline)) int check_tiles(struct walk *walk, const struct
         if (rows[i] == 0 || columns == 0) {
             continue;
         }
-        RETURN_IF_ERROR(need_slot(walk, map->first + BASE0 + i));
+        RETURN_IF_ERROR(require_slot(walk, map->first + BASE0 + i));
         int64_t base = (uint32_t)values[BASE0 + i];
         struct extent extent = {region, base, base + run};
         widen(&extent, rows[i] - 1, values[STRIDE_Y]);
@@ -67,7 +67,7 @@ static int check_bricks(struct walk *walk, const struct map *map, const int32_t 
 {
     int32_t *x = &walk->values[map->first + STRIDE_X];
     int32_t step = *x;
-    int error = need_slot(walk, map->first + STRIDE_C);
+    int error = require_slot(walk, map->first + STRIDE_C);
     if (error != 0 || step == pixel) {
         return error;
     }
@@ -86,7 +86,7 @@ int ethosu_ext_walk_map(struct walk *walk, const struct map *map, const int32_t 
     uint32_t depth_m1 = (uint32_t)shape[DEPTH_M1];
     uint32_t run = (depth_m1 + 1) << size_log2;
     int32_t brick = 0;
-    if (size_log2 > walk->commands->size_log2_most || format > 1) {
+    if (size_log2 > walk->commands->size_log2_max || format > 1) {
         return ethosu_ext_walk_refuse_value(walk, precision, map->first + PRECISION);
     }
     if (format == 1) {

@@ -19,11 +19,11 @@ static int check_streams(struct walk *walk, uint32_t slot, enum group group1, ui
     if (error != 0 || walk->narrow) {
         return error;
     }
-    error = need_slot(walk, NPU_SET_PARALLEL_MODE);
+    error = require_slot(walk, NPU_SET_PARALLEL_MODE);
     if (error != 0 || !two_cores(walk)) {
         return error;
     }
-    RETURN_IF_ERROR(need(walk, 1u << group1));
+    RETURN_IF_ERROR(require(walk, 1u << group1));
     return check_stream(walk, region, slot1);
 }
 
@@ -73,7 +73,7 @@ static int check_kernel(struct walk *walk, uint32_t word)
     } else if (!pool_needs_scales(walk, word)) {
         return 0;
     }
-    RETURN_IF_ERROR(need(walk, 1u << SCALES));
+    RETURN_IF_ERROR(require(walk, 1u << SCALES));
     return check_streams(walk, NPU_SET_SCALE_REGION, SCALES1, NPU_SET_SCALE1_BASE);
 }
 
@@ -85,12 +85,12 @@ static int check_ifm2(struct walk *walk)
     const int32_t *ofm = walk->values + NPU_SET_OFM_HEIGHT_M1;
     int32_t broadcast = walk->values[NPU_SET_IFM2_BROADCAST];
     if (broadcast == UNSET) {
-        return need_slot(walk, NPU_SET_IFM2_BROADCAST);
+        return require_slot(walk, NPU_SET_IFM2_BROADCAST);
     }
     if (broadcast & SCALAR) {
         return 0;
     }
-    RETURN_IF_ERROR(need(walk, 1u << IFM2));
+    RETURN_IF_ERROR(require(walk, 1u << IFM2));
     int32_t ifm2[] = {
         [HEIGHT_M1] = broadcast & BROADCAST_H ? 0 : ofm[HEIGHT_M1],
         [WIDTH_M1] = broadcast & BROADCAST_W ? 0 : ofm[WIDTH_M1],
@@ -132,11 +132,11 @@ static int get_dimensions(struct walk *walk, uint32_t dimensions_m1, struct dime
     if (dimensions_m1 > (walk->narrow ? 0u : 2u)) {
         return ethosu_ext_walk_refuse_value(walk, dimensions_m1, NPU_SET_DMA0_DST_REGION);
     }
-    RETURN_IF_ERROR(need(walk, 1u << DMA_ROWS));
+    RETURN_IF_ERROR(require(walk, 1u << DMA_ROWS));
     to->rows = walk->values[NPU_SET_DMA0_SIZE0];
     to->skip0 = walk->values[NPU_SET_DMA0_SKIP0];
     if (dimensions_m1 > 1) {
-        RETURN_IF_ERROR(need(walk, 1u << DMA_PLANES));
+        RETURN_IF_ERROR(require(walk, 1u << DMA_PLANES));
         to->planes = walk->values[NPU_SET_DMA0_SIZE1];
         to->skip1 = walk->values[NPU_SET_DMA0_SKIP1];
     }
@@ -208,16 +208,16 @@ enum {
 };
 
 static const struct operation operations[] = {
-    [NPU_OP_STOP] = {0xFFFF, 0, ethosu_ext_walk_stop},   // mask of interrupts
-    [NPU_OP_IRQ] = {0xFFFF, 0, ethosu_ext_walk_nothing}, // the same
+    [NPU_OP_STOP] = {0xFFFF, 0, ethosu_ext_walk_stop},  // mask of interrupts
+    [NPU_OP_IRQ] = {0xFFFF, 0, ethosu_ext_walk_ignore}, // the same
     [NPU_OP_CONV] = {0, FOR_CONV, check_kernel},
     [NPU_OP_DEPTHWISE] = {0, FOR_CONV, check_kernel},
     [NPU_OP_POOL] = {2, FOR_POOL, check_kernel},                    // mode
     [NPU_OP_ELEMENTWISE] = {9, FOR_ELEMENTWISE, check_elementwise}, // mode
     [NPU_OP_DMA_START] = {0, 1 << DMA, check_dma},
-    [NPU_OP_DMA_WAIT] = {0xF, 0, ethosu_ext_walk_nothing},
-    [NPU_OP_KERNEL_WAIT] = {3, 0, ethosu_ext_walk_nothing},
-    [NPU_OP_PMU_MASK] = {1, 0, ethosu_ext_walk_nothing},
+    [NPU_OP_DMA_WAIT] = {0xF, 0, ethosu_ext_walk_ignore},
+    [NPU_OP_KERNEL_WAIT] = {3, 0, ethosu_ext_walk_ignore},
+    [NPU_OP_PMU_MASK] = {1, 0, ethosu_ext_walk_ignore},
 };
 
 #define IN_U5_U6_U8(...) __VA_ARGS__
@@ -231,7 +231,7 @@ static const struct operation operations[] = {
 
 #define COMMANDS                                                                            \
     .registers = registers, .payloads = payloads, .zeros = zeros, .operations = operations, \
-    .operation_count = COUNT(operations), .size_log2_most = 2,                              \
+    .operation_count = COUNT(operations), .size_log2_max = 2,                               \
     .other = ethosu_ext_walk_refuse_command, .walk = ethosu_ext_walk_straight
 
 const struct ethosu_ext_commands ethosu_ext_commands_U55 = {COMMANDS, .narrow = true};

@@ -27,7 +27,7 @@ static uint32_t storage_of(const struct walk *walk, const struct map *map)
 /** The chain buffer that replaces a map; `written` is required for inputs. */
 static int check_chained(struct walk *walk, const struct map *map, uint32_t written)
 {
-    RETURN_IF_ERROR(need_slot(walk, map->first + REGION));
+    RETURN_IF_ERROR(require_slot(walk, map->first + REGION));
     uint32_t buffer = get(walk, map->first + REGION);
     if (buffer >= CHAIN_BUFFERS || !(written >> buffer & 1)) {
         return ethosu_ext_walk_refuse_value(walk, buffer, map->first + REGION);
@@ -39,7 +39,7 @@ static int check_chained(struct walk *walk, const struct map *map, uint32_t writ
 static int check_input(struct walk *walk, const struct map *map, enum group group,
                        const int32_t *shape)
 {
-    RETURN_IF_ERROR(need_slot(walk, map->first + PRECISION));
+    RETURN_IF_ERROR(require_slot(walk, map->first + PRECISION));
     uint32_t storage = storage_of(walk, map);
     if (storage == CHAINED) {
         return check_chained(walk, map, walk->chained);
@@ -47,7 +47,7 @@ static int check_input(struct walk *walk, const struct map *map, enum group grou
     if (storage != TILE_2X2) {
         return ethosu_ext_walk_refuse_value(walk, get(walk, map->first), map->first);
     }
-    RETURN_IF_ERROR(need(walk, 1u << group));
+    RETURN_IF_ERROR(require(walk, 1u << group));
     return ethosu_ext_walk_map(walk, map, shape);
 }
 
@@ -66,14 +66,14 @@ static int check_output_map(struct walk *walk)
     if (from[1] == from[2]) {
         return ethosu_ext_walk_refuse_value(walk, precision, NPU_SET_OFM_PRECISION);
     }
-    RETURN_IF_ERROR(need(walk, 1u << OFM));
+    RETURN_IF_ERROR(require(walk, 1u << OFM));
     int32_t ofm[] = {shape[from[0]], shape[from[1]], shape[from[2]]};
     return check_ofm(walk, ofm);
 }
 
 static int check_output(struct walk *walk)
 {
-    RETURN_IF_ERROR(need_slot(walk, NPU_SET_OFM_PRECISION));
+    RETURN_IF_ERROR(require_slot(walk, NPU_SET_OFM_PRECISION));
     uint32_t precision = get(walk, NPU_SET_OFM_PRECISION);
     switch (STORAGE(precision)) {
     case NONE:
@@ -95,11 +95,11 @@ static int check_output(struct walk *walk)
 /** Weights of one core: base and length are two slots. */
 static int check_weight_stream(struct walk *walk, uint32_t slot)
 {
-    int error = need_slot(walk, slot + 1);
+    int error = require_slot(walk, slot + 1);
     if (error != 0 || get(walk, slot + 1) == 0) { // a core without weights has no base
         return error;
     }
-    RETURN_IF_ERROR(need_slot(walk, slot));
+    RETURN_IF_ERROR(require_slot(walk, slot));
     return check_stream(walk, get(walk, NPU_SET_WEIGHT_REGION), slot);
 }
 
@@ -107,7 +107,7 @@ static int check_weights(struct walk *walk)
 {
     static const uint8_t streams[] = {NPU_SET_WEIGHT_BASE, NPU_SET_WEIGHT1_BASE,
                                       NPU_SET_WEIGHT2_BASE, NPU_SET_WEIGHT3_BASE};
-    RETURN_IF_ERROR(need_slot(walk, NPU_SET_WEIGHT_REGION));
+    RETURN_IF_ERROR(require_slot(walk, NPU_SET_WEIGHT_REGION));
     for (uint32_t core = 0; core < walk->cores; core++) {
         RETURN_IF_ERROR(check_weight_stream(walk, streams[core]));
     }
@@ -121,7 +121,7 @@ static int check_scales(struct walk *walk)
     if (get(walk, NPU_SET_OFM_PRECISION) & GLOBAL) {
         return 0;
     }
-    RETURN_IF_ERROR(need(walk, 1u << SCALES));
+    RETURN_IF_ERROR(require(walk, 1u << SCALES));
     return check_stream(walk, get(walk, NPU_SET_SCALE_REGION), NPU_SET_SCALE_BASE);
 }
 
@@ -130,7 +130,7 @@ static int check_table(struct walk *walk)
 {
     static const uint8_t size_log2[] = {
         [1] = 8, [4] = 8, [5] = 9, [7] = 10, [8] = 11, [9] = 11, [10] = 11, [11] = 11};
-    RETURN_IF_ERROR(need_slot(walk, NPU_SET_ACTIVATION));
+    RETURN_IF_ERROR(require_slot(walk, NPU_SET_ACTIVATION));
     uint32_t activation = get(walk, NPU_SET_ACTIVATION);
     uint32_t function = activation & 0x1F;
     uint32_t table = activation >> 5 & 7;
@@ -169,7 +169,7 @@ static int check_matrix(struct walk *walk)
 static int check_accumulators(struct walk *walk)
 {
     enum { FROM_IFM2 = 2 };
-    int error = need_slot(walk, NPU_SET_ACC_FORMAT);
+    int error = require_slot(walk, NPU_SET_ACC_FORMAT);
     if (error != 0 || (get(walk, NPU_SET_ACC_FORMAT) >> 4 & 3) != FROM_IFM2) {
         return error;
     }
@@ -214,7 +214,7 @@ static int check_operand(struct walk *walk, const struct map *map, enum group gr
     enum { BROADCAST_H = 1, BROADCAST_W = 2, BROADCAST_C = 4, SCALAR = 8 };
     const int32_t *ofm = walk->values + NPU_SET_OFM_HEIGHT_M1;
     int32_t broadcast = walk->values[broadcast_slot];
-    int error = need_slot(walk, broadcast_slot);
+    int error = require_slot(walk, broadcast_slot);
     if (error != 0 || (broadcast == SCALAR && storage_of(walk, map) == NONE)) {
         return error;
     }
@@ -251,7 +251,7 @@ static int check_resize(struct walk *walk, uint32_t word)
 {
     (void)word;
     RETURN_IF_ERROR(ethosu_ext_walk_depth(walk));
-    RETURN_IF_ERROR(need(walk, 1u << KERNEL_SIZE));
+    RETURN_IF_ERROR(require(walk, 1u << KERNEL_SIZE));
     int32_t ifm[] = {
         [HEIGHT_M1] = walk->values[NPU_SET_KERNEL_HEIGHT_M1],
         [WIDTH_M1] = walk->values[NPU_SET_KERNEL_WIDTH_M1],
@@ -267,17 +267,17 @@ static int check_resize(struct walk *walk, uint32_t word)
 enum { FOR_KERNEL = 1 << SHAPE | 1 << WINDOW };
 
 static const struct operation operations[] = {
-    [NPU_OP_STOP] = {0xFFFF, 0, ethosu_ext_walk_stop},   // mask of interrupts
-    [NPU_OP_IRQ] = {0xFFFF, 0, ethosu_ext_walk_nothing}, // the same
-    [NPU_OP_CONV] = {1, FOR_KERNEL, check_conv},         // weights from IFM2?
+    [NPU_OP_STOP] = {0xFFFF, 0, ethosu_ext_walk_stop},  // mask of interrupts
+    [NPU_OP_IRQ] = {0xFFFF, 0, ethosu_ext_walk_ignore}, // the same
+    [NPU_OP_CONV] = {1, FOR_KERNEL, check_conv},        // weights from IFM2?
     [NPU_OP_DEPTHWISE] = {0, FOR_KERNEL, check_depthwise},
     [NPU_OP_POOL] = {7, FOR_KERNEL, check_pool},                    // mode
     [NPU_OP_ELEMENTWISE] = {42, 1 << OFM_SHAPE, check_elementwise}, // mode
     [NPU_OP_RESIZE] = {2, 1 << SHAPE, check_resize},                // mode
     [NPU_OP_DMA_START] = {0, 1 << DMA, ethosu_ext_walk_dma_u85},
-    [NPU_OP_DMA_WAIT] = {3, 0, ethosu_ext_walk_nothing},
-    [NPU_OP_KERNEL_WAIT] = {1, 0, ethosu_ext_walk_nothing},
-    [NPU_OP_PMU_MASK] = {1, 0, ethosu_ext_walk_nothing},
+    [NPU_OP_DMA_WAIT] = {3, 0, ethosu_ext_walk_ignore},
+    [NPU_OP_KERNEL_WAIT] = {1, 0, ethosu_ext_walk_ignore},
+    [NPU_OP_PMU_MASK] = {1, 0, ethosu_ext_walk_ignore},
 };
 
 #define IN_U5_U6_U8(...) __VA_ARGS__
@@ -294,7 +294,7 @@ const struct ethosu_ext_commands ethosu_ext_commands_U85 = {
     .zeros = zeros,
     .operations = operations,
     .operation_count = COUNT(operations),
-    .size_log2_most = 3,
+    .size_log2_max = 3,
     .other = ethosu_ext_walk_branch,
     .walk = ethosu_ext_walk_pieces,
 };

@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 /** Maximum width and height of a picture. */
-#define IMAGE_SIDE_MOST 16384
+#define IMAGE_MAX_SIDE 16384
 
 enum image_format { IMAGE_GRAY, IMAGE_RGB565, IMAGE_RGB888, IMAGE_FORMATS };
 

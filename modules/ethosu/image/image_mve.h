@@ -159,7 +159,7 @@ IMAGE_INLINE bool bilinear_fours(const struct image_rows *rows, const uint8_t *u
  * 2 n * ceil(2^31 / count), because n is less than 256 * count and the factor's relative error is
  * less than count / 2^31.
  */
-#define MEAN_MOST 2896
+#define MAX_MEAN 2896
 
 /** Spans of an area of four output pixels from `i` on: first pixels, and how many more than k. */
 IMAGE_INLINE uint32x4_t spans(const struct resize_axis *x, int32_t i, int32_t k, uint32x4_t *more)
@@ -181,7 +181,7 @@ IMAGE_INLINE bool area_fours(const struct image_rows *rows, const uint8_t *line,
     const struct resize_axis *x = &rows->x;
     const struct image_view *view = rows->view;
     int32_t k = x->input > x->output ? x->input / x->output : 1;
-    if (!can_load(line, format) || (k + 1) * lines >= MEAN_MOST) {
+    if (!can_load(line, format) || (k + 1) * lines >= MAX_MEAN) {
         return false;
     }
     uint32_t count = (uint32_t)(k * lines);

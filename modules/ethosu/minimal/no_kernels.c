@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
  * In a build with ETHOSU_KERNELS=none, replaces runtime/kernels/, live_memory.c, plan_check.c,
- * plan_record.c and schedule.c. Without CPU operators, no scratch memory needs planning, and
+ * plan_reader.c and schedule.c. Without CPU operators, no scratch memory needs planning, and
  * nothing runs in parallel to the NPU.
  */
 #include "kernels/nd.h"

@@ -15,7 +15,7 @@
 #include "metadata.h"
 #include "native_arguments.h"
 #include "native_job.h"
-#include "port.h"
+#include "hooks.h"
 #include "values.h"
 
 /* ---- models ---- */
@@ -85,18 +85,18 @@ static mp_obj_t model_load(mp_obj_t index, mp_obj_t verify, mp_obj_t memory_in)
         mp_raise_ValueError("arena is too small");
     }
     native_job_check_memory(NULL, arena.buf, arena.len);
-    struct native_model *record = native_record_of(items[0]);
-    record->arena = arena;
-    record->file = native_buffer_of(items[2], MP_BUFFER_READ, "model");
+    struct native_model *header = native_header_of(items[0]);
+    header->arena = arena;
+    header->file = native_buffer_of(items[2], MP_BUFFER_READ, "model");
     struct ethosu_model_memory memory = {
-        .object = (uint8_t *)record + NATIVE_ALIGNMENT,
+        .object = (uint8_t *)header + NATIVE_ALIGNMENT,
         .object_size = object.len - 2 * NATIVE_ALIGNMENT,
         .arena = native_aligned(&arena),
         .arena_size = (arena.len - NATIVE_ALIGNMENT) & ~(size_t)(NATIVE_ALIGNMENT - 1),
     };
     struct ethosu_model_error error;
     check_stack(LOADER_STACK);
-    native_check_model(ethosu_model_load(&source, &memory, &record->model, &error), &error);
+    native_check_model(ethosu_model_load(&source, &memory, &header->model, &error), &error);
     return mp_const_none;
 }
 static MP_DEFINE_CONST_FUN_OBJ_3(model_load_obj, model_load);
@@ -260,9 +260,9 @@ static mp_obj_t model_info(mp_obj_t memory, mp_obj_t file_copied)
     size_t count;
     mp_obj_t *items;
     mp_obj_get_array(memory, &count, &items);
-    const struct native_model *record = native_record_of(items[0]);
-    const struct info_more more = {record->arena.buf, record->file.len,
-                                   mp_obj_is_true(file_copied)};
+    const struct native_model *header = native_header_of(items[0]);
+    const struct model_properties more = {header->arena.buf, header->file.len,
+                                          mp_obj_is_true(file_copied)};
     return info_model(model, &more);
 }
 static MP_DEFINE_CONST_FUN_OBJ_2(model_info_obj, model_info);
@@ -296,8 +296,8 @@ mp_obj_t mpy_init(mp_obj_fun_bc_t *self, size_t count, size_t keywords, mp_obj_t
     mp_obj_t array = mp_import_name(MP_QSTR_array, mp_const_none, MP_OBJ_NEW_SMALL_INT(0));
     natmod_array_type = MP_OBJ_TO_PTR(mp_load_attr(array, MP_QSTR_array));
     mp_store_global(MP_QSTR___version__, native_new_text(ETHOSU_VERSION));
-    native_npu_store();
-    native_job_store();
+    native_npu_register();
+    native_job_register();
     mp_store_global(MP_QSTR__measure, MP_OBJ_FROM_PTR(&model_measure_obj));
     mp_store_global(MP_QSTR__load, MP_OBJ_FROM_PTR(&model_load_obj));
     mp_store_global(MP_QSTR__reset, MP_OBJ_FROM_PTR(&model_reset_obj));

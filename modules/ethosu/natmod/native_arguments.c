@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "ethosu_text.h"
-#include "port.h"
+#include "hooks.h"
 
-struct ethosu_driver natmod_npus[PORT_NPUS];
-uint8_t natmod_ready[PORT_NPUS];
+struct ethosu_driver natmod_npus[NATMOD_NPUS];
+uint8_t natmod_ready[NATMOD_NPUS];
 const mp_obj_type_t *natmod_array_type;
 
 void *native_malloc(size_t size)
@@ -28,7 +28,7 @@ mp_obj_t native_new_text(const char *string)
     return mp_obj_new_str(string, strlen(string));
 }
 
-static mp_obj_t new_sentence(const char *format, va_list *arguments)
+static mp_obj_t new_message(const char *format, va_list *arguments)
 {
     struct ethosu_model_error error; // the runtime's sentences are the longest
     struct ethosu_text text = {error.text, sizeof error.text, 0};
@@ -41,16 +41,16 @@ _Noreturn void native_raise(const mp_obj_type_t *type, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    mp_obj_t sentence = new_sentence(format, &arguments);
+    mp_obj_t message = new_message(format, &arguments);
     va_end(arguments);
-    nlr_raise(mp_call_function_n_kw(MP_OBJ_FROM_PTR(type), 1, 0, &sentence));
+    nlr_raise(mp_call_function_n_kw(MP_OBJ_FROM_PTR(type), 1, 0, &message));
 }
 
 _Noreturn void binding_raise_os_error(int number, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    mp_obj_t values[] = {MP_OBJ_NEW_SMALL_INT(number), new_sentence(format, &arguments)};
+    mp_obj_t values[] = {MP_OBJ_NEW_SMALL_INT(number), new_message(format, &arguments)};
     va_end(arguments);
     nlr_raise(mp_call_function_n_kw(mp_load_global(MP_QSTR_OSError), 2, 0, values));
 }
@@ -69,7 +69,7 @@ void native_check_model(int status, const struct ethosu_model_error *error)
 struct ethosu_driver *native_npu_of(mp_obj_t index_in)
 {
     mp_int_t index = mp_obj_get_int(index_in);
-    if (index < 0 || index >= PORT_NPUS || !natmod_ready[index]) {
+    if (index < 0 || index >= NATMOD_NPUS || !natmod_ready[index]) {
         binding_raise_os_error(ETHOSU_EXT_ENODEV,
                                "there is no such NPU: call ethosu.init(address) first");
     }
@@ -105,13 +105,13 @@ void *native_aligned(const mp_buffer_info_t *buffer)
                     ~(uintptr_t)(NATIVE_ALIGNMENT - 1));
 }
 
-struct native_model *native_record_of(mp_obj_t object)
+struct native_model *native_header_of(mp_obj_t object)
 {
     mp_buffer_info_t buffer = native_buffer_of(object, MP_BUFFER_READ, "model");
     return native_aligned(&buffer);
 }
 
-bool native_is_there(mp_obj_t object, const mp_buffer_info_t *then)
+bool native_is_unmoved(mp_obj_t object, const mp_buffer_info_t *then)
 {
     mp_buffer_info_t now;
     return mp_get_buffer(object, &now, MP_BUFFER_READ) && now.buf == then->buf &&
@@ -126,12 +126,12 @@ struct ethosu_model *native_model_of(mp_obj_t memory)
     if (count == 0) {
         mp_raise_ValueError("this model was closed by deinit()");
     }
-    const struct native_model *record = native_record_of(items[0]);
-    if (!native_is_there(items[1], &record->arena)) {
+    const struct native_model *header = native_header_of(items[0]);
+    if (!native_is_unmoved(items[1], &header->arena)) {
         mp_raise_ValueError("arena was resized after the model was loaded into it");
     }
-    if (!native_is_there(items[2], &record->file)) {
+    if (!native_is_unmoved(items[2], &header->file)) {
         mp_raise_ValueError("the model's buffer was resized after it was loaded");
     }
-    return record->model;
+    return header->model;
 }

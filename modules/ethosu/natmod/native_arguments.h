@@ -8,13 +8,13 @@
 #include "arguments.h"
 #include "ethosu_ext.h"
 #include "ethosu_model.h"
-#include "port.h"
+#include "hooks.h"
 #include "py/dynruntime.h"
 
 #define NATIVE_ALIGNMENT 32u /**< of a cache line, which is enough for the NPU too */
 
-extern struct ethosu_driver natmod_npus[PORT_NPUS];
-extern uint8_t natmod_ready[PORT_NPUS];
+extern struct ethosu_driver natmod_npus[NATMOD_NPUS];
+extern uint8_t natmod_ready[NATMOD_NPUS];
 
 /** A str of a C string. */
 mp_obj_t native_new_text(const char *string);
@@ -41,10 +41,10 @@ struct native_model {
 _Static_assert(sizeof(struct native_model) <= NATIVE_ALIGNMENT, "it has one line");
 
 /** The beginning of a model's object. */
-struct native_model *native_record_of(mp_obj_t object);
+struct native_model *native_header_of(mp_obj_t object);
 
 /** Has a buffer kept its place? One that was resized may have lost its memory to others. */
-bool native_is_there(mp_obj_t object, const mp_buffer_info_t *then);
+bool native_is_unmoved(mp_obj_t object, const mp_buffer_info_t *then);
 
 /** The model of a tuple: object, arena, file. Raises ValueError when one of them was resized. */
 struct ethosu_model *native_model_of(mp_obj_t memory);

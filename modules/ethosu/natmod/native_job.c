@@ -10,9 +10,9 @@
 /** Places in a payload's ticket. */
 enum { TICKET_PAYLOAD = 2, TICKET_BASES = 3 };
 
-struct native_job native_jobs[PORT_NPUS];
+struct native_job native_jobs[NATMOD_NPUS];
 /** Until a payload's job has ended, the driver reads this, and the collector what it refers to. */
-struct ethosu_ext_program natmod_programs[PORT_NPUS];
+struct ethosu_ext_program natmod_programs[NATMOD_NPUS];
 
 static struct native_job *job_of(mp_obj_t index)
 {
@@ -30,27 +30,27 @@ static uintptr_t identity(mp_obj_t object)
     return ~(uintptr_t)object;
 }
 
-static bool is_begun(const struct native_job *job)
+static bool is_active(const struct native_job *job)
 {
     return job->ticket != 0;
 }
 
-/** Record a new job of an owner, followed by its ticket. record: NULL for a payload. */
-static void note(struct native_job *job, const mp_obj_t *owner_and_ticket,
-                 const struct native_model *record, bool reserved)
+/** Record a new job of an owner, followed by its ticket. header: NULL for a payload. */
+static void set_job(struct native_job *job, const mp_obj_t *owner_and_ticket,
+                    const struct native_model *header, bool reserved)
 {
     *job = (struct native_job){
         .pinned = owner_and_ticket[1],
         .owner = identity(owner_and_ticket[0]),
         .ticket = identity(owner_and_ticket[1]),
-        .model = record == NULL ? NULL : record->model,
-        .arena = record == NULL ? NULL : &record->arena,
+        .model = header == NULL ? NULL : header->model,
+        .arena = header == NULL ? NULL : &header->arena,
         .reserved = reserved,
     };
 }
 
 /** The job has ended: its NPU is free for others, its memory too. */
-static void end(struct native_job *job)
+static void end_job(struct native_job *job)
 {
     if (job->model != NULL) {
         ethosu_model_forget(job->model);
@@ -64,11 +64,11 @@ static void end(struct native_job *job)
 
 int native_job_stop(struct native_job *job)
 {
-    if (!is_begun(job)) {
+    if (!is_active(job)) {
         return 0;
     }
     int error = ethosu_ext_cancel(npu_of(job));
-    end(job);
+    end_job(job);
     return error;
 }
 
@@ -88,9 +88,9 @@ static void raise_failure(struct ethosu_ext_fault fault, mp_obj_t late)
     binding_raise_fault(&fault);
 }
 
-static void raise_busy(const char *sentence)
+static void raise_busy(const char *message)
 {
-    binding_raise_os_error(ETHOSU_EXT_EBUSY, "%s", sentence);
+    binding_raise_os_error(ETHOSU_EXT_EBUSY, "%s", message);
 }
 
 static void raise_cancelled(void)
@@ -159,7 +159,7 @@ static mp_obj_t job_invoke(size_t n_args, const mp_obj_t *args)
     if (ethosu_ext_start(npu, program, NULL) != 0) {
         binding_raise_fault(ethosu_ext_last_error(npu));
     }
-    note(job, args, NULL, false);
+    set_job(job, args, NULL, false);
     return mp_const_none;
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(job_invoke_obj, 5, 5, job_invoke);
@@ -189,7 +189,7 @@ static bool is_in_place(const struct native_job *job)
     mp_obj_get_array(items[TICKET_BASES], &count, &items);
     for (size_t i = 0; i < count; i++) {
         mp_buffer_info_t then = {(void *)(uintptr_t)program->base[i].cpu, program->base[i].size, 0};
-        if (then.len != 0 && !native_is_there(items[i], &then)) {
+        if (then.len != 0 && !native_is_unmoved(items[i], &then)) {
             return false;
         }
     }
@@ -212,7 +212,7 @@ static mp_obj_t job_finish(mp_obj_t index, mp_obj_t ticket, mp_obj_t late)
         return mp_const_false;
     }
     bool in_place = is_in_place(job);
-    end(job);
+    end_job(job);
     if (result < 0) {
         raise_failure(*ethosu_ext_last_error(npu_of(job)), late);
     }
@@ -230,7 +230,7 @@ static MP_DEFINE_CONST_FUN_OBJ_3(job_finish_obj, job_finish);
 /** Raise OSError(EBUSY) when a model, or its NPU, has a job. */
 static void check_idle(const struct native_job *job, const struct ethosu_model *model)
 {
-    if (is_begun(job) && job->model == model) {
+    if (is_active(job) && job->model == model) {
         raise_busy("this model runs an inference: wait for it, or cancel() it");
     }
 }
@@ -261,9 +261,9 @@ static bool job_uses(const struct native_job *job, uintptr_t start, size_t size)
 
 void native_job_check_memory(const struct ethosu_model *model, const void *start, size_t size)
 {
-    for (unsigned i = 0; i < PORT_NPUS; i++) {
+    for (unsigned i = 0; i < NATMOD_NPUS; i++) {
         const struct native_job *job = &native_jobs[i];
-        bool other = is_begun(job) && (model == NULL || job->model != model);
+        bool other = is_active(job) && (model == NULL || job->model != model);
         if (other && job_uses(job, (uintptr_t)start, size)) {
             raise_busy("arena is in use: another model runs there, or a payload uses it; wait for "
                        "it, or cancel() it");
@@ -271,13 +271,13 @@ void native_job_check_memory(const struct ethosu_model *model, const void *start
     }
 }
 
-/** The record of a model's memory: see native_model_of(). */
-static const struct native_model *record_in(mp_obj_t memory)
+/** The header of a model's memory: see native_model_of(). */
+static const struct native_model *header_in(mp_obj_t memory)
 {
     size_t count;
     mp_obj_t *items;
     mp_obj_get_array(memory, &count, &items);
-    return native_record_of(items[0]);
+    return native_header_of(items[0]);
 }
 
 /** _check_busy(memory, index): before the model is closed */
@@ -293,7 +293,7 @@ static mp_obj_t job_check_idle(mp_obj_t memory, mp_obj_t index)
 {
     const struct ethosu_model *model = native_model_of(memory);
     check_idle(job_of(index), model);
-    const mp_buffer_info_t *arena = &record_in(memory)->arena;
+    const mp_buffer_info_t *arena = &header_in(memory)->arena;
     native_job_check_memory(model, arena->buf, arena->len);
     return mp_const_none;
 }
@@ -307,7 +307,7 @@ static mp_obj_t progress(struct native_job *job, int status, mp_obj_t late)
         return mp_const_false;
     }
     if (status == ETHOSU_MODEL_OK) {
-        end(job);
+        end_job(job);
         return mp_const_true;
     }
     (void)native_job_stop(job);
@@ -332,13 +332,13 @@ static mp_obj_t job_begin(size_t n_args, const mp_obj_t *args)
     check_idle(job, model);
     if (has_handle) {
         (void)native_guard_npu(args[4]);
-        if (is_begun(job)) {
+        if (is_active(job)) {
             raise_busy("the NPU is busy: wait for it, or cancel() it");
         }
     } else if (ethosu_ext_reserve_this(npu, 0) != 0) {
         return mp_const_none;
     }
-    note(job, args, record_in(args[2]), !has_handle);
+    set_job(job, args, header_in(args[2]), !has_handle);
     return progress(job, ethosu_model_start(model, npu), mp_const_none);
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(job_begin_obj, 5, 5, job_begin);
@@ -349,7 +349,7 @@ static mp_obj_t job_resume(size_t n_args, const mp_obj_t *args)
     (void)n_args;
     struct ethosu_model *model = native_model_of(args[0]);
     struct native_job *job = job_of(args[1]);
-    if (!is_begun(job) || job->model != model ||
+    if (!is_active(job) || job->model != model ||
         (args[2] != mp_const_none && identity(args[2]) != job->ticket)) {
         raise_cancelled();
     }
@@ -358,14 +358,15 @@ static mp_obj_t job_resume(size_t n_args, const mp_obj_t *args)
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(job_resume_obj, 4, 4, job_resume);
 
-/** _stop(index, of, tell): stop a job of this owner or ticket; tell: the next wait() reports it. */
-static mp_obj_t job_stop(mp_obj_t index, mp_obj_t of, mp_obj_t tell)
+/** _stop(index, of, report): stop a job of this owner or ticket; report: the next wait() reports
+ * it. */
+static mp_obj_t job_stop(mp_obj_t index, mp_obj_t of, mp_obj_t report)
 {
     struct native_job *job = job_of(index);
-    if (!is_begun(job) || (identity(of) != job->owner && identity(of) != job->ticket)) {
+    if (!is_active(job) || (identity(of) != job->owner && identity(of) != job->ticket)) {
         return mp_const_none;
     }
-    job->cancelled = job->model == NULL && mp_obj_is_true(tell);
+    job->cancelled = job->model == NULL && mp_obj_is_true(report);
     if (native_job_stop(job) != 0) {
         binding_raise_fault(ethosu_ext_last_error(npu_of(job)));
     }
@@ -373,7 +374,7 @@ static mp_obj_t job_stop(mp_obj_t index, mp_obj_t of, mp_obj_t tell)
 }
 static MP_DEFINE_CONST_FUN_OBJ_3(job_stop_obj, job_stop);
 
-void native_job_store(void)
+void native_job_register(void)
 {
     mp_store_global(MP_QSTR__invoke, MP_OBJ_FROM_PTR(&job_invoke_obj));
     mp_store_global(MP_QSTR__ticket, MP_OBJ_FROM_PTR(&job_ticket_obj));

@@ -24,7 +24,7 @@ struct native_job {
 };
 
 /** By index. The collector traces the variables of a native module. */
-extern struct native_job native_jobs[PORT_NPUS];
+extern struct native_job native_jobs[NATMOD_NPUS];
 
 /** Stop the current job, if any, and free its NPU and memory. Returns 0 or an error. */
 int native_job_stop(struct native_job *job);
@@ -45,7 +45,7 @@ void native_job_unpin(struct native_job *job);
 unsigned native_guard_npu(mp_obj_t guard);
 
 /** Store the functions of native_job.c and of native_npu.c as globals of the module. */
-void native_job_store(void);
-void native_npu_store(void);
+void native_job_register(void);
+void native_npu_register(void);
 
 #endif

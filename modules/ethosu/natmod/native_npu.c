@@ -14,11 +14,11 @@
 #include "ethosu_io.h"
 #include "ethosu_registers.h"
 #include "native_job.h"
-#include "port.h"
+#include "hooks.h"
 #include "values.h"
 
 /** Index of the guard that stops all NPUs. */
-#define ALL_NPUS PORT_NPUS
+#define ALL_NPUS NATMOD_NPUS
 
 struct guard {
     mp_obj_base_t base;
@@ -31,14 +31,14 @@ struct guard {
 mp_obj_full_type_t guard_type;
 mp_map_elem_t guard_table[1];
 /** How often init() was called for each NPU: an older reservation is void. */
-uint8_t natmod_opened[PORT_NPUS];
+uint8_t natmod_opened[NATMOD_NPUS];
 
 /* ---- the NPU ---- */
 
 static unsigned index_of(mp_obj_t index_in)
 {
     mp_int_t index = mp_obj_get_int(index_in);
-    if (index < 0 || index >= PORT_NPUS) {
+    if (index < 0 || index >= NATMOD_NPUS) {
         mp_raise_ValueError("four NPUs at most");
     }
     return (unsigned)index;
@@ -46,7 +46,7 @@ static unsigned index_of(mp_obj_t index_in)
 
 static void stop_all(void)
 {
-    for (unsigned i = 0; i < PORT_NPUS; i++) {
+    for (unsigned i = 0; i < NATMOD_NPUS; i++) {
         (void)native_job_stop(&native_jobs[i]);
     }
 }
@@ -66,7 +66,7 @@ static mp_obj_t board_use(mp_obj_t index, mp_obj_t board_in)
         stop_all();
     }
     if (board != NULL || natmod_board.name == NULL) {
-        port_init(board);
+        hooks_init(board);
     }
     return mp_obj_new_int_from_uint(board == NULL ? 0 : board->npus[0].base);
 }
@@ -163,7 +163,7 @@ static mp_obj_t guard_delete(mp_obj_t self)
     struct guard *guard = MP_OBJ_TO_PTR(self);
     if (guard->npu == ALL_NPUS) {
         stop_all();
-        port_deinit();
+        hooks_deinit();
     } else {
         release(guard);
     }
@@ -224,7 +224,7 @@ static MP_DEFINE_CONST_FUN_OBJ_1(guard_held_obj, guard_held);
 
 static MP_DEFINE_CONST_DICT(guard_locals, guard_table);
 
-void native_npu_store(void)
+void native_npu_register(void)
 {
     guard_type.base.type = &mp_type_type;
     guard_type.name = MP_QSTR__guard;

@@ -238,9 +238,9 @@ static int build(struct builder *builder, const struct ethosu_model_source *sour
     cache.graph = 0;
     cache.call_index = TFLITE_NO_OPERATOR;
     int status = build_stages(builder, source);
-    bool suspect = status == ETHOSU_MODEL_OK || status == ETHOSU_MODEL_UNSUPPORTED ||
-                   status == ETHOSU_MODEL_BAD_PLAN;
-    if (suspect && model->npu_calls == 0 && uncompiled(builder)) {
+    bool check_compiled = status == ETHOSU_MODEL_OK || status == ETHOSU_MODEL_UNSUPPORTED ||
+                          status == ETHOSU_MODEL_BAD_PLAN;
+    if (check_compiled && model->npu_calls == 0 && uncompiled(builder)) {
         return refuse_uncompiled(builder);
     }
     return status;

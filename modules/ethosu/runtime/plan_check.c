@@ -134,8 +134,8 @@ static int refuse_overlap(struct builder *builder, const char *what, const struc
 }
 
 /** Report the overwritten tensor; the search is linear in the number of tensors. */
-static int check_each(struct builder *builder, const struct live_memory *live,
-                      const struct written *written)
+static int find_overwritten(struct builder *builder, const struct live_memory *live,
+                            const struct written *written)
 {
     uint32_t time = builder->operator_index + 1;
     TRY(build_work(builder, live->count / 8));
@@ -152,7 +152,7 @@ static int check_written(struct builder *builder, const struct live_memory *live
                          const struct written *written)
 {
     return live_memory_overlaps(live, written->range.start, written->range.end)
-               ? check_each(builder, live, written)
+               ? find_overwritten(builder, live, written)
                : ETHOSU_MODEL_OK;
 }
 
@@ -332,7 +332,7 @@ static bool keeps_state(const struct lifetime *lifetime)
     return lifetime->first != NEVER && lifetime->last == ALWAYS;
 }
 
-static bool is_there_first(const struct lifetime *lifetime)
+static bool is_live_at_start(const struct lifetime *lifetime)
 {
     return lifetime->first == 0 && lifetime->last > 0;
 }
@@ -397,7 +397,7 @@ int plan_check_overlaps(struct builder *builder)
     TRY(live_memory_sort(builder, &live));
     TRY(set_live(builder, &live, keeps_state));
     TRY(check_operators(builder, &live, check_npu));
-    TRY(set_live(builder, &live, is_there_first));
+    TRY(set_live(builder, &live, is_live_at_start));
     TRY(check_operators(builder, &live, check_operator));
     const struct flatbuffer *fb = &builder->file.fb;
     return !fb->bad ? ETHOSU_MODEL_OK

@@ -127,10 +127,10 @@ int run_initialisation(struct ethosu_model *model)
 void ethosu_model_reset(struct ethosu_model *model)
 {
     // Initialisation must be complete, so it is not stopped; loading has limited its work.
-    struct poll asked = model->poll;
+    struct poll saved = model->poll;
     model->poll = (struct poll){.left = INT32_MAX};
     (void)run_initialisation(model);
-    model->poll = asked;
+    model->poll = saved;
 }
 
 /** Stop the inference and the NPU. */

@@ -14,13 +14,13 @@
 
 /** Bytes that may be read per byte of the metadata and its files, which can refer to a part often.
  */
-#define READS 8u
+#define READS_PER_BYTE 8u
 
 /** Sizes of ZIP records without their texts, and the maximum of bytes after the last one. */
 #define ZIP_END_SIZE 22u
 #define ZIP_ENTRY_SIZE 46u
 #define ZIP_LOCAL_SIZE 30u
-#define ZIP_PADDING_MOST 1024u
+#define ZIP_MAX_PADDING 1024u
 
 enum { FILE_AXIS_LABELS = 2, FILE_VALUE_LABELS = 3, FILE_CALIBRATION = 4 };
 enum { UNIT_NORMALIZATION = 1, UNIT_CALIBRATION = 2, UNIT_THRESHOLD = 3 };
@@ -38,7 +38,7 @@ struct archive {
     uint32_t shift; /**< added to positions, modulo 2^32: they may be relative to the archive */
 };
 
-struct reading {
+struct reader {
     struct flatbuffer fb;
     struct span file; /**< the model's */
     struct archive archive;
@@ -49,36 +49,37 @@ struct reading {
     struct ethosu_model_error *error;
 };
 
-static int refuse(struct reading *reading, const char *why)
+static int refuse(struct reader *reader, const char *why)
 {
-    return error_set(reading->error, ETHOSU_MODEL_BAD_FILE, "%s", why);
+    return error_set(reader->error, ETHOSU_MODEL_BAD_FILE, "%s", why);
 }
 
-static int spend(struct reading *reading, uint64_t size)
+static int charge(struct reader *reader, uint64_t size)
 {
-    if (reading->fb.bad) {
-        return error_set(reading->error, ETHOSU_MODEL_BAD_FILE, "it is cut or malformed at byte %u",
-                         (unsigned)reading->fb.bad_at);
+    if (reader->fb.bad) {
+        return error_set(reader->error, ETHOSU_MODEL_BAD_FILE, "it is cut or malformed at byte %u",
+                         (unsigned)reader->fb.bad_at);
     }
-    if (size > reading->left) {
-        return refuse(reading, "it names its parts so often that reading it would take too long");
+    if (size > reader->left) {
+        return refuse(reader, "it names its parts so often that reading it would take too long");
     }
-    reading->left -= size;
+    reader->left -= size;
     return ETHOSU_MODEL_OK;
 }
 
-static void say(const struct reading *reading, uint8_t kind, struct span bytes)
+static void report(const struct reader *reader, uint8_t kind, struct span bytes)
 {
-    const struct tflite_fact fact = {reading->subject, kind, bytes.data, bytes.size};
-    reading->receive(reading->context, &fact);
+    const struct tflite_fact fact = {reader->subject, kind, bytes.data, bytes.size};
+    reader->receive(reader->context, &fact);
 }
 
 /** Report a vector of elements of `size` bytes each. */
-static int say_vector(struct reading *reading, uint8_t kind, struct fb_vector vector, uint32_t size)
+static int report_vector(struct reader *reader, uint8_t kind, struct fb_vector vector,
+                         uint32_t size)
 {
-    TRY(spend(reading, (uint64_t)vector.count * size));
-    struct span bytes = {reading->fb.data + vector.position, vector.count * size};
-    say(reading, kind, vector.position == 0 ? (struct span){NULL, 0} : bytes);
+    TRY(charge(reader, (uint64_t)vector.count * size));
+    struct span bytes = {reader->fb.data + vector.position, vector.count * size};
+    report(reader, kind, vector.position == 0 ? (struct span){NULL, 0} : bytes);
     return ETHOSU_MODEL_OK;
 }
 
@@ -89,12 +90,12 @@ static uint32_t zip_half(const uint8_t *at)
 }
 
 /** Find the record at the archive's end; if it is missing, there are no files. */
-static void archive_find(struct reading *reading)
+static void archive_find(struct reader *reader)
 {
-    const struct span *file = &reading->file;
-    struct archive *archive = &reading->archive;
-    uint32_t least = file->size > ZIP_END_SIZE + ZIP_PADDING_MOST
-                         ? file->size - ZIP_END_SIZE - ZIP_PADDING_MOST
+    const struct span *file = &reader->file;
+    struct archive *archive = &reader->archive;
+    uint32_t least = file->size > ZIP_END_SIZE + ZIP_MAX_PADDING
+                         ? file->size - ZIP_END_SIZE - ZIP_MAX_PADDING
                          : 0;
     for (uint32_t at = file->size; at-- > least;) {
         const uint8_t *end = file->data + at;
@@ -121,10 +122,10 @@ static const uint8_t *archive_next(const struct span *file, uint32_t *position)
 }
 
 /** Contents of an entry; without data if outside the file. */
-static struct span archive_content(const struct reading *reading, const uint8_t *entry)
+static struct span archive_content(const struct reader *reader, const uint8_t *entry)
 {
-    const struct span *file = &reading->file;
-    uint32_t start = fb_word(entry + 42) + reading->archive.shift;
+    const struct span *file = &reader->file;
+    uint32_t start = fb_word(entry + 42) + reader->archive.shift;
     uint32_t size = fb_word(entry + 20);
     if (!checked_inside(start, ZIP_LOCAL_SIZE, file->size)) {
         return (struct span){NULL, 0};
@@ -136,35 +137,35 @@ static struct span archive_content(const struct reading *reading, const uint8_t 
 }
 
 /** Check each entry once, and add the sizes of all files to the bytes that may be read. */
-static int archive_check(struct reading *reading)
+static int archive_check(struct reader *reader)
 {
-    uint32_t position = reading->archive.start;
-    uint32_t left = reading->file.size;
-    for (uint32_t i = 0; i < reading->archive.count; i++) {
-        const uint8_t *entry = archive_next(&reading->file, &position);
+    uint32_t position = reader->archive.start;
+    uint32_t left = reader->file.size;
+    for (uint32_t i = 0; i < reader->archive.count; i++) {
+        const uint8_t *entry = archive_next(&reader->file, &position);
         struct span content =
-            entry == NULL ? (struct span){NULL, 0} : archive_content(reading, entry);
+            entry == NULL ? (struct span){NULL, 0} : archive_content(reader, entry);
         if (content.data == NULL || content.size > left) {
-            return refuse(reading, "its directory is damaged");
+            return refuse(reader, "its directory is damaged");
         }
         left -= content.size;
-        reading->left += (uint64_t)READS * content.size;
+        reader->left += (uint64_t)READS_PER_BYTE * content.size;
     }
     return ETHOSU_MODEL_OK;
 }
 
 /** Find an uncompressed file by name; the last one if there are several. */
-static int archive_get(struct reading *reading, struct fb_vector name, struct span *found)
+static int archive_get(struct reader *reader, struct fb_vector name, struct span *found)
 {
-    uint32_t position = reading->archive.start;
+    uint32_t position = reader->archive.start;
     *found = (struct span){NULL, 0};
-    for (uint32_t i = 0; i < reading->archive.count; i++) {
-        const uint8_t *entry = archive_next(&reading->file, &position);
-        TRY(spend(reading, sizeof(uint32_t)));
+    for (uint32_t i = 0; i < reader->archive.count; i++) {
+        const uint8_t *entry = archive_next(&reader->file, &position);
+        TRY(charge(reader, sizeof(uint32_t)));
         if (zip_half(entry + 10) == 0 && zip_half(entry + 28) == name.count) {
-            TRY(spend(reading, name.count));
-            if (fb_same(entry + ZIP_ENTRY_SIZE, reading->fb.data + name.position, name.count)) {
-                *found = archive_content(reading, entry);
+            TRY(charge(reader, name.count));
+            if (fb_same(entry + ZIP_ENTRY_SIZE, reader->fb.data + name.position, name.count)) {
+                *found = archive_content(reader, entry);
             }
         }
     }
@@ -178,7 +179,7 @@ struct tensor_files {
     struct span calibration;
 };
 
-static int get_files(struct reading *reading, const struct fb_vector *list,
+static int get_files(struct reader *reader, const struct fb_vector *list,
                      struct tensor_files *files)
 {
     static const struct fb_field fields[] = {FB_BYTES(0), FB_BYTE(2), FB_END};
@@ -188,10 +189,10 @@ static int get_files(struct reading *reading, const struct fb_vector *list,
     } table;
     memset(files, 0, sizeof *files);
     for (uint32_t i = 0; i < list->count; i++) {
-        TRY(spend(reading, 2 * sizeof(uint32_t)));
-        fb_read(&reading->fb, fb_element(&reading->fb, list, i), fields, &table);
+        TRY(charge(reader, 2 * sizeof(uint32_t)));
+        fb_read(&reader->fb, fb_element(&reader->fb, list, i), fields, &table);
         struct span content;
-        TRY(archive_get(reading, table.name, &content));
+        TRY(archive_get(reader, table.name, &content));
         if (table.type == FILE_AXIS_LABELS) {
             files->axis_labels = content;
         } else if (table.type == FILE_VALUE_LABELS) {
@@ -203,58 +204,59 @@ static int get_files(struct reading *reading, const struct fb_vector *list,
     return ETHOSU_MODEL_OK;
 }
 
-static int say_file(struct reading *reading, uint8_t kind, struct span content)
+static int report_file(struct reader *reader, uint8_t kind, struct span content)
 {
-    TRY(spend(reading, content.size));
-    say(reading, kind, content);
+    TRY(charge(reader, content.size));
+    report(reader, kind, content);
     return ETHOSU_MODEL_OK;
 }
 
-static int say_normalization(struct reading *reading, uint32_t position)
+static int report_normalization(struct reader *reader, uint32_t position)
 {
     static const struct fb_field fields[] = {FB_WORDS(0), FB_WORDS(1), FB_END};
     struct {
         struct fb_vector mean;
         struct fb_vector std;
     } table;
-    fb_read(&reading->fb, position, fields, &table);
-    TRY(say_vector(reading, TFLITE_FACT_MEAN, table.mean, sizeof(float)));
-    return say_vector(reading, TFLITE_FACT_STD, table.std, sizeof(float));
+    fb_read(&reader->fb, position, fields, &table);
+    TRY(report_vector(reader, TFLITE_FACT_MEAN, table.mean, sizeof(float)));
+    return report_vector(reader, TFLITE_FACT_STD, table.std, sizeof(float));
 }
 
-static int say_calibration(struct reading *reading, uint32_t position, struct span rows)
+static int report_calibration(struct reader *reader, uint32_t position, struct span rows)
 {
     static const struct fb_field fields[] = {FB_BYTE(0), FB_WORD(1), FB_END};
     struct {
         uint32_t transformation;
         uint32_t default_score;
     } table;
-    fb_read(&reading->fb, position, fields, &table);
+    fb_read(&reader->fb, position, fields, &table);
     if (table.transformation >= TRANSFORMATIONS) {
-        return error_set(reading->error, ETHOSU_MODEL_BAD_FILE,
+        return error_set(reader->error, ETHOSU_MODEL_BAD_FILE,
                          "its score calibration has transformation %u, 0 to 2 expected",
                          (unsigned)table.transformation);
     }
     uint8_t transformation = (uint8_t)table.transformation;
-    say(reading, TFLITE_FACT_TRANSFORMATION, (struct span){&transformation, 1});
-    say(reading, TFLITE_FACT_DEFAULT_SCORE,
-        (struct span){(const uint8_t *)&table.default_score, sizeof(float)});
-    return say_file(reading, TFLITE_FACT_CALIBRATION, rows);
+    report(reader, TFLITE_FACT_TRANSFORMATION, (struct span){&transformation, 1});
+    report(reader, TFLITE_FACT_DEFAULT_SCORE,
+           (struct span){(const uint8_t *)&table.default_score, sizeof(float)});
+    return report_file(reader, TFLITE_FACT_CALIBRATION, rows);
 }
 
-static int say_unit(struct reading *reading, struct fb_union unit, struct span calibration)
+static int report_unit(struct reader *reader, struct fb_union unit, struct span calibration)
 {
     static const struct fb_field fields[] = {FB_WORD(0), FB_END};
     uint32_t number;
-    TRY(spend(reading, 4 * sizeof(uint32_t)));
+    TRY(charge(reader, 4 * sizeof(uint32_t)));
     switch (unit.type) {
     case UNIT_NORMALIZATION:
-        return say_normalization(reading, unit.table);
+        return report_normalization(reader, unit.table);
     case UNIT_CALIBRATION:
-        return say_calibration(reading, unit.table, calibration);
+        return report_calibration(reader, unit.table, calibration);
     case UNIT_THRESHOLD:
-        fb_read(&reading->fb, unit.table, fields, &number);
-        say(reading, TFLITE_FACT_THRESHOLD, (struct span){(const uint8_t *)&number, sizeof(float)});
+        fb_read(&reader->fb, unit.table, fields, &number);
+        report(reader, TFLITE_FACT_THRESHOLD,
+               (struct span){(const uint8_t *)&number, sizeof(float)});
         return ETHOSU_MODEL_OK;
     default:
         return ETHOSU_MODEL_OK;
@@ -262,7 +264,7 @@ static int say_unit(struct reading *reading, struct fb_union unit, struct span c
 }
 
 /** Report an input or output. */
-static int say_tensor(struct reading *reading, uint32_t position)
+static int report_tensor(struct reader *reader, uint32_t position)
 {
     static const struct fb_field fields[] = {
         FB_BYTES(0), FB_BYTES(1), FB_WORDS(4), FB_WORDS(6), FB_END,
@@ -274,42 +276,42 @@ static int say_tensor(struct reading *reading, uint32_t position)
         struct fb_vector files;
     } table;
     struct tensor_files files;
-    fb_read(&reading->fb, position, fields, &table);
-    TRY(spend(reading, 2 * sizeof(uint32_t)));
-    TRY(say_vector(reading, TFLITE_FACT_NAME, table.name, 1));
-    TRY(say_vector(reading, TFLITE_FACT_DESCRIPTION, table.description, 1));
-    TRY(get_files(reading, &table.files, &files));
+    fb_read(&reader->fb, position, fields, &table);
+    TRY(charge(reader, 2 * sizeof(uint32_t)));
+    TRY(report_vector(reader, TFLITE_FACT_NAME, table.name, 1));
+    TRY(report_vector(reader, TFLITE_FACT_DESCRIPTION, table.description, 1));
+    TRY(get_files(reader, &table.files, &files));
     struct span labels = files.axis_labels.data ? files.axis_labels : files.value_labels;
     if (labels.data != NULL) {
-        TRY(say_file(reading, TFLITE_FACT_LABELS, labels));
+        TRY(report_file(reader, TFLITE_FACT_LABELS, labels));
     }
     for (uint32_t i = 0; i < table.units.count; i++) {
-        TRY(say_unit(reading, fb_union_at(&reading->fb, &table.units, i), files.calibration));
+        TRY(report_unit(reader, fb_union_at(&reader->fb, &table.units, i), files.calibration));
     }
     return ETHOSU_MODEL_OK;
 }
 
 /** Report the inputs or the outputs, either all of the model's or none. */
-static int say_tensors(struct reading *reading, uint8_t subject, const char *what,
-                       const struct fb_vector *list, uint32_t expected)
+static int report_tensors(struct reader *reader, uint8_t subject, const char *what,
+                          const struct fb_vector *list, uint32_t expected)
 {
     if (list->count != 0 && list->count != expected) {
-        return error_set(reading->error, ETHOSU_MODEL_BAD_FILE,
+        return error_set(reader->error, ETHOSU_MODEL_BAD_FILE,
                          "it describes %u %s, the model has %u", (unsigned)list->count, what,
                          (unsigned)expected);
     }
-    reading->subject = subject;
+    reader->subject = subject;
     for (uint32_t i = 0; i < list->count; i++) {
-        TRY(say_tensor(reading, fb_element(&reading->fb, list, i)));
+        TRY(report_tensor(reader, fb_element(&reader->fb, list, i)));
     }
     return ETHOSU_MODEL_OK;
 }
 
-static int read_root(struct reading *reading, const struct ethosu_model *model)
+static int read_root(struct reader *reader, const struct ethosu_model *model)
 {
     static const struct fb_field root_fields[] = {FB_BYTES(0), FB_BYTES(1), FB_WORDS(3), FB_END};
     static const struct fb_field graph_fields[] = {FB_WORDS(2), FB_WORDS(3), FB_END};
-    struct flatbuffer *fb = &reading->fb;
+    struct flatbuffer *fb = &reader->fb;
     struct {
         struct fb_vector name;
         struct fb_vector description;
@@ -320,36 +322,36 @@ static int read_root(struct reading *reading, const struct ethosu_model *model)
         struct fb_vector outputs;
     } graph = {{0, 0}, {0, 0}};
     fb_read(fb, fb_follow(fb, 0), root_fields, &root);
-    TRY(say_vector(reading, TFLITE_FACT_NAME, root.name, 1));
-    TRY(say_vector(reading, TFLITE_FACT_DESCRIPTION, root.description, 1));
+    TRY(report_vector(reader, TFLITE_FACT_NAME, root.name, 1));
+    TRY(report_vector(reader, TFLITE_FACT_DESCRIPTION, root.description, 1));
     if (root.graphs.count != 0) {
         fb_read(fb, fb_element(fb, &root.graphs, 0), graph_fields, &graph);
-        TRY(spend(reading, 2 * sizeof(uint32_t)));
+        TRY(charge(reader, 2 * sizeof(uint32_t)));
     }
-    TRY(say_tensors(reading, TFLITE_FACT_INPUT, "inputs", &graph.inputs, model->inputs));
-    TRY(say_tensors(reading, TFLITE_FACT_OUTPUT, "outputs", &graph.outputs, model->outputs));
-    return spend(reading, 0);
+    TRY(report_tensors(reader, TFLITE_FACT_INPUT, "inputs", &graph.inputs, model->inputs));
+    TRY(report_tensors(reader, TFLITE_FACT_OUTPUT, "outputs", &graph.outputs, model->outputs));
+    return charge(reader, 0);
 }
 
 int tflite_metadata_read(const struct ethosu_model *model, tflite_fact_receiver *receive,
                          void *context, struct ethosu_model_error *error)
 {
-    struct reading reading = {
+    struct reader reader = {
         .file = {model->file, model->file_size},
         .receive = receive,
         .context = context,
         .error = error,
     };
-    struct flatbuffer *fb = &reading.fb;
+    struct flatbuffer *fb = &reader.fb;
     fb->data = ethosu_model_get_metadata(model, "TFLITE_METADATA", &fb->size);
     if (fb->data == NULL) {
         return ETHOSU_MODEL_OK;
     }
     if (fb->size < 2 * sizeof(uint32_t) || !fb_is_mark(fb->data + 4, "M001")) {
-        return refuse(&reading, "its identifier is not M001");
+        return refuse(&reader, "its identifier is not M001");
     }
-    reading.left = (uint64_t)READS * fb->size;
-    archive_find(&reading);
-    TRY(archive_check(&reading));
-    return read_root(&reading, model);
+    reader.left = (uint64_t)READS_PER_BYTE * fb->size;
+    archive_find(&reader);
+    TRY(archive_check(&reader));
+    return read_root(&reader, model);
 }

@@ -83,12 +83,12 @@ static uint32_t length_of(uint32_t word)
  */
 static uint32_t some_command(const struct stream *s, int operation)
 {
-    uint32_t wanted = draw(s->count);
+    uint32_t target = draw(s->count);
     uint32_t found = 0;
     for (uint32_t i = 0; i < s->count; i += length_of(s->words[i])) {
         if (operation < 0 || is_operation(s->words[i]) == (operation != 0)) {
             found = i;
-            if (i >= wanted) {
+            if (i >= target) {
                 break;
             }
         }

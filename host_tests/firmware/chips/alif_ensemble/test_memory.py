@@ -35,7 +35,7 @@ def disk(board: QemuBoard) -> int:
     return {"M55_HP": 0x804F0000, "M55_HE": 0x80570000}[core]
 
 
-def test_a_store_that_is_no_whole_line_is_lost(alif):
+def test_a_store_of_a_partial_line_is_lost(alif):
     place = disk(alif)
     alif.exec(UNPROTECTED)
     old = alif.eval(f"machine.mem32[{place}]")

@@ -89,7 +89,7 @@ def test_the_core_runs_at_the_speed_that_was_set(chip):
     assert chip.eval("slow / fast") == pytest.approx(220 / 12, rel=0.03)
 
 
-def test_a_running_pll_takes_no_other_setting(chip):
+def test_settings_of_a_running_pll_are_ignored(chip):
     chip.exec("unlock()\nbefore = mem32[CLK + 0x18]\nmem32[CLK + 0x18] = 0\nkeys(0)")
     assert chip.eval("mem32[CLK + 0x18] == before") is True
 
@@ -106,7 +106,7 @@ CLOCKED = {
 
 
 @pytest.mark.parametrize("device", CLOCKED)
-def test_what_has_no_clock_does_not_answer(device):
+def test_a_device_without_a_clock_does_not_respond(device):
     clock, value, address = CLOCKED[device]
     with QemuBoard(Machine(board=BOARD)) as board:
         board.exec("from machine import mem32")
@@ -148,7 +148,7 @@ def test_a_program_clears_bits_and_an_erase_sets_them(chip):
     ],
     ids=["word", "double word", "page", "behind", "RAM", "command", "no update", "off"],
 )
-def test_what_flash_cannot_do_fails(chip, wrong):
+def test_unsupported_flash_operations_fail(chip, wrong):
     assert chip.eval(f"isp({wrong})") is None
     assert "flash: command " in chip.machine.log()
 
@@ -159,7 +159,7 @@ def test_a_locked_controller_does_nothing(chip):
     assert "flash: register 0x10 is locked" in chip.machine.log()
 
 
-def test_the_board_s_number_is_the_chip_s(chip):
+def test_the_unique_id_is_the_chips(chip):
     words = chip.eval("[isp(4, 4 * word) for word in range(3)]")
     number = b"".join(word.to_bytes(4, "little") for word in words)
     assert chip.eval("machine.unique_id()") == number
@@ -168,7 +168,7 @@ def test_the_board_s_number_is_the_chip_s(chip):
 # --- UART -----------------------------------------------------------------------------------------
 
 
-def test_the_prompt_is_at_the_uart():
+def test_the_prompt_is_on_the_uart():
     """More bytes than its FIFO can hold, in both directions."""
     data = bytes(range(256)) * 16
     with QemuBoard(Machine(board=BOARD, console="uart")) as board:
@@ -230,7 +230,7 @@ def test_a_channel_copies(chip):
     ],
     ids=["not secure", "TCM", "flash", "alignment", "width", "fill", "size", "link"],
 )
-def test_a_channel_says_what_it_cannot_do(chip, registers, error):
+def test_a_channel_reports_unsupported_settings(chip, registers, error):
     assert chip.eval(f"transfer(8, {registers})") == (ERROR, error)
 
 

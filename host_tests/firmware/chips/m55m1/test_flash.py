@@ -27,7 +27,7 @@ def machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
         yield machine
 
 
-def test_rom_and_files_outlive_a_loss_of_power(machine):
+def test_rom_and_files_survive_a_power_cut(machine):
     deploy(machine.port, OLD)
     deploy(machine.port, NEW)
     data = os.urandom(20_000)
@@ -61,7 +61,7 @@ OR = ~(0x45564F4D ^ 0x8000 ^ 64 << 1) & 0xFFFFFFFF
 
 
 @pytest.mark.parametrize("check", [zlib.crc32(RECORD), OR], ids=["CRC", "exclusive or"])
-def test_a_record_counts_when_its_crc_is_right(machine, check):
+def test_a_journal_is_valid_only_with_its_crc(machine, check):
     """An XOR of its words would miss two wrong bits."""
     new = romfs.build({"b.txt": b"moved"}).ljust(64)
     start, size = machine.board.romfs.start, machine.board.romfs.size

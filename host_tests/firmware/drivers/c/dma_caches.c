@@ -94,7 +94,7 @@ void ethosu_flush_dcache(const uint64_t *base, const size_t *size, int count)
 void ethosu_invalidate_dcache(const uint64_t *base, const size_t *size, int count)
 {
     (void)count;
-    maintain(COHERENCE_CLEAN_DISCARD, *base, *size);
+    maintain(COHERENCE_CLEAN_INVALIDATE, *base, *size);
 }
 
 static void add_ranges(uint32_t seed)

@@ -21,9 +21,9 @@ class Kernel:
         """Select the NPU."""
         assert self.library.sim_accel_set_up(npu.encode(), sram)
 
-    def lose(self, jobs: int) -> None:
+    def drop(self, jobs: int) -> None:
         """Kill the next jobs without reporting it."""
-        self.library.sim_accel_lose(jobs)
+        self.library.sim_accel_drop(jobs)
 
     def hold(self, on: bool) -> None:
         """Hold jobs back."""

@@ -109,7 +109,7 @@ def npu(kernel):
         yield npu
 
 
-def test_what_is_no_buffer_is_copied_constants_once(npu, case, call):
+def test_memory_outside_of_buffers_is_copied_and_constants_once(npu, case, call):
     assert npu.prepare(call.payload, call.bases) == 0, npu.reason
     weights, scratch, _ = call.sizes
     assert npu.copied == weights
@@ -182,7 +182,7 @@ def test_eight_bases_leave_none_for_the_mark(npu, call):
     assert "8 base pointers given, at most 7" in npu.reason
 
 
-def test_an_empty_base_is_none(npu, case, call):
+def test_an_empty_base_needs_no_buffer(npu, case, call):
     assert npu.prepare(call.payload, [*call.bases, *[(0, 0)] * 4]) == 0, npu.reason
     call.write(case.inputs[0][0])
     assert npu.run() == 0, npu.reason

@@ -47,14 +47,14 @@ def check(model, case):
         (0x43, errno.EINVAL, r"no buffer of 32 bytes \(errno 22\)"),
     ],
 )
-def test_what_fails_while_it_is_opened_is_said(kernel, case, compiled, number, error, sentence):
+def test_failures_to_open_are_reported(kernel, case, compiled, number, error, sentence):
     kernel.fail(number, error)
     with pytest.raises(BoardError, match=sentence):
         Model(compiled(case.model, NPU), on="/dev/accel/accel0")
     assert (kernel.open_files, kernel.buffers) == (0, 0)
 
 
-def test_a_device_that_is_not_there(kernel, case, compiled):
+def test_a_missing_device_is_reported(kernel, case, compiled):
     with pytest.raises(BoardError, match=r"/dev/accel/none: Linux's driver .* \(errno 2\)"):
         Model(compiled(case.model, NPU), on="/dev/accel/none")
 
@@ -104,7 +104,7 @@ def test_a_model_for_another_npu(kernel, case, compiled, other):
         (0x42, errno.EIO, r"can't wait for the NPU \(errno 5\)"),
     ],
 )
-def test_a_call_that_fails_is_said_and_the_next_is_right(
+def test_a_failed_call_is_reported_and_the_next_succeeds(
     kernel, case, model, number, error, sentence
 ):
     kernel.fail(number, error)
@@ -119,17 +119,17 @@ def test_a_signal_interrupts_nothing(kernel, case, model, number):
     check(model, case)
 
 
-def test_a_job_that_was_killed_is_noticed(kernel, case, model):
+def test_a_killed_job_is_detected(kernel, case, model):
     check(model, case)
     for _ in range(2):
-        kernel.lose(1)
+        kernel.drop(1)
         with pytest.raises(OSError, match="did not reach the end of the command stream") as info:
             model.predict(case.inputs[0])
         assert info.value.errno == errno.EIO
         check(model, case)
 
 
-def test_a_late_job_is_left_and_the_next_waits_for_its_end(kernel, case, model):
+def test_a_late_job_is_abandoned_and_the_next_waits_for_it(kernel, case, model):
     kernel.hold(True)
     with pytest.raises(TimeoutError, match=f"longer than {LATE_MS} ms, and Linux"):
         model.predict(case.inputs[0])

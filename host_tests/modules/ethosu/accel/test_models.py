@@ -94,7 +94,7 @@ def test_an_exported_program_is_exact(kernel, shared_programs):
         check(model, case)
 
 
-def test_a_model_keeps_its_state_and_forgets_it(kernel, small_models, compiled):
+def test_a_model_keeps_its_state_until_reset(kernel, small_models, compiled):
     source = small_models["small_streaming"]
     case = make_case(source, 4, extremes=False)
     with AccelModel(compiled(source, "ethos-u65-256")) as model:

@@ -36,7 +36,7 @@ def example(small_models):
 
 
 @pytest.fixture
-def face(board, board_npu, compiled, small_models, example):
+def api(board, board_npu, compiled, small_models, example):
     """The board, with `m` loaded, input `x` and the expected output `golden`."""
     _, x, y = example
     board.write_file(MODEL, compiled(small_models["small_cnn"], board_npu).read_bytes())
@@ -48,9 +48,9 @@ def face(board, board_npu, compiled, small_models, example):
 
 
 @pytest.fixture
-def emulated(request, face):
+def emulated(request, api):
     """The same, with properties that only the emulated board has."""
     if request.config.getoption("--ethosu-port"):
         pytest.skip("uses registers and counters of the emulated board")
-    face.exec("import emulator\n" + places())
-    return face
+    api.exec("import emulator\n" + places())
+    return api

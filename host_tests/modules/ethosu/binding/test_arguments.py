@@ -306,52 +306,52 @@ def check(board, rows):
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_arguments(face, table):
-    face.exec(_SETUP)
-    check(face, TABLES[table])
+def test_arguments(api, table):
+    api.exec(_SETUP)
+    check(api, TABLES[table])
 
 
-def test_arguments_on_an_npu(face):
-    face.exec(_SETUP + "n = ethosu.reserve()")
-    check(face, [*ON_AN_NPU, ("n.release()", "nothing")])
+def test_arguments_on_an_npu(api):
+    api.exec(_SETUP + "n = ethosu.reserve()")
+    check(api, [*ON_AN_NPU, ("n.release()", "nothing")])
 
 
-def test_what_is_gone(face):
-    face.exec(
+def test_closed_objects_raise(api):
+    api.exec(
         _SETUP + "n = ethosu.reserve()\nk = ethosu.Model('/model.tflite', npu=n)\nn.release()\n"
         "c = ethosu.Model('/model.tflite')\nt = c.inputs[0]\nc.deinit()\n"
     )
-    check(face, ON_WHAT_IS_GONE)
+    check(api, ON_WHAT_IS_GONE)
 
 
 @pytest.mark.parametrize("case", CALLED)
-def test_code_of_the_caller(face, case):
-    face.exec(_SETUP)
-    check(face, [CALLED[case]])
+def test_code_of_the_caller(api, case):
+    api.exec(_SETUP)
+    check(api, [CALLED[case]])
 
 
-def test_a_model_for_another_npu_or_for_none(face, board_npu, compiled, small_models):
+def test_a_model_for_another_npu_or_for_none(api, board_npu, compiled, small_models):
     other = "ethos-u55-256" if board_npu != "ethos-u55-256" else "ethos-u55-64"
     source = small_models["small_cnn"]
-    face.write_file("/other.tflite", compiled(source, other).read_bytes())
-    face.write_file("/raw.tflite", source.read_bytes())
+    api.write_file("/other.tflite", compiled(source, other).read_bytes())
+    api.write_file("/raw.tflite", source.read_bytes())
     hint = f"; run: ethosu compile MODEL.tflite --npu {board_npu}"
-    assert raised(face, "ethosu.Model('/other.tflite')") == (
+    assert raised(api, "ethosu.Model('/other.tflite')") == (
         f"ValueError model was compiled for {other}, the NPU is {board_npu}{hint}"
     )
-    error = raised(face, "ethosu.Model('/raw.tflite')")
+    error = raised(api, "ethosu.Model('/raw.tflite')")
     assert error.startswith("ValueError model has no ethos-u operator") and error.endswith(hint)
 
 
 @pytest.mark.parametrize("address", ["0", "UNSEEN", "0xFFFFFF00"])
-def test_arena_where_the_npu_sees_nothing(emulated, address):
+def test_an_arena_that_the_npu_cannot_access_is_rejected(emulated, address):
     emulated.exec(f"import uctypes\nplace = uctypes.bytearray_at({address}, 99999)")
     check(emulated, [("ethosu.Model('/model.tflite', arena=place)", "OSError 14 arena at 0x")])
 
 
-def test_full_heap(face):
+def test_full_heap(api):
     """Calls that need memory report MemoryError; run_into() needs none. The heap is full."""
-    face.exec(
+    api.exec(
         _SETUP + "rest = None\ndef fill():\n"
         "    global rest\n"
         "    gc.collect()\n"
@@ -378,8 +378,8 @@ def test_full_heap(face):
         "go()\nrest = None\ngc.collect()",
         timeout=100,
     )
-    assert face.eval("seen[:3] + seen[5:]") == [1, 1, 1, True]
-    check(face, [("ethosu.reserve().release()", "nothing")])
+    assert api.eval("seen[:3] + seen[5:]") == [1, 1, 1, True]
+    check(api, [("ethosu.reserve().release()", "nothing")])
 
 
 # deep(f, up): call f at a depth that leaves only `up` more calls before the recursion limit.
@@ -416,21 +416,21 @@ def test_at_the_limit_of_the_stack_there_is_an_exception(emulated, call):
     check(emulated, [])
 
 
-def test_any_number_of_arguments(face):
+def test_any_number_of_arguments(api):
     """Any number of them is counted: 80,000 bytes of them do not overflow the C stack."""
-    face.exec(_SETUP + "many = [0] * 20000\nnamed = {'k%d' % i: 0 for i in range(10000)}")
+    api.exec(_SETUP + "many = [0] * 20000\nnamed = {'k%d' % i: 0 for i in range(10000)}")
     rows = [
         (f"{call}({given})", "TypeError ")
         for call in ("m.run", "ethosu.NPU.run", "m.selftest", "m.predict", "m.run_into",
                      "ethosu.Model", "ethosu.reserve", "m.inputs[0].quantize")
         for given in ("*many", "**named")
     ]  # fmt: skip
-    check(face, rows)
+    check(api, rows)
 
 
 @pytest.mark.on_board
 @pytest.mark.parametrize("npu", ["ethos-u55-128", "ethos-u85-256"])
-def test_a_model_asks_for_the_stack_that_loading_takes(
+def test_a_model_checks_for_the_stack_that_loading_needs(
     request, repo, npu, compiled, small_models, raw
 ):
     """By stack painting: the deepest word that loading changes is within the amount it checks for.

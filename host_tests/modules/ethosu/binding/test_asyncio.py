@@ -11,12 +11,12 @@ from .conftest import raised
 
 
 @pytest.fixture
-def loop(face):
-    face.exec("import asyncio\nhalf = ethosu.Model('/model.tflite')")
-    return face
+def loop(api):
+    api.exec("import asyncio\nhalf = ethosu.Model('/model.tflite')")
+    return api
 
 
-def test_run_gives_arrays_or_fills_buffers(loop):
+def test_run_returns_arrays_or_fills_buffers(loop):
     loop.exec(
         "y = bytearray(len(golden))\n"
         "async def main():\n"
@@ -53,7 +53,7 @@ def test_other_tasks_run_meanwhile(emulated):
     assert emulated.eval("bytes(m.predict([x])[0]) == golden")
 
 
-def test_models_queue_in_the_order_of_asking(loop):
+def test_models_are_served_in_the_order_of_their_requests(loop):
     loop.exec(
         "order = []\n"
         "async def go(name, model, times):\n"
@@ -85,7 +85,7 @@ def test_cancelling_stops_the_npu(emulated):
     assert emulated.eval("results == (golden, golden)")
 
 
-def test_cancelling_who_waits_lets_the_others_pass(emulated):
+def test_cancelling_a_waiting_task_lets_the_others_continue(emulated):
     emulated.exec(
         "import asyncio\n"
         "async def main():\n"
@@ -117,7 +117,7 @@ def test_time_out_of_asyncio(emulated):
     assert emulated.eval("bytes(m.predict([x])[0]) == golden")
 
 
-def test_an_abandoned_loop_blocks_nobody(emulated):
+def test_an_abandoned_loop_does_not_block_others(emulated):
     emulated.exec(
         "import asyncio\n"
         "async def main():\n"
@@ -159,7 +159,7 @@ def test_run_allocates_a_small_constant(loop):
     assert max(used) <= 512, used
 
 
-def test_model_that_is_forgotten_at_work_gives_its_npu_back(emulated):
+def test_a_model_lost_while_running_releases_its_npu(emulated):
     emulated.exec(
         "import select\n"
         "def lose():\n"
@@ -223,7 +223,7 @@ def test_after_a_loop_with_a_payload_was_left_the_next_call_works(emulated, call
     emulated.exec("n.release()")
 
 
-def test_a_task_whose_handle_was_released_passes_the_npu_on(emulated):
+def test_a_task_whose_handle_was_released_hands_the_npu_over(emulated):
     emulated.exec(
         f"{_LEFT}\nh = ethosu.reserve()\nasync def main():\n"
         "    mask()\n"

@@ -113,7 +113,7 @@ def test_nothing_is_allocated_after_construction(audio):
     assert audio.eval("used") == 0
 
 
-def test_a_timer_writes_while_the_program_reads_and_overruns_are_told(audio):
+def test_a_timer_writes_while_the_program_reads_and_overruns_are_counted(audio):
     audio.exec(
         "import machine, time\nring = ethosu_audio.Ring(256)\npiece = array('h', [7] * 100)\n"
         "ticks = 0\n"
@@ -131,7 +131,7 @@ def test_a_timer_writes_while_the_program_reads_and_overruns_are_told(audio):
 
 
 @pytest.mark.parametrize(("pause_ms", "late"), [(2, False), (40, True)])
-def test_what_an_interrupt_writes_is_read_or_counted_as_lost(audio, pause_ms, late):
+def test_samples_from_an_interrupt_are_read_or_counted_as_lost(audio, pause_ms, late):
     """A 1 ms interrupt writes 16 consecutive samples while the reader is busy."""
     each, ticks = 16, 1000
     audio.exec(
@@ -156,7 +156,7 @@ def test_what_an_interrupt_writes_is_read_or_counted_as_lost(audio, pause_ms, la
     assert (lost > 1000) if late else lost == 0
 
 
-def test_a_microphone_that_cannot_be_is_refused(audio):
+def test_an_invalid_microphone_is_rejected(audio):
     audio.exec("import emulator\nring = ethosu_audio.Ring(4)")
     assert raised(audio, "emulator.microphone(5, 1, 1)") == "TypeError a Ring expected"
     assert raised(audio, "emulator.microphone(ring, 257, 1)").startswith("ValueError 257 samples")
@@ -174,7 +174,7 @@ STREAM = (
 )
 
 
-def test_a_stream_may_give_half_a_sample_or_nothing(audio):
+def test_a_stream_may_return_half_a_sample_or_nothing(audio):
     audio.exec(
         STREAM + "ring = ethosu_audio.Ring(4)\ns = Stream(b'abc', None, b'defgh', b'')\n"
         "counts = [ring.fill(s), ring.fill(s), ring.fill(s), ring.fill(s)]\n"
@@ -220,7 +220,7 @@ def test_a_stream_may_give_half_a_sample_or_nothing(audio):
         ("ring.readinto(bytes(2))", "TypeError buffer is of type bytes, a writable buffer"),
     ],
 )
-def test_a_wrong_use_is_told_and_the_next_call_works(audio, code, expected):
+def test_misuse_is_reported_and_the_next_call_works(audio, code, expected):
     audio.exec(
         STREAM + "f, m = ethosu_audio.MicroFrontend(), ethosu_audio.Mfcc()\n"
         "ring = ethosu_audio.Ring(4)\nr = array('f', bytes(160))\n"
@@ -229,7 +229,7 @@ def test_a_wrong_use_is_told_and_the_next_call_works(audio, code, expected):
     assert audio.eval("(f.process(sound[:960], r), ring.write(b'abcd'))") == (1, 2)
 
 
-def test_the_stub_tells_the_truth(audio, repo):
+def test_the_stub_matches_the_module(audio, repo):
     stub = ast.parse((repo / "modules/ethosu/ethosu_audio.pyi").read_text())
     common = documented(classes(stub)["_Frontend"].body)[0]
     assert set(audio.eval("dir(ethosu_audio)")) - INTERNAL == documented(stub.body)[0] - {

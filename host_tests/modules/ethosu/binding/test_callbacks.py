@@ -27,7 +27,9 @@ def large_state(tmp_path_factory):
     return path
 
 
-def test_an_old_time_out_does_not_cut_initial_values_off(board, board_npu, compiled, large_state):
+def test_an_expired_time_out_does_not_interrupt_the_initial_values(
+    board, board_npu, compiled, large_state
+):
     board.write_file(MODEL, compiled(large_state, board_npu).read_bytes())
     board.exec(
         "import ethosu, gc, hashlib, time\n"
@@ -49,8 +51,8 @@ def test_an_old_time_out_does_not_cut_initial_values_off(board, board_npu, compi
 
 
 @pytest.mark.parametrize("action", ["m.deinit()", "m.run_into([other])", "m.reset()"])
-def test_a_callback_during_the_search_for_lost_handles_waits(face, action):
-    face.exec(
+def test_a_callback_during_the_search_for_lost_handles_waits(api, action):
+    api.exec(
         _LOST_HANDLE + "other = bytearray(len(x))\n"
         "def callback(_):\n"
         f"    try: {action}\n"
@@ -60,8 +62,8 @@ def test_a_callback_during_the_search_for_lost_handles_waits(face, action):
         "    micropython.schedule(callback, 0)\n"
         "    return bytes(m.predict([x])[0])\n"
     )
-    assert face.eval("go() == golden")
-    assert len(face.eval("seen")) == 1
+    assert api.eval("go() == golden")
+    assert len(api.eval("seen")) == 1
 
 
 @pytest.fixture(scope="module")
@@ -185,7 +187,7 @@ def long_load(request, board_npu, compiled, many_layers):
 
 
 @pytest.mark.parametrize("action", _DURING_A_LOAD)
-def test_what_a_callback_does_during_a_load_is_harmless(request, long_load, action):
+def test_a_callback_during_a_load_does_no_harm(request, long_load, action):
     if action == "write()":
         request.getfixturevalue("writable_rom")
     assert raised(long_load, f"go({action!r})").splitlines()[0] == _DURING_A_LOAD[action]

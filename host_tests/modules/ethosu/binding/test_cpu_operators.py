@@ -52,7 +52,7 @@ def test_a_callback_cancels_an_operator_of_the_cpu(pools):
     assert raised(pools, code) == "OSError 125 the inference was cancelled"
 
 
-def test_a_file_that_asks_for_much_work_is_refused(board):
+def test_a_file_that_needs_too_much_work_is_rejected(board):
     """A 64 KB file that took 19 minutes is rejected immediately."""
     model = hostile.MUCH_WORK["operators, outputs and tensors"]()
     board.write_file("/much.tflite", model)

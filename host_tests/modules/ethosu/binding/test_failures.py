@@ -72,7 +72,7 @@ def test_failed_inference_names_the_operator(board, model, code, operator, how):
     assert error.endswith(f"; operator {operator}")
 
 
-def test_second_npu_operator_has_names_of_its_own(board, board_npu, small_models, tmp_path):
+def test_the_second_npu_operator_has_its_own_names(board, board_npu, small_models, tmp_path):
     """With ADD on the CPU there are two command streams; the second one starts after it."""
     model = compile_to(
         tmp_path / "two.tflite", small_models["small_cnn"], board_npu, "--vela=--ignore-ops ADD"
@@ -112,7 +112,7 @@ def test_late_inference_names_the_operator(emulated, model):
         lambda table: table[:12] + (b"\0" * 4 + b"\xff" * 4 + b"\xf0" * 4) * 5,
     ],
 )
-def test_damaged_table_costs_the_name_only(board, model, damage):
+def test_a_damaged_table_only_loses_the_name(board, model, damage):
     table = get(model, debug_table.NAME)
     damaged, place = aimed_at_nothing(model, ELEMENTWISE)
     error = failure(board, put(damaged, {debug_table.NAME: damage(table)}))
@@ -120,7 +120,7 @@ def test_damaged_table_costs_the_name_only(board, model, damage):
     assert "operator" not in error
 
 
-def test_names_drive_no_terminal(board, model):
+def test_names_cannot_control_the_terminal(board, model):
     entries = debug_table.parse(get(model, debug_table.NAME))
     rows = [debug_table.Entry(one.npu_operator, one.end, "\x1b[2J" + "x" * 300) for one in entries]
     damaged, _ = aimed_at_nothing(model, ELEMENTWISE)
@@ -223,14 +223,14 @@ def starve(action, step):
         ("invoke", 96, 3),
     ],
 )
-def test_memory_may_run_out_at_any_allocation(face, action, step, least):
-    face.exec("import asyncio, struct\n" + STARVE)
-    face.exec(f"failures = starve({action}, {step})", timeout=120)
-    assert face.eval("failures") >= least
+def test_memory_may_run_out_at_any_allocation(api, action, step, least):
+    api.exec("import asyncio, struct\n" + STARVE)
+    api.exec(f"failures = starve({action}, {step})", timeout=120)
+    assert api.eval("failures") >= least
 
 
-def test_a_locked_heap_refuses_what_allocates_and_nothing_else(face):
-    face.exec(
+def test_a_locked_heap_refuses_what_allocates_and_nothing_else(api):
+    api.exec(
         "import micropython\ny = bytearray(len(golden))\nins, outs, said = [x], [y], []\n"
         "load = lambda: ethosu.Model('/model.tflite')\nrun = lambda: m.predict(ins)\n"
         "def locked():\n"
@@ -244,5 +244,5 @@ def test_a_locked_heap_refuses_what_allocates_and_nothing_else(face):
         "    return failed\n"
         "calls = (load, run)\nfailed = locked()"
     )
-    assert face.eval("(failed, bytes(y) == golden)") == (2, True)
-    assert face.eval("bytes(load().predict([x])[0]) == golden")
+    assert api.eval("(failed, bytes(y) == golden)") == (2, True)
+    assert api.eval("bytes(load().predict([x])[0]) == golden")

@@ -15,10 +15,10 @@ from .test_values import quantized
 
 
 @pytest.fixture
-def seeing(face):
+def seeing(api):
     """A picture of 20 x 12 pixels as `frame`, and `see`, which passes it to the model."""
     pixels = np.random.default_rng(7).integers(0, 256, (12, 20, 2), np.uint8)
-    face.exec(
+    api.exec(
         "import ethosu_image as image\n"
         f"frame = bytearray({pixels.tobytes()!r})\n"
         "see, seen = image.Input(frame, (20, 12), image.RGB565, fit=image.PAD), []\n"
@@ -26,7 +26,7 @@ def seeing(face):
         "    see(memory, shape, dtype)\n"
         "    seen[:] = [bytes(memory)]\n"
     )
-    return face, pixels
+    return api, pixels
 
 
 def test_predict_writes_the_picture_into_the_tensor(seeing):
@@ -75,7 +75,7 @@ def test_mean_and_std_of_a_float_tensor(seeing):
 
 
 @pytest.mark.parametrize("quarters, mirror", [(0, True), (1, False), (2, True), (3, True)])
-def test_source_leads_back_to_the_picture(board, quarters, mirror):
+def test_source_maps_back_to_the_picture(board, quarters, mirror):
     """A white pixel in a black picture: the brightest element of the tensor is at its position."""
     x, y, width, height = 13, 5, 20, 12
     board.exec(
@@ -131,7 +131,7 @@ def test_wrong_arguments(seeing, code):
     assert raised(board, code).startswith(WRONG[code])
 
 
-def test_pixels_that_shrink_are_seen(seeing):
+def test_a_shrinking_pixel_buffer_is_detected(seeing):
     """The buffer is requested on every call, because a bytearray may have been resized."""
     board, _ = seeing
     board.exec("short = bytearray(frame)\nlate = image.Input(short, (20, 12), 1)\nshort[:] = b'xy'")

@@ -157,7 +157,7 @@ def test_an_arena_that_a_payload_uses_is_refused(memory):
     memory.exec("n.release()")
 
 
-def test_an_arena_that_a_lost_loop_left_busy_can_be_had(memory):
+def test_an_arena_left_busy_by_a_lost_loop_becomes_available(memory):
     """After Ctrl-C nothing else would end that inference."""
     memory.exec(
         "import asyncio\ngiven = ethosu.buffer(need)\n"
@@ -201,7 +201,7 @@ def test_a_view_of_a_tensor_keeps_an_arena_that_was_given(memory):
 
 
 @pytest.mark.parametrize("owner", _OWNERS)
-def test_a_job_keeps_the_blocks_that_it_works_in(memory, owner):
+def test_a_job_keeps_its_blocks(memory, owner):
     """One DMA to a buffer that is dropped or resized while the NPU is running."""
     given, later = _OWNERS[owner]
     memory.exec(
@@ -256,7 +256,7 @@ def test_blocks_are_free_again_after_a_job_and_with_a_model(memory):
         "with ethosu.reserve() as n: n.invoke(view, [])",
     ],
 )
-def test_memory_that_the_heap_has_taken_back_is_refused(memory, code):
+def test_freed_memory_is_rejected(memory, code):
     """A view of a bytearray that has since moved."""
     memory.exec(
         "big = bytearray(100000)\nbig[:len(file)] = file\nview = memoryview(big)\n"
@@ -303,7 +303,7 @@ def test_a_stream_in_ram_runs_as_it_was_checked(memory, source, run):
     assert memory.eval("(bytes(y) == golden, set(outside))") == (True, {0xEE})
 
 
-def test_no_arena_that_was_given_holds_commands(memory):
+def test_commands_are_not_copied_to_a_callers_arena(memory):
     """The weights of a misaligned file are copied to the arena; its commands are not."""
     memory.exec(
         "big = bytearray(len(file) + need)\ndata = b'0' + file\n"
@@ -333,7 +333,7 @@ def test_a_payload_in_ram_runs_as_it_was_checked(memory, kind):
     assert memory.eval("inside") is (kind == "bytes")
 
 
-def test_a_payload_that_writes_itself_runs_as_it_was_checked(memory):
+def test_a_self_modifying_payload_runs_as_it_was_checked(memory):
     memory.exec(
         "outside = bytearray(b'\\xEE' * 96)\nwhole = ethosu.buffer(4096)\nnew = ethosu.buffer(64)\n"
         "to = uctypes.addressof(outside) + 32 - uctypes.addressof(whole)\n"

@@ -54,17 +54,17 @@ def rich(model: bytes, *, prefixed: bool = False, calibration_rows=CALIBRATION) 
 
 
 @pytest.mark.parametrize("prefixed", [False, True])
-def test_all_of_it_is_read(face, prefixed):
-    face.write_file("/rich.tflite", rich(face.read_file(MODEL), prefixed=prefixed))
-    face.exec("r = ethosu.Model('/rich.tflite')\ntold = r.metadata()")
-    assert face.eval("bytes(r.predict([x])[0]) == golden")
-    assert face.eval("(told['name'], told['description'])") == ("classifier", "of small pictures")
-    assert face.eval("told['inputs']") == [
+def test_all_of_it_is_read(api, prefixed):
+    api.write_file("/rich.tflite", rich(api.read_file(MODEL), prefixed=prefixed))
+    api.exec("r = ethosu.Model('/rich.tflite')\ntold = r.metadata()")
+    assert api.eval("bytes(r.predict([x])[0]) == golden")
+    assert api.eval("(told['name'], told['description'])") == ("classifier", "of small pictures")
+    assert api.eval("told['inputs']") == [
         {"name": "image", "description": None, "mean": (123.5, 116.0, 103.0),
          "std": (58.5, 57.0, 57.5)}
     ]  # fmt: skip
-    (output,) = face.eval("told['outputs']")
-    assert output["labels"] == face.eval("r.labels") == ["cat", "dog", "käse"]
+    (output,) = api.eval("told['outputs']")
+    assert output["labels"] == api.eval("r.labels") == ["cat", "dog", "käse"]
     assert output["score_threshold"] == 0.375
     assert output["score_calibration"] == {
         "transformation": "log",
@@ -73,31 +73,31 @@ def test_all_of_it_is_read(face, prefixed):
     }
 
 
-def test_a_score_is_calibrated_by_the_formula(face):
+def test_a_score_is_calibrated_by_the_formula(api):
     """At 0.1, the second row's lowest score, and below it; without a row: the default."""
-    face.write_file("/rich.tflite", rich(face.read_file(MODEL)))
-    face.exec(
+    api.write_file("/rich.tflite", rich(api.read_file(MODEL)))
+    api.exec(
         "from _ethosu_metadata import calibrate\n"
         "c = ethosu.Model('/rich.tflite').metadata()['outputs'][0]['score_calibration']"
     )
     from math import exp, log
 
     wanted = 0.9 / (1 + exp(-(1.5 * log(0.5) - 0.25)))
-    assert face.eval("calibrate(c, 1, 0.5)") == pytest.approx(wanted)
-    assert face.eval("[calibrate(c, 1, 0.1), calibrate(c, 2, 0.5), calibrate(c, 0, 0.0)]") == [
+    assert api.eval("calibrate(c, 1, 0.5)") == pytest.approx(wanted)
+    assert api.eval("[calibrate(c, 1, 0.1), calibrate(c, 2, 0.5), calibrate(c, 0, 0.0)]") == [
         0.125, 0.125, 0.125
     ]  # fmt: skip
 
 
-def test_a_model_without_metadata(face):
-    assert face.eval("(m.metadata(), m.labels)") == ({}, None)
+def test_a_model_without_metadata(api):
+    assert api.eval("(m.metadata(), m.labels)") == ({}, None)
 
 
-def test_damaged_metadata_is_one_error(face):
+def test_damaged_metadata_is_one_error(api):
     """Every truncation and every changed byte: a result or a ValueError, and the model runs."""
     entry = encode({0: "x", 3: [{2: [{0: "image", 4: [NORMALIZATION]}]}]})
-    face.write_file("/bad.tflite", put(face.read_file(MODEL), {ENTRY: entry}))
-    face.exec(
+    api.write_file("/bad.tflite", put(api.read_file(MODEL), {ENTRY: entry}))
+    api.exec(
         "import struct\nfile = bytearray(open('/bad.tflite', 'rb').read())\n"
         f"at, kinds = file.find({entry!r}), set()\n"
         "def attempt():\n"
@@ -112,54 +112,54 @@ def test_damaged_metadata_is_one_error(face):
         "b = ethosu.Model(file)",
         timeout=60,
     )
-    assert face.eval("kinds") == {"ValueError"}
-    assert face.eval("(b.metadata()['name'], bytes(b.predict([x])[0]) == golden)") == ("x", True)
-    assert refused(face, b"\0\0\0\0M999") == "its identifier is not M001"
+    assert api.eval("kinds") == {"ValueError"}
+    assert api.eval("(b.metadata()['name'], bytes(b.predict([x])[0]) == golden)") == ("x", True)
+    assert refused(api, b"\0\0\0\0M999") == "its identifier is not M001"
 
 
-def refused(face, entry, archive=b""):
+def refused(api, entry, archive=b""):
     """Why a model with this metadata entry, followed by this archive, is rejected."""
-    face.write_file("/bad.tflite", put(face.read_file(MODEL), {ENTRY: entry}) + archive)
-    said, _, why = raised(face, "ethosu.Model('/bad.tflite').metadata()").partition(" is damaged: ")
+    api.write_file("/bad.tflite", put(api.read_file(MODEL), {ENTRY: entry}) + archive)
+    said, _, why = raised(api, "ethosu.Model('/bad.tflite').metadata()").partition(" is damaged: ")
     assert said == "ValueError the model's TFLite metadata"
     return why
 
 
-def test_reading_metadata_costs_no_more_than_its_size_allows(face):
+def test_reading_metadata_costs_no_more_than_its_size_allows(api):
     """400 units that are the same one, with 400 numbers; then 100 that share one large file."""
     often = "it names its parts so often that reading it would take too long"
     normalization = {0: u8(1), 1: {0: f32s([1.0] * 400)}}
-    assert refused(face, encode({3: [{2: [{4: [normalization] * 400}]}]})) == often
+    assert refused(api, encode({3: [{2: [{4: [normalization] * 400}]}]})) == often
     tensor = {4: [{0: u8(2), 1: {}}] * 100, 6: [{0: "rows.txt", 2: i8(4)}]}
     archive = zipped({"rows.txt": b"1,2,3\n" * 500})
-    assert refused(face, encode({3: [{2: [tensor]}]}), archive) == often
+    assert refused(api, encode({3: [{2: [tensor]}]}), archive) == often
 
 
-def test_metadata_of_another_number_of_inputs_or_outputs_is_refused(face):
+def test_metadata_of_another_number_of_inputs_or_outputs_is_refused(api):
     for field, what in ((2, "inputs"), (3, "outputs")):
-        why = refused(face, encode({3: [{field: [{}] * 3}]}))
+        why = refused(api, encode({3: [{field: [{}] * 3}]}))
         assert why == f"it describes 3 {what}, the model has 1"
 
 
 @pytest.mark.parametrize("rows", [b"1.0\n", b"1.0,2.0\n", b"1,2,3,4,5\n"])
-def test_a_calibration_of_too_few_or_too_many_numbers_is_refused(face, rows):
-    face.write_file("/rich.tflite", rich(face.read_file(MODEL), calibration_rows=rows))
-    message = raised(face, "ethosu.Model('/rich.tflite').metadata()")
+def test_a_calibration_of_too_few_or_too_many_numbers_is_refused(api, rows):
+    api.write_file("/rich.tflite", rich(api.read_file(MODEL), calibration_rows=rows))
+    message = raised(api, "ethosu.Model('/rich.tflite').metadata()")
     assert "is damaged: calibration" in message and "3 or 4 expected" in message
 
 
-def test_a_transformation_below_0_is_refused(face):
+def test_a_transformation_below_0_is_refused(api):
     calibration = {0: u8(2), 1: {0: i8(-1)}}
-    why = refused(face, encode({3: [{3: [{4: [calibration]}]}]}))
+    why = refused(api, encode({3: [{3: [{4: [calibration]}]}]}))
     assert why == "its score calibration has transformation 255, 0 to 2 expected"
 
 
-def test_an_archive_whose_files_are_larger_than_the_file_is_refused(face):
+def test_an_archive_whose_files_are_larger_than_the_file_is_refused(api):
     archive = bytearray(zipped({f"{i}": bytes(100) for i in range(9)}))
     for at in range(len(archive)):
         if archive[at : at + 4] == b"PK\1\2":
             archive[at + 20 : at + 24] = struct.pack("<I", 1 << 20)
-    assert refused(face, encode({0: "x"}), bytes(archive)) == "its directory is damaged"
+    assert refused(api, encode({0: "x"}), bytes(archive)) == "its directory is damaged"
 
 
 def compile_with(tmp_path, source, *options):
@@ -168,31 +168,31 @@ def compile_with(tmp_path, source, *options):
     return main(command), out
 
 
-def test_the_tool_writes_what_the_board_reads(face, board_npu, tmp_path, small_models):
+def test_the_tool_writes_what_the_board_reads(api, board_npu, tmp_path, small_models):
     (tmp_path / "words.txt").write_text("null\neins\nzwölf\n")
     options = ["--npu", board_npu, "--labels", str(tmp_path / "words.txt")]
     options += ["--normalise", "127.5", "60,61,62.5"]
     code, out = compile_with(tmp_path, small_models["small_cnn"], *options)
     assert code == 0
-    face.write_file("/told.tflite", out.read_bytes())
-    face.exec("t = ethosu.Model('/told.tflite')\ntold = t.metadata()")
-    assert face.eval("t.labels") == ["null", "eins", "zwölf"]
-    assert face.eval("told['inputs'][0]['mean']") == (127.5,)
-    assert face.eval("told['inputs'][0]['std']") == (60.0, 61.0, 62.5)
-    assert face.eval("bytes(t.predict([x])[0]) == golden")
+    api.write_file("/told.tflite", out.read_bytes())
+    api.exec("t = ethosu.Model('/told.tflite')\ntold = t.metadata()")
+    assert api.eval("t.labels") == ["null", "eins", "zwölf"]
+    assert api.eval("told['inputs'][0]['mean']") == (127.5,)
+    assert api.eval("told['inputs'][0]['std']") == (60.0, 61.0, 62.5)
+    assert api.eval("bytes(t.predict([x])[0]) == golden")
     # Tools on the PC see a ZIP archive.
     with zipfile.ZipFile(out) as content:
         assert content.read("labels.txt").decode().split() == ["null", "eins", "zwölf"]
 
 
-def test_compile_keeps_what_the_source_says(face, board_npu, tmp_path, small_models):
+def test_compile_keeps_what_the_source_says(api, board_npu, tmp_path, small_models):
     source = tmp_path / "source.tflite"
     source.write_bytes(rich(small_models["small_cnn"].read_bytes()))
     code, out = compile_with(tmp_path, source, "--npu", board_npu)
     assert code == 0
-    face.write_file("/kept.tflite", out.read_bytes())
-    face.exec("k = ethosu.Model('/kept.tflite')")
-    assert face.eval("(k.labels[2], k.metadata()['name'])") == ("käse", "classifier")
+    api.write_file("/kept.tflite", out.read_bytes())
+    api.exec("k = ethosu.Model('/kept.tflite')")
+    assert api.eval("(k.labels[2], k.metadata()['name'])") == ("käse", "classifier")
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,13 @@ from .conftest import raised
 
 
 @pytest.fixture
-def npu(face, board_npu, raw):
+def npu(api, board_npu, raw):
     """A board with a reserved NPU `n`, `payload`, `bases`, `fill()` and `right()`."""
     call = raw(board_npu)
     start, end = call.inputs[0].offset, call.outputs[0].offset
-    face.write_file("/payload", call.commands)
-    face.write_file("/weights", call.weights)
-    face.exec(
+    api.write_file("/payload", call.commands)
+    api.write_file("/weights", call.weights)
+    api.exec(
         "import time, uctypes\n"
         "payload, weights = open('/payload', 'rb').read(), open('/weights', 'rb').read()\n"
         f"store = bytearray({call.scratch_size} + 32)\n"
@@ -26,7 +26,7 @@ def npu(face, board_npu, raw):
         f"def right(): return bytes(scratch[{end}:{end} + len(golden)]) == golden\n"
         "n = ethosu.reserve()\n"
     )
-    return face
+    return api
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_a_loop_until_it_is_done_ends_with_its_time(handle):
     assert handle.eval("right()")
 
 
-def test_lost_model_gives_the_npu_back_when_its_time_is_up(emulated):
+def test_a_lost_model_releases_the_npu_after_its_time_out(emulated):
     """The NPU hangs with no waiter; whoever needs it next stops it."""
     emulated.exec(
         "import time\nemulator.fault('hang')\n"
@@ -83,7 +83,7 @@ def test_lost_model_gives_the_npu_back_when_its_time_is_up(emulated):
 
 
 @pytest.mark.parametrize("hang", [0, 1])
-def test_lost_handle_gives_the_npu_back(handle, hang):
+def test_a_lost_handle_releases_the_npu(handle, hang):
     """When its inference has ended, or timed out."""
     handle.exec(
         f"emulator.fault('hang', {hang})\n"
@@ -122,7 +122,7 @@ def test_no_time_out_waits_until_interrupted(handle):
 
 
 @pytest.mark.parametrize("how", ["k.run_into([x])", "asyncio.run(k.run([x]))"])
-def test_time_out_of_nothing_is_the_shortest(emulated, how):
+def test_a_time_out_of_zero_is_the_shortest(emulated, how):
     emulated.exec("import asyncio\nk = ethosu.Model('/model.tflite', timeout_ms=0)")
     emulated.exec("emulator.fault('hang')")
     assert raised(emulated, how).startswith("OSError 110 inference took longer than 1 ms")
@@ -162,7 +162,7 @@ def test_callback_starts_the_next_inference(npu):
     assert npu.eval("right()")
 
 
-def test_callback_comes_for_its_own_inference(handle):
+def test_a_callback_is_called_for_its_own_inference_only(handle):
     """The scheduled callback of a finished inference is not mistaken for the next one's."""
     handle.exec(
         "import micropython\nseen = []\n"
@@ -272,7 +272,7 @@ def test_release_ends_counting_and_leaves_no_power_request(handle):
     assert handle.eval(f"idle == {POWER_BITS}")
 
 
-def test_who_counts_last_ends_the_one_before(npu):
+def test_a_new_counter_ends_the_previous_one(npu):
     npu.exec(
         "with n.pmu() as a:\n"
         "    fill(); n.invoke(payload, bases)\n"
@@ -283,7 +283,7 @@ def test_who_counts_last_ends_the_one_before(npu):
     assert npu.eval("a.cycles == kept > b.cycles")
 
 
-def test_who_is_only_made_disturbs_nobody(npu):
+def test_creating_a_counter_has_no_effect(npu):
     npu.exec(
         "with n.pmu(ethosu.PMU_MAC_ACTIVE) as a:\n"
         "    b = n.pmu(ethosu.PMU_NPU_ACTIVE)\n"
@@ -294,7 +294,7 @@ def test_who_is_only_made_disturbs_nobody(npu):
     assert npu.eval("a[0] == c[0] > 0")
 
 
-def test_what_the_payload_writes_must_be_writable(npu):
+def test_buffers_that_the_payload_writes_must_be_writable(npu):
     npu.exec(
         "size = (len(scratch) + 31) // 32 * 32\n"
         "fixed = bytes(size + 32)\nskip = -uctypes.addressof(fixed) % 32\n"
@@ -330,9 +330,9 @@ def test_info_and_names(npu, board_npu):
 
 
 @pytest.mark.parametrize("name", ["EBUSY", "EFAULT", "ECANCELED", "ETIMEDOUT", "EIO", "ENODEV"])
-def test_errors_have_names(face, name):
-    face.exec("import errno")
-    assert face.eval(f"errno.errorcode[errno.{name}]") == name
+def test_errors_have_names(api, name):
+    api.exec("import errno")
+    assert api.eval(f"errno.errorcode[errno.{name}]") == name
 
 
 def test_errors_are_those_of_module_errno(handle):

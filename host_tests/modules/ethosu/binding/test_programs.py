@@ -138,7 +138,9 @@ def test_a_program_is_loaded_from_the_heap_too(board):
         )
 
 
-def test_scales_of_integer_ends_come_from_constant_methods(board, cases, small_models):
+def test_scales_of_integer_inputs_and_outputs_come_from_constant_methods(
+    board, cases, small_models
+):
     (first,), (last,) = made.ends(small_models["small_cnn"])
     assert board.eval("(integer.input_shape, integer.output_shape)") == (
         ((1, 16, 16, 3),),
@@ -153,7 +155,7 @@ def test_scales_of_integer_ends_come_from_constant_methods(board, cases, small_m
     assert board.eval("bare.input_scale") == (0.0,)
 
 
-def test_real_numbers_for_integer_ends(board, cases, small_models):
+def test_real_numbers_for_integer_inputs_and_outputs(board, cases, small_models):
     (first,), (last,) = made.ends(small_models["small_cnn"])
     values = np.random.default_rng(3).normal(0, 3, 768).astype(np.float32)
     expected = quantized(values, first)
@@ -166,7 +168,9 @@ def test_real_numbers_for_integer_ends(board, cases, small_models):
     np.testing.assert_array_equal(answer, made.dequantize(raw_answer, last))
 
 
-def test_scales_of_integer_ends_come_from_the_first_and_last_call(board, small_models):
+def test_scales_of_integer_inputs_and_outputs_come_from_the_first_and_last_call(
+    board, small_models
+):
     (first,), (last,) = made.ends(small_models["small_cnn"])
     board.exec("calls = ethosu.Model('/rom/calls.pte')")
     found = board.eval("calls.input_scale + calls.output_scale")
@@ -291,7 +295,7 @@ def test_a_bundle_runs_and_tests_itself(board, name):
 
 
 @pytest.mark.parametrize("name", ["wrong", "far"])
-def test_a_bundle_with_another_answer_says_where(board, name):
+def test_a_bundle_with_another_result_names_the_output(board, name):
     with pytest.raises(RemoteError, match=r"output 0 of case 0 \(forward\) differs"):
         board.exec(f"ethosu.Model('/rom/{name}.bpte').selftest()", timeout=30)
     if name == "far":
@@ -382,7 +386,7 @@ def test_a_program_is_loaded_in_one_pass(figures):
     assert figures["integer"][key] <= 7900 and figures["real"][key] <= 15900
 
 
-def test_ends_cost_3_instructions_a_value_and_2(figures):
+def test_inputs_and_outputs_cost_3_and_2_instructions_per_value(figures):
     """768 values are quantised, 10 dequantised; each step adds about 50 instructions."""
     key = "instructions_per_invoke_in_c"
     assert figures["real"][key] - figures["integer"][key] <= 3 * 768 + 2 * 10 + 2 * 50

@@ -36,20 +36,20 @@ def test_selftest_names_the_output_that_differs(board, proven):
     assert error.endswith("differs from the golden one at step 1")
 
 
-def test_model_without_a_selftest(face):
-    assert raised(face, "m.selftest()").startswith("ValueError model has no self-test; run: ethosu")
+def test_model_without_a_selftest(api):
+    assert raised(api, "m.selftest()").startswith("ValueError model has no self-test; run: ethosu")
 
 
-def test_info_tells_who_compiled_it(face):
+def test_info_names_the_compiler(api):
     from importlib.metadata import version
 
-    assert face.eval("m.info()['vela']") == version("ethos-u-vela")
-    assert face.eval("m.metadata('nothing')") is None
+    assert api.eval("m.info()['vela']") == version("ethos-u-vela")
+    assert api.eval("m.metadata('nothing')") is None
 
 
-def test_repr_tells_where_and_by_whom(face, board_npu):
-    text = face.eval("repr(m)")
-    info = face.eval("m.info()")
+def test_repr_names_the_npu_and_the_compiler(api, board_npu):
+    text = api.eval("repr(m)")
+    info = api.eval("m.info()")
     for part in (
         f"<Model {board_npu}: ",
         "1 steps on the NPU, 0 on the CPU",

@@ -22,13 +22,13 @@ def test_every_name_is_documented(stub):
         assert documented(body)[1] == set()
 
 
-def test_names_of_the_module(stub, face):
-    assert set(face.eval("dir(ethosu)")) - INTERNAL == documented(stub.body)[0]
+def test_names_of_the_module(stub, api):
+    assert set(api.eval("dir(ethosu)")) - INTERNAL == documented(stub.body)[0]
 
 
-def test_names_of_the_classes(stub, face):
+def test_names_of_the_classes(stub, api):
     for name, node in classes(stub).items():
-        found = set(face.eval(f"dir(ethosu.{name})")) - INTERNAL
+        found = set(api.eval(f"dir(ethosu.{name})")) - INTERNAL
         public = {one for one in found if not one.startswith("_") or one.startswith("__")}
         names = documented(node.body)[0]
         assert public <= names, name
@@ -36,15 +36,15 @@ def test_names_of_the_classes(stub, face):
         assert methods - SLOTS <= public, name
 
 
-def test_the_module_keeps_the_contract(stub, face):
+def test_the_module_keeps_the_contract(stub, api):
     """Every attribute exists, and every parameter can be passed by name."""
-    face.exec("n = ethosu.reserve()")
-    assert broken(face, stub) == set()
-    face.exec("n.release()")
+    api.exec("n = ethosu.reserve()")
+    assert broken(api, stub) == set()
+    api.exec("n.release()")
 
 
-def test_the_check_of_the_contract_sees_what_is_missing(stub, face):
-    face.exec(
+def test_the_contract_check_detects_missing_names(stub, api):
+    api.exec(
         "n = ethosu.reserve()\nreal = ethosu\n"
         "class Less:\n"
         "    def __getattr__(self, name):\n"
@@ -53,33 +53,33 @@ def test_the_check_of_the_contract_sees_what_is_missing(stub, face):
         "    def reserve(self, *, timeout_ms=0, npu=0): return real.reserve(timeout_ms=0)\n"
         "ethosu = Less()"
     )
-    assert broken(face, stub) == {"npus", "reserve(powered)"}
-    face.exec("n.release(); ethosu = real")
+    assert broken(api, stub) == {"npus", "reserve(powered)"}
+    api.exec("n.release(); ethosu = real")
 
 
-def test_version(face, repo):
+def test_version(api, repo):
     """Defined in one header only."""
     text = (repo / "modules/ethosu/ethosu_version.h").read_text()
-    assert face.eval("ethosu.__version__") in text.split('"')
+    assert api.eval("ethosu.__version__") in text.split('"')
 
 
-def test_help_lists_every_method(stub, face):
+def test_help_lists_every_method(stub, api):
     """MicroPython generates the list, so a new method needs no change elsewhere."""
-    text = face.exec("help(ethosu)")
+    text = api.exec("help(ethosu)")
     for word in ("Model", "predict", "reserve", "PMU_NPU_ACTIVE"):
         assert word in text
     for name, node in classes(stub).items():
-        text = face.exec(f"help(ethosu.{name})")
+        text = api.exec(f"help(ethosu.{name})")
         for method in functions(node.body):
             assert method.name in text or method.name in SLOTS
-    assert "m.predict([x], callback=None, real=None)" in face.exec("help(ethosu.Model)")
+    assert "m.predict([x], callback=None, real=None)" in api.exec("help(ethosu.Model)")
 
 
-def test_help_of_a_method_says_its_arguments(stub, face):
+def test_help_of_a_method_lists_its_arguments(stub, api):
     """The names of the stub, in its order, without `self` and types."""
     found = 0
     for name, node in classes(stub).items():
-        shown = face.exec(f"help(ethosu.{name})")
+        shown = api.exec(f"help(ethosu.{name})")
         for method in functions(node.body):
             line = re.search(rf"^  {method.name} -- {method.name}\((.*?)\)", shown, re.M)
             if line:
@@ -89,7 +89,7 @@ def test_help_of_a_method_says_its_arguments(stub, face):
                 found += 1
     assert found >= 7
     with_reserved = "npu = ethosu.reserve()\nhelp(npu.invoke)\nnpu.release()"
-    assert "invoke(payload, bases, *, timeout_ms=10000)" in face.exec(with_reserved)
+    assert "invoke(payload, bases, *, timeout_ms=10000)" in api.exec(with_reserved)
 
 
 def test_every_name_is_used_by_a_test_or_an_example(stub, repo):
@@ -109,10 +109,10 @@ def test_every_name_is_used_by_a_test_or_an_example(stub, repo):
     assert names - shown <= {"NPU", "PMU", "Tensor"} | SLOTS | {"__enter__", "__exit__"}
 
 
-def test_every_event_can_be_counted(stub, face):
+def test_every_event_can_be_counted(stub, api):
     """Each PMU_ name of the stub is a distinct event of this NPU."""
     events = sorted(name for name in documented(stub.body)[0] if name.startswith("PMU_"))
-    face.exec(
+    api.exec(
         "counts = {}\n"
         "with ethosu.reserve() as n:\n"
         "    k = ethosu.Model('/model.tflite', npu=n)\n"
@@ -120,11 +120,11 @@ def test_every_event_can_be_counted(stub, face):
         "        with n.pmu(getattr(ethosu, name)) as p: k.run_into([x])\n"
         "        counts[name] = p[0]\n"
     )
-    counts = face.eval("counts")
+    counts = api.eval("counts")
     assert counts["PMU_NPU_ACTIVE"] >= counts["PMU_MAC_ACTIVE"] > 0
     assert counts["PMU_CYCLE"] >= counts["PMU_NPU_ACTIVE"]
     assert counts["PMU_AXI0_WR_DATA_BEAT_WRITTEN"] > 0
-    assert len({face.eval(f"ethosu.{name}") for name in events}) == len(events) == len(counts)
+    assert len({api.eval(f"ethosu.{name}") for name in events}) == len(events) == len(counts)
 
 
 def test_the_stub_of_the_emulator(board, repo, request):

@@ -111,7 +111,7 @@ asyncio.run(main())
 """
 
 
-def test_others_on_the_handle_are_refused_while_a_task_awaits(shared):
+def test_other_calls_on_the_handle_are_rejected_while_a_task_waits(shared):
     others = "(lambda: n.invoke(payload, []), n.wait, l.run_into, lambda: m.predict([x]), l._start)"
     shared.exec(TASK.format(functions=others))
     assert shared.eval("result") is True
@@ -134,7 +134,7 @@ def test_release_of_the_handle_ends_the_task_on_it(shared):
     assert shared.eval("bytes(m.predict([x])[0]) == golden")
 
 
-def test_forgotten_model_leaves_the_handle_to_others(shared):
+def test_a_lost_model_leaves_the_handle_to_others(shared):
     shared.exec(
         "def begin(): ethosu.Model('/model.tflite', npu=n)._start([x])\n"
         "begin()\ntime.sleep_ms(2)\ngc.collect()"

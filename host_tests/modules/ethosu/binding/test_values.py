@@ -20,13 +20,13 @@ def quantized(values, tensor, dtype=np.int8):
 
 
 @pytest.fixture
-def real(face, example):
+def real(api, example):
     """Real inputs, some far out of range, as `v` on the board."""
     oracle, x, _ = example
     values = np.random.default_rng(5).normal(0, 3, x.size).astype(np.float32)
     values[:3] = 1e9, -1e9, 0
-    face.exec(f"v = array('f', {values.tobytes()!r})")
-    return face, values, quantized(values, oracle.inputs[0])
+    api.exec(f"v = array('f', {values.tobytes()!r})")
+    return api, values, quantized(values, oracle.inputs[0])
 
 
 def test_quantize_rounds_and_saturates(real):
@@ -60,17 +60,17 @@ def test_any_object_with_the_buffer_protocol_will_do(real):
     assert board.eval("bytes(m.predict([part])[0]) == wanted")
 
 
-def test_quantize_takes_integers(face, example):
-    board, tensor = face, example[0].inputs[0]
+def test_quantize_takes_integers(api, example):
+    board, tensor = api, example[0].inputs[0]
     board.exec("y = bytearray(768)\nm.inputs[0].quantize(bytes(range(256)) * 3, y)")
     expected = quantized(np.tile(np.arange(256), 3), tensor)
     assert board.eval("bytes(y)") == expected.tobytes()
 
 
-def test_quantize_what_is_not_a_number(face, example):
-    face.exec("y = bytearray(768)\nm.inputs[0].quantize([float('nan'), float('inf')] * 384, y)")
+def test_quantize_nan_and_infinity(api, example):
+    api.exec("y = bytearray(768)\nm.inputs[0].quantize([float('nan'), float('inf')] * 384, y)")
     zero_point = example[0].inputs[0].zero_point
-    assert face.eval("bytes(y[:2])") == bytes([zero_point & 255, 127])
+    assert api.eval("bytes(y[:2])") == bytes([zero_point & 255, 127])
 
 
 def test_quantize_allocates_nothing(real):
@@ -82,16 +82,16 @@ def test_quantize_allocates_nothing(real):
     assert board.eval("bytes(t.data)") == expected.tobytes()
 
 
-def test_dequantize(face, example):
+def test_dequantize(api, example):
     oracle, _, y = example
     tensor = oracle.outputs[0]
     expected = [(int(raw) - tensor.zero_point) * tensor.scale for raw in y.flat]
-    face.exec("m.run_into([x])\nf = array('f', [0] * len(golden))")
-    assert face.eval("list(m.outputs[0].dequantize())") == pytest.approx(expected)
-    assert face.eval("list(m.outputs[0].dequantize(bytearray(golden), f))") == pytest.approx(
+    api.exec("m.run_into([x])\nf = array('f', [0] * len(golden))")
+    assert api.eval("list(m.outputs[0].dequantize())") == pytest.approx(expected)
+    assert api.eval("list(m.outputs[0].dequantize(bytearray(golden), f))") == pytest.approx(
         expected
     )
-    assert face.eval("list(f)") == pytest.approx(expected)
+    assert api.eval("list(f)") == pytest.approx(expected)
 
 
 def test_predict_takes_real_values(real, example):
@@ -101,66 +101,66 @@ def test_predict_takes_real_values(real, example):
     assert board.eval("bytes(m.outputs[0].data) == wanted")
 
 
-def test_real_outputs_when_asked_for(face, example):
+def test_real_outputs_when_asked_for(api, example):
     tensor, y = example[0].outputs[0], example[2]
     expected = [(int(raw) - tensor.zero_point) * tensor.scale for raw in y.flat]
-    assert face.eval("list(m.predict([x], real=True)[0])") == pytest.approx(expected)
-    face.exec("n = ethosu.Model('/model.tflite', real=True)")
-    assert face.eval("list(n.predict([x])[0])") == pytest.approx(expected)
-    assert face.eval("bytes(n.predict([x], real=False)[0]) == golden")
+    assert api.eval("list(m.predict([x], real=True)[0])") == pytest.approx(expected)
+    api.exec("n = ethosu.Model('/model.tflite', real=True)")
+    assert api.eval("list(n.predict([x])[0])") == pytest.approx(expected)
+    assert api.eval("bytes(n.predict([x], real=False)[0]) == golden")
 
 
-def test_callable_input_writes_into_the_tensor(face):
-    face.exec(
+def test_callable_input_writes_into_the_tensor(api):
+    api.exec(
         "seen = []\n"
         "def fill(memory, shape, dtype):\n"
         "    seen.append((len(memory), shape, dtype))\n"
         "    memory[:] = x\n"
     )
-    assert face.eval("bytes(m.predict([fill])[0]) == golden")
-    assert face.eval("seen") == [(768, (1, 16, 16, 3), "b")]
+    assert api.eval("bytes(m.predict([fill])[0]) == golden")
+    assert api.eval("seen") == [(768, (1, 16, 16, 3), "b")]
 
 
-def test_callable_input_that_raises(face):
-    face.exec("def bad(memory, shape, dtype): raise KeyError(7)")
-    assert raised(face, "m.predict([bad])") == "KeyError 7"
-    assert face.eval("bytes(m.predict([x])[0]) == golden")
+def test_callable_input_that_raises(api):
+    api.exec("def bad(memory, shape, dtype): raise KeyError(7)")
+    assert raised(api, "m.predict([bad])") == "KeyError 7"
+    assert api.eval("bytes(m.predict([x])[0]) == golden")
 
 
-def test_callback_and_postprocess(face):
-    face.exec("def best(model, inputs, outputs): return model is m, len(inputs), bytes(outputs[0])")
-    assert face.eval("m.predict([x], best) == m.predict([x], callback=best) == (True, 1, golden)")
-    face.exec("m.postprocess = best")
-    assert face.eval("m.predict([x]) == (True, 1, golden)")
-    face.exec("m = ethosu.Model('/model.tflite', postprocess=lambda model, i, outputs: 5)")
-    assert face.eval("m.predict([x])") == 5
+def test_callback_and_postprocess(api):
+    api.exec("def best(model, inputs, outputs): return model is m, len(inputs), bytes(outputs[0])")
+    assert api.eval("m.predict([x], best) == m.predict([x], callback=best) == (True, 1, golden)")
+    api.exec("m.postprocess = best")
+    assert api.eval("m.predict([x]) == (True, 1, golden)")
+    api.exec("m = ethosu.Model('/model.tflite', postprocess=lambda model, i, outputs: 5)")
+    assert api.eval("m.predict([x])") == 5
 
 
-def test_all_tensors(face):
-    tensors = face.eval("[(t.index, t.name, t.shape, t.dtype) for t in m.tensors]")
+def test_all_tensors(api):
+    tensors = api.eval("[(t.index, t.name, t.shape, t.dtype) for t in m.tensors]")
     assert [index for index, *_ in tensors] == list(range(len(tensors)))
-    assert face.eval("m.inputs[0].index") in range(len(tensors))
-    assert face.eval("m.inputs is m.inputs and m.inputs[0].data is m.inputs[0].data")
+    assert api.eval("m.inputs[0].index") in range(len(tensors))
+    assert api.eval("m.inputs is m.inputs and m.inputs[0].data is m.inputs[0].data")
 
 
-def test_attributes_tell_of_the_ends(face, example):
+def test_attributes_describe_inputs_and_outputs(api, example):
     """OpenMV's ten attributes, with the values of the reference."""
     oracle = example[0]
     for name, (tensor,) in (("input", oracle.inputs), ("output", oracle.outputs)):
         facts = f"m.{name}_shape, m.{name}_dtype, m.{name}_scale, m.{name}_zero_point"
-        (shape,), dtype, (scale,), zero_points = face.eval(f"({facts})")
+        (shape,), dtype, (scale,), zero_points = api.eval(f"({facts})")
         assert (shape, dtype, zero_points) == (tensor.shape, ("b",), (tensor.zero_point,))
         assert scale == pytest.approx(tensor.scale, rel=1e-6)
-    assert face.eval("(m.output_shape, m.output_dtype)") == (((1, 10),), ("b",))
-    assert face.eval("(m.len, m.ram >= m.info()['arena_size'])") == (
-        len(face.read_file("/model.tflite")),
+    assert api.eval("(m.output_shape, m.output_dtype)") == (((1, 10),), ("b",))
+    assert api.eval("(m.len, m.ram >= m.info()['arena_size'])") == (
+        len(api.read_file("/model.tflite")),
         True,
     )
 
 
-def test_openmv_script_runs(face, example):
+def test_openmv_script_runs(api, example):
     tensor, y = example[0].outputs[0], example[2]
-    face.exec(
+    api.exec(
         "import ml\nmodel = ml.Model('/model.tflite')\n"
         "scale, zero_point = model.input_scale[0], model.input_zero_point[0]\n"
         "image = array('f', [(q - zero_point) * scale for q in x])\n"
@@ -172,29 +172,29 @@ def test_openmv_script_runs(face, example):
         "top = ml.Model('/model.tflite', postprocess=best).predict([image])\n"
     )
     expected = [(int(raw) - tensor.zero_point) * tensor.scale for raw in y.flat]
-    assert face.eval("scores") == pytest.approx(expected)
-    assert face.eval("top") == pytest.approx(max(expected))
+    assert api.eval("scores") == pytest.approx(expected)
+    assert api.eval("top") == pytest.approx(max(expected))
 
 
-def test_openmv_labels_and_callbacks(face):
+def test_openmv_labels_and_callbacks(api):
     """Labels come from the file next to the model; callbacks get the model and its outputs."""
-    face.write_file("/two.dots.tflite", face.read_file("/model.tflite"))
-    face.write_file("/two.dots.txt", b"silence\nyes\r\nno")
-    face.exec(
+    api.write_file("/two.dots.tflite", api.read_file("/model.tflite"))
+    api.write_file("/two.dots.txt", b"silence\nyes\r\nno")
+    api.exec(
         "import ml\n"
         "def first(model, inputs, outputs): return model.labels[:2], bytes(outputs[0])\n"
         "model = ml.Model('/two.dots.tflite', first)\n"
         "other = ml.Model('/model.tflite', load_to_fb=True)\n"
     )
-    assert face.eval("model.labels") == ["silence", "yes", "no"]
-    assert face.eval("model.predict([x]) == (['silence', 'yes'], golden)")
-    assert face.eval("other.labels") is None
-    assert face.eval("other.predict([x], callback=lambda m, i, o: m is other)") is True
-    face.exec("other.postprocess = lambda m, i, o: 5")
-    assert face.eval("other.predict([x])") == 5
-    assert face.eval("other.input_shape") == ((1, 16, 16, 3),)
-    face.exec("with open('/model.tflite', 'rb') as file: data = file.read()")
-    assert face.eval("ml.Model(data).labels") is None
+    assert api.eval("model.labels") == ["silence", "yes", "no"]
+    assert api.eval("model.predict([x]) == (['silence', 'yes'], golden)")
+    assert api.eval("other.labels") is None
+    assert api.eval("other.predict([x], callback=lambda m, i, o: m is other)") is True
+    api.exec("other.postprocess = lambda m, i, o: 5")
+    assert api.eval("other.predict([x])") == 5
+    assert api.eval("other.input_shape") == ((1, 16, 16, 3),)
+    api.exec("with open('/model.tflite', 'rb') as file: data = file.read()")
+    assert api.eval("ml.Model(data).labels") is None
 
 
 def test_scales_per_channel(board, board_npu, tmp_path, small_models):
@@ -248,11 +248,11 @@ def test_what_each_type_of_object_means_for_each_type_of_tensor(board, tensor):
     assert not values_table.differences(board, tensor, zero_point)
 
 
-def test_a_camera_s_bytes_are_no_raw_values_of_int8(face):
+def test_camera_bytes_are_not_raw_int8_values(api):
     """200 of 255 would become -56; the error message explains how to fix it."""
     for given in ("array('B', bytes(768))", "bytes(768)", "memoryview(bytes(768))"):
-        error = raised(face, f"m.predict([{given}])")
+        error = raised(api, f"m.predict([{given}])")
         assert error == (
             "TypeError input 0 has typecode 'B', 'b' expected (int8), or a bytearray of raw bytes"
         )
-    assert raised(face, "m.predict([bytearray(768)])") == "nothing"
+    assert raised(api, "m.predict([bytearray(768)])") == "nothing"

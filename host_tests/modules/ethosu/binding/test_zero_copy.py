@@ -91,7 +91,7 @@ def test_the_same_model_in_ram_is_read_once(deployed):
     assert info["weights"] == "used in place: the file was read into RAM"
 
 
-def test_a_misaligned_model_is_copied_once_and_says_so(deployed):
+def test_a_misaligned_model_is_copied_once_and_reports_it(deployed):
     deployed.exec(
         "data = bytearray(1 + len(memoryview(open('/rom/large.tflite', 'rb'))))\n"
         "open('/rom/large.tflite', 'rb').readinto(memoryview(data)[1:])\n"
@@ -124,9 +124,9 @@ def test_a_constant_beyond_16_mb_is_shown_as_it_is(request, board_npu, compiled,
         assert content == data[at - start : at - start + len(content)]
 
 
-def test_a_file_that_claims_4_gb_is_a_memory_error(face):
+def test_a_file_that_claims_4_gb_is_a_memory_error(api):
     """Its size + 1 wraps to 0 in 32 bits."""
-    face.exec(
+    api.exec(
         "import errno, io, machine, os\n"
         "class File(io.IOBase):\n"
         "    def ioctl(self, request, argument):\n"
@@ -140,8 +140,8 @@ def test_a_file_that_claims_4_gb_is_a_memory_error(face):
         "    def stat(self, path): raise OSError(errno.ENOENT)\n"
         "os.mount(Disk(), '/odd')\nsize = 0xffffffff"
     )
-    assert raised(face, "ethosu.Model('/odd/model.tflite')").startswith("MemoryError")
-    face.exec("size = 0")
-    assert raised(face, "ethosu.Model('/odd/model.tflite')").startswith("ValueError")
-    face.exec("os.umount('/odd')")
-    assert face.eval("bytes(m.predict([x])[0]) == golden")
+    assert raised(api, "ethosu.Model('/odd/model.tflite')").startswith("MemoryError")
+    api.exec("size = 0")
+    assert raised(api, "ethosu.Model('/odd/model.tflite')").startswith("ValueError")
+    api.exec("os.umount('/odd')")
+    assert api.eval("bytes(m.predict([x])[0]) == golden")

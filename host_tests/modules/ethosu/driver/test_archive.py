@@ -43,7 +43,7 @@ def built(request: pytest.FixtureRequest, tmp_path_factory) -> tuple[str, Path]:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_what_is_built_in_works_and_what_is_not_says_so(built, family) -> None:
+def test_products_work_if_built_in_and_are_named_if_not(built, family) -> None:
     """NPU found and invalid input rejected, or one message that names the option."""
     option, program = built
     name = FAMILIES[family]

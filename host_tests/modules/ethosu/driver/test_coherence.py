@@ -41,9 +41,9 @@ MUTATIONS = {
         "",
         ["strict"],
     ),
-    "discard after the run": (
+    "invalidate after the run": (
         "ethosu_driver.c",
-        "    ethosu_ext_discard_caches(drv->job.run);\n",
+        "    ethosu_ext_invalidate_caches(drv->job.run);\n",
         "",
         ["strict"],
     ),
@@ -75,10 +75,10 @@ MUTATIONS = {
         "index == FAST_SCRATCH ? 0 : bit;\n",
         EVICTIONS,
     ),
-    "discard of all that two base pointers of one scratch write": (
+    "invalidate of all that two base pointers of one scratch write": (
         "ethosu_prepare.c",
-        "    scratch->discard_size = (size_t)(end - scratch->discard);\n",
-        "    (void)end;\n    scratch->discard_size = 32;\n",
+        "    scratch->invalidate_size = (size_t)(end - scratch->invalidate);\n",
+        "    (void)end;\n    scratch->invalidate_size = 32;\n",
         None,
     ),
     "clean of constants that moved": (
@@ -208,8 +208,8 @@ def dedicated(small_models, compiled, tmp_path_factory):
 
 # For mutations that no model detects: the C test that fails.
 C_TESTS = {
-    "discard of all that two base pointers of one scratch write": (
-        "what_is_written_of_shared_scratch_is_discarded_at_once"
+    "invalidate of all that two base pointers of one scratch write": (
+        "shared_scratch_is_invalidated_in_one_call"
     ),
     "clean of constants that moved": "constants_that_moved_are_cleaned_again",
     "lines of its own": "written_lines_that_other_data_shares_are_refused",
@@ -217,7 +217,7 @@ C_TESTS = {
 
 
 @pytest.mark.parametrize("name", C_TESTS)
-def test_without_it_a_test_of_the_driver_fails(name, tmp_path):
+def test_driver_tests_fail_without_each_operation(name, tmp_path):
     _, _, _, modes = MUTATIONS[name]
     assert modes is None
     library = mutated(name, tmp_path)
@@ -232,7 +232,7 @@ def test_without_it_a_test_of_the_driver_fails(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", [name for name, row in MUTATIONS.items() if row[3]])
-def test_without_it_results_are_wrong(name, dedicated, tmp_path, capsys):
+def test_results_are_wrong_without_each_operation(name, dedicated, tmp_path, capsys):
     modes = MUTATIONS[name][3]
     found = outcomes(dedicated, modes, mutated(name, tmp_path))
     wrong = {mode: outcome for mode, outcome in found.items() if outcome != "exact"}

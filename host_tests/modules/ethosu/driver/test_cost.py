@@ -103,7 +103,7 @@ def test_a_client_of_arms_interface_pays_for_verifying_once(family_costs, capsys
     assert costs["client_constant"] <= costs["client_unverified"] + 20
 
 
-def test_a_word_that_changed_is_seen(costs) -> None:
+def test_a_changed_word_is_detected(costs) -> None:
     """The vector unit's checksum detects changes, so the client's payload is verified again."""
     assert 10 < costs["changes_refused"] <= costs["changes"]
     assert costs["changes_unseen"] == 0

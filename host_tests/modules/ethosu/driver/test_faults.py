@@ -111,7 +111,7 @@ def host(request, library, compiled, small_models) -> Iterator[Host]:
         library.sim_host_free(c.byref(memory))
 
 
-def test_no_fault_is_left_out() -> None:
+def test_every_fault_is_tested() -> None:
     """Covers every fault except those with separate tests."""
     text = (cbuild.REPO / "tools/npu_sim/npu_faults.c").read_text()
     rows = [line for line in text.splitlines() if line.startswith("    [NPU_FAULT_")]
@@ -148,7 +148,7 @@ def test_each_fault_ends_in_its_error_and_the_next_inference_is_right(host, faul
 
 
 @pytest.mark.parametrize("fault", HARMLESS)
-def test_faults_that_the_driver_copes_with_change_nothing(host, fault) -> None:
+def test_tolerated_faults_change_nothing(host, fault) -> None:
     """Before, during and after inferences, and a spurious interrupt while idle."""
     golden = host.invoke(1)
     assert host.library.sim_host_inject(0, fault.encode(), 1)
@@ -169,7 +169,7 @@ def test_an_npu_that_reads_as_ones_for_a_while_is_survived(host, reads) -> None:
     assert host.invoke(1) == golden
 
 
-def test_the_board_refuses_what_it_has_not(library) -> None:
+def test_the_board_rejects_unknown_npus_and_faults(library) -> None:
     """Unknown config, unknown fault, third NPU: an error result and a log line."""
     assert not library.sim_host_open(0, b"ethos-u56-1")
     assert b"knows no such config" in library.sim_host_log()

@@ -224,7 +224,7 @@ add_subdirectory({driver} driver)
 """
 
 
-def test_a_project_that_includes_it_as_zephyr_does_gets_what_it_set(tmp_path) -> None:
+def test_a_project_that_includes_it_like_zephyr_gets_its_own_options(tmp_path) -> None:
     """One product, time-outs in ticks, C11 without CMake's compiler features."""
     (tmp_path / "CMakeLists.txt").write_text(LIKE_ZEPHYR.format(driver=DRIVER))
     build(tmp_path, source=tmp_path)
@@ -235,13 +235,13 @@ def test_a_project_that_includes_it_as_zephyr_does_gets_what_it_set(tmp_path) ->
     assert "name: hal_ethos_u" in (DRIVER / "zephyr/module.yml").read_text()
 
 
-def test_a_wrong_option_is_a_sentence(tmp_path) -> None:
+def test_an_invalid_option_is_one_error(tmp_path) -> None:
     """The option's value, and the expected format."""
     with pytest.raises(AssertionError, match="which is not like ethos-u55-128"):
         build(tmp_path, "-DETHOSU_TARGET_NPU_CONFIG=u99")
 
 
-def test_every_name_of_arms_headers_is_there(tmp_path) -> None:
+def test_every_name_of_arms_headers_exists(tmp_path) -> None:
     """arm_names.txt: names with type or value, compared by the compiler as C and as C++."""
     lines = (Path(__file__).parent / "arm_names.txt").read_text().splitlines()
     rows = [line.split(" ", 1) for line in lines if line and not line.startswith("#")]

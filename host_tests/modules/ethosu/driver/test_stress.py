@@ -22,18 +22,18 @@ def test_four_threads_share_two_npus(stress) -> None:
     cbuild.run([stress, 150])
 
 
-def test_what_another_thread_cancels_or_releases_is_right_or_an_error(stress) -> None:
+def test_an_inference_cancelled_or_released_elsewhere_is_exact_or_an_error(stress) -> None:
     """No thread takes another's result, or waits for a result already taken."""
-    cbuild.run([stress, 150, "meddle"])
+    cbuild.run([stress, 150, "interfere"])
 
 
-def test_deinit_ends_those_who_run_and_those_who_wait(stress) -> None:
+def test_deinit_ends_running_and_waiting_calls(stress) -> None:
     """When it returns, no thread uses the handle or waits for the removed NPU."""
     cbuild.run([stress, 150, "deinit"])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", [[], ["meddle"], ["deinit"]], ids=lambda mode: "".join(mode))
+@pytest.mark.parametrize("mode", [[], ["interfere"], ["deinit"]], ids=lambda mode: "".join(mode))
 def test_threads_share_npus_for_long(stress, mode) -> None:
     """The same, many times."""
     cbuild.run([stress, 5000, *mode])

@@ -126,7 +126,7 @@ print(model.get_output(0).ravel()[1])
 
 
 @pytest.mark.slow
-def test_persons_are_told_from_pictures_without_one(board_npu, compiled, tmp_path):
+def test_pictures_with_and_without_persons_are_distinguished(board_npu, compiled, tmp_path):
     """TensorFlow Lite Micro's model and pictures give its own test's results and scores."""
     tree = references.tflm() / "tensorflow/lite/micro"
     source = tree / "models/person_detect.tflite"
@@ -147,7 +147,7 @@ def test_persons_are_told_from_pictures_without_one(board_npu, compiled, tmp_pat
     assert out.splitlines() == expected
 
 
-def test_every_example_is_expected_to_say_something():
+def test_every_example_has_an_expected_output():
     assert {path.stem for path in EXAMPLES} == set(EXPECTED)
 
 

@@ -6,7 +6,7 @@ from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 
 from host_tests.kit import firmware_image, sharing
-from host_tests.modules.ethosu.binding.conftest import example, face  # noqa: F401  # fixtures
+from host_tests.modules.ethosu.binding.conftest import api, example  # noqa: F401  # fixtures
 
 CALLBACK = """
 import emulator, machine, struct, time

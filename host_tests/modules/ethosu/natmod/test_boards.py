@@ -115,7 +115,7 @@ def test_with_the_address_alone_it_is_a_bus_error(fresh, buffers):
 @pytest.mark.parametrize(
     "again", [f"ethosu.init({ADDRESS}, npu=1)", "ethosu.init(0, npu=9)", "ethosu.init(board='?')"]
 )
-def test_a_board_stays_when_the_next_call_names_none(fresh, again):
+def test_a_board_stays_in_use_when_the_next_call_names_none(fresh, again):
     """The next call is for another NPU, or fails."""
     fresh.exec(f"ethosu.init(board={CORE!r})\nm = ethosu.Model(content, npu=0)")
     raised(fresh, again)
@@ -137,7 +137,7 @@ def test_a_job_ends_before_another_board_is_used(fresh):
 
 
 @at_night
-def test_what_the_npu_does_not_reach_is_refused(fresh):
+def test_buffers_that_the_npu_cannot_access_are_rejected(fresh):
     fresh.exec(f"ethosu.init(board={CORE!r})")
     said = raised(fresh, "ethosu.Model(content, arena=bytearray_at(0x80400000, 0x10000))")
     assert said.startswith("OSError 14 ") and "0x80400000" in said
@@ -162,7 +162,7 @@ def test_a_memory_that_the_npu_does_not_reach_is_refused(loaded, compiled, small
 
 
 @at_night
-def test_a_name_that_it_does_not_know(fresh):
+def test_an_unknown_board_name_is_rejected(fresh):
     """It accepts the names used by the tools."""
     assert fresh.eval("sorted(name for name, _ in ethosu._boards)") == sorted(boards.names())
     names = ", ".join(fresh.eval("[name for name, _ in ethosu._boards]"))
@@ -230,7 +230,7 @@ def known_boards(tmp_path_factory, repo) -> dict[str, firmware_image.Image]:
 
 
 @pytest.mark.parametrize("name", boards.names())
-def test_it_says_of_memories_and_npu_what_the_firmware_s_own_table_says(known_boards, name):
+def test_its_memories_and_npu_match_the_firmwares_own_table(known_boards, name):
     """The firmware uses some of them, and makes some of those read-only for the NPU."""
     theirs, ours = firmware_image.of(name), known_boards[name]
     assert (theirs.npu_base, theirs.npu_irq) == (ours.npu_base, ours.npu_irq)

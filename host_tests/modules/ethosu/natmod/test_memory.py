@@ -36,7 +36,7 @@ def test_at_the_limit_of_the_stack_there_is_an_exception(fresh, call):
     assert fresh.eval("bytes(m.predict([x])[0]) == golden")
 
 
-def test_loading_asks_for_the_stack_that_it_needs(fresh):
+def test_loading_checks_for_the_stack_that_it_needs(fresh):
     """So close to the recursion limit that predict() just works, loading a model is rejected."""
     fresh.exec(
         "def deep(frames, work): return deep(frames - 1, work) if frames else work()\n"
@@ -87,7 +87,7 @@ def test_memory_that_was_resized_is_not_used(fresh):
     assert fresh.eval("bytes(m.predict([x])[0]) == golden")
 
 
-def test_buffer_that_was_resized_in_a_job_is_told(fresh):
+def test_a_buffer_resized_during_a_job_is_reported(fresh):
     fresh.exec(CALLBACK + "payload, base = bytearray(payload), bytearray(64)")
     fresh.exec("n = ethosu.reserve(timeout_ms=0)")
     for buffer in ("payload", "base"):

@@ -82,14 +82,14 @@ def test_hello_world_is_exact(loaded, compiled, shared_models):
     is_exact(loaded, source, compiled(source, loaded.machine.npu))
 
 
-def test_it_keeps_the_contract_but_for_what_the_list_names(fresh):
+def test_it_keeps_the_contract_with_the_listed_exceptions(fresh):
     fresh.exec("n = ethosu.reserve()")
     assert contract.broken(fresh, contract.parse()) == set(NOT_OFFERED)
     fresh.exec("n.release()")
 
 
-def test_it_behaves_as_the_built_in_module(fresh, face):
-    assert contract.answers(fresh, "/m.tflite") == contract.answers(face, MODEL)
+def test_it_behaves_as_the_built_in_module(fresh, api):
+    assert contract.answers(fresh, "/m.tflite") == contract.answers(api, MODEL)
 
 
 def test_deinit_frees_file_and_arena(fresh):
@@ -164,7 +164,7 @@ def test_version(fresh, repo):
     assert fresh.eval("ethosu.__version__") in text.split('"')
 
 
-def test_it_knows_the_npu(fresh):
+def test_it_identifies_the_npu(fresh):
     npu = fresh.machine.npu
     assert fresh.eval("ethosu.npus()") == [npu]
     fresh.exec("with ethosu.reserve() as n: info = n.info()")
@@ -180,9 +180,9 @@ def test_in_place_and_into_buffers(fresh):
     assert fresh.eval("(m.inputs[0].shape, m.inputs[0].dtype)") == ((1, 16, 16, 3), "b")
 
 
-def test_real_values_are_those_of_the_built_in_module(fresh, face):
+def test_real_values_are_those_of_the_built_in_module(fresh, api):
     """Shared implementation, values.c: the same raw values and floats."""
-    for board in (fresh, face):
+    for board in (fresh, api):
         board.exec(
             "import random\nfrom array import array\nrandom.seed(7)\n"
             "real = array('f', (random.random() * 8 - 4 for _ in range(768)))\n"
@@ -193,8 +193,8 @@ def test_real_values_are_those_of_the_built_in_module(fresh, face):
             "doubles = m.inputs[0].dequantize(raw, array('d', (0 for _ in range(768))))\n"
             "assert list(doubles) == list(floats)"
         )
-    assert fresh.eval("bytes(raw)") == face.eval("bytes(raw)")
-    assert fresh.eval("bytes(floats)") == face.eval("bytes(floats)")
+    assert fresh.eval("bytes(raw)") == api.eval("bytes(raw)")
+    assert fresh.eval("bytes(floats)") == api.eval("bytes(floats)")
 
 
 def test_predict_takes_what_the_built_in_module_takes(fresh):
@@ -214,9 +214,9 @@ def test_predict_takes_what_the_built_in_module_takes(fresh):
     assert fresh.eval("bytes(k.predict([x])[0]) == bytes(m.outputs[0].dequantize())")
 
 
-def test_wrong_arguments_have_the_same_messages(fresh, face):
+def test_wrong_arguments_have_the_same_messages(fresh, api):
     """Tensor errors: both modules share those sources."""
-    for board in (fresh, face):
+    for board in (fresh, api):
         board.exec("from array import array\nt = m.inputs[0]")
     inputs = ("array('h', range(384))", "bytes(768)", "bytearray(767)", "[0.0] * 767",
               "[None] * 768", "5", "x, x")  # fmt: skip
@@ -228,7 +228,7 @@ def test_wrong_arguments_have_the_same_messages(fresh, face):
         *("t.dequantize(into=array('f', [0]))", "t.dequantize(into=bytearray(768))"),
     ):
         found = raised(fresh, code)
-        assert found == raised(face, code) and found.startswith(("ValueError ", "TypeError ")), code
+        assert found == raised(api, code) and found.startswith(("ValueError ", "TypeError ")), code
 
 
 @pytest.mark.parametrize("tensor", values_table.TENSORS)
@@ -245,22 +245,22 @@ def test_what_each_type_of_object_means_for_each_type_of_tensor(loaded, tensor):
     assert not values_table.differences(loaded, tensor, zero_point)
 
 
-def test_attributes_are_those_of_the_built_in_module(fresh, face):
+def test_attributes_are_those_of_the_built_in_module(fresh, api):
     ends = [f"{end}_{what}" for end in ("input", "output")
             for what in ("shape", "dtype", "scale", "zero_point")]  # fmt: skip
     tensor = ("index", "name", "shape", "dtype", "scale", "zero_point", "axis")
     for name in (*ends, *(f"inputs[0].{what}" for what in tensor), "len"):
-        assert fresh.eval(f"m.{name}") == face.eval(f"m.{name}")
-    assert fresh.eval("m.ram") >= face.eval("m.ram") > 0
+        assert fresh.eval(f"m.{name}") == api.eval(f"m.{name}")
+    assert fresh.eval("m.ram") >= api.eval("m.ram") > 0
     own = ("arena_address", "arena_size", "object_size")  # each module has its own memory
     infos = [
         {key: value for key, value in board.eval("m.info()").items() if key not in own}
-        for board in (fresh, face)
+        for board in (fresh, api)
     ]
     assert infos[0] == infos[1]
-    for board in (fresh, face):
+    for board in (fresh, api):
         board.exec("with ethosu.reserve() as n: facts = n.info()")
-    facts = [board.eval("facts") for board in (fresh, face)]
+    facts = [board.eval("facts") for board in (fresh, api)]
     assert facts[0].keys() == facts[1].keys()
     assert facts[0]["arch"] == facts[1]["arch"] and facts[0]["config"] == facts[1]["config"]
 
@@ -378,7 +378,7 @@ def test_callback_cancels_the_payload_that_is_waited_for(fresh):
     assert fresh.eval("bytes(m.predict([x])[0]) == golden")
 
 
-def test_busy_model_goes_on_when_it_is_asked_again(fresh):
+def test_a_busy_model_continues_when_called_again(fresh):
     fresh.exec("m._start([x])")
     for call in ("m.run_into([x])", "m.predict([x])", "m._start()"):
         assert raised(fresh, call).startswith("OSError 16 this model runs an inference")
@@ -386,7 +386,7 @@ def test_busy_model_goes_on_when_it_is_asked_again(fresh):
     assert fresh.eval("bytes(m._fetch()[0]) == golden")
 
 
-def test_forgotten_job_keeps_its_memory(fresh):
+def test_a_lost_job_keeps_its_memory(fresh):
     """The handle is unreferenced; memory that the NPU may still write is not reused."""
     fresh.exec(
         "import emulator, struct\nemulator.fault('hang')\n"
@@ -401,7 +401,7 @@ def test_forgotten_job_keeps_its_memory(fresh):
     assert fresh.eval("bytes(m.predict([x])[0]) == golden")
 
 
-def test_handle_that_got_no_npu_stops_nobody(fresh):
+def test_a_handle_without_an_npu_stops_no_job(fresh):
     """reserve() failed: collecting its handle does not affect another handle's job."""
     fresh.exec(CALLBACK + "n = ethosu.reserve()\nemulator.fault('hang')")
     fresh.exec("n.invoke_async(payload, [])")
@@ -411,7 +411,7 @@ def test_handle_that_got_no_npu_stops_nobody(fresh):
     fresh.exec("n.release()")
 
 
-def test_forgotten_job_that_has_ended_frees_the_npu(fresh):
+def test_a_lost_job_that_has_ended_frees_the_npu(fresh):
     fresh.exec(
         "import struct\n"
         "payload = struct.pack('<4sIIII', b'COP1', 5, 5, 2 | 1 << 16, 0xFFFF << 16)\n"

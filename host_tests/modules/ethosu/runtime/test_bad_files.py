@@ -35,7 +35,7 @@ def test_cut_at_every_byte(damage, compiled, small_models, name):
 
 
 @pytest.mark.parametrize("name", ["small_cnn", "small_streaming"])
-def test_every_byte_spoilt(damage, compiled, small_models, name):
+def test_every_byte_corrupted(damage, compiled, small_models, name):
     words = damage("set", compiled(small_models[name])).split()
     assert int(words[2]) < int(words[0])
 
@@ -91,7 +91,7 @@ def _initialised_at(offset: int) -> bytes:
         ((1 << 31) - 16, "arena of more than 2 GB planned"),
     ],
 )
-def test_other_graphs_lie_in_the_arena_too(damage, tmp_path, offset, expected):
+def test_other_graphs_are_in_the_arena_too(damage, tmp_path, offset, expected):
     path = tmp_path / "model.tflite"
     path.write_bytes(_initialised_at(offset))
     assert expected in damage("load", path)

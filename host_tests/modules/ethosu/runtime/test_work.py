@@ -76,26 +76,26 @@ def test_loading_is_linear_in_the_bytes_of_the_file(counted, name):
 
 
 @pytest.mark.parametrize("name", long_runs.LONG_RUNS)
-def test_a_long_operator_asks_again_and_again_whether_to_stop(counted, name):
+def test_a_long_operator_polls_repeatedly(counted, name):
     found = counted(long_runs.LONG_RUNS[name](), run=True, stop_after=20)
     assert found.get("run_longest", 1e9) <= LONGEST, found
     assert found["status"] == (STOPPED if found["questions"] > 20 else 0), found
 
 
 @pytest.mark.parametrize("name", long_runs.WEIGHTED_RUNS)
-def test_cmsis_nn_asks_again_and_again_whether_to_stop(counted_with_cmsis_nn, name):
+def test_cmsis_nn_polls_repeatedly(counted_with_cmsis_nn, name):
     found = counted_with_cmsis_nn(long_runs.WEIGHTED_RUNS[name](), run=True)
     assert found.get("run_longest", 1e9) <= LONGEST, found
     assert found["status"] == 0, found
 
 
-def test_it_stops_where_it_is_told(counted):
+def test_it_stops_at_the_requested_poll(counted):
     found = counted(long_runs.LONG_RUNS["a large window"](), run=True, stop_after=3)
     assert found["status"] == STOPPED and found["questions"] == 3 + 2, found
 
 
 @pytest.mark.parametrize("name", hostile.MUCH_WORK)
-def test_a_file_that_asks_for_much_work_is_harmless_in_32_bits(damage, tmp_path, name):
+def test_a_file_that_needs_much_work_is_harmless_in_32_bits(damage, tmp_path, name):
     path = tmp_path / "model.tflite"
     path.write_bytes(hostile.MUCH_WORK[name]())
     assert damage("load", path, 32) == damage("load", path)

@@ -4,7 +4,7 @@
 import json
 
 
-def test_all_places_give_the_same(ethosu, small_models, compiled):
+def test_all_runners_give_the_same_result(ethosu, small_models, compiled):
     model = compiled(small_models["small_cnn"])
     code, out, err = ethosu("bench", "samples", model, "--samples", "40", "--json")
     assert (code, err) == (0, "")

@@ -35,7 +35,7 @@ def test_an_emulated_board_repeats_its_figures(ethosu, small_models, compiled, n
     assert sum(data["work"]["read"].values()) > sum(data["work"]["written"].values()) > 0
 
 
-def test_the_text_says_clock_and_source(ethosu, small_models):
+def test_the_text_names_clock_and_source(ethosu, small_models):
     words = ("bench", small_models["small_cnn"], "--board", "ALIF_ENSEMBLE_E7-M55_HP")
     code, out, _ = ethosu(*words, "--on", "sim")
     assert code == 0 and "latency    not measured" in out
@@ -88,7 +88,7 @@ def test_a_first_inference_that_fails_leaves_the_npu_free(
         (["README.md", "--save", "p.csv"], "--save keeps what a board measured"),
     ],
 )
-def test_wrong_words_are_one_sentence(ethosu, repo, monkeypatch, words, said):
+def test_wrong_arguments_are_one_error(ethosu, repo, monkeypatch, words, said):
     monkeypatch.chdir(repo)
     code, out, err = ethosu("bench", *words)
     assert code in (2, 3) and out == "" and said in err and err.count("\n") == 1

@@ -41,7 +41,7 @@ def test_a_byte_of_the_stream_is_a_layer(model, repo):
     assert '"NPU stopped at byte %i of the " STREAM ": %s"' in known, "the driver's own sentence"
 
 
-def test_what_the_verifier_says_is_understood(ethosu, model, tmp_path):
+def test_messages_of_the_verifier_are_parsed(ethosu, model, tmp_path):
     stream = tflite.parse(model.read_bytes())[0].operators[0].inputs[0]
     content = tflite.parse(model.read_bytes())[0].tensors[stream].content
     data = bytearray(model.read_bytes())
@@ -67,7 +67,7 @@ def test_a_fault_of_the_cpu_has_cause_and_address(ethosu, model, monkeypatch):
     assert found.cause == "a fault of the CPU; its cause is cut off, pc 0x010426d2"
 
 
-def test_an_operator_that_the_model_does_not_have_is_told(model):
+def test_a_missing_operator_is_reported(model):
     (found,) = decode.decode("ValueError: operator 0 (SVDF) of subgraph 0: no such type", model)
     assert found.layer is None and "is this the model that ran?" in found.advice
 
@@ -78,7 +78,7 @@ def test_the_text_is_in_a_file(ethosu, model, words):
     assert code == 2 and f"{words!r} is not a file: expected a file with the board's output" in err
 
 
-def test_unknown_words_are_one_sentence(ethosu, model, tmp_path):
+def test_unknown_text_is_one_error(ethosu, model, tmp_path):
     path = tmp_path / "log.txt"
     path.write_text("all is well\n")
     code, _, err = ethosu("decode", model, path)

@@ -22,7 +22,7 @@ def checks(out):
     return {each["name"]: each for each in json.loads(out)["checks"]}
 
 
-def test_what_is_there(ethosu):
+def test_what_is_installed(ethosu):
     code, out, _ = ethosu("doctor", "--json")
     found = checks(out)
     assert code == 0 and found["QEMU plugin"]["found"].endswith("libethosu_qemu.so")
@@ -38,7 +38,7 @@ def test_what_is_there(ethosu):
         ("PATH", "/nowhere", "sox", "sudo apt install sox"),
     ],
 )
-def test_what_is_missing(ethosu, monkeypatch, variable, value, name, remedy):
+def test_missing_tools_are_named(ethosu, monkeypatch, variable, value, name, remedy):
     monkeypatch.setenv(variable, value)
     code, out, _ = ethosu("doctor", "--json")
     found = checks(out)[name]

@@ -45,7 +45,7 @@ def test_it_makes_an_environment_once(ethosu, log, tmp_path):
     assert look[0] == "-c" and rest[-len(pins) :] == pins
 
 
-def test_what_failed_is_made_again(ethosu, log):
+def test_a_failed_environment_is_rebuilt(ethosu, log):
     code, _, err = ethosu("setup", "convert", "--pip=--fail")
     assert code == 4 and err.endswith("ERROR: No matching distribution found for torch\n")
     assert ethosu("setup", "convert")[0] == 0

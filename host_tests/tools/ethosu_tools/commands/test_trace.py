@@ -65,7 +65,7 @@ def test_given_inputs_reach_the_maps(ethosu, model, tmp_path):
     assert not np.array_equal(*results)
 
 
-def test_a_model_that_was_cut_short_is_one_sentence(ethosu, model, tmp_path):
+def test_a_model_that_was_cut_short_is_one_error(ethosu, model, tmp_path):
     short = tmp_path / "short.tflite"
     short.write_bytes(model.read_bytes()[:-1000])
     code, _, err = ethosu("trace", short)
@@ -83,6 +83,6 @@ def test_a_model_of_real_numbers_is_traced(ethosu, tmp_path):
     }
 
 
-def test_a_model_that_was_never_compiled_is_one_sentence(ethosu, small_models):
+def test_a_model_that_was_never_compiled_is_one_error(ethosu, small_models):
     code, _, err = ethosu("trace", small_models["small_cnn"])
     assert code == 3 and len(err.strip().splitlines()) == 1

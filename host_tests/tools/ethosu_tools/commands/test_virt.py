@@ -29,7 +29,7 @@ def test_options_of_the_other_machine_are_refused(ethosu, words, message):
     assert code == 2 and message in err
 
 
-def test_what_is_no_kernel_is_refused(ethosu, kernel, tmp_path):
+def test_a_file_that_is_not_a_kernel_is_rejected(ethosu, kernel, tmp_path):
     words = "qemu", "--machine", "virt", "--kernel"
     kernel.write_bytes(b"\x1f\x8b" + KERNEL[:40])
     code, _, err = ethosu(*words, kernel)

@@ -55,7 +55,7 @@ FORMATS = {
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_each_format_has_its_sentence(ethosu, tmp_path, name):
+def test_each_format_has_its_own_error(ethosu, tmp_path, name):
     make, title, remedy = FORMATS[name]
     path = tmp_path / name
     make(path)
@@ -86,7 +86,7 @@ def test_what_cannot_be_converted(ethosu, tmp_path):
     assert "with `ethosu setup convert`, or select another Python with --python" in err
 
 
-def test_archives_are_looked_at_before_tensorflow_unpacks_them(ethosu, tmp_path):
+def test_archives_are_checked_before_tensorflow_unpacks_them(ethosu, tmp_path):
     path, samples = tmp_path / "m.keras", tmp_path / "samples.npz"
     FORMATS["m.keras"][0](path)
     words = "compile", path, "--python", "/bin/false", "--calibrate", samples

@@ -36,7 +36,7 @@ def small_cnn(compiled, small_models):
     return compiled(small_models["small_cnn"])
 
 
-def test_every_board_and_chip_can_be_asked():
+def test_every_board_and_chip_has_an_estimate():
     for name in systems.names():
         system = systems.find(name)
         assert system.clock_hz >= 32e6
@@ -84,7 +84,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("line", WRONG)
-def test_a_wrong_file_of_velas_is_one_sentence(line, tmp_path):
+def test_a_wrong_file_of_velas_is_one_error(line, tmp_path):
     path = tmp_path / "mine.ini"
     inherit = "" if line.startswith("inherit") else "inherit=System_Config.Slow\n"
     path.write_text(f"{MINE}[System_Config.Wrong]\n{inherit}{line}\n")
@@ -101,7 +101,7 @@ def test_files_are_the_user_s_or_our_own_as_they_are_named(tmp_path, monkeypatch
     assert systems.find("RA8P1").clock_hz == 500e6
 
 
-def test_a_memory_mode_says_where_constants_are(tmp_path):
+def test_a_memory_mode_determines_where_constants_are(tmp_path):
     path = tmp_path / "mine.ini"
     path.write_text(MINE)
     for mode, speed in (("Shared_Sram", 2), ("Sram_Only", 4)):
@@ -109,7 +109,7 @@ def test_a_memory_mode_says_where_constants_are(tmp_path):
         assert system.weights.bytes_per_cycle == speed
 
 
-def test_slower_memory_takes_longer_and_says_so(small_cnn, tmp_path):
+def test_slower_memory_takes_longer_and_is_reported(small_cnn, tmp_path):
     path = tmp_path / "mine.ini"
     path.write_text(MINE)
     slow, slower = (
@@ -134,7 +134,7 @@ def test_an_estimate_repeats(small_cnn):
         ("MPS3_AN547", None, latency.EXTERNAL.format(memory="DDR")),
     ],
 )
-def test_an_interval_says_what_it_rests_on(small_cnn, name, weights, basis):
+def test_an_interval_names_its_basis(small_cnn, name, weights, basis):
     found = latency.estimate(small_cnn, systems.find(name, weights=weights))
     assert found.basis == basis
     assert found.low_ms <= found.milliseconds
@@ -150,7 +150,7 @@ def test_u65_and_u85_are_not_promised(compiled, small_models):
         assert found.high_ms is None and found.cycles > 0
 
 
-def test_wrong_names_are_one_sentence(small_cnn):
+def test_wrong_names_are_one_error(small_cnn):
     with pytest.raises(UsageError, match="RA8P1 has weights in MRAM or OSPI or SRAM, not in DDR"):
         systems.find("RA8P1", weights="DDR")
     with pytest.raises(UsageError, match="RA8P1 has ethos-u55-256, not ethos-u55-64"):
@@ -161,7 +161,7 @@ def test_wrong_names_are_one_sentence(small_cnn):
         latency.estimate(small_cnn, systems.find("RA8P1"))
 
 
-def test_the_command_says_the_figure_and_draws_it(ethosu, small_models, tmp_path):
+def test_the_command_prints_and_draws_the_figure(ethosu, small_models, tmp_path):
     picture = tmp_path / "roofline.svg"
     arguments = (small_models["small_cnn"], "--board", "RA8P1")
     code, out, _ = ethosu("estimate", *arguments, "--picture", picture)
@@ -183,7 +183,7 @@ def test_instructions_of_the_cpu_are_counted(ethosu, small_cnn):
     assert counted["low_ms"] == pytest.approx(counted["ms"] / 2)
 
 
-def test_what_would_gain_is_said(ethosu, shared_models):
+def test_possible_improvements_are_listed(ethosu, shared_models):
     """A memory, also on a board with unchecked speeds; a larger NPU."""
     code, out, _ = ethosu(
         "estimate", shared_models / "ad01_int8.tflite", "--board", "NUMAKER_M55M1"
@@ -296,7 +296,7 @@ def test_a_model_is_found_by_its_hash_as_a_file_or_as_c_text(tmp_path):
     assert points.find_model(point, [tmp_path]) is None
 
 
-def test_points_of_ones_own_are_added_and_compared(ethosu, small_cnn, tmp_path):
+def test_a_users_own_points_are_added_and_compared(ethosu, small_cnn, tmp_path):
     table = tmp_path / "points.csv"
     code, out, err = ethosu(
         "bench", "latency", small_cnn, "--on", "qemu", "--board", "MPS3_AN547", "--save", table
@@ -314,14 +314,14 @@ def test_points_of_ones_own_are_added_and_compared(ethosu, small_cnn, tmp_path):
     assert abs(data["mean_error"]) < 1
 
 
-def test_a_table_of_points_that_is_none_is_one_sentence(tmp_path):
+def test_an_invalid_table_of_points_is_one_error(tmp_path):
     path = tmp_path / "points.csv"
     path.write_text("id,model\n1,2\n")
     with pytest.raises(InputError, match="expected columns id, model, sha256"):
         points.read(path)
 
 
-def test_without_models_nothing_is_said(ethosu, tmp_path):
+def test_without_models_there_is_one_error(ethosu, tmp_path):
     code, _, err = ethosu("bench", "silicon", "--models", tmp_path)
     assert code == 3 and "none of the 10 points has its model" in err
 
@@ -329,7 +329,7 @@ def test_without_models_nothing_is_said(ethosu, tmp_path):
 # --- Output of `ethosu compile` and metadata ---------------------------------------
 
 
-def test_compile_says_the_latency_and_the_board_tells_it(ethosu, small_models, tmp_path):
+def test_compile_prints_the_latency_and_the_board_reports_it(ethosu, small_models, tmp_path):
     output = tmp_path / "model.tflite"
     code, out, _ = ethosu(
         "compile", small_models["small_cnn"], "--board", "MPS3_AN547", "-o", output

@@ -116,7 +116,7 @@ def test_images_with_channels_first_are_refused_with_the_transposition(
     assert code == 3 and "transpose it with np.transpose(x, (0, 2, 3, 1))" in err
 
 
-def test_inspect_tells_what_stayed_on_the_cpu_and_what_it_costs(ethosu, model, raw, tmp_path):
+def test_inspect_reports_cpu_operators_and_their_cost(ethosu, model, raw, tmp_path):
     path = tmp_path / "real.pte"
     program = made.real_ends(model, raw("u65 dedicated"))
     program.constant_method("rate", 16000)
@@ -136,7 +136,7 @@ def test_inspect_tells_what_stayed_on_the_cpu_and_what_it_costs(ethosu, model, r
     assert code == 2 and "planned by their exporter" in err
 
 
-def test_a_layer_of_a_program_says_what_it_computes(ethosu, model, raw, tmp_path):
+def test_a_layer_of_a_program_names_its_operation(ethosu, model, raw, tmp_path):
     """A program has no layer names; a copy of weights belongs to the operation that uses them."""
     path = tmp_path / "kws.pte"
     path.write_bytes(made.quantised_ends(model, raw("u65 dedicated")).encode())
@@ -149,7 +149,7 @@ def test_a_layer_of_a_program_says_what_it_computes(ethosu, model, raw, tmp_path
     assert sum(each["cycles"] for each in layers) == found["cycles"]
 
 
-def test_state_is_what_is_read_before_it_is_written():
+def test_tensors_read_before_they_are_written_are_state():
     program = program_writer.Program()
     method = program.forward
     x, kept, y = (method.tensor("float32", (4,)) for _ in range(3))
@@ -203,7 +203,7 @@ def wasteful(model, raw):
     return program.encode()
 
 
-def test_strip_leaves_out_what_nobody_uses(ethosu, model, raw, tmp_path, monkeypatch):
+def test_strip_removes_unused_data(ethosu, model, raw, tmp_path, monkeypatch):
     path, output = tmp_path / "kws.pte", tmp_path / "small.pte"
     path.write_bytes(wasteful(model, raw))
     assert PATH in path.read_bytes()

@@ -79,7 +79,7 @@ def test_options_reach_the_exporter(ethosu, stand_in, model, tmp_path, words, as
     assert "npu        ethos-u55-128" in out
 
 
-def test_a_board_says_what_the_exporter_tells_vela(ethosu, stand_in, model, tmp_path):
+def test_a_board_determines_the_options_for_vela(ethosu, stand_in, model, tmp_path):
     words = ["--board", "MPS3_AN547", "-o", tmp_path / "net.pte"]
     assert ethosu("compile", model, "--python", stand_in, *words)[0] == 0
     found = json.loads((tmp_path / "asked.json").read_text())

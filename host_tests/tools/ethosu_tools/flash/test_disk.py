@@ -94,7 +94,7 @@ def test_on_windows_the_user_names_the_disk(ethosu, flashed, tree, disks, monkey
     assert flashed("--disk", folder)["disk"] == str(folder)
 
 
-def test_a_disk_that_takes_nothing_ends_in_a_sentence(ethosu, tree, disks, monkeypatch):
+def test_a_disk_that_accepts_nothing_is_one_error(ethosu, tree, disks, monkeypatch):
     disks("NuMicro MCU")
     monkeypatch.setattr(disk, "_COPY_S", 0.2)
     monkeypatch.setattr(disk.os, "fsync", lambda _: time.sleep(30))
@@ -123,16 +123,14 @@ def test_of_two_disks_the_user_chooses_one(ethosu, flashed, tree, disks):
         ),
     ],
 )
-def test_what_the_disk_did_with_the_image_is_looked_at(
-    ethosu, tree, disks, monkeypatch, damage, said
-):
+def test_the_result_of_the_copy_is_checked(ethosu, tree, disks, monkeypatch, damage, said):
     (folder,) = disks("NuMicro MCU")
     monkeypatch.setattr(disk.os, "fsync", lambda _: damage(folder))
     code, _, err = ethosu("flash", "B")
     assert code == 5 and said in err
 
 
-def test_a_probe_may_swallow_the_file(flashed, tree, disks, monkeypatch):
+def test_a_probe_may_remove_the_file(flashed, tree, disks, monkeypatch):
     (folder,) = disks("NuMicro MCU")
     monkeypatch.setattr(disk.os, "fsync", lambda _: (folder / "firmware.bin").unlink())
     assert flashed()["checked"] == "the probe accepted the file and no longer shows it"

@@ -107,7 +107,7 @@ def test_a_boot_loader_gets_the_whole_image_over_a_bad_line(flashed, tree, we2_t
     assert bool(data["sent_again"]) == bool(damaged)
 
 
-def test_an_image_that_is_made_already_is_sent_as_it_is(flashed, tree, tmp_path):
+def test_a_finished_image_is_sent_unchanged(flashed, tree, tmp_path):
     image = tmp_path / "output.img"
     image.write_bytes(IMAGE)
     with BootLoader() as loader:
@@ -115,7 +115,7 @@ def test_an_image_that_is_made_already_is_sent_as_it_is(flashed, tree, tmp_path)
     assert loader.image.getvalue() == IMAGE
 
 
-def test_a_boot_loader_that_never_answers_is_one_sentence(ethosu, tree, we2_tool, monkeypatch):
+def test_a_boot_loader_that_never_answers_is_one_error(ethosu, tree, we2_tool, monkeypatch):
     monkeypatch.setattr(serial_line, "BOOT_TIMEOUT_S", 0.5)
     master, slave = os.openpty()
     words = "--way", "xmodem", "--port", os.ttyname(slave), "--tools", we2_tool
@@ -126,7 +126,7 @@ def test_a_boot_loader_that_never_answers_is_one_sentence(ethosu, tree, we2_tool
     assert "did not send 'Send data using the xmodem protocol' within 0.5 s" in err
 
 
-def test_a_boot_loader_that_falls_silent_is_one_sentence(ethosu, tree, we2_tool, monkeypatch):
+def test_a_boot_loader_that_falls_silent_is_one_error(ethosu, tree, we2_tool, monkeypatch):
     monkeypatch.setattr(serial_line, "BLOCK_TIMEOUT_S", 0.3)
     monkeypatch.setattr(serial_line, "TRIES", 2)
     with BootLoader(silent_after=3) as loader:
@@ -136,7 +136,7 @@ def test_a_boot_loader_that_falls_silent_is_one_sentence(ethosu, tree, we2_tool,
     assert "accepted 3 of 41 blocks" in err
 
 
-def test_an_image_tool_that_fails_is_told_in_its_own_words(ethosu, tree, we2_tool, bin_folder):
+def test_the_message_of_a_failing_image_tool_is_shown(ethosu, tree, we2_tool, bin_folder):
     bin_folder("we2_local_image_gen", "print('no section .table'); sys.exit(3)", we2_tool)
     words = "--way", "xmodem", "--port", "PORT", "--tools", we2_tool
     code, _, err = ethosu("flash", "B", *words)

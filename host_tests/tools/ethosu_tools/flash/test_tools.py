@@ -43,14 +43,14 @@ def test_alifs_own_edition_finds_its_input_in_its_folders(flashed, tree, tmp_pat
     assert (toolkit / "mram").read_text() == "-p"
 
 
-def test_a_toolkit_that_fails_is_told_in_its_own_words(ethosu, tree, bin_folder):
+def test_the_message_of_a_failing_toolkit_is_shown(ethosu, tree, bin_folder):
     bin_folder("app-gen-toc.py", "")
     bin_folder("app-write-mram.py", "print('[ERROR] Target did not respond'); sys.exit(1)")
     code, _, err = ethosu("flash", "B", "--way", "alif", "--port", "PORT")
     assert code == 5 and "[ERROR] Target did not respond" in err
 
 
-def test_probes_are_told_what_goes_where(flashed, tree, bin_folder):
+def test_probes_get_images_and_addresses(flashed, tree, bin_folder):
     report = "pathlib.Path(sys.argv[0]).with_suffix('.log').write_text("
     jlink = bin_folder("JLinkExe", f"{report}pathlib.Path(sys.argv[4]).read_text())")
     pyocd = bin_folder("pyocd", f"{report}' '.join(sys.argv[1:]))")

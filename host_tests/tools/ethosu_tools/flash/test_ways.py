@@ -9,7 +9,7 @@ REAL = [(name, way) for name in boards.names() for way in boards.load(name).flas
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_dry_run_names_every_step_and_does_none(flashed, tree, way, monkeypatch):
+def test_a_dry_run_lists_every_step_and_runs_none(flashed, tree, way, monkeypatch):
     monkeypatch.setenv("PATH", "")
     before = sorted(tree.rglob("*"))
     data = flashed("--way", way, "--dry-run")
@@ -28,7 +28,7 @@ def test_a_dry_run_names_every_step_and_does_none(flashed, tree, way, monkeypatc
         ("pyocd", "pyocd is not on PATH"),
     ],
 )
-def test_what_is_missing_is_one_sentence_that_says_where_it_is_explained(
+def test_a_missing_tool_is_one_error_that_names_its_documentation(
     ethosu, tree, way, missing, monkeypatch
 ):
     monkeypatch.setenv("PATH", "")
@@ -38,7 +38,7 @@ def test_what_is_missing_is_one_sentence_that_says_where_it_is_explained(
     assert missing in err and "see " in err
 
 
-def test_what_cannot_be_flashed_is_told(ethosu, tree):
+def test_boards_that_cannot_be_flashed_are_reported(ethosu, tree):
     code, _, err = ethosu("flash", "NONE", "--dry-run")
     assert code == 3 and "ethosu qemu --board NONE" in err
     (tree / "build/firmware/B/firmware.elf").unlink()
@@ -53,7 +53,7 @@ def test_the_boards_have_the_settings_of_their_ways(ethosu, name, way):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_setting_that_lacks_or_is_misspelled_is_named(ethosu, tree, way):
+def test_missing_and_misspelled_settings_are_named(ethosu, tree, way):
     toml = tree / "boards/B/board.toml"
     text = toml.read_text()
     name = min(WAYS[way].settings)

@@ -166,7 +166,7 @@ def test_place_of_another_is_one_clear_failure(users_pytest, lab):
         assert lab.client("-p", "one", "release", user="another")[0] == 0
 
 
-def test_place_that_was_acquired_by_hand_stays_so(users_pytest, lab):
+def test_manually_acquired_place_stays_acquired(users_pytest, lab):
     assert lab.client("-p", "one", "acquire")[0] == 0
     code, out = users_pytest("--ethosu-port", "labgrid:one", "-k", "tag or lent")
     assert code == 0 and "2 passed" in out, out
@@ -190,7 +190,7 @@ def test_killed_run_leaves_a_place_that_the_next_releases(users_pytest, lab):
     assert acquired(lab, "one") == "None"
 
 
-def test_killed_run_leaves_a_place_that_was_acquired_by_hand_so(users_pytest, lab):
+def test_killed_run_leaves_a_manually_acquired_place_alone(users_pytest, lab):
     options = ["--ethosu-port", "labgrid:one"]
     assert lab.client("-p", "one", "acquire")[0] == 0
     assert users_pytest(*options, tests=KILLED)[0] < 0
@@ -199,7 +199,7 @@ def test_killed_run_leaves_a_place_that_was_acquired_by_hand_so(users_pytest, la
     assert lab.client("-p", "one", "release")[0] == 0
 
 
-def test_what_labgrid_has_not_is_told(users_pytest, lab, monkeypatch, ethosu):
+def test_unknown_places_are_reported(users_pytest, lab, monkeypatch, ethosu):
     code, out = users_pytest("--ethosu-port", "labgrid:rack=9")
     assert code == 4 and "no place 'rack=9'; it has none rack=4; one rack=2; two rack=3" in out
     code, out = users_pytest("--ethosu-port", "labgrid:none")

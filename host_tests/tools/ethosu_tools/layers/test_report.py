@@ -61,7 +61,7 @@ def test_a_colour_means_one_thing():
     assert not set(svg.UNITS) & set(svg.MEMORIES)
 
 
-def test_names_keep_both_ends():
+def test_shortened_names_keep_both_ends():
     assert svg.shorten("0 CONV_2D model/first", 40) == "0 CONV_2D model/first"
     short = svg.shorten("0 CONV_2D kws_1/re_lu_1/Relu;kws_1/stem", 20)
     assert len(short) == 20 and short.startswith("0 CONV_2D ") and short.endswith("/stem")
@@ -80,7 +80,7 @@ class Page(HTMLParser):
         self.names += [value for key, value in attrs if key in ("src", "href", "xlink:href")]
 
 
-def test_the_page_is_whole_and_alone(ethosu, small_models, tmp_path):
+def test_the_page_is_complete_and_self_contained(ethosu, small_models, tmp_path):
     path = tmp_path / "page.html"
     code, out, err = ethosu("report", small_models["small_cnn"], "-o", path, "--json")
     assert (code, err) == (0, "")
@@ -128,7 +128,7 @@ def test_a_browser_shows_the_page_on_any_screen(ethosu, small_models, tmp_path):
         page.close()
 
 
-def test_a_compiled_model_says_that_it_lacks_the_reference(
+def test_a_compiled_model_reports_that_the_reference_is_missing(
     ethosu, small_models, compiled, tmp_path
 ):
     model, source = compiled(small_models["small_cnn"]), small_models["small_cnn"]
@@ -161,7 +161,7 @@ def test_differences_are_written_and_end_with_code_6(
         assert f"report     {page}" in out
 
 
-def test_a_difference_is_said_with_its_size():
+def test_a_difference_is_reported_with_its_size():
     found = [[np.array([1, 2, 3], np.int8)]]
     said = subject.difference(found, [[np.array([1, 2, 7], np.int8)]])
     assert said == {"steps": 1, "values": 3, "differing": 1, "largest": 4.0, "mean": 4 / 3}

@@ -27,7 +27,7 @@ def test_compiled_model_names_its_npu(small_models, compiled, npu):
     assert tflite.describe(compiled(small_models["small_cnn"], npu)).npu == npu
 
 
-def test_compiling_keeps_the_ends_of_the_model(small_models, compiled):
+def test_compiling_keeps_inputs_and_outputs(small_models, compiled):
     for path in small_models.values():
         before, after = tflite.describe(path), tflite.describe(compiled(path))
         for old, new in zip(
@@ -148,7 +148,7 @@ def test_files_that_are_no_models_are_refused(tmp_path, content):
             read(path)
 
 
-def test_model_cut_short_says_how_much_is_missing(small_models, tmp_path):
+def test_a_truncated_model_reports_the_missing_bytes(small_models, tmp_path):
     content = small_models["small_cnn"].read_bytes()
     path = tmp_path / "cut.tflite"
     path.write_bytes(content[:1500])

@@ -142,7 +142,7 @@ def _read_data(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("kind", ["pte", "ptd", "bpte"])
-def test_cut_or_spoilt_anywhere_there_is_one_error(kind):
+def test_truncated_or_corrupted_files_are_one_error(kind):
     array = np.zeros((1, 2, 3, 4), np.float32)
     data, read = {
         "pte": (program().encode(), models.describe),

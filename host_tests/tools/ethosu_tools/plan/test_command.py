@@ -59,7 +59,7 @@ def test_plan_writes_back_and_draws_text(ethosu, compiled_copy, mixed):
     assert "scratch of the NPU" in out and "SOFTMAX" in out and "bytes saved" in out
 
 
-def test_a_look_writes_nothing(ethosu, compiled_copy, tmp_path):
+def test_inspecting_writes_nothing(ethosu, compiled_copy, tmp_path):
     before = compiled_copy.read_bytes()
     assert ethosu("plan", compiled_copy)[0] == 0
     assert ethosu("plan", compiled_copy, "--picture", tmp_path / "a.svg")[0] == 0
@@ -121,7 +121,7 @@ def test_an_operator_without_a_kernel_is_named(ethosu, floor):
     assert floor.read_bytes() == before
 
 
-def test_compile_writes_it_for_another_runtime_only_when_asked(ethosu, floor, tmp_path):
+def test_compile_writes_a_plan_for_another_runtime_only_on_request(ethosu, floor, tmp_path):
     output = tmp_path / "compiled.tflite"
     code, _, err = ethosu("compile", floor, "-o", output)
     assert code == 3 and not output.exists()
@@ -146,7 +146,7 @@ def test_a_missing_library_is_named_with_its_target(ethosu, compiled_copy, tmp_p
         (["{model}", "-o", "/dev/null/x.tflite"], 3, "cannot be written"),
     ],
 )
-def test_errors_are_one_sentence(ethosu, compiled_copy, words, code, sentence):
+def test_errors_are_one_error(ethosu, compiled_copy, words, code, sentence):
     before = compiled_copy.read_bytes()
     found, _, err = ethosu("plan", *(word.format(model=compiled_copy) for word in words))
     assert found == code and sentence in err and len(err.strip().splitlines()) == 1

@@ -53,12 +53,12 @@ def pair(request, mixed):
     return model.compiled.read_bytes(), model.planned.read_bytes()
 
 
-def test_all_else_is_as_it_was(pair):
+def test_everything_else_is_unchanged(pair):
     before, after = pair
     assert tree(before) == tree(after)
 
 
-def test_old_bytes_lie_behind_a_front_that_keeps_alignment(pair):
+def test_old_bytes_follow_an_aligned_front(pair):
     before, after = pair
     front = len(after) - len(before)
     assert front % metadata.FILE_ALIGNMENT == 0
@@ -122,7 +122,7 @@ def test_the_graph_by_which_the_npu_initialises_variables_keeps_its_places(compi
             assert found.tobytes() == wanted.tobytes()
 
 
-def test_foreign_metadata_stays(mixed):
+def test_foreign_metadata_is_kept(mixed):
     data = mixed("mixed_cnn").compiled.read_bytes()
     once = metadata.put(data, {"author": b"someone", "note": b""})
     twice = metadata.put(once, {"more": b"1234"})
@@ -140,7 +140,7 @@ def test_contents_of_another_length_replace_the_old(mixed):
 
 
 @pytest.mark.parametrize("cut", [9, 40, 300, 2000])
-def test_a_damaged_file_is_one_sentence(mixed, tmp_path, cut):
+def test_a_damaged_file_is_one_error(mixed, tmp_path, cut):
     path = tmp_path / "cut.tflite"
     path.write_bytes(mixed("svdf").compiled.read_bytes()[:cut])
     with pytest.raises(InputError, match=r"cut\.tflite"):

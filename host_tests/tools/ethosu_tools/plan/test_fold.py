@@ -78,7 +78,7 @@ def test_nothing_to_fold():
     assert fold_quantization(data) == (data, [])
 
 
-def test_an_end_that_something_else_needs_stays():
+def test_a_shared_input_or_output_is_not_folded():
     """A float input that is also an output."""
     net = MixedNet("seen", 2)
     x = net.conv(net.float_input((1, 8, 8, 3)), 4, kernel=(3, 3))

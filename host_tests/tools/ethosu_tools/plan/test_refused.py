@@ -25,7 +25,7 @@ def spoil(mixed):
     return change
 
 
-def test_the_plan_itself_is_taken(mixed):
+def test_a_correct_plan_is_accepted(mixed):
     assert c_runtime.load(mixed("mixed_cnn").planned.read_bytes()) == ""
 
 
@@ -54,7 +54,7 @@ def test_without_a_plan_the_needed_scratch_is_named(mixed):
         ),
     ],
 )
-def test_spoilt_record(spoil, word, value, expected):
+def test_a_corrupted_plan(spoil, word, value, expected):
     assert expected in spoil(RECORD_NAME, word, value)
 
 

@@ -21,7 +21,7 @@ def test_codes_are_the_schemas():
         assert kernel.code == code
 
 
-def test_layout_of_the_record_is_plan_h(repo):
+def test_layout_of_the_plan_is_plan_h(repo):
     text = (repo / "modules/ethosu/runtime/plan.h").read_text()
     assert f'#define PLAN_NAME "{record.RECORD_NAME}"' in text
     assert f"#define PLAN_MARK 0x{record.MARK:X}u" in text

@@ -54,7 +54,7 @@ def test_two_branches(branches, threaded):
     assert facts["arena_size"] == plan.arena
 
 
-def test_no_byte_is_spent_on_it_unasked(branches):
+def test_no_memory_is_used_unless_requested(branches):
     source, compiled, planned = branches
     plan = plan_file(compiled, planned)
     assert (plan.schedule.concurrent, plan.arena) == ({}, plan.before)
@@ -70,7 +70,7 @@ def test_no_byte_is_spent_on_it_unasked(branches):
         (10, 5008, 1),
     ],
 )
-def test_who_touches_memory_of_the_npu_waits(branches, tensor, offset, concurrent):
+def test_operators_that_use_the_npus_memory_wait(branches, tensor, offset, concurrent):
     """The runtime does not trust the order in the file."""
     _, compiled, planned = branches
     offsets = plan_file(compiled, planned, overlap=True).offsets

@@ -156,7 +156,7 @@ def test_other_forms_of_data(ethosu, cnn, data_set, tmp_path):
         ("ragged.csv", "is no CSV file of such samples"),
     ],
 )
-def test_data_that_do_not_fit_are_one_sentence(ethosu, cnn, tmp_path, name, words):
+def test_data_that_do_not_fit_are_one_error(ethosu, cnn, tmp_path, name, words):
     fits = np.zeros((4, 1, 16, 16, 3), "int8")
     np.savez(tmp_path / "shape.npz", **{"0": np.zeros((4, 5), "int8")})
     np.savez(tmp_path / "nchw.npz", **{"0": np.zeros((4, 3, 16, 16), "int8")})
@@ -230,7 +230,7 @@ def test_an_input_may_have_the_name_of_the_classes(tmp_path, name):
     assert none.samples.labels.tolist() == [-1] * 3
 
 
-def test_what_cannot_be_otherwise_is_not_said(ethosu, tmp_path, data_set, cnn):
+def test_trivial_figures_are_not_printed(ethosu, tmp_path, data_set, cnn):
     """The first 10 of 10 classes, and the bits of a float reference."""
     model, program = cnn
     path = data_set(8)
@@ -302,7 +302,7 @@ def start(cnn, path, *more):
 
 
 @pytest.mark.parametrize("count", [1_000, pytest.param(10_000, marks=pytest.mark.slow)])
-def test_killed_in_the_midst_it_goes_on(cnn, data_set, tmp_path, count):
+def test_a_killed_run_is_resumed(cnn, data_set, tmp_path, count):
     path, notes = data_set(count), tmp_path / "notes"
     deadline = Deadline(120)
     with start(cnn, path, "--notes", notes) as process:

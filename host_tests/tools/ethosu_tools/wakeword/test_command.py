@@ -35,7 +35,7 @@ def run_demo(ethosu, tmp_path):
 
 @pytest.mark.parametrize("voice", ["en-us", "en-gb"])
 @pytest.mark.parametrize("text", ["okay nabu", "alexa", "hello world"])
-def test_the_simulated_npu_hears_its_word_and_no_other(run_demo, text, voice):
+def test_the_simulated_npu_detects_its_word_and_no_other(run_demo, text, voice):
     data = run_demo(*ON_SIM, "--say", text, "--voice", voice)
     (sound,) = data["sounds"]
     for name, result in sound["words"].items():
@@ -44,7 +44,7 @@ def test_the_simulated_npu_hears_its_word_and_no_other(run_demo, text, voice):
     assert data["equal_to_reference"] == len(raw) > 120
 
 
-def test_a_board_hears_the_word_and_nothing_else(run_demo, request, board_npu):
+def test_a_board_detects_the_word_and_nothing_else(run_demo, request, board_npu):
     """With two models at once."""
     where = request.config.getoption("--ethosu-port") or "qemu"
     data = run_demo("--on", where, "--npu", board_npu)
@@ -57,7 +57,7 @@ def test_a_board_hears_the_word_and_nothing_else(run_demo, request, board_npu):
     assert data["equal_to_reference"] > 300
 
 
-def test_the_lines_to_go_on_with_work_as_printed(run_demo, board_npu):
+def test_the_printed_follow_up_commands_work(run_demo, board_npu):
     data = run_demo(*ON_SIM, "--npu", board_npu)
     image = romfs.load_image(Path(data["rom"]))
     with QemuBoard(Machine(data["npu"], romfs=image)) as board:
@@ -89,7 +89,7 @@ def test_json_has_the_documented_keys(run_demo, tmp_path):
     }
 
 
-def test_all_that_the_board_gets_is_kept_and_can_be_heard_again(run_demo, tmp_path):
+def test_all_input_of_the_board_is_saved_and_can_be_replayed(run_demo, tmp_path):
     run_demo(*ON_SIM)
     names = {path.name for path in (tmp_path / "rom").iterdir()}
     models, sounds = {"okay_nabu.tflite", "alexa.tflite"}, {"okay_nabu.pcm", "hello_world.pcm"}
@@ -104,7 +104,7 @@ def test_all_that_the_board_gets_is_kept_and_can_be_heard_again(run_demo, tmp_pa
 
 
 @pytest.mark.parametrize("on_path", [True, False])
-def test_the_report_says_what_was_compared_and_how_to_go_on(ethosu, tmp_path, monkeypatch, on_path):
+def test_the_report_lists_comparisons_and_next_steps(ethosu, tmp_path, monkeypatch, on_path):
     environment = Path(sys.executable).parent
     program = "ethosu" if on_path else demo._short(environment / "ethosu")
     others = [path for path in os.get_exec_path() if Path(path) != environment]
@@ -118,7 +118,7 @@ def test_the_report_says_what_was_compared_and_how_to_go_on(ethosu, tmp_path, mo
     assert "mpremote connect PORT repl" in text
 
 
-def test_a_voice_that_is_not_understood_is_answered_with_another(ethosu, tmp_path):
+def test_a_voice_that_is_not_detected_suggests_another(ethosu, tmp_path):
     words = ("demo", "wakeword", *ON_SIM, "--model", "hey_jarvis", "--output", tmp_path)
     _, out, _ = ethosu(*words)
     assert '"hey jarvis": hey_jarvis not detected' in out
@@ -135,7 +135,7 @@ def test_a_voice_that_is_not_understood_is_answered_with_another(ethosu, tmp_pat
         (["--output", __file__], 3, "test_command.py cannot be filled: "),
     ],
 )
-def test_bad_input_ends_in_one_sentence(ethosu, options, code, message):
+def test_bad_input_is_one_error(ethosu, options, code, message):
     found, _, err = ethosu("demo", "wakeword", *options)
     assert found == code and message in err and err.count("\n") == 1
 
@@ -148,7 +148,7 @@ def test_bad_input_ends_in_one_sentence(ethosu, options, code, message):
         (["--say", "a", "--wav", "b"], "not allowed with"),
     ],
 )
-def test_a_wrong_option_is_answered_with_the_right_ones(capsys, options, message):
+def test_a_wrong_option_lists_the_valid_ones(capsys, options, message):
     with pytest.raises(SystemExit, match="2"):
         cli.main(["demo", "wakeword", *options])
     assert message in capsys.readouterr().err
@@ -167,7 +167,7 @@ def test_one_wrong_bit_is_a_mismatch(ethosu, tmp_path, monkeypatch):
     assert code == 6 and "answers differ from TFLite's reference kernels" in err
 
 
-def test_a_board_that_falls_silent_is_told_from_one_that_detects_nothing():
+def test_a_silent_board_is_distinguished_from_one_that_detects_nothing():
     with pytest.raises(BoardError, match="without a verdict; it printed nothing"):
         demo.gather([], "w")
     with pytest.raises(BoardError, match=r"its last line is '0\.03 s  w  raw 0  mean 0'"):

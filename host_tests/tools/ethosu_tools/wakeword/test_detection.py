@@ -13,7 +13,7 @@ from pymicro_wakeword import MicroWakeWord, MicroWakeWordFeatures, Model
 @pytest.mark.parametrize("voice", ["en-us", "en-gb"])
 @pytest.mark.parametrize("name", ["okay_nabu", "alexa"])
 @pytest.mark.parametrize("text", ["okay nabu", "alexa", "hello world"])
-def test_a_model_hears_its_word_and_no_other(name, text, voice):
+def test_a_model_detects_its_word_and_no_other(name, text, voice):
     word = words.load(name)
     heard = words.reference(word, speech.say(text, voice)).detected_at is not None
     assert heard == (text == word.phrase)
@@ -49,7 +49,7 @@ def test_too_short_a_sound_is_refused(samples):
         words.reference(words.load("alexa"), np.zeros(samples, np.int16))
 
 
-def test_an_unknown_wake_word_is_answered_with_the_known_ones():
+def test_an_unknown_wake_word_lists_the_known_ones():
     known = "okay_nabu, hey_jarvis, alexa, hey_mycroft"
     with pytest.raises(InputError, match=f"no wake word 'computer'; known are {known}"):
         words.load("computer")

@@ -78,14 +78,14 @@ def check(rows, worst):
     }
 
 
-def test_some_sounds_are_heard_as_pymicro_wakeword_hears_them(tally):
+def test_some_sounds_are_detected_as_by_pymicro_wakeword(tally):
     rows, worst = tally(0.5)
     check(rows, worst)
     assert rows[True, None]["here"] == rows[True, None]["clips"] > 0
 
 
 @pytest.mark.slow
-def test_half_an_hour_is_heard_as_pymicro_wakeword_hears_it(tally):
+def test_half_an_hour_is_detected_as_by_pymicro_wakeword(tally):
     heard = check(*tally(30))
     assert heard[True] > 80 and heard[False] <= 2
 

@@ -7,7 +7,7 @@ from ethosu_tools.errors import InputError, SetupError
 from ethosu_tools.wakeword import speech
 
 
-def test_speech_is_the_same_every_time_and_stands_in_silence():
+def test_speech_is_reproducible_and_surrounded_by_silence():
     samples = speech.say("okay nabu", "en-us")
     assert np.array_equal(samples, speech.say("okay nabu", "en-us"))
     assert samples.dtype == np.int16
@@ -64,7 +64,7 @@ def test_too_long_a_file_is_refused(make_wav):
     ("text", "message"),
     [("", "no text"), (" \n", "no text"), ("a" * 501, "has 501 characters"), ("-", "no sound")],
 )
-def test_text_that_cannot_be_said_is_refused(text, message):
+def test_text_that_cannot_be_spoken_is_rejected(text, message):
     with pytest.raises(InputError, match=message):
         speech.say(text, "en-us")
 

@@ -77,37 +77,37 @@ TEST(clean_of_a_shared_line_destroys_what_the_npu_wrote)
     CHECK_EQ(memory[50], 2);
 }
 
-TEST(cpu_reads_old_data_until_it_discards)
+TEST(cpu_reads_old_data_until_it_invalidates)
 {
     begin_with(COHERENCE_WRITE_BACK);
     memory[40] = 7;
     coherence_barrier(&cache);
     CHECK_EQ(cpu[40], 1);
-    maintain(COHERENCE_DISCARD, 40, 1);
+    maintain(COHERENCE_INVALIDATE, 40, 1);
     CHECK_EQ(cpu[40], 1); // no barrier yet
     coherence_barrier(&cache);
     CHECK_EQ(cpu[40], 7);
 }
 
-TEST(discard_loses_what_the_cpu_wrote)
+TEST(invalidate_loses_what_the_cpu_wrote)
 {
     begin_with(COHERENCE_WRITE_BACK);
     cpu[40] = 2;
     cpu[63] = 2;
     cpu[64] = 2; // the next line
-    maintain(COHERENCE_DISCARD, 45, 1);
+    maintain(COHERENCE_INVALIDATE, 45, 1);
     coherence_barrier(&cache);
     CHECK_EQ(cpu[40], 1);
     CHECK_EQ(cpu[63], 1);
     CHECK_EQ(cpu[64], 2);
 }
 
-TEST(clean_discard_loses_nothing_of_the_cpu)
+TEST(clean_and_invalidate_loses_no_cpu_store)
 {
     begin_with(COHERENCE_WRITE_BACK);
     cpu[40] = 2;
     memory[70] = 7;
-    maintain(COHERENCE_CLEAN_DISCARD, 40, 32);
+    maintain(COHERENCE_CLEAN_INVALIDATE, 40, 32);
     coherence_barrier(&cache);
     CHECK_EQ(memory[40], 2);
     CHECK_EQ(cpu[40], 2);
@@ -117,14 +117,14 @@ TEST(clean_discard_loses_nothing_of_the_cpu)
 TEST(operations_on_one_line_keep_their_order)
 {
     begin_with(COHERENCE_WRITE_BACK);
-    maintain(COHERENCE_DISCARD, 32, 32);
+    maintain(COHERENCE_INVALIDATE, 32, 32);
     cpu[40] = 2;
     maintain(COHERENCE_CLEAN, 32, 32);
     coherence_barrier(&cache);
     CHECK_EQ(memory[40], cpu[40]);
     cpu[41] = 3;
     maintain(COHERENCE_CLEAN, 32, 32);
-    maintain(COHERENCE_DISCARD, 32, 32);
+    maintain(COHERENCE_INVALIDATE, 32, 32);
     CHECK_EQ(memory[41], 1);
     coherence_barrier(&cache);
     CHECK_EQ(memory[41], 3);
@@ -158,7 +158,7 @@ TEST(whole_cache)
     CHECK_EQ(memory[SIZE - 1], 2);
     memory[33] = 7;
     cpu[40] = 3;
-    coherence_maintain_all(&cache, COHERENCE_DISCARD);
+    coherence_maintain_all(&cache, COHERENCE_INVALIDATE);
     coherence_barrier(&cache);
     CHECK_EQ(cpu[33], 7);
     CHECK_EQ(cpu[40], 1);
@@ -191,13 +191,13 @@ TEST(last_line_may_be_short)
     struct coherence_range range = range_of(COHERENCE_WRITE_BACK, SIZE - 20);
     memset(cpu, 1, SIZE);
     CHECK(coherence_add(&cache, &range, COHERENCE_UNKNOWN));
-    coherence_maintain_all(&cache, COHERENCE_CLEAN_DISCARD);
+    coherence_maintain_all(&cache, COHERENCE_CLEAN_INVALIDATE);
     coherence_barrier(&cache);
     CHECK_EQ(memory[SIZE - 21], 1);
     CHECK_EQ(memory[SIZE - 20], 0);
     memory[SIZE - 20] = 9;
     memory[SIZE - 21] = 9;
-    coherence_maintain_all(&cache, COHERENCE_DISCARD);
+    coherence_maintain_all(&cache, COHERENCE_INVALIDATE);
     coherence_barrier(&cache);
     CHECK_EQ(cpu[SIZE - 21], 9);
     CHECK_EQ(cpu[SIZE - 20], 1);
@@ -244,7 +244,7 @@ TEST(all_ranges_are_removed)
     CHECK_EQ(memory[40], 1);
 }
 
-TEST(a_master_gets_whole_spans_of_one_range_only)
+TEST(a_master_only_accesses_spans_within_one_range)
 {
     begin_with(COHERENCE_WRITE_BACK);
     CHECK(coherence_map(&cache, BASE + 5, SIZE - 5, true) == memory + 5);
@@ -315,12 +315,12 @@ TEST(write_through_needs_no_clean)
     CHECK_EQ(cpu[41], 1);
 }
 
-TEST(write_through_needs_a_discard)
+TEST(write_through_needs_an_invalidate)
 {
     begin_with(COHERENCE_WRITE_THROUGH);
     cpu[40] = 2;
     memory[41] = 7;
-    maintain(COHERENCE_DISCARD, 40, 1);
+    maintain(COHERENCE_INVALIDATE, 40, 1);
     coherence_barrier(&cache);
     CHECK_EQ(cpu[40], 2); // nothing was unwritten
     CHECK_EQ(memory[40], 2);
@@ -334,13 +334,13 @@ TEST(uncached_memory_needs_a_barrier_only)
     memory[41] = 7;
     CHECK_EQ(memory[40], 1);
     CHECK_EQ(cpu[41], 1);
-    maintain(COHERENCE_CLEAN_DISCARD, 0, SIZE); // of no effect
+    maintain(COHERENCE_CLEAN_INVALIDATE, 0, SIZE); // of no effect
     coherence_barrier(&cache);
     CHECK_EQ(memory[40], 2);
     CHECK_EQ(cpu[41], 7);
 }
 
-TEST(fresh_uncached_memory_is_the_cpu_s)
+TEST(fresh_uncached_memory_belongs_to_the_cpu)
 {
     struct coherence_range range = range_of(COHERENCE_UNCACHED, SIZE);
     memset(memory, 0xA5, SIZE);
@@ -351,10 +351,10 @@ TEST(fresh_uncached_memory_is_the_cpu_s)
 
 /* ---- evictions ---- */
 
-static void many_events(bool cpu_stands)
+static void many_events(bool cpu_stopped)
 {
     for (unsigned i = 0; i < 2000; i++) {
-        CHECK(coherence_map(&cache, BASE + 96, 64, cpu_stands) == memory + 96);
+        CHECK(coherence_map(&cache, BASE + 96, 64, cpu_stopped) == memory + 96);
     }
 }
 
@@ -392,7 +392,7 @@ TEST(nothing_is_fetched_while_the_cpu_runs)
     coherence_evict(&cache, true, 1);
     cpu[100] = 2;
     memory[140] = 7;
-    maintain(COHERENCE_DISCARD, 140, 1);
+    maintain(COHERENCE_INVALIDATE, 140, 1);
     many_events(false);
     CHECK_EQ(memory[100], 2);
     CHECK_EQ(cpu[140], 1);

@@ -74,7 +74,7 @@ void cache_clean(uintptr_t start, size_t size)
     maintain(DCCMVAC, start, size);
 }
 
-void cache_discard(uintptr_t start, size_t size)
+void cache_invalidate(uintptr_t start, size_t size)
 {
     maintain(DCIMVAC, start, size);
 }
@@ -102,7 +102,7 @@ SCENARIO(cache_registers)
 #define STREAM ((uint32_t *)(DDR + 0x00100000u))
 #define SIZE 0x400u
 
-enum step { CLEAN_STREAM = 1, CLEAN_INPUT = 2, CLEAN_OUTPUT = 4, DISCARD_OUTPUT = 8, ALL = 15 };
+enum step { CLEAN_STREAM = 1, CLEAN_INPUT = 2, CLEAN_OUTPUT = 4, INVALIDATE_OUTPUT = 8, ALL = 15 };
 
 static uint32_t runs; /**< makes each run's data new */
 
@@ -131,8 +131,8 @@ static bool npu_copies(unsigned steps, uint32_t from, uint32_t to)
     barrier();
     npu_run(STREAM, end);
     NPU(NPU_RESET) = 0; // an old stream may have been a wrong one
-    if (steps & DISCARD_OUTPUT) {
-        cache_discard(to, SIZE);
+    if (steps & INVALIDATE_OUTPUT) {
+        cache_invalidate(to, SIZE);
     }
     for (uint32_t i = 0; i < SIZE; i += 4) {
         if (*word(to + i) != *word(from + i)) {
@@ -148,10 +148,11 @@ static void report_steps(void)
     report("without_clean_stream", npu_copies(ALL & ~CLEAN_STREAM, DDR, ISRAM + SIZE));
     report("without_clean_input", npu_copies(ALL & ~CLEAN_INPUT, DDR, ISRAM));
     report("without_clean_output", npu_copies(ALL & ~CLEAN_OUTPUT, DDR, ISRAM));
-    report("without_discard", npu_copies(ALL & ~DISCARD_OUTPUT, DDR, ISRAM));
+    report("without_invalidate", npu_copies(ALL & ~INVALIDATE_OUTPUT, DDR, ISRAM));
     report("other_memories", npu_copies(ALL, SSRAM, DDR + SIZE));
     report("secure_alias", npu_copies(ALL, DDR, ISRAM + SECURE));
-    report("without_discard_of_alias", npu_copies(ALL & ~DISCARD_OUTPUT, DDR, ISRAM + SECURE));
+    report("without_invalidate_of_alias",
+           npu_copies(ALL & ~INVALIDATE_OUTPUT, DDR, ISRAM + SECURE));
 }
 
 SCENARIO(cache_steps)
@@ -173,13 +174,13 @@ SCENARIO(cache_off_again)
 {
     cache_enable();
     *word(DDR) = 0x11111111;
-    report("right", npu_copies(ALL & ~DISCARD_OUTPUT, DDR, ISRAM) == false);
+    report("right", npu_copies(ALL & ~INVALIDATE_OUTPUT, DDR, ISRAM) == false);
     CCR &= ~CCR_DC;
     barrier();
     report("sees_the_output", *word(ISRAM) == *word(DDR));
     report("none", npu_copies(0, DDR, ISRAM));
     cache_enable();
-    report("without_discard", npu_copies(ALL & ~DISCARD_OUTPUT, DDR, ISRAM));
+    report("without_invalidate", npu_copies(ALL & ~INVALIDATE_OUTPUT, DDR, ISRAM));
 }
 
 SCENARIO(cache_sets_and_ways)
@@ -192,11 +193,11 @@ SCENARIO(cache_sets_and_ways)
     report("without", *word(ISRAM) == 1);
     maintain_sets(DCCSW, SETS - 2); // leaves one set out
     npu_run(STREAM, stop(copy(STREAM, DDR, ISRAM, 16)));
-    cache_discard(ISRAM, 16);
+    cache_invalidate(ISRAM, 16);
     report("without_a_set", *word(ISRAM) == 1);
     maintain_sets(DCCSW, SETS - 1);
     npu_run(STREAM, stop(copy(STREAM, DDR, ISRAM, 16)));
-    report("before_the_discard", *word(ISRAM) == 1);
+    report("before_the_invalidate", *word(ISRAM) == 1);
     maintain_sets(DCCISW, SETS - 1);
     report("after", *word(ISRAM) == 1);
     *word(DDR + 64) = 2;
@@ -238,7 +239,7 @@ static void report_kinds(void)
     report("uncached_to_uncached", npu_copies(run, ISRAM, ISRAM + 0x10000));
     report("through_to_uncached", npu_copies(run, SSRAM, ISRAM));
     report("uncached_to_through", npu_copies(run, ISRAM, SSRAM));
-    report("the_same_with_discard", npu_copies(run | DISCARD_OUTPUT, ISRAM, SSRAM + SIZE));
+    report("the_same_with_invalidate", npu_copies(run | INVALIDATE_OUTPUT, ISRAM, SSRAM + SIZE));
     report("back_to_uncached", npu_copies(run, DDR, ISRAM));
     report("the_same_with_clean", npu_copies(run | CLEAN_INPUT, DDR, ISRAM));
     report("background_to_uncached", npu_copies(run, DDR + DDR_SIZE / 2, ISRAM));

@@ -136,7 +136,7 @@ SCENARIO(dma_cancel)
 SCENARIO(dma_caches)
 {
     static const char *const names[] = {"all", "without_clean_source", "without_clean_list",
-                                        "without_discard"};
+                                        "without_invalidate"};
     struct piece *item = (struct piece *)(DDR + 0x01000000u);
     cache_enable();
     for (uint32_t left_out = 0; left_out < 4; left_out++) {
@@ -153,7 +153,7 @@ SCENARIO(dma_caches)
         start_piece((struct piece){DDR, ISRAM, (uint32_t)item, control(2, 4) & ~(1u << 31)});
         wait();
         if (left_out != 3) {
-            cache_discard(ISRAM, 256);
+            cache_invalidate(ISRAM, 256);
         }
         bool right = *word(ISRAM) == 1 + left_out;
         report(names[left_out], right && *word(ISRAM + 64 + 32 * left_out) == 1 + left_out);

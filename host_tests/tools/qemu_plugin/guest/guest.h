@@ -54,10 +54,10 @@ void sleep_until_changed(volatile uint32_t *counter, uint32_t seen);
 #define NPU_BASE 0x48102000u
 #define NPU_IRQ 56u
 
-/* --- The emulator's page --------------------------------------------------- */
+/* --- The emulator's registers --------------------------------------------------- */
 
-#define EMULATOR_PAGE_BASE 0x4F000000u
-#define EMULATOR_PAGE_IRQ 57u
+#define EMULATOR_BASE 0x4F000000u
+#define EMULATOR_IRQ 57u
 
 enum npu_register {
     NPU_ID = 0x00,
@@ -113,6 +113,6 @@ struct scenario {
 /* ---- Caches (cache.c) ---- */
 void cache_enable(void);
 void cache_clean(uintptr_t start, size_t size);
-void cache_discard(uintptr_t start, size_t size);
+void cache_invalidate(uintptr_t start, size_t size);
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /** What the test program does, by the name in its command line. */
-#include "emulator_page.h"
+#include "emulator_registers.h"
 #include "guest.h"
 
-#define PAGE(reg) (*word(EMULATOR_PAGE_BASE + (reg)))
+#define PAGE(reg) (*word(EMULATOR_BASE + (reg)))
 
 /** Where streams are built; far from all data that they move. */
 #define STREAM ((uint32_t *)(DDR + 0x01000000u))
@@ -299,10 +299,10 @@ SCENARIO(print_log)
 
 static void sleep_until_console(uint32_t reason)
 {
-    uint32_t before = irq_count[EMULATOR_PAGE_IRQ];
+    uint32_t before = irq_count[EMULATOR_IRQ];
     PAGE(EMULATOR_CONSOLE_IRQ_ENABLE) = reason;
-    irq_enable(EMULATOR_PAGE_IRQ);
-    sleep_until_changed(&irq_count[EMULATOR_PAGE_IRQ], before);
+    irq_enable(EMULATOR_IRQ);
+    sleep_until_changed(&irq_count[EMULATOR_IRQ], before);
 }
 
 /** Send back all that comes, plus one, so that an echo of the terminal itself would show. */

@@ -21,7 +21,7 @@ enum step {
     CLEAN_INPUT = 2,
     CLEAN_OUTPUT = 4, /**< no dirty line of it may be written back later */
     BARRIER_BEFORE = 8,
-    DISCARD_OUTPUT = 16,
+    INVALIDATE_OUTPUT = 16,
     BARRIER_AFTER = 32,
     ALL_STEPS = 63,
 };
@@ -131,7 +131,7 @@ static bool copies(unsigned steps, uint8_t seed)
         ethosu_io_barrier();
     }
     execute(end);
-    if (steps & DISCARD_OUTPUT) {
+    if (steps & INVALIDATE_OUTPUT) {
         maintain(ethosu_invalidate_dcache, output, SIZE);
     }
     if (steps & BARRIER_AFTER) {
@@ -156,7 +156,7 @@ static unsigned needed(const char *mode, void *(*alloc)(size_t size))
     return needed_steps;
 }
 
-TEST(off_needs_nothing)
+TEST(without_a_cache_no_maintenance_is_needed)
 {
     CHECK_EQ(needed("off", sim_host_alloc), 0);
     open("off", sim_host_alloc);
@@ -173,7 +173,7 @@ TEST(write_back_memory)
 TEST(write_through_memory)
 {
     CHECK_EQ(needed("strict", sim_host_alloc_write_through),
-             BARRIER_BEFORE | DISCARD_OUTPUT | BARRIER_AFTER);
+             BARRIER_BEFORE | INVALIDATE_OUTPUT | BARRIER_AFTER);
 }
 
 TEST(uncached_memory)
@@ -198,7 +198,7 @@ static unsigned wrong(unsigned without)
     return count;
 }
 
-TEST(evictions_do_not_hurt_a_right_program)
+TEST(evictions_do_not_affect_a_correct_program)
 {
     CHECK_EQ(wrong(0), 0);
 }
@@ -225,7 +225,7 @@ TEST(mode_of_the_environment)
     close();
 }
 
-TEST(wrong_mode_of_the_environment_opens_nothing)
+TEST(an_invalid_mode_in_the_environment_is_rejected)
 {
     CHECK(setenv("ETHOSU_COHERENCE", "on", 1) == 0);
     CHECK(sim_host_open(0, "ethos-u55-128") == NULL);

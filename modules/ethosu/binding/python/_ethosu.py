@@ -8,18 +8,18 @@ try:
 except ImportError:
     core = None  # run() says so
 
-# For each NPU: whose turn it is.
-_turns = {}
+# For each NPU, the lock that tasks take.
+_locks = {}
 # The event loop that they belong to.
 _loop = None
 
 
-def _pause():
+def _suspend():
     """Sleep until somebody puts the task into the loop's queue."""
     yield
 
 
-class _Turn:
+class _NpuLock:
     """An NPU, which tasks get in the order of asking. `async with`, and set `job`."""
 
     def __init__(self):
@@ -30,38 +30,38 @@ class _Turn:
     async def __aenter__(self):
         task = core.cur_task
         if self.task is not None:
-            self._revive()
+            self._reschedule_owner()
         if self.task is None:
             self.task = task
             return self
         self.waiting.push(task)
         task.data = self.waiting  # cancel() takes it from there
         try:
-            await _pause()
+            await _suspend()
         except BaseException:
             if self.task is task:
-                self._next()
+                self._hand_over()
             raise
         return self
 
     async def __aexit__(self, kind, *_):
         # Here alone: Ctrl-C in a handler of run_model() would skip what follows it there.
-        self._next()  # first, since cancel() may raise; that task does not run before the end
+        self._hand_over()  # first, since cancel() may raise; that task does not run before the end
         if kind is not None and self.job is not None:
             self.job.cancel()
         self.job = None
 
-    def _next(self):
+    def _hand_over(self):
         task = self.task = self.waiting.pop() if self.waiting.peek() else None
         if task is not None:
             core._task_queue.push(task)
 
-    def _revive(self):
+    def _reschedule_owner(self):
         """Ctrl-C may have come when the loop had just taken the task out of its queue."""
         task = self.task
         if task.done():
             self.job = None
-            self._next()
+            self._hand_over()
         elif task.data is not core._io_queue:
             data = task.data
             core._task_queue.remove(task)  # if it is there
@@ -69,20 +69,20 @@ class _Turn:
             task.data = data
 
 
-def _turn(npu):
-    """The turn of an NPU; jobs of an event loop that has ended are cancelled."""
+def _lock(npu):
+    """The lock of an NPU; jobs of an event loop that has ended are cancelled."""
     global _loop
     if core is None:
         raise OSError(errno.EOPNOTSUPP, "run() needs asyncio, which this firmware lacks")
     if core._io_queue is not _loop:
-        for turn in _turns.values():
-            if turn.job is not None:
-                turn.job.cancel()
-        _turns.clear()
+        for lock in _locks.values():
+            if lock.job is not None:
+                lock.job.cancel()
+        _locks.clear()
         _loop = core._io_queue  # last: Ctrl-C may come between
-    if npu not in _turns:
-        _turns[npu] = _Turn()
-    return _turns[npu]
+    if npu not in _locks:
+        _locks[npu] = _NpuLock()
+    return _locks[npu]
 
 
 def drop_abandoned(npu):
@@ -90,8 +90,8 @@ def drop_abandoned(npu):
 
     The module calls this when it finds the NPU busy, but not in a callback.
     """
-    turn = _turns.get(npu)
-    if turn is None or turn.job is None:
+    lock = _locks.get(npu)
+    if lock is None or lock.job is None:
         return False
     if core.cur_task is not None:
         coro = core.cur_task.coro
@@ -101,38 +101,38 @@ def drop_abandoned(npu):
             return False  # this task is running: it calls
         if thrown is not None:
             coro.pend_throw(thrown)
-    job, turn.job = turn.job, None
+    job, lock.job = lock.job, None
     job.cancel()
     return True
 
 
-def _ready(turn, job):
+def _ready(lock, job):
     """Sleep until the NPU has finished a job, or its time is up."""
     queue = core._io_queue
     if id(job) in queue.map:
         queue._dequeue(job)  # Ctrl-C came when the loop was about to do so
     yield queue.queue_read(job)
-    if turn.job is not job:
+    if lock.job is not job:
         raise OSError(errno.ECANCELED, "the inference was cancelled")
 
 
 async def run_model(model, inputs=None, outputs=None):
     """Model.run()"""
-    async with _turn(model.npu) as turn:
-        turn.job = model
+    async with _lock(model.npu) as lock:
+        lock.job = model
         ended = model._start(inputs, outputs)
         while not ended:
-            await _ready(turn, model)
+            await _ready(lock, model)
             ended = model._step()
         return model._fetch(outputs)
 
 
 async def run_payload(handle, payload, bases, timeout_ms=10000):
     """NPU.run()"""
-    async with _turn(handle.npu) as turn:
-        turn.job = handle
+    async with _lock(handle.npu) as lock:
+        lock.job = handle
         handle.invoke_async(payload, bases, timeout_ms=timeout_ms)
-        await _ready(turn, handle)
+        await _ready(lock, handle)
         handle.wait()
 
 

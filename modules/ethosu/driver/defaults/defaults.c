@@ -13,24 +13,24 @@
 #include <stdio.h>
 
 /** Polls per millisecond, at about 30 instructions each. */
-#define LOOKS 32768u
+#define POLLS_PER_MS 32768u
 
-static uint32_t count_looks(void)
+static uint32_t count_poll(void)
 {
-    static uint32_t looks, milliseconds;
-    looks++;
-    if (looks == LOOKS) {
-        looks = 0;
+    static uint32_t polls, milliseconds;
+    polls++;
+    if (polls == POLLS_PER_MS) {
+        polls = 0;
         milliseconds++;
     }
     return milliseconds;
 }
 
-__attribute__((weak, alias("count_looks"))) uint32_t ethosu_ext_board_ticks_ms(void);
+__attribute__((weak, alias("count_poll"))) uint32_t ethosu_ext_board_ticks_ms(void);
 
 __attribute__((weak)) void ethosu_ext_board_idle(const volatile uint32_t *flag)
 {
-    if (*flag == 0 && ethosu_ext_board_ticks_ms != count_looks) {
+    if (*flag == 0 && ethosu_ext_board_ticks_ms != count_poll) {
         // An exception since the check has set the event register, so WFE does not wait
         // (Armv8-M Architecture Reference Manual, WFE).
 #ifdef __arm__

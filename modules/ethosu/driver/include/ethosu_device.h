@@ -72,8 +72,8 @@ struct ethosu_device {
     uint32_t regioncfg;                             /**< the same, two bits for each base pointer */
     uint64_t (*remap)(uint64_t address, int index); /**< the hook in use */
     unsigned int (*select)(uint64_t address, int index); /**< the hook in use */
-    uint32_t witness_value;  /**< a setting that a reset changes; detects that power was off */
-    uint16_t witness_offset; /**< its register; 0: not used */
+    uint32_t canary_value;  /**< a setting that a reset changes; detects that power was off */
+    uint16_t canary_offset; /**< its register; 0: not used */
 };
 
 /** The families. ethosu_init() detects the family by itself. */

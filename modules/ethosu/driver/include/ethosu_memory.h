@@ -7,7 +7,7 @@
  * address counts as cached memory that all masters can access, so nothing is
  * rejected and everything is cleaned.
  *
- * Cleaning and discarding call Arm's hooks ethosu_flush_dcache() and
+ * Cleaning and invalidating call Arm's hooks ethosu_flush_dcache() and
  * ethosu_invalidate_dcache(), which a port overrides for its cache.
  */
 #ifndef ETHOSU_MEMORY_H
@@ -66,7 +66,7 @@ static inline bool ethosu_ext_memory_needs_discard(const struct ethosu_memory *m
 void ethosu_ext_memory_clean(const void *start, size_t size);
 
 /**
- * Discard the CPU's copies of these bytes after another master has written them, if
+ * Invalidate the CPU's copies of these bytes after another master has written them, if
  * the memory is cached. The lines at both ends must have no other writer. A barrier
  * must follow before the CPU reads them.
  */

@@ -112,10 +112,10 @@ struct ethosu_ext_writes {
 struct ethosu_ext_base {
     uint64_t npu;        /**< NPU address */
     uint64_t cpu;        /**< CPU address */
-    uint64_t discard;    /**< what is discarded after a run, as the CPU sees it; all of the base if
-                            the command stream does not write it */
+    uint64_t invalidate; /**< what is invalidated after a run, as the CPU sees it; all of the base
+                              if the command stream does not write it */
     size_t size;         /**< bytes */
-    size_t discard_size; /**< bytes */
+    size_t invalidate_size; /**< bytes */
 };
 
 /**
@@ -135,7 +135,7 @@ struct ethosu_ext_program {
     uint8_t written;    /**< the command stream writes it */
     uint8_t clean_once; /**< cleaned when the program is prepared */
     uint8_t clean;      /**< cleaned before each run */
-    uint8_t discard;    /**< the written part is discarded after each run */
+    uint8_t invalidate; /**< the written part is invalidated after each run */
     struct ethosu_ext_base base[ETHOSU_EXT_MAX_BASES];
 };
 

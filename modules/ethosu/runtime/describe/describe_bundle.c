@@ -18,7 +18,7 @@ struct suite_table {
 static const struct fb_field case_fields[] = {FB_WORDS(0), FB_WORDS(1), FB_END};
 
 /** Minimum size of a case: a table and a place in a vector, unless listed twice. */
-#define CASE_BYTES_LEAST 8u
+#define MIN_CASE_BYTES 8u
 
 /** Kinds of values. */
 enum bundle_value { BUNDLE_TENSOR = 1, BUNDLE_INT, BUNDLE_BOOL, BUNDLE_DOUBLE };
@@ -172,7 +172,7 @@ static int read_suites(struct ethosu_description *description, const void *file,
     if (fb->bad) {
         return describe_damage(fb, error);
     }
-    if (description->cases > size / CASE_BYTES_LEAST) {
+    if (description->cases > size / MIN_CASE_BYTES) {
         return error_set(error, ETHOSU_MODEL_BAD_FILE,
                          "it names %u cases, more than its %u bytes have room for",
                          (unsigned)description->cases, (unsigned)size);

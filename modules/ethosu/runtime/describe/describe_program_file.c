@@ -13,7 +13,7 @@ enum { WRITTEN_BY_UNKNOWN = 2 };
 enum { READS_OF_DELEGATE = 32 };
 
 /** Number of arguments that an operator writes, at the end of its list; 0 if not supported. */
-static uint32_t written_by(struct program_bytes name)
+static uint32_t output_count(struct program_bytes name)
 {
     static const struct {
         const char *name;
@@ -140,7 +140,7 @@ static int get_list(struct ethosu_description *description, uint32_t index,
 }
 
 /** Is a value in a list? */
-static bool is_listed(struct program *program, const struct fb_vector *list, uint32_t value)
+static bool list_contains(struct program *program, const struct fb_vector *list, uint32_t value)
 {
     uint32_t i = 0;
     while (i < list->count && fb_u32_at(&program->fb, list, i) != value) {
@@ -150,16 +150,16 @@ static bool is_listed(struct program *program, const struct fb_vector *list, uin
 }
 
 /** Count the search for the quantisation of an input or output: see describe_program.c. */
-static int take_search(struct ethosu_description *description, uint32_t index,
-                       struct ethosu_model_error *error)
+static int charge_search(struct ethosu_description *description, uint32_t index,
+                         struct ethosu_model_error *error)
 {
     enum { LOOKED_AT = 64, NAMES = 4, LISTED_IN_A_READ = 16 };
     struct program *program = program_of(description);
     const struct program_method *method = &program->method;
     uint64_t reads = 1 + (method->inputs.count + method->outputs.count) / LISTED_IN_A_READ;
     TRY(describe_take(description, reads, error));
-    bool is_end =
-        is_listed(program, &method->inputs, index) || is_listed(program, &method->outputs, index);
+    bool is_end = list_contains(program, &method->inputs, index) ||
+                  list_contains(program, &method->outputs, index);
     reads = LOOKED_AT + (uint64_t)NAMES * program->root.methods.count;
     return is_end ? describe_take(description, reads, error) : ETHOSU_MODEL_OK;
 }
@@ -173,7 +173,7 @@ static int get_tensor(struct ethosu_description *description, uint32_t index,
     const struct ethosu_model loaded = as_loaded(program, reader->graph);
     const struct program_tensor *tensor;
     enum program_tensor_fault fault = program_get_tensor(program, index, &tensor);
-    TRY(take_search(description, index, error));
+    TRY(charge_search(description, index, error));
     if (fault == PROGRAM_TENSOR_OK &&
         program_get_value(program, index, PROGRAM_TENSOR, (struct fb_field)FB_WORD(CONSTANT),
                           &value->constant) &&
@@ -298,7 +298,7 @@ static int get_operator(struct ethosu_description *description, uint32_t index,
     if (!program_get_operator(program, call->index, &name)) {
         return describe_damage(&program->fb, error);
     }
-    uint32_t written = written_by(name);
+    uint32_t written = output_count(name);
     operation->name = describe_bytes(name);
     operation->place = ETHOSU_ON_CPU;
     operation->known = written != 0;

@@ -22,9 +22,9 @@ static int enter_graph(struct ethosu_description *description, uint32_t index,
                        struct ethosu_model_error *error)
 {
     struct reader *reader = reader_of(description);
-    bool goes_on = reader->graph != UINT32_MAX && reader->graph < index;
-    uint32_t first = goes_on ? reader->graph + 1 : 0;
-    if (!goes_on) {
+    bool continues = reader->graph != UINT32_MAX && reader->graph < index;
+    uint32_t first = continues ? reader->graph + 1 : 0;
+    if (!continues) {
         reader->tflite.offset_first = 0;
     }
     TRY(describe_take(description, index - first, error));

@@ -164,7 +164,7 @@ static int build_instruction(struct program_builder *program, uint32_t index)
     struct program_instruction *call = program_get_instruction(&program->program, index);
     program->instruction = index;
     program->builder->operator_index = index;
-    control_arrive(program, index);
+    control_resolve_jumps(program, index);
     TRY(build_work(program->builder, WORK_OF_OPERATOR));
     if (call == NULL) {
         return refuse_damage(program);
@@ -215,10 +215,10 @@ static int build_io(struct program_builder *program)
     const uint32_t inputs = file->method.inputs.count;
     const uint32_t outputs = file->method.outputs.count;
     struct ethosu_model_buffer *next;
-    if (inputs + outputs > PROGRAM_MAX_ENDS) { // no overflow, because both lists are in the file
+    if (inputs + outputs > PROGRAM_MAX_IO) { // no overflow, because both lists are in the file
         return error_set(program->builder->error, ETHOSU_MODEL_UNSUPPORTED,
                          "%u inputs and %u outputs, at most %u together expected", (unsigned)inputs,
-                         (unsigned)outputs, PROGRAM_MAX_ENDS);
+                         (unsigned)outputs, PROGRAM_MAX_IO);
     }
     TRY(build_counts(program->builder, inputs, outputs, &next));
     for (uint32_t i = 0; i < inputs + outputs; i++) {
@@ -317,14 +317,14 @@ static int build(struct builder *builder, const struct ethosu_model_source *sour
     program.data_file = (struct program_bytes){source->data, (uint32_t)source->data_size};
     TRY(open_program(&program, source));
     TRY(measure_delegates(&program));
-    TRY(uses_read(&program));
+    TRY(tensor_usage_read(&program));
     TRY(reserve_regions(&program));
     TRY(reserve_buffers(&program));
     TRY(build_io(&program));
     for (uint32_t i = 0; i < program.program.instructions.count; i++) {
         TRY(build_instruction(&program, i));
     }
-    control_arrive(&program, program.program.instructions.count);
+    control_resolve_jumps(&program, program.program.instructions.count);
     return build_state(&program);
 }
 

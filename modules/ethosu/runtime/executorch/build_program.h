@@ -61,7 +61,7 @@ struct open_jump {
 
 /** Maximum numbers of methods, and of inputs and outputs: describing one walks through all. */
 #define PROGRAM_MAX_METHODS 256u
-#define PROGRAM_MAX_ENDS 1024u
+#define PROGRAM_MAX_IO 1024u
 
 /** Delegates whose number of inputs is cached. */
 #define PROGRAM_DELEGATES 4u
@@ -119,7 +119,7 @@ int delegate_open(struct program_builder *program, uint32_t instruction,
                   const struct program_instruction *call);
 
 /** Analyse the use of tensors: decide which are used in place, and find state. */
-int uses_read(struct program_builder *program);
+int tensor_usage_read(struct program_builder *program);
 
 /** Check a delegate's inputs and outputs, reserve its regions, and record candidates for use in
  * place. */
@@ -135,7 +135,7 @@ int control_move(struct program_builder *program, const struct program_instructi
 int control_jump(struct program_builder *program, const struct program_instruction *call);
 
 /** Resolve jumps to an instruction. Call before building each one, and at the end. */
-void control_arrive(struct program_builder *program, uint32_t instruction);
+void control_resolve_jumps(struct program_builder *program, uint32_t instruction);
 
 /** Add the steps of an operator's call. */
 int program_operator(struct program_builder *program, struct program_instruction *call);
@@ -161,6 +161,6 @@ struct program_bytes program_called(struct program *program, uint32_t instructio
                                     struct fb_vector *arguments);
 
 /** Does the text end with `ending`? */
-bool program_has_ending(struct program_bytes text, const char *ending);
+bool program_ends_with(struct program_bytes text, const char *ending);
 
 #endif

@@ -65,7 +65,7 @@ int control_jump(struct program_builder *program, const struct program_instructi
     return build_step(program->builder, &step);
 }
 
-void control_arrive(struct program_builder *program, uint32_t instruction)
+void control_resolve_jumps(struct program_builder *program, uint32_t instruction)
 {
     struct ethosu_model *model = program->builder->model;
     uint32_t kept = 0;

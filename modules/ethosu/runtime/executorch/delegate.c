@@ -210,7 +210,7 @@ static int measure_fast_scratch(struct program_builder *program, const struct ve
     return grow(program, REGION_FAST_SCRATCH, payload.fast_scratch); // stated in COP2
 }
 
-/** Record an input or output that may be used in place; uses.c decides. */
+/** Record an input or output that may be used in place; tensor_usage.c decides. */
 static void note_place(struct program_builder *program, const struct delegate_io *io,
                        uint32_t argument, uint32_t before)
 {

@@ -105,7 +105,7 @@ static uint32_t count_quantized(struct program *program, uint32_t index)
     struct fb_vector arguments;
     struct program_bytes name = program_called(program, index, &arguments);
     const struct program_tensor *tensor;
-    bool is_one = program_has_ending(name, "quantize_per_tensor") &&
+    bool is_one = program_ends_with(name, "quantize_per_tensor") &&
                   program_get_tensor(program, fb_u32_at(&program->fb, &arguments, 0), &tensor) ==
                       PROGRAM_TENSOR_OK;
     return is_one ? tensor->size / ethosu_model_type_size(tensor->type) : 0;

@@ -103,7 +103,7 @@ struct program_bytes program_called(struct program *program, uint32_t instructio
     return name;
 }
 
-bool program_has_ending(struct program_bytes text, const char *ending)
+bool program_ends_with(struct program_bytes text, const char *ending)
 {
     uint32_t length = (uint32_t)strlen(ending);
     return text.size > length && fb_same(text.data + text.size - length, ending, length);
@@ -119,7 +119,7 @@ static bool from_call(struct program *program, uint32_t instruction, uint32_t en
     struct fb_vector arguments;
     struct program_bytes name = program_called(program, instruction, &arguments);
     const char *ending = is_input ? "::dequantize_per_tensor" : "::quantize_per_tensor";
-    if (arguments.count < ARGUMENT_ZERO_POINT + 2 || !program_has_ending(name, ending)) {
+    if (arguments.count < ARGUMENT_ZERO_POINT + 2 || !program_ends_with(name, ending)) {
         return false;
     }
     uint32_t argument = is_input ? ARGUMENT_INPUT : arguments.count - 1;
@@ -131,13 +131,13 @@ static bool from_call(struct program *program, uint32_t instruction, uint32_t en
 }
 
 /** Number of instructions searched at either end of the program, to bound the time. */
-#define SEARCHED 64u
+#define MAX_SEARCHED 64u
 
 static bool from_calls(struct program *program, uint32_t end, bool is_input,
                        struct quantization *found)
 {
     uint32_t count = program->instructions.count;
-    for (uint32_t i = 0; i < count && i < SEARCHED && !program->fb.bad; i++) {
+    for (uint32_t i = 0; i < count && i < MAX_SEARCHED && !program->fb.bad; i++) {
         if (from_call(program, is_input ? i : count - 1 - i, end, is_input, found)) {
             return true;
         }

@@ -6,7 +6,7 @@
 #include "kernels/pool.h"
 #include "ethosu_count.h"
 
-#include "images.h"
+#include "sliding_window.h"
 
 /** Add a pool of the pixels that are in the image; `p` has its range. */
 static int add_pool(struct program_builder *program, const struct fb_vector *arguments,
@@ -23,18 +23,19 @@ static int add_pool(struct program_builder *program, const struct fb_vector *arg
     int64_t pad[2];
     TRY(argument_tensor(program, arguments, 0, &in));
     TRY(argument_result(program, arguments, &out));
-    TRY(image_shape(program, &in.tensor, input));
-    TRY(image_shape(program, &out.tensor, output));
-    TRY(image_pair(program, arguments, SIZE, 1, size));
-    TRY(image_pair(program, arguments, STRIDE, 1, stride));
-    TRY(image_pair(program, arguments, PADDING, 0, pad));
+    TRY(window_image_shape(program, &in.tensor, input));
+    TRY(window_image_shape(program, &out.tensor, output));
+    TRY(window_read_pair(program, arguments, SIZE, 1, size));
+    TRY(window_read_pair(program, arguments, STRIDE, 1, stride));
+    TRY(window_read_pair(program, arguments, PADDING, 0, pad));
     TRY(program_kernel(program, code, &kernel));
     struct window_2d *window = &p->window;
     // With padding of less than half a window, each window contains a pixel of the image.
-    if (!image_window(&window->y, input[1], output[1], (int32_t)size[0], stride[0], 1, pad[0]) ||
-        !image_window(&window->x, input[2], output[2], (int32_t)size[1], stride[1], 1, pad[1]) ||
-        !image_slides(&window->y) || !image_slides(&window->x) || input[0] != output[0] ||
-        input[3] != output[3] || 2 * pad[0] > size[0] || 2 * pad[1] > size[1]) {
+    if (!window_init(&window->y, input[1], output[1], (int32_t)size[0], stride[0], 1, pad[0]) ||
+        !window_init(&window->x, input[2], output[2], (int32_t)size[1], stride[1], 1, pad[1]) ||
+        !window_fits_output(&window->y) || !window_fits_output(&window->x) ||
+        input[0] != output[0] || input[3] != output[3] || 2 * pad[0] > size[0] ||
+        2 * pad[1] > size[1]) {
         return program_refuse_shapes(program);
     }
     p->type = ETHOSU_TYPE_INT8;
@@ -68,7 +69,7 @@ int prepare_max_pool2d(struct program_builder *program, const struct fb_vector *
         {9, LIMITS_HIGH, offsetof(struct numbers, high)},
     };
     int64_t dilation[2];
-    TRY(image_pair(program, arguments, DILATION, 1, dilation));
+    TRY(window_read_pair(program, arguments, DILATION, 1, dilation));
     TRY(argument_ints(program, arguments, rows, COUNT(rows), &found));
     struct pool p = {.range = {found.low, found.high}};
     if (dilation[0] != 1 || dilation[1] != 1 || found.zero != found.out_zero) {

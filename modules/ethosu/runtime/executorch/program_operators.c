@@ -198,7 +198,7 @@ static int bad_argument(struct program_builder *program, const struct fb_vector 
 }
 
 /** Clamp 64 bits to 32. */
-static int32_t limited(int64_t number)
+static int32_t saturate_32(int64_t number)
 {
     return (int32_t)(number > INT32_MAX ? INT32_MAX : number < INT32_MIN ? INT32_MIN : number);
 }
@@ -214,8 +214,8 @@ int argument_int(struct program_builder *program, const struct fb_vector *argume
     if (value < low || value > high) {
         struct ethosu_model_error why;
         error_set(&why, 0, "argument %u is %d%s, from %d to %d expected", (unsigned)index,
-                  (int)limited(value), limited(value) == value ? "" : " or beyond", (int)low,
-                  (int)high);
+                  (int)saturate_32(value), saturate_32(value) == value ? "" : " or beyond",
+                  (int)low, (int)high);
         return program_refuse(program, ETHOSU_MODEL_BAD_FILE, why.text);
     }
     *number = (int32_t)value;

@@ -3,7 +3,7 @@
  * aten::avg_pool2d of float32, computed like kernels/portable of pytorch/executorch 1.5: a float
  * sum, line by line, and one division.
  */
-#include "images.h"
+#include "sliding_window.h"
 
 enum dimension { BATCH, CHANNEL, HEIGHT, WIDTH, DIMENSIONS };
 
@@ -121,21 +121,20 @@ int prepare_real_avg_pool2d(struct program_builder *program, const struct fb_vec
     TRY(argument_result(program, arguments, &out));
     TRY(get_image(program, &in.tensor, shape, p.from));
     TRY(get_image(program, &out.tensor, p.extent, p.to));
-    TRY(image_pair(program, arguments, SIZE, 1, size));
+    TRY(window_read_pair(program, arguments, SIZE, 1, size));
     uint32_t list = fb_u32_at(&program->program.fb, arguments, STRIDE);
     if (program_get_ints(&program->program, list, 0, stride)) {
         stride[0] = size[0]; // PyTorch's default
         stride[1] = size[1];
     } else {
-        TRY(image_pair(program, arguments, STRIDE, 1, stride));
+        TRY(window_read_pair(program, arguments, STRIDE, 1, stride));
     }
-    TRY(image_pair(program, arguments, PADDING, 0, pad));
+    TRY(window_read_pair(program, arguments, PADDING, 0, pad));
     TRY(get_division(program, arguments, COUNTS, &p));
-    if (!image_window(&p.y, shape[HEIGHT], p.extent[HEIGHT], (int32_t)size[0], stride[0], 1,
-                      pad[0]) ||
-        !image_window(&p.x, shape[WIDTH], p.extent[WIDTH], (int32_t)size[1], stride[1], 1,
-                      pad[1]) ||
-        !image_slides(&p.y) || !image_slides(&p.x) || shape[BATCH] != p.extent[BATCH] ||
+    if (!window_init(&p.y, shape[HEIGHT], p.extent[HEIGHT], (int32_t)size[0], stride[0], 1,
+                     pad[0]) ||
+        !window_init(&p.x, shape[WIDTH], p.extent[WIDTH], (int32_t)size[1], stride[1], 1, pad[1]) ||
+        !window_fits_output(&p.y) || !window_fits_output(&p.x) || shape[BATCH] != p.extent[BATCH] ||
         shape[CHANNEL] != p.extent[CHANNEL] || 2 * pad[0] > size[0] || 2 * pad[1] > size[1] ||
         size[0] * size[1] > INT32_MAX) {
         return program_refuse_shapes(program);

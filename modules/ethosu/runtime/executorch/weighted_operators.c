@@ -4,7 +4,7 @@
  * quantized_linear: int8, computed by the kernels of TensorFlow Lite's operators. Arguments and
  * arithmetic: backends/cortex_m of pytorch/executorch 1.5; both sides rescale sums in the same way.
  */
-#include "images.h"
+#include "sliding_window.h"
 #include "ethosu_count.h"
 
 /** Positions of the arguments; 0 if the operator does not have one. */
@@ -104,11 +104,11 @@ static int get_convolution(struct program_builder *program, const struct fb_vect
     TRY(argument_tensor(program, arguments, 0, &in));
     TRY(argument_tensor(program, arguments, 1, &weights));
     TRY(argument_result(program, arguments, &out));
-    TRY(image_shape(program, &in.tensor, input));
-    TRY(image_shape(program, &out.tensor, output));
-    TRY(image_pair(program, arguments, layout->stride, 1, stride));
-    TRY(image_pair(program, arguments, layout->padding, 0, pad));
-    TRY(image_pair(program, arguments, layout->dilation, 1, dilation));
+    TRY(window_image_shape(program, &in.tensor, input));
+    TRY(window_image_shape(program, &out.tensor, output));
+    TRY(window_read_pair(program, arguments, layout->stride, 1, stride));
+    TRY(window_read_pair(program, arguments, layout->padding, 0, pad));
+    TRY(window_read_pair(program, arguments, layout->dilation, 1, dilation));
     if (weights.tensor.rank != 4 || weights.tensor.type != ETHOSU_TYPE_INT8 ||
         weights.tensor.size == 0) {
         return program_refuse(program, ETHOSU_MODEL_BAD_FILE,
@@ -119,10 +119,10 @@ static int get_convolution(struct program_builder *program, const struct fb_vect
     for (int i = 0; i < 4; i++) {
         filter[i] = weights.tensor.shape[i];
     }
-    if (!image_window(&p->window.y, image[1], positions[1], filter[1], stride[0], dilation[0],
-                      pad[0]) ||
-        !image_window(&p->window.x, image[2], positions[2], filter[2], stride[1], dilation[1],
-                      pad[1]) ||
+    if (!window_init(&p->window.y, image[1], positions[1], filter[1], stride[0], dilation[0],
+                     pad[0]) ||
+        !window_init(&p->window.x, image[2], positions[2], filter[2], stride[1], dilation[1],
+                     pad[1]) ||
         input[0] != output[0]) {
         return program_refuse_shapes(program);
     }
@@ -166,8 +166,9 @@ int prepare_conv2d(struct program_builder *program, const struct fb_vector *argu
     int32_t filter[4];
     TRY(get_convolution(program, arguments, &layout, false, filter, &p));
     int32_t groups = p.depth / filter[3];
-    if (!image_slides(&p.window.y) || !image_slides(&p.window.x) || filter[0] != p.filters ||
-        groups == 0 || groups * filter[3] != p.depth || p.filters % groups != 0) {
+    if (!window_fits_output(&p.window.y) || !window_fits_output(&p.window.x) ||
+        filter[0] != p.filters || groups == 0 || groups * filter[3] != p.depth ||
+        p.filters % groups != 0) {
         return program_refuse_shapes(program);
     }
     TRY(get_scaled(program, arguments, &layout, &p));
@@ -189,7 +190,7 @@ int prepare_depthwise_conv2d(struct program_builder *program, const struct fb_ve
     struct weighted_call p = {0};
     int32_t filter[4];
     TRY(get_convolution(program, arguments, &layout, false, filter, &p));
-    if (!image_slides(&p.window.y) || !image_slides(&p.window.x) || filter[0] != 1 ||
+    if (!window_fits_output(&p.window.y) || !window_fits_output(&p.window.x) || filter[0] != 1 ||
         filter[3] != p.filters || p.filters % p.depth != 0) {
         return program_refuse_shapes(program);
     }

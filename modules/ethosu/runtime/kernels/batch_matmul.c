@@ -54,7 +54,7 @@ static int run_matmul(const struct kernel_call *call)
 }
 
 /** Number of rows of a matrix, or columns if `last`. */
-static int32_t side(const struct kernel_tensor *matrix, bool last)
+static int32_t matrix_size(const struct kernel_tensor *matrix, bool last)
 {
     return matrix->shape[matrix->rank - (last ? 1 : 2)];
 }
@@ -62,9 +62,9 @@ static int32_t side(const struct kernel_tensor *matrix, bool last)
 /** Set up the walk over the batches: the tensors without their matrices, strides in elements. */
 static bool walk_batches(struct matmul *p, struct kernel_tensor *in, struct kernel_tensor *out)
 {
-    int32_t matrix[3] = {side(out, true) * side(out, false),
-                         side(&in[0], true) * side(&in[0], false),
-                         side(&in[1], true) * side(&in[1], false)};
+    int32_t matrix[3] = {matrix_size(out, true) * matrix_size(out, false),
+                         matrix_size(&in[0], true) * matrix_size(&in[0], false),
+                         matrix_size(&in[1], true) * matrix_size(&in[1], false)};
     struct kernel_tensor batches[3] = {*out, in[0], in[1]};
     for (int i = 0; i < 3; i++) {
         batches[i].rank -= 2;
@@ -116,20 +116,20 @@ static int prepare_matmul(struct builder *builder, const struct tflite_operator_
     TRY(check_matrix(builder, &out, out.type));
     bool adj_x = kernel_option_byte(builder, call, OPTION_ADJ_X, 0) != 0;
     bool adj_y = kernel_option_byte(builder, call, OPTION_ADJ_Y, 0) != 0;
-    int32_t width_x = side(&in[0], true);
-    int32_t width_y = side(&in[1], true);
+    int32_t width_x = matrix_size(&in[0], true);
+    int32_t width_y = matrix_size(&in[1], true);
     struct matmul p = {
         .x = {in[0].data, -in[0].zero_point, adj_x ? 1 : width_x, adj_x ? width_x : 1},
         .y = {in[1].data, -in[1].zero_point, adj_y ? width_y : 1, adj_y ? 1 : width_y},
         .output = out.data,
-        .rows = side(&in[0], adj_x),
-        .columns = side(&in[1], !adj_y),
-        .depth = side(&in[0], !adj_x),
+        .rows = matrix_size(&in[0], adj_x),
+        .columns = matrix_size(&in[1], !adj_y),
+        .depth = matrix_size(&in[0], !adj_x),
         .output_offset = out.zero_point,
         .type = out.type,
     };
-    if (p.depth != side(&in[1], adj_y) || side(&out, false) != p.rows ||
-        side(&out, true) != p.columns || !walk_batches(&p, in, &out)) {
+    if (p.depth != matrix_size(&in[1], adj_y) || matrix_size(&out, false) != p.rows ||
+        matrix_size(&out, true) != p.columns || !walk_batches(&p, in, &out)) {
         return kernel_bad(builder, "its shapes do not match");
     }
     TRY(prepare_scale(builder, in, &out, &p));

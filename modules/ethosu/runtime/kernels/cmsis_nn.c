@@ -19,7 +19,7 @@
 #endif
 
 /** Maximum number of int16-by-int8 products whose sum fits into CMSIS-NN's 32 bits. */
-#define MOST_TAPS_16 511
+#define MAX_TAPS_16 511
 
 // --- Common ------------------------------------------------------------------
 
@@ -44,10 +44,10 @@ static bool is_small(const struct weighted_call *p)
  */
 static bool is_exact_16(const struct weighted_call *p, int32_t taps)
 {
-    return p->weighted.mode == SUM_16 && p->weighted.narrow && taps <= MOST_TAPS_16;
+    return p->weighted.mode == SUM_16 && p->weighted.narrow && taps <= MAX_TAPS_16;
 }
 
-static bool has_room(const struct weighted_call *p, int32_t needed)
+static bool has_scratch(const struct weighted_call *p, int32_t needed)
 {
     return needed >= 0 && (uint32_t)needed <= p->call.scratch_size;
 }
@@ -118,22 +118,22 @@ enum {
 
 /** Maximum number of lines, rows, images or outputs of a part; tests reduce it to get many parts.
  */
-#ifndef CMSIS_NN_MOST
-#define CMSIS_NN_MOST INT32_MAX
+#ifndef CMSIS_NN_MAX
+#define CMSIS_NN_MAX INT32_MAX
 #endif
 
 /** Computes an operator or a part of it; false if CMSIS-NN does not support it. */
 typedef bool part_runs(const struct weighted_call *part);
 
-static bool ask(const struct weighted_call *p)
+static bool is_stopped(const struct weighted_call *p)
 {
     return kernel_stops(&p->call, POLL_UNITS + 1);
 }
 
 /** Is the work, `count` times `each`, small enough for a single part? If so, count it. */
-static bool is_little(const struct weighted_call *p, int64_t each, int64_t count)
+static bool fits_one_part(const struct weighted_call *p, int64_t each, int64_t count)
 {
-    if (count > CMSIS_NN_MOST || (each != 0 && LITTLE / each < count)) {
+    if (count > CMSIS_NN_MAX || (each != 0 && LITTLE / each < count)) {
         return false;
     }
     (void)kernel_stops(&p->call, (int32_t)(each * count / UNIT));
@@ -141,9 +141,9 @@ static bool is_little(const struct weighted_call *p, int64_t each, int64_t count
 }
 
 /** Number of units of this work per part; 0 if a single one is too long. */
-static int32_t most_of_part(int64_t work)
+static int32_t max_units_per_part(int64_t work)
 {
-    return work == 0 ? CMSIS_NN_MOST : fixed_min((int32_t)(PART / work), CMSIS_NN_MOST);
+    return work == 0 ? CMSIS_NN_MAX : fixed_min((int32_t)(PART / work), CMSIS_NN_MAX);
 }
 
 /** Compute lines of the output; `work` is per pixel. */
@@ -153,14 +153,14 @@ static bool run_lines(const struct weighted_call *p, int64_t work, part_runs *ru
     size_t line_in = ((size_t)p->window.x.input * (size_t)p->depth) << p->wide;
     size_t line_out = ((size_t)p->window.x.output * (size_t)p->filters) << p->wide;
     work *= p->window.x.output;
-    if (is_little(p, work, (int64_t)p->batches * y->output)) {
+    if (fits_one_part(p, work, (int64_t)p->batches * y->output)) {
         return run(p);
     }
-    int32_t most = most_of_part(work);
+    int32_t most = max_units_per_part(work);
     if (most == 0) {
         return false;
     }
-    bool stops = ask(p);
+    bool stops = is_stopped(p);
     for (int32_t i = 0; i < p->batches * y->output && !stops;) {
         struct weighted_call part = *p;
         int32_t line = i % y->output;
@@ -179,7 +179,7 @@ static bool run_lines(const struct weighted_call *p, int64_t work, part_runs *ru
             return false;
         }
         i += part.window.y.output;
-        stops = ask(p);
+        stops = is_stopped(p);
     }
     return true;
 }
@@ -188,14 +188,14 @@ static bool run_lines(const struct weighted_call *p, int64_t work, part_runs *ru
 static bool run_batches(const struct weighted_call *p, int64_t work, size_t size_in,
                         size_t size_out, part_runs *run)
 {
-    if (is_little(p, work, p->batches)) {
+    if (fits_one_part(p, work, p->batches)) {
         return run(p);
     }
-    int32_t most = most_of_part(work);
+    int32_t most = max_units_per_part(work);
     if (most == 0) {
         return false;
     }
-    bool stops = ask(p);
+    bool stops = is_stopped(p);
     for (int32_t i = 0; i < p->batches && !stops;) {
         struct weighted_call part = *p;
         part.batches = fixed_min(most, p->batches - i);
@@ -205,7 +205,7 @@ static bool run_batches(const struct weighted_call *p, int64_t work, size_t size
             return false;
         }
         i += part.batches;
-        stops = ask(p);
+        stops = is_stopped(p);
     }
     return true;
 }
@@ -222,8 +222,8 @@ static bool conv_16(const struct weighted_call *p)
     int32_t taps = (int32_t)cmsis_nn_positions(p) * p->filter_depth;
     bool grouped = p->filter_depth != p->depth; // not supported for int16
     if (grouped || !(bias.is_int32_bias || is_exact_16(p, taps)) ||
-        !has_room(p, arm_convolve_wrapper_s16_get_buffer_size(&params, &shapes.input,
-                                                              &shapes.filter, &shapes.output))) {
+        !has_scratch(p, arm_convolve_wrapper_s16_get_buffer_size(&params, &shapes.input,
+                                                                 &shapes.filter, &shapes.output))) {
         return false;
     }
     return arm_convolve_wrapper_s16(&scratch, &params, &scales, &shapes.input, p->input,
@@ -249,8 +249,8 @@ static bool conv(const struct weighted_call *p)
     if (p->wide) {
         return conv_16(p);
     }
-    if (!has_room(p, arm_convolve_wrapper_s8_get_buffer_size(&params, &shapes.input, &shapes.filter,
-                                                             &shapes.output))) {
+    if (!has_scratch(p, arm_convolve_wrapper_s8_get_buffer_size(&params, &shapes.input,
+                                                                &shapes.filter, &shapes.output))) {
         return false;
     }
     return arm_convolve_wrapper_s8(&scratch, &params, &scales, &shapes.input, p->input,
@@ -287,15 +287,15 @@ static bool depthwise_conv(const struct weighted_call *p)
     shapes.filter.c = p->filters;
     if (p->wide) {
         return is_exact_16(p, (int32_t)cmsis_nn_positions(p)) &&
-               has_room(p, arm_depthwise_conv_wrapper_s16_get_buffer_size(
-                               &params, &shapes.input, &shapes.filter, &shapes.output)) &&
+               has_scratch(p, arm_depthwise_conv_wrapper_s16_get_buffer_size(
+                                  &params, &shapes.input, &shapes.filter, &shapes.output)) &&
                arm_depthwise_conv_wrapper_s16(&scratch, &params, &scales, &shapes.input, p->input,
                                               &shapes.filter, p->filter, &shapes.bias,
                                               p->weighted.bias, &shapes.output,
                                               p->output) == ARM_CMSIS_NN_SUCCESS;
     }
-    return has_room(p, arm_depthwise_conv_wrapper_s8_get_buffer_size(
-                           &params, &shapes.input, &shapes.filter, &shapes.output)) &&
+    return has_scratch(p, arm_depthwise_conv_wrapper_s8_get_buffer_size(
+                              &params, &shapes.input, &shapes.filter, &shapes.output)) &&
            arm_depthwise_conv_wrapper_s8(&scratch, &params, &scales, &shapes.input, p->input,
                                          &shapes.filter, p->filter, &shapes.bias, p->weighted.bias,
                                          &shapes.output, p->output) == ARM_CMSIS_NN_SUCCESS;
@@ -343,7 +343,7 @@ static bool fully_connected(const struct weighted_call *p)
     cmsis_nn_per_channel_quant_params scales = scales_of(p);
     cmsis_nn_quant_params each = {scales.multiplier, scales.shift, p->weighted.per_channel};
     cmsis_nn_context scratch = scratch_of(p);
-    if (!has_room(p, arm_fully_connected_s8_get_buffer_size(&shapes.filter))) {
+    if (!has_scratch(p, arm_fully_connected_s8_get_buffer_size(&shapes.filter))) {
         return false;
     }
 #if defined(ARM_MATH_MVEI)
@@ -379,13 +379,13 @@ static void take_filters(struct weighted_call *part, int32_t row, int32_t first,
 bool cmsis_nn_fully_connected(const struct weighted_call *p)
 {
     int64_t work = OUTPUT + (int64_t)p->depth;
-    int32_t most = most_of_part(work);
+    int32_t most = max_units_per_part(work);
     if (most == 0 || most >= p->filters) {
         return most != 0 && run_batches(p, work * p->filters, (size_t)p->depth, (size_t)p->filters,
                                         fully_connected);
     }
     // Even one row is too long for a part.
-    bool stops = ask(p);
+    bool stops = is_stopped(p);
     for (int32_t i = 0; i < p->batches; i++) {
         for (int32_t first = 0; first < p->filters && !stops;) {
             struct weighted_call part = *p;
@@ -394,7 +394,7 @@ bool cmsis_nn_fully_connected(const struct weighted_call *p)
                 return false;
             }
             first += part.filters;
-            stops = ask(p);
+            stops = is_stopped(p);
         }
     }
     return true;
@@ -442,7 +442,7 @@ static bool transpose_conv(const struct weighted_call *p)
         arm_transpose_conv_s8_get_buffer_size(&params, &image, &shapes.filter, &shapes.output);
     int32_t reversed =
         arm_transpose_conv_s8_get_reverse_conv_buffer_size(&params, &image, &shapes.filter);
-    if (sums < 0 || reversed < 0 || !has_room(p, sums + reversed)) {
+    if (sums < 0 || reversed < 0 || !has_scratch(p, sums + reversed)) {
         return false;
     }
     cmsis_nn_context scratch = {p->call.scratch, (int32_t)p->call.scratch_size - reversed};

@@ -20,14 +20,14 @@ static uint32_t round_up(uint32_t value, uint32_t unit)
 }
 
 /** Bytes of inputs under several positions of the window. */
-static uint32_t gathered(const struct weighted_call *p, uint32_t depth)
+static uint32_t gathered_bytes(const struct weighted_call *p, uint32_t depth)
 {
     return kernel_bytes(round_up((cmsis_nn_positions(p) * depth) << p->wide, VECTOR), WINDOWS);
 }
 
 uint32_t cmsis_nn_conv_scratch(const struct weighted_call *p)
 {
-    return cmsis_nn_positions(p) == 1 && !p->wide ? 0 : gathered(p, (uint32_t)p->depth);
+    return cmsis_nn_positions(p) == 1 && !p->wide ? 0 : gathered_bytes(p, (uint32_t)p->depth);
 }
 
 uint32_t cmsis_nn_depthwise_conv_scratch(const struct weighted_call *p)
@@ -38,7 +38,7 @@ uint32_t cmsis_nn_depthwise_conv_scratch(const struct weighted_call *p)
                                       : 0;
     }
     if (p->depth == 1 && p->filters > 1) { // by way of CONV_2D, with the weights transposed
-        return gathered(p, 1) + cmsis_nn_positions(p) * (uint32_t)p->filters;
+        return gathered_bytes(p, 1) + cmsis_nn_positions(p) * (uint32_t)p->filters;
     }
     return p->filters == p->depth ? WINDOWS * CHANNEL_BLOCK * cmsis_nn_positions(p) : 0;
 }
@@ -56,7 +56,7 @@ uint32_t cmsis_nn_transpose_conv_scratch(const struct weighted_call *p)
         return 0;
     }
     if (cmsis_nn_is_reversed(p)) {
-        return gathered(p, (uint32_t)p->depth) +
+        return gathered_bytes(p, (uint32_t)p->depth) +
                cmsis_nn_positions(p) * (uint32_t)(p->depth * p->filters);
     }
     // Sums of the lines that one line of the input contributes to.

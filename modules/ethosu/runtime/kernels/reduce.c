@@ -71,7 +71,7 @@ static int sort_dimensions(struct builder *builder, const struct tflite_operator
 {
     struct integers axes;
     int32_t stride[ETHOSU_MODEL_MAX_RANK];
-    uint32_t gone = 0;
+    uint32_t removed = 0;
     int32_t outputs = 1;
     TRY(integers_read(builder, call, 1, 0, &axes));
     for (uint32_t i = 0; i < axes.count; i++) {
@@ -79,13 +79,13 @@ static int sort_dimensions(struct builder *builder, const struct tflite_operator
         if (axis < 0 || axis >= (int32_t)in->rank) {
             return kernel_bad(builder, "its axis is out of range");
         }
-        gone |= 1u << axis;
+        removed |= 1u << axis;
     }
     nd_dense(in, stride);
     p->count = 1;
     for (uint32_t i = in->rank; i-- > 0;) {
         struct nd_dimension dimension = {.extent = in->shape[i], .stride = {0, stride[i]}};
-        if ((gone >> i & 1) != 0) {
+        if ((removed >> i & 1) != 0) {
             p->reduced.dimension[p->reduced.rank++] = dimension;
             p->count *= dimension.extent;
         } else {

@@ -71,7 +71,7 @@ static inline int32_t find_pixel(const struct resize *p, int32_t row, int32_t x)
 
 ELEMENT_INLINE bool blend(const struct resize *p, int32_t upper, int32_t lower,
                           struct resize_between y, struct resize_between x, int32_t output,
-                          bool asks, uint32_t type)
+                          bool polls, uint32_t type)
 {
     int32_t corner[4] = {
         find_pixel(p, upper, x.low),
@@ -87,7 +87,7 @@ ELEMENT_INLINE bool blend(const struct resize *p, int32_t upper, int32_t lower,
     };
     for (int32_t first = 0, end = 0; first < p->depth; first = end) {
         end = fixed_min(p->depth, first + KERNEL_BLOCK);
-        if (asks && kernel_stops(&p->call, end - first)) {
+        if (polls && kernel_stops(&p->call, end - first)) {
             return false;
         }
         for (int32_t i = first; i < end; i++) {
@@ -106,21 +106,21 @@ static int run_bilinear(const struct kernel_call *call)
 {
     const struct resize *p = (const struct resize *)call;
     int32_t output = 0;
-    bool asks = p->depth > KERNEL_BLOCK / PIXELS_AT_ONCE;
+    bool polls = p->depth > KERNEL_BLOCK / PIXELS_AT_ONCE;
     for (int32_t line = 0; line < p->batches * p->y.output; line++) {
         struct resize_between y = resize_find_between(&p->y, line % p->y.output, p->half_pixel);
         int32_t image = line / p->y.output * p->y.input * p->x.input;
         int32_t upper = find_row(p, image, y.low);
         int32_t lower = find_row(p, image, y.high);
         for (int32_t i = 0; i < p->x.output; i++, output += p->depth) {
-            if (!asks && i % PIXELS_AT_ONCE == 0 &&
+            if (!polls && i % PIXELS_AT_ONCE == 0 &&
                 kernel_stops(call, PIXELS_AT_ONCE * (p->depth + 1))) {
                 return ETHOSU_MODEL_STOPPED;
             }
             struct resize_between x = resize_find_between(&p->x, i, p->half_pixel);
             bool more = p->element_size == 1
-                            ? blend(p, upper, lower, y, x, output, asks, ETHOSU_TYPE_INT8)
-                            : blend(p, upper, lower, y, x, output, asks, ETHOSU_TYPE_INT16);
+                            ? blend(p, upper, lower, y, x, output, polls, ETHOSU_TYPE_INT8)
+                            : blend(p, upper, lower, y, x, output, polls, ETHOSU_TYPE_INT16);
             if (!more) {
                 return ETHOSU_MODEL_STOPPED;
             }

@@ -16,9 +16,9 @@ enum { SUMS_AT_ONCE = 16 };
 struct svdf {
     struct kernel_call call;
     const int8_t *input;
-    const int8_t *features; /**< weights of a frame's numbers, per filter */
-    const int16_t *times;   /**< weights of the past, per filter */
-    const int32_t *bias;    /**< or NULL */
+    const int8_t *features;      /**< weights of a frame's numbers, per filter */
+    const int16_t *time_weights; /**< weights of the past, per filter */
+    const int32_t *bias;         /**< or NULL */
     int16_t *state;
     int8_t *output;
     int32_t batches;
@@ -56,26 +56,26 @@ static void update_state(const struct svdf *p)
     }
 }
 
-static uint32_t sum_block(const int16_t *state, const int16_t *times, int32_t count)
+static uint32_t sum_block(const int16_t *state, const int16_t *time_weights, int32_t count)
 {
     uint32_t sum = 0; // wraps around like the reference
     for (int32_t i = 0; i < count; i++) {
-        sum += (uint32_t)(state[i] * times[i]);
+        sum += (uint32_t)(state[i] * time_weights[i]);
     }
     return sum;
 }
 
 /** The sum over a unit; long sums poll in between. */
-static uint32_t sum_unit(const struct svdf *p, const int16_t *state, const int16_t *times)
+static uint32_t sum_unit(const struct svdf *p, const int16_t *state, const int16_t *time_weights)
 {
     int32_t count = p->rank * p->memory;
     if (count <= KERNEL_BLOCK) {
-        return sum_block(state, times, count);
+        return sum_block(state, time_weights, count);
     }
     uint32_t sum = 0;
     KERNEL_BLOCKS(&p->call, first, end, count)
     {
-        sum += sum_block(state + first, times + first, end - first);
+        sum += sum_block(state + first, time_weights + first, end - first);
     }
     return sum;
 }
@@ -90,8 +90,9 @@ static int run_svdf(const struct kernel_call *call)
             return ETHOSU_MODEL_STOPPED;
         }
         int32_t unit = i % p->units;
-        uint32_t products = sum_unit(p, p->state + (size_t)i * (size_t)(p->rank * p->memory),
-                                     p->times + (size_t)unit * (size_t)(p->rank * p->memory));
+        uint32_t products =
+            sum_unit(p, p->state + (size_t)i * (size_t)(p->rank * p->memory),
+                     p->time_weights + (size_t)unit * (size_t)(p->rank * p->memory));
         int32_t sum = (int32_t)(products + (uint32_t)(p->bias == NULL ? 0 : p->bias[unit]));
         int32_t value = fixed_add(fixed_rescale(sum, p->to_output), p->output_offset);
         p->output[i] = (int8_t)fixed_clamp(value, INT8_MIN, INT8_MAX);
@@ -157,14 +158,14 @@ static bool shapes_fit(const struct kernel_tensor *in, const struct kernel_tenso
 {
     const struct kernel_tensor *frame = &in[INPUT_FRAME];
     const struct kernel_tensor *features = &in[INPUT_FEATURES];
-    const struct kernel_tensor *times = &in[INPUT_TIMES];
-    if (frame->rank != 2 || features->rank != 2 || times->rank != 2 || rank <= 0 ||
+    const struct kernel_tensor *time_weights = &in[INPUT_TIMES];
+    if (frame->rank != 2 || features->rank != 2 || time_weights->rank != 2 || rank <= 0 ||
         features->shape[0] % rank != 0) {
         return false;
     }
     int32_t units = features->shape[0] / rank;
-    return features->shape[1] == frame->shape[1] && times->shape[0] == features->shape[0] &&
-           (int64_t)frame->shape[0] * times->count == in[INPUT_STATE].count &&
+    return features->shape[1] == frame->shape[1] && time_weights->shape[0] == features->shape[0] &&
+           (int64_t)frame->shape[0] * time_weights->count == in[INPUT_STATE].count &&
            (int64_t)frame->shape[0] * units == out->count &&
            (in[INPUT_BIAS].count < 0 || in[INPUT_BIAS].count == units);
 }
@@ -182,7 +183,7 @@ static int prepare_svdf(struct builder *builder, const struct tflite_operator_ca
     TRY(prepare_scales(builder, in, &out, &p));
     p.input = in[INPUT_FRAME].data;
     p.features = in[INPUT_FEATURES].data;
-    p.times = in[INPUT_TIMES].data;
+    p.time_weights = in[INPUT_TIMES].data;
     p.bias = in[INPUT_BIAS].data;
     p.state = in[INPUT_STATE].data;
     p.output = out.data;

@@ -37,7 +37,7 @@ static int32_t work_of_output(const struct weighted_call *p)
 
 /** The sum of the output at y, x. */
 static int64_t sum_output(const struct weighted_call *p, int32_t batch, int32_t y, int32_t x,
-                          int32_t channel, bool asks)
+                          int32_t channel, bool polls)
 {
     const struct window *wy = &p->window.y;
     const struct window *wx = &p->window.x;
@@ -45,7 +45,7 @@ static int64_t sum_output(const struct weighted_call *p, int32_t batch, int32_t 
     int64_t sum = 0;
     for (int32_t i = first_tap(wy, y); i < wy->size; i += wy->stride) {
         int32_t in_y = (y + wy->pad - i) / wy->stride;
-        if (asks && kernel_stops(&p->call, fixed_min(wx->size, KERNEL_BLOCK))) {
+        if (polls && kernel_stops(&p->call, fixed_min(wx->size, KERNEL_BLOCK))) {
             return 0;
         }
         if (y + wy->pad < i || in_y >= wy->output) {
@@ -54,14 +54,14 @@ static int64_t sum_output(const struct weighted_call *p, int32_t batch, int32_t 
         for (int32_t k = first_tap(wx, x); k < wx->size; k += wx->stride) {
             int32_t in_x = (x + wx->pad - k) / wx->stride;
             if (x + wx->pad < k || in_x >= wx->output) {
-                if (asks && wx->size > KERNEL_BLOCK && kernel_stops(&p->call, 1)) {
+                if (polls && wx->size > KERNEL_BLOCK && kernel_stops(&p->call, 1)) {
                     return 0;
                 }
                 continue;
             }
             int32_t at = ((batch * wy->output + in_y) * wx->output + in_x) * p->depth;
             const int8_t *weights = filter + (i * wx->size + k) * p->depth;
-            if (asks && weighted_stops(p, 1, p->depth)) {
+            if (polls && weighted_stops(p, 1, p->depth)) {
                 return 0;
             }
             sum += p->wide ? any_dot_16(&p->call, (const int16_t *)p->input + at, weights, p->depth)

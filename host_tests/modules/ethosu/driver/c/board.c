@@ -11,8 +11,8 @@ unsigned begins, ends;
 uint32_t clock_ms;
 void (*on_sleep)(void);
 void (*on_access)(const struct sim_host_access *access);
-void (*meddle)(void);
-unsigned moments;
+void (*interfere)(void);
+unsigned accesses_left;
 uint64_t bus_offset;
 
 struct ethosu_memory memories[2] = {
@@ -32,8 +32,8 @@ const struct ethosu_board ethosu_board = {
 
 static void moment(void)
 {
-    if (moments != 0 && --moments == 0 && meddle != NULL) {
-        meddle();
+    if (accesses_left != 0 && --accesses_left == 0 && interfere != NULL) {
+        interfere();
     }
 }
 

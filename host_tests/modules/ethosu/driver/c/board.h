@@ -58,11 +58,11 @@ extern void (*on_sleep)(void);
 extern void (*on_access)(const struct sim_host_access *access);
 
 /**
- * Called once, after `moments` more register accesses, hooks and locks: what another thread does
- * at that moment. May be NULL.
+ * Called once, after `accesses_left` more register accesses, hooks and locks: what another thread
+ * does at that moment. May be NULL.
  */
-extern void (*meddle)(void);
-extern unsigned moments;
+extern void (*interfere)(void);
+extern unsigned accesses_left;
 
 /** Memories of the board: all addresses, until a test changes them. */
 extern struct ethosu_memory memories[2];

@@ -4,7 +4,7 @@
  * of its own: reserve, run, cancel, time out, release, at random.
  *
  *     stress ROUNDS           each thread ends what it has started
- *     stress ROUNDS meddle    another thread cancels and releases what is not its own
+ *     stress ROUNDS interfere    another thread cancels and releases what is not its own
  *     stress ROUNDS deinit    another thread deinits the NPU below one that runs and one that waits
  */
 #include "check.h"
@@ -88,12 +88,12 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* ---- threads that meddle ---- */
+/* ---- threads that interfere ---- */
 
 static unsigned finished;
 
 /** One inference while others cancel and release it: its result is right, or it is an error. */
-static int infer_meddled(struct ethosu_driver *drv, unsigned thread, bool prepared)
+static int infer_shared(struct ethosu_driver *drv, unsigned thread, bool prepared)
 {
     uint64_t bases[2] = {(uintptr_t)source, (uintptr_t)target[thread]};
     size_t sizes[2] = {64, 64};
@@ -119,14 +119,14 @@ static int infer_meddled(struct ethosu_driver *drv, unsigned thread, bool prepar
     return result;
 }
 
-static void *work_meddled(void *argument)
+static void *work_shared(void *argument)
 {
     unsigned thread = (unsigned)(uintptr_t)argument;
     uint32_t state = thread + 1;
     for (unsigned i = 0; i < rounds || !__atomic_load_n(&failed, __ATOMIC_RELAXED); i++) {
         struct ethosu_driver *drv = ethosu_ext_reserve(NULL, 600000, NULL);
         CHECK(drv != NULL);
-        int result = infer_meddled(drv, thread, pseudo_random(&state) % 2);
+        int result = infer_shared(drv, thread, pseudo_random(&state) % 2);
         __atomic_fetch_add(result == 0 ? &succeeded : &failed, 1, __ATOMIC_RELAXED);
         ethosu_release_driver(drv);
     }
@@ -134,7 +134,7 @@ static void *work_meddled(void *argument)
     return NULL;
 }
 
-static void *meddle(void *argument)
+static void *interfere(void *argument)
 {
     struct ethosu_driver *const *drivers = argument;
     uint32_t state = 99;
@@ -169,7 +169,7 @@ static void *run_below_deinit(void *argument)
 {
     (void)argument;
     if (ethosu_ext_reserve_this(only, 0) == 0) {
-        (void)infer_meddled(only, 0, false);
+        (void)infer_shared(only, 0, false);
     }
     return NULL;
 }
@@ -205,16 +205,16 @@ static void deinit_below_others(struct ethosu_driver *drv)
     }
 }
 
-static void run_threads(void *(*run)(void *), struct ethosu_driver **meddled)
+static void run_threads(void *(*run)(void *), struct ethosu_driver **shared)
 {
     pthread_t threads[THREADS + 1];
     for (unsigned i = 0; i < THREADS; i++) {
         CHECK_EQ(pthread_create(&threads[i], NULL, run, (void *)(uintptr_t)i), 0);
     }
-    if (meddled != NULL) {
-        CHECK_EQ(pthread_create(&threads[THREADS], NULL, meddle, meddled), 0);
+    if (shared != NULL) {
+        CHECK_EQ(pthread_create(&threads[THREADS], NULL, interfere, shared), 0);
     }
-    for (unsigned i = 0; i < THREADS + (meddled != NULL); i++) {
+    for (unsigned i = 0; i < THREADS + (shared != NULL); i++) {
         pthread_join(threads[i], NULL);
     }
     CHECK(succeeded > 0 && failed > 0);
@@ -248,9 +248,9 @@ int main(int argc, char **argv)
         drivers[1] = sim_host_open(1, "ethos-u55-128");
         CHECK(drivers[1] != NULL);
         sim_host_use_thread(1, true);
-        bool meddled = strcmp(mode, "meddle") == 0;
-        run_threads(meddled ? work_meddled : work, meddled ? drivers : NULL);
-        CHECK(!meddled || drivers[0]->timeouts + drivers[1]->timeouts == 0);
+        bool shared = strcmp(mode, "interfere") == 0;
+        run_threads(shared ? work_shared : work, shared ? drivers : NULL);
+        CHECK(!shared || drivers[0]->timeouts + drivers[1]->timeouts == 0);
         sim_host_close(1);
     }
     sim_host_close(0);

@@ -140,7 +140,7 @@ TEST(an_npu_may_have_hooks_of_its_own)
     CHECK_EQ(reg(0, NPU_REGIONCFG), 0x15);
 }
 
-TEST(what_is_told_wrong_is_refused)
+TEST(invalid_arguments_are_rejected)
 {
     struct ethosu_device_config empty = {NULL};
     power_up(0, "ethos-u55-128");

@@ -2,7 +2,7 @@
 /** Interrupts: lost, late, doubled, of something else, and the time-out that they race with. */
 #include "board.h"
 
-TEST(a_lost_interrupt_is_a_time_out_that_says_so)
+TEST(a_lost_interrupt_is_reported_as_a_time_out)
 {
     struct ethosu_driver *drv = open_driver("ethos-u55-128");
     inject("irq-lost", 1);
@@ -92,7 +92,7 @@ TEST(a_doubled_interrupt_completes_once)
     check_next_works(drv);
 }
 
-TEST(an_interrupt_of_a_counter_is_no_completion_and_is_silenced)
+TEST(a_counter_interrupt_is_silenced_and_not_a_completion)
 {
     struct ethosu_driver *drv = open_driver("ethos-u55-128");
     start_endless(drv);
@@ -106,7 +106,7 @@ TEST(an_interrupt_of_a_counter_is_no_completion_and_is_silenced)
     check_next_works(drv);
 }
 
-TEST(an_interrupt_from_within_the_stream_is_no_completion)
+TEST(an_irq_command_is_not_a_completion)
 {
     struct ethosu_driver *drv = open_driver("ethos-u55-128");
     start_endless(drv);

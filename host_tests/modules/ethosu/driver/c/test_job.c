@@ -26,7 +26,7 @@ TEST(the_order_is_flush_begin_run_invalidate_end)
 }
 
 /** The NPU that may be switched off between inferences is set up anew when it was. */
-TEST(lost_power_is_noticed_and_the_npu_reset)
+TEST(lost_power_is_detected_and_the_npu_reset)
 {
     struct ethosu_driver *drv = open_driver("ethos-u55-128");
     inject("power-lost", UINT32_MAX);
@@ -128,7 +128,7 @@ TEST(facts_about_a_handle)
     check_next_works(drv);
 }
 
-TEST(a_command_that_the_npu_does_not_understand_is_named_by_its_place)
+TEST(an_unknown_command_is_reported_with_its_offset)
 {
     uint32_t *words = alloc(64);
     memcpy(words, (uint32_t[]){0x31504F43u, 5, 5, 0x00030002u, 0, 0x3FF, 0}, 28);
@@ -156,7 +156,7 @@ TEST(the_callers_base_arrays_are_copied)
     good_sizes[1] = kept;
 }
 
-TEST(masked_bases_are_cleaned_and_discarded_at_each_run_too)
+TEST(masked_bases_are_also_cleaned_and_invalidated_at_each_run)
 {
     struct ethosu_driver *drv = open_driver("ethos-u55-128");
     ethosu_set_basep_cache_mask(drv, 0x05, 0x04);
@@ -174,7 +174,7 @@ TEST(masked_bases_are_cleaned_and_discarded_at_each_run_too)
     CHECK_EQ(invalidated.count, 1);
 }
 
-TEST(waiting_twice_or_with_nothing_running_is_answered)
+TEST(waiting_twice_or_while_idle_is_an_error)
 {
     struct ethosu_driver *drv = open_driver("ethos-u55-128");
     CHECK_EQ(ethosu_wait(drv, true), -2);
@@ -185,7 +185,7 @@ TEST(waiting_twice_or_with_nothing_running_is_answered)
     check_clean(drv);
 }
 
-TEST(a_second_start_is_refused_and_the_first_goes_on)
+TEST(a_second_start_is_rejected_and_the_first_continues)
 {
     struct ethosu_driver *drv = open_driver("ethos-u55-128");
     start_endless(drv);
@@ -215,7 +215,7 @@ TEST(cancel_stops_and_pairs_and_is_harmless_when_idle)
     check_next_works(drv);
 }
 
-TEST(a_soft_reset_cancels_what_runs)
+TEST(a_soft_reset_cancels_the_running_inference)
 {
     struct ethosu_driver *drv = open_driver("ethos-u55-128");
     CHECK_EQ(ethosu_soft_reset(drv), 0);
@@ -263,7 +263,7 @@ static void count_done(struct ethosu_driver *drv, void *argument)
     (*(unsigned *)argument)++;
 }
 
-TEST(the_done_callback_comes_once_per_completion)
+TEST(the_done_callback_is_called_once_per_completion)
 {
     unsigned done = 0;
     late_driver = open_driver("ethos-u55-128");

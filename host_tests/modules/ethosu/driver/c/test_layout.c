@@ -114,7 +114,7 @@ TEST(null_and_zero_are_refused)
     done();
 }
 
-TEST(bytes_that_do_not_divide_are_refused)
+TEST(sizes_that_do_not_divide_are_rejected)
 {
     buffers(48, 31);
     memcpy(layout.shape, (uint32_t[6]){1, 1, 1, 1, 3, 16}, sizeof layout.shape);
@@ -171,7 +171,7 @@ TEST(overlap_is_refused)
     done();
 }
 
-TEST(rows_that_no_memory_holds_are_refused)
+TEST(rows_larger_than_any_memory_are_rejected)
 {
     buffers(64, 64);
     memcpy(layout.shape, (uint32_t[6]){1, 1, 1, 1, 2, UINT32_MAX}, sizeof layout.shape);

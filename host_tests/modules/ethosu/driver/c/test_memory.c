@@ -68,7 +68,7 @@ static bool has_span(const struct board_spans *spans, const void *start, size_t 
 
 /* ---- questions ---- */
 
-TEST(the_memory_of_a_span_holds_all_of_it)
+TEST(find_returns_the_memory_that_contains_the_whole_span)
 {
     ethosu_ext_memory_use(&ethosu_board);
     split((struct ethosu_memory){.name = "low", .masters = ETHOSU_NPU_READS}, 0, 512);
@@ -118,7 +118,7 @@ TEST(an_empty_buffer_has_no_address)
 
 /* ---- caches ---- */
 
-TEST(what_does_not_change_is_cleaned_once)
+TEST(constants_are_cleaned_once)
 {
     struct ethosu_driver *drv = open_driver("ethos-u55-128");
     CHECK_EQ(prepare_copy(drv, 32, memory + 64, 128, 0), 0);
@@ -134,7 +134,7 @@ TEST(what_does_not_change_is_cleaned_once)
     CHECK_EQ(flushed.count, 2);
 }
 
-TEST(only_what_the_stream_writes_is_discarded)
+TEST(only_what_the_stream_writes_is_invalidated)
 {
     struct ethosu_driver *drv = open_driver("ethos-u55-128");
     CHECK_EQ(prepare_copy(drv, 32, memory + 64, 128, 0), 0);
@@ -165,7 +165,7 @@ TEST(the_same_program_is_not_cleaned_again)
     CHECK_EQ(flushed.count, 10);
 }
 
-TEST(what_is_written_of_shared_scratch_is_discarded_at_once)
+TEST(shared_scratch_is_invalidated_in_one_call)
 {
     struct ethosu_driver *drv = open_driver("ethos-u55-128");
     prepare_copy(drv, 0, memory + 64, 256, 0);
@@ -188,7 +188,7 @@ TEST(what_is_written_of_shared_scratch_is_discarded_at_once)
 }
 
 /** The bytes between both are the caller's own, who says so: a cache line's rest. */
-TEST(fast_scratch_behind_scratch_is_cleaned_and_discarded_with_it)
+TEST(fast_scratch_behind_scratch_is_cleaned_and_invalidated_with_it)
 {
     const unsigned flags[] = {ETHOSU_EXT_OWN_LINES, 0};
     for (unsigned i = 0; i < 2; i++) {
@@ -220,11 +220,11 @@ TEST(constants_that_moved_are_cleaned_again)
     CHECK(has_span(&flushed, memory, good_sizes[0]));
 }
 
-TEST(a_memorys_cache_decides_what_is_cleaned_and_discarded)
+TEST(the_cache_attribute_decides_what_is_cleaned_and_invalidated)
 {
     const struct {
         uint8_t cache;
-        unsigned cleans, discards;
+        unsigned cleans, invalidates;
     } cases[] = {
         {ETHOSU_CACHE_WRITE_BACK, 1, 1},
         {ETHOSU_CACHE_WRITE_THROUGH, 0, 1},
@@ -237,7 +237,7 @@ TEST(a_memorys_cache_decides_what_is_cleaned_and_discarded)
         CHECK_EQ(prepare_copy(drv, 0, memory + 64, 32, 0), 0);
         run_copy(drv);
         CHECK_EQ(flushed.count, cases[i].cleans);
-        CHECK_EQ(invalidated.count, cases[i].discards);
+        CHECK_EQ(invalidated.count, cases[i].invalidates);
         ethosu_deinit(drv);
     }
 }
@@ -362,7 +362,7 @@ static bool switch_power(const struct ethosu_npu *npu, bool on)
     return true;
 }
 
-TEST(an_npu_is_powered_when_it_is_used_and_only_then)
+TEST(an_npu_is_powered_only_while_in_use)
 {
     static struct ethosu_driver drv;
     ethosu_ext_memory_use(&ethosu_board);

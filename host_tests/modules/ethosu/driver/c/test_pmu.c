@@ -130,7 +130,7 @@ TEST(overflow_and_its_interrupt_are_masked_and_cleared)
     CHECK_EQ(ETHOSU_PMU_Get_CNTR_OVS(drv), 4);
 }
 
-TEST(start_and_stop_events_keep_out_of_each_others_way)
+TEST(start_and_stop_events_are_independent)
 {
     struct ethosu_driver *drv = open_driver("ethos-u55-128");
     ETHOSU_PMU_PMCCNTR_CFG_Set_Start_Event(drv, ETHOSU_PMU_NPU_ACTIVE);

@@ -15,7 +15,7 @@ static void two_npus(void)
     }
 }
 
-TEST(init_refuses_what_is_no_npu)
+TEST(init_rejects_an_address_without_an_npu)
 {
     struct ethosu_driver drv;
     memset(&drv, 0xA5, sizeof drv);
@@ -88,7 +88,7 @@ static void release_after_a_minute(void)
     }
 }
 
-TEST(reserve_gives_each_npu_once_and_then_waits_for_ever)
+TEST(reserve_assigns_each_npu_once_and_then_waits)
 {
     two_npus();
     struct ethosu_driver *a = ethosu_reserve_driver();
@@ -117,7 +117,7 @@ TEST(reserve_by_config_gives_that_config)
     CHECK_EQ(ethosu_ext_reserve_this(&drivers[0], 0), ETHOSU_EXT_E_NONE_FREE);
 }
 
-TEST(reserve_without_any_driver_says_so)
+TEST(reserve_without_any_driver_is_an_error)
 {
     struct ethosu_ext_fault fault;
     CHECK(ethosu_ext_reserve(NULL, 7, &fault) == NULL);
@@ -162,7 +162,7 @@ static void deinit_first(void)
     ethosu_deinit(&drivers[0]);
 }
 
-TEST(who_waits_for_an_npu_that_is_deinitialised_is_told)
+TEST(deinit_ends_calls_that_wait_for_the_npu)
 {
     struct ethosu_ext_fault fault;
     two_npus();
@@ -173,7 +173,7 @@ TEST(who_waits_for_an_npu_that_is_deinitialised_is_told)
     CHECK(ethosu_ext_reserve("ethos-u55-128", 0, NULL) == &drivers[1]);
 }
 
-TEST(an_npu_that_is_initialised_goes_to_who_waits)
+TEST(a_new_npu_goes_to_a_waiting_call)
 {
     two_npus();
     CHECK(ethosu_ext_reserve("ethos-u55-256", 0, NULL) == &drivers[0]);
@@ -198,16 +198,16 @@ static bool released;
 /** Release it twice, and let the next holder in as soon as there is a way. */
 static void release_twice_and_reserve(void)
 {
-    moments = 0;
+    accesses_left = 0;
     if (!released && drivers[1].job.state == ETHOSU_JOB_IDLE) {
-        moments = 1; // the inference has not begun
+        accesses_left = 1; // the inference has not begun
     } else if (!next_holds) {
         for (int i = 0; i < 2 && !released; i++) {
             ethosu_release_driver(&drivers[1]);
         }
         released = true;
         next_holds = ethosu_ext_reserve_this(&drivers[1], 0) == 0;
-        moments = 1;
+        accesses_left = 1;
     }
 }
 
@@ -221,11 +221,11 @@ TEST(a_release_that_comes_late_leaves_the_npu_to_its_next_holder)
         next_holds = released = false;
         npus[1].end = END_ON_SLEEP;
         good_payload[2] = drivers[1].dev.config_register;
-        meddle = release_twice_and_reserve;
-        moments = at;
+        interfere = release_twice_and_reserve;
+        accesses_left = at;
         good_bases[0] = good_bases[1] = good_bases[2] = (uintptr_t)memory;
         (void)ethosu_invoke_auto(good_payload, GOOD_PAYLOAD_SIZE, good_bases, good_sizes, 3, NULL);
-        moments = 0;
+        accesses_left = 0;
         CHECK_EQ(drivers[1].reserved, next_holds);
         held += next_holds;
         ethosu_deinit(&drivers[0]);
@@ -243,7 +243,7 @@ static void deinit_and_free(void)
     free(on_the_heap);
 }
 
-TEST(who_waits_for_a_handle_that_is_freed_leaves_its_memory_alone)
+TEST(a_call_waiting_for_a_freed_handle_does_not_access_it)
 {
     on_the_heap = malloc(sizeof *on_the_heap);
     power_up(0, "ethos-u55-256");
@@ -269,12 +269,12 @@ static void init_below_a_cancel(void)
 static void cancel_on_sleep(void)
 {
     on_sleep = NULL;
-    meddle = init_below_a_cancel;
-    moments = 1;
+    interfere = init_below_a_cancel;
+    accesses_left = 1;
     CHECK_EQ(ethosu_ext_cancel(&drivers[0]), 0);
 }
 
-TEST(who_waits_for_an_npu_whose_init_fails_is_told)
+TEST(a_failed_init_ends_calls_that_wait_for_the_npu)
 {
     static void (*const failures[])(void) = {init_that_fails, cancel_on_sleep};
     for (unsigned i = 0; i < 2; i++) {
@@ -304,7 +304,7 @@ TEST(deinit_of_a_reserved_running_driver_ends_everything)
     CHECK(ethosu_ext_reserve(NULL, 0, NULL) == NULL);
 }
 
-TEST(init_again_while_running_ends_what_ran)
+TEST(a_second_init_ends_the_running_inference)
 {
     struct ethosu_driver *drv = open_driver("ethos-u55-128");
     start_endless(drv);
@@ -341,7 +341,7 @@ static void reserve_from_an_interrupt(void)
     reentrant_result = ethosu_ext_reserve_this(reentrant, 0);
 }
 
-TEST(reserving_while_somebody_waits_is_answered)
+TEST(a_reservation_during_a_wait_returns)
 {
     two_npus();
     CHECK(ethosu_reserve_driver() != NULL);
@@ -395,7 +395,7 @@ TEST(power_held_by_the_user_survives_an_inference)
     CHECK_EQ(reg(0, NPU_CMD), 0);
 }
 
-TEST(version_and_hardware_are_told)
+TEST(version_and_hardware_are_reported)
 {
     struct ethosu_driver_version version;
     struct ethosu_hw_info info;

@@ -195,7 +195,7 @@ TEST(arguments_are_checked)
     CHECK_EQ(prepare(drv, bases, sizes, 0), ETHOSU_EXT_E_NO_NPU);
 }
 
-TEST(fast_memory_stands_in_for_base_two)
+TEST(fast_memory_replaces_base_2)
 {
     static struct ethosu_driver drv;
     power_up(0, "ethos-u55-128");
@@ -280,7 +280,7 @@ static void note_second_base(const struct sim_host_access *access)
     second_base = access->offset == NPU_BASEP0 + 8 ? access->value : second_base;
 }
 
-TEST(what_was_verified_in_constant_memory_is_not_looked_at_again)
+TEST(a_verified_payload_in_constant_memory_is_not_checked_again)
 {
     struct ethosu_driver *drv = open_driver("ethos-u55-128");
     const uint64_t scratch = (uintptr_t)memory + 256;
@@ -314,7 +314,7 @@ TEST(what_was_verified_in_constant_memory_is_not_looked_at_again)
     CHECK_EQ(run_spoilt(drv, PAYLOADS, scratch, 64), -1);
 }
 
-TEST(a_payload_whose_bytes_are_promised_to_stay_is_not_looked_at_again)
+TEST(a_payload_declared_constant_is_not_checked_again)
 {
     struct ethosu_driver *drv = open_driver("ethos-u55-128");
     const uint64_t scratch = (uintptr_t)memory + 256;
@@ -343,7 +343,7 @@ TEST(invoke_v2_and_the_macro_run)
     CHECK(!drv->reserved);
 }
 
-TEST(the_status_of_a_failed_npu_is_put_into_words)
+TEST(the_status_of_a_failed_npu_is_described)
 {
     static const struct {
         uint32_t status;
@@ -388,7 +388,7 @@ TEST(a_text_is_printed_as_printf_does_it)
     CHECK(strcmp(cut, "a???b") == 0);
 }
 
-TEST(every_error_has_a_sentence_and_an_errno)
+TEST(every_error_has_a_message_and_an_errno)
 {
     char text[200];
     for (int code = -1; code >= ETHOSU_EXT_E_OTHER_PRODUCT; code--) {

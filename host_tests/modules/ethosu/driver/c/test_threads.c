@@ -53,25 +53,25 @@ static void look_now(void)
 }
 
 /** One inference, at the Nth register access or hook of which another thread acts, for every N. */
-TEST(whatever_another_thread_does_at_any_moment_the_npu_never_works_for_nobody)
+TEST(the_npu_never_runs_unowned_whatever_another_thread_does)
 {
-    static void (*const meddlers[])(void) = {cancel_now, release_now, release_and_start_now,
-                                             start_now,  reset_now,   deinit_now,
-                                             wait_now,   look_now};
-    for (unsigned which = 0; which < sizeof meddlers / sizeof meddlers[0]; which++) {
+    static void (*const interferences[])(void) = {cancel_now, release_now, release_and_start_now,
+                                                  start_now,  reset_now,   deinit_now,
+                                                  wait_now,   look_now};
+    for (unsigned which = 0; which < sizeof interferences / sizeof interferences[0]; which++) {
         for (unsigned at = 1; at < 60; at++) {
             struct ethosu_driver *drv = late_driver = open_driver("ethos-u55-128");
             npus[0].end = at % 2 ? END_ON_SLEEP : END_AT_ONCE;
-            meddle = meddlers[which];
-            moments = at;
+            interfere = interferences[which];
+            accesses_left = at;
             int result = ethosu_invoke_v3(drv, good_payload, GOOD_PAYLOAD_SIZE, good_bases,
                                           good_sizes, 3, NULL);
-            bool acted = moments == 0;
-            moments = 0;
-            meddle = NULL;
+            bool acted = accesses_left == 0;
+            accesses_left = 0;
+            interfere = NULL;
             CHECK(result == 0 || (result == -1 && acted));
-            CHECK(result == 0 || meddlers[which] != start_now);
-            if (meddlers[which] == deinit_now && acted) {
+            CHECK(result == 0 || interferences[which] != start_now);
+            if (interferences[which] == deinit_now && acted) {
                 CHECK(ethosu_ext_next(NULL) == NULL);
                 continue;
             }
@@ -86,7 +86,7 @@ TEST(whatever_another_thread_does_at_any_moment_the_npu_never_works_for_nobody)
 }
 
 /** The holder acts at the Nth moment of a cancel by another thread. */
-TEST(as_long_as_a_cancelled_npu_works_its_holder_is_not_told_that_it_has_stopped)
+TEST(cancel_reports_success_only_when_the_npu_has_stopped)
 {
     static void (*const holders[])(void) = {look_now, wait_now, release_now};
     for (unsigned which = 0; which < sizeof holders / sizeof holders[0]; which++) {
@@ -94,14 +94,14 @@ TEST(as_long_as_a_cancelled_npu_works_its_holder_is_not_told_that_it_has_stopped
         for (unsigned at = 1; at < 40; at++) {
             struct ethosu_driver *drv = late_driver = open_driver("ethos-u55-128");
             start_endless(drv);
-            meddle = holders[which];
-            moments = at;
+            interfere = holders[which];
+            accesses_left = at;
             uint32_t start = clock_ms;
             CHECK_EQ(ethosu_ext_cancel(drv), 0);
             bool waited = clock_ms - start >= 5000; // for the cancel, which is below this call
             CHECK(which == 0 || at > 1 || waited);
-            acted += moments == 0;
-            moments = 0;
+            acted += accesses_left == 0;
+            accesses_left = 0;
             CHECK(!is_running(0));
             check_clean(drv);
             CHECK_EQ(ethosu_ext_reserve_this(drv, 0),
@@ -127,7 +127,7 @@ static void wait_within_the_wait(void)
     }
 }
 
-TEST(a_call_that_leaves_wakes_each_other_call_that_waits)
+TEST(a_leaving_call_wakes_all_waiting_calls)
 {
     struct ethosu_driver *drv = late_driver = open_driver("ethos-u55-128");
     start_endless(drv);

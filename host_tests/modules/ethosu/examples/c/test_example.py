@@ -68,21 +68,21 @@ def test_the_example_is_exact(example, small_models) -> None:
     assert run(example) == (0, [str(value) for value in wanted.reshape(-1)])
 
 
-def test_the_example_says_why_it_fails(example) -> None:
+def test_the_example_reports_why_it_fails(example) -> None:
     """A model for another NPU gives one error message."""
     code, lines = run(example, "ethos-u55-256")
     assert code == 1
     assert lines[0].startswith(f"model was compiled for {NPU}, the NPU is ethos-u55-256")
 
 
-def test_no_kernel_is_linked_that_was_not_asked_for(example) -> None:
+def test_only_requested_kernels_are_linked(example) -> None:
     """ETHOSU_KERNELS=none: no CPU operator, no second product, no reader of programs."""
     symbols = subprocess.check_output(["arm-none-eabi-nm", str(example)], text=True)
     assert "ethosu_ext_part_U85" not in symbols and "program_open" not in symbols
     assert not re.search(r"\b(kernel_conv|softmax_\w+|nd_next)\b", symbols)
 
 
-def test_a_kernel_that_is_not_there_is_a_sentence(tmp_path, compiled, small_models) -> None:
+def test_a_missing_kernel_is_one_error(tmp_path, compiled, small_models) -> None:
     """The message lists the available names."""
     model = compiled(small_models["small_cnn"], NPU)
     done = configure(tmp_path, f"-DMODEL={model}", "-DETHOSU_KERNELS=CONV_2D NONSENSE")

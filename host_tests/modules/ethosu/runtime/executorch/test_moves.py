@@ -351,7 +351,7 @@ REALS = np.array(
 )
 @pytest.mark.parametrize("prefix", ["quantized_decomposed", "cortex_m"])
 @pytest.mark.parametrize("where", ["sim", "qemu"])
-def test_ends_of_both_widths(tmp_path, where, prefix, dtype, number):
+def test_inputs_and_outputs_of_both_widths(tmp_path, where, prefix, dtype, number):
     """On a board with vector instructions, where the last vectors are not full."""
     limits = np.iinfo(dtype)
     low, high, zero = int(limits.min), int(limits.max), 3

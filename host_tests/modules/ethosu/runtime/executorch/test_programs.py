@@ -84,7 +84,7 @@ def test_an_exported_program_is_exact_on_a_board(shared_programs, name):
 
 @pytest.mark.parametrize("inline", [False, True], ids=["segment", "inline"])
 @pytest.mark.parametrize("name", OPTIONS)
-def test_integer_ends(raw, small_models, name, inline):
+def test_integer_inputs_and_outputs(raw, small_models, name, inline):
     model, blob = small_models["small_cnn"], raw(name)
     assert blob.commands[:4] == (b"COP2" if "--cop-format" in OPTIONS[name] else b"COP1")
     assert (blob.scratch_size == 0) == (name == "u85 separate")
@@ -94,7 +94,7 @@ def test_integer_ends(raw, small_models, name, inline):
 
 
 @pytest.mark.parametrize("name", OPTIONS)
-def test_real_ends(raw, small_models, name):
+def test_real_inputs_and_outputs(raw, small_models, name):
     model = small_models["small_cnn"]
     program = made.real_ends(model, raw(name)).encode()
     with Simulation(program, coherence="strict") as simulation:

@@ -27,7 +27,7 @@ def test_a_damaged_program_is_refused(damage, raw, tmp_path, name, width):
 
 @pytest.mark.parametrize("width", [64, 32])
 @pytest.mark.parametrize("name", damaged.SOUND)
-def test_a_sound_program_of_the_same_kind_is_not(damage, raw, tmp_path, name, width):
+def test_a_valid_program_of_the_same_kind_is_accepted(damage, raw, tmp_path, name, width):
     path = tmp_path / "program.pte"
     path.write_bytes(damaged.SOUND[name](raw("u55")))
     assert damage("load", path, width).startswith("0 ")
@@ -85,7 +85,7 @@ def test_an_arena_that_shares_memory_with_the_data_file_is_refused(damage, raw, 
     assert "it shares memory with the data file" in damage("data", path, width)
 
 
-def test_too_much_work_is_refused_where_it_is(damage, tmp_path):
+def test_too_much_work_is_rejected_with_its_location(damage, tmp_path):
     path = tmp_path / "program.pte"
     path.write_bytes(hostile.MUCH_WORK["names of a program's data"]())
     assert re.match(r"-\d+ instruction \d+ \(delegate\): .* too long", damage("load", path))

@@ -12,7 +12,7 @@ HERE = Path(__file__).parent
 
 # Runtime files that differ between builds with and without assertions, with some kernels only, or
 # with CMSIS-NN's scratch.
-CHANGING = ("plan_record.c", "kernels/kernel.c", "kernels/registry.c")
+CHANGING = ("plan_reader.c", "kernels/kernel.c", "kernels/registry.c")
 CMSIS_NN = ("conv.c", "depthwise_conv.c", "fully_connected.c", "transpose_conv.c")
 CHANGING += tuple(f"kernels/{name}" for name in (*CMSIS_NN, "cmsis_nn_scratch.c"))
 

@@ -25,7 +25,7 @@ def test_missing_kernel_is_named(build_cases, tmp_path, flag):
     )
 
 
-def test_chosen_kernel_is_there(build_cases, tmp_path):
+def test_a_chosen_kernel_is_built_in(build_cases, tmp_path):
     assert _load(build_cases("-DETHOSU_KERNEL_LIST=KERNEL(PAD)"), tmp_path, "PAD").status == 0
 
 

@@ -28,14 +28,14 @@ def _check(source, compiled):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_made_for_it(compile_mixed, name):
+def test_models_made_for_the_cpu_and_the_npu(compile_mixed, name):
     mixed = MODELS[name]
     source, _, planned = compile_mixed(name, mixed.make(), mixed.options)
     _check(source, planned)
 
 
 @pytest.mark.parametrize("kept", KEPT)
-def test_told_to_leave_layers(compile_mixed, kept):
+def test_layers_that_vela_is_told_to_ignore(compile_mixed, kept):
     name = kept.replace(",", "_")
     source, _, planned = compile_mixed(name, SMALL["small_cnn"](), ("--ignore-ops", kept))
     _check(source, planned)

@@ -28,7 +28,7 @@ def test_exp_is_off_by_less_than_the_spacing_of_doubles(real_exp, most):
         assert abs(real_exp(x) - math.exp(x)) <= math.ulp(math.exp(x)), x
 
 
-def test_exp_at_its_ends(real_exp):
+def test_exp_at_its_limits(real_exp):
     exact = {0.0: 1.0, 1000.0: math.inf, math.inf: math.inf, -1000.0: 0.0, -math.inf: 0.0}
     assert {x: real_exp(x) for x in exact} == exact
     assert math.isnan(real_exp(math.nan))

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Phrases shared by several sentences, encoded as the character with their number. */
+/* Phrases shared by several messages, encoded as the character with their number. */
 #define AT_WORD "\1"
 #define STREAM "\2"
 #define LAYOUT "\3"
@@ -27,14 +27,14 @@ static const char phrases[] = "\0"
                               "%b, %e bytes at %F, is in memory that " NPU " can't ";
 
 /** Concatenated in the order of their consecutive numbers. */
-static const char sentences[] = "no error"
-#define ETHOSU_EXT_ERROR(number, name, errno_name, sentence) "\0" sentence
+static const char messages[] = "no error"
+#define ETHOSU_EXT_ERROR(number, name, errno_name, message) "\0" message
 #include "ethosu_errors.def"
 #undef ETHOSU_EXT_ERROR
     ;
 
-/** Number of sentences without the first. */
-#define ETHOSU_EXT_ERROR(number, name, errno_name, sentence) +1
+/** Number of messages without the first. */
+#define ETHOSU_EXT_ERROR(number, name, errno_name, message) +1
 enum {
     ERROR_LAST =
 #include "ethosu_errors.def"
@@ -65,7 +65,7 @@ static const char channels[] = "command\0"
                                "DMA destination\0\0\0\0\0\0";
 
 /** The string at an index of a list of concatenated strings. */
-static const char *nth(const char *list, unsigned index)
+static const char *string_at(const char *list, unsigned index)
 {
     for (; index > 0; index--) {
         list += strlen(list) + 1;
@@ -73,14 +73,14 @@ static const char *nth(const char *list, unsigned index)
     return list;
 }
 
-static const char *sentence_of(int error)
+static const char *message_of(int error)
 {
     unsigned index = 0u - (unsigned)error;
-    return nth(sentences, index <= ERROR_LAST ? index : 0);
+    return string_at(messages, index <= ERROR_LAST ? index : 0);
 }
 
 /** Numbers above 32 bits are printed in hexadecimal to avoid a 64-bit division. */
-static void put_number(struct ethosu_text *text, uint64_t number, bool hexadecimal)
+static void append_number(struct ethosu_text *text, uint64_t number, bool hexadecimal)
 {
     if (hexadecimal || number > UINT32_MAX) {
         ethosu_ext_text_print(text, "0x");
@@ -91,7 +91,7 @@ static void put_number(struct ethosu_text *text, uint64_t number, bool hexadecim
 }
 
 /** "ethos-u85-256", or its family: "U85". */
-static void put_config(struct ethosu_text *text, uint64_t config, bool family)
+static void append_config(struct ethosu_text *text, uint64_t config, bool family)
 {
     char name[ETHOSU_EXT_CONFIG_NAME_SIZE];
     ethosu_ext_config_name((uint32_t)config, name);
@@ -102,17 +102,17 @@ static void put_config(struct ethosu_text *text, uint64_t config, bool family)
     ethosu_ext_text_print(text, "%s", family ? name + sizeof "ethos-" - 1 : name);
 }
 
-static void put_status(struct ethosu_text *text, uint32_t status)
+static void append_status(struct ethosu_text *text, uint32_t status)
 {
     const char *separator = "";
     for (unsigned bit = STATUS_BITS; bit-- > 0;) {
-        const char *words = nth(status_bits, bit);
+        const char *words = string_at(status_bits, bit);
         if (!(status >> bit & 1) || *words == '\0') {
             continue;
         }
         ethosu_ext_text_print(text, "%s%s", separator, words);
         separator = ", ";
-        const char *channel = nth(channels, NPU_STATUS_CHANNEL(status));
+        const char *channel = string_at(channels, NPU_STATUS_CHANNEL(status));
         if (1u << bit == ETHOSU_EXT_STATUS_BUS_ERROR && *channel != '\0') {
             ethosu_ext_text_print(text, " at %s on port M%u", channel,
                                   (unsigned)NPU_STATUS_INTERFACE(status));
@@ -122,36 +122,36 @@ static void put_status(struct ethosu_text *text, uint32_t status)
 }
 
 /** Print the value of a field; see ethosu_errors.def. */
-static void put_field(struct ethosu_text *text, const struct ethosu_ext_fault *fault, char field)
+static void append_field(struct ethosu_text *text, const struct ethosu_ext_fault *fault, char field)
 {
     const bool expected = field == 'e' || field == 'E' || field == 'D';
     if (field == 's') {
-        put_status(text, fault->status);
+        append_status(text, fault->status);
     } else if (field == 'r') {
-        put_number(text, fault->detail, false);
+        append_number(text, fault->detail, false);
     } else if (field == 'b' && fault->index < 0) {
-        ethosu_ext_text_print(text, "%s", nth(phrases, STREAM[0]));
+        ethosu_ext_text_print(text, "%s", string_at(phrases, STREAM[0]));
     } else if (field == 'b' || field == 'i') {
         ethosu_ext_text_print(text, field == 'b' ? "base pointer %u" : "%u",
                               (unsigned)fault->index);
     } else if (field == 'C' || field == 'D' || field == 'u') {
-        put_config(text, expected ? fault->expected : fault->found, field == 'u');
+        append_config(text, expected ? fault->expected : fault->found, field == 'u');
     } else {
-        put_number(text, expected ? fault->expected : fault->found, field < 'a');
+        append_number(text, expected ? fault->expected : fault->found, field < 'a');
     }
 }
 
-/** Print a sentence or one of its phrases with the values of its fields. */
-static void put_sentence(struct ethosu_text *text, const struct ethosu_ext_fault *fault,
-                         const char *sentence)
+/** Print a message or one of its phrases with the values of its fields. */
+static void append_message(struct ethosu_text *text, const struct ethosu_ext_fault *fault,
+                           const char *message)
 {
-    for (; *sentence != '\0'; sentence++) {
-        if (*sentence == '%') {
-            put_field(text, fault, *++sentence);
-        } else if (*sentence < ' ') {
-            put_sentence(text, fault, nth(phrases, (unsigned)*sentence));
+    for (; *message != '\0'; message++) {
+        if (*message == '%') {
+            append_field(text, fault, *++message);
+        } else if (*message < ' ') {
+            append_message(text, fault, string_at(phrases, (unsigned)*message));
         } else {
-            ethosu_ext_text_char(text, *sentence);
+            ethosu_ext_text_char(text, *message);
         }
     }
 }
@@ -159,6 +159,6 @@ static void put_sentence(struct ethosu_text *text, const struct ethosu_ext_fault
 size_t ethosu_ext_describe(const struct ethosu_ext_fault *fault, char *text, size_t size)
 {
     struct ethosu_text out = {text, size, 0};
-    put_sentence(&out, fault, sentence_of(fault->code));
+    append_message(&out, fault, message_of(fault->code));
     return ethosu_ext_text_end(&out);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Faults as numbers. Replaces the driver's ethosu_sentences.c in a build without messages. */
+/** Faults as numbers. Replaces the driver's ethosu_messages.c in a build without messages. */
 #include "ethosu_ext.h"
 #include "ethosu_count.h"
 #include "ethosu_text.h"

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: MIT
 /**
- * The emulator's own register page. firmware/emulator/emulator_page.h describes the guest's view.
+ * The emulator's own registers. firmware/emulator/emulator_registers.h describes the guest's view.
  */
-#ifndef PAGE_DEVICE_H
-#define PAGE_DEVICE_H
+#ifndef EMULATOR_DEVICE_H
+#define EMULATOR_DEVICE_H
 
 #include <stdint.h>
 
-/** Location of the page on a board. */
-struct page_slot {
+/** Location of the registers on a board. */
+struct emulator_slot {
     uint32_t base;
     unsigned irq; /**< NVIC number of the console's interrupt */
 };
 
 /** Create it in the machine, and start serving the console. */
-void page_device_create(const struct page_slot *slot);
+void emulator_device_create(const struct emulator_slot *slot);
 
 /** Interrupt the guest, which then calls its function. */
-void page_device_call(void);
+void emulator_device_call(void);
 
 /** Machine reset: disable interrupts; bytes in transit through the console are kept. */
-void page_device_reset(void);
+void emulator_device_reset(void);
 
 #endif

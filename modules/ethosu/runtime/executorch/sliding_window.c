@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-/** Images and windows of ExecuTorch programs; see images.h. */
-#include "images.h"
+/** Images and windows of ExecuTorch programs; see sliding_window.h. */
+#include "sliding_window.h"
 
-int image_shape(struct program_builder *program, const struct program_tensor *tensor,
-                int32_t shape[4])
+int window_image_shape(struct program_builder *program, const struct program_tensor *tensor,
+                       int32_t shape[4])
 {
     static const uint8_t orders[2][4] = {{0, 2, 3, 1}, {0, 1, 2, 3}};
     const uint8_t *nhwc = orders[program->explicit_nhwc];
@@ -25,8 +25,8 @@ int image_shape(struct program_builder *program, const struct program_tensor *te
     return ETHOSU_MODEL_OK;
 }
 
-int image_pair(struct program_builder *program, const struct fb_vector *arguments, uint32_t index,
-               int64_t least, int64_t pair[2])
+int window_read_pair(struct program_builder *program, const struct fb_vector *arguments,
+                     uint32_t index, int64_t least, int64_t pair[2])
 {
     uint32_t argument = fb_u32_at(&program->program.fb, arguments, index);
     bool right = program_get_ints(&program->program, argument, 2, pair);
@@ -34,8 +34,8 @@ int image_pair(struct program_builder *program, const struct fb_vector *argument
         pair[1] = pair[0];
         right = true;
     }
-    right = right && pair[0] >= least && pair[0] <= IMAGE_MOST && pair[1] >= least &&
-            pair[1] <= IMAGE_MOST;
+    right = right && pair[0] >= least && pair[0] <= WINDOW_MAX && pair[1] >= least &&
+            pair[1] <= WINDOW_MAX;
     return right
                ? ETHOSU_MODEL_OK
                : program_refuse(program, ETHOSU_MODEL_BAD_FILE,
@@ -43,8 +43,8 @@ int image_pair(struct program_builder *program, const struct fb_vector *argument
                                 "1048576");
 }
 
-bool image_window(struct window *window, int32_t image, int32_t positions, int32_t size,
-                  int64_t stride, int64_t dilation, int64_t pad)
+bool window_init(struct window *window, int32_t image, int32_t positions, int32_t size,
+                 int64_t stride, int64_t dilation, int64_t pad)
 {
     *window = (struct window){
         .input = image,
@@ -56,10 +56,10 @@ bool image_window(struct window *window, int32_t image, int32_t positions, int32
     };
     int64_t covered = (int64_t)(size - 1) * dilation + 1;
     int64_t last = (int64_t)(positions - 1) * stride - pad;
-    return size <= IMAGE_MOST && covered <= INT32_MAX / 2 && last + covered <= INT32_MAX / 2;
+    return size <= WINDOW_MAX && covered <= INT32_MAX / 2 && last + covered <= INT32_MAX / 2;
 }
 
-bool image_slides(const struct window *window)
+bool window_fits_output(const struct window *window)
 {
     int64_t covered = (int64_t)(window->size - 1) * window->dilation + 1;
     int64_t room = (int64_t)window->input + 2 * (int64_t)window->pad - covered;

@@ -169,34 +169,34 @@ static int note_read(struct program_builder *program, uint32_t value, uint32_t i
 /* ---- the decision ---- */
 
 /** Do two tensors of different delegates need the same bytes at the same time? */
-static bool collide(const struct in_place *a, const struct in_place *b)
+static bool conflict(const struct in_place *a, const struct in_place *b)
 {
     return a->call != b->call && a->region == b->region && a->written <= b->read &&
            b->written <= a->read && overlap(a->offset, a->size, b->offset, b->size);
 }
 
 /** Keep the tensors that can be used in place. */
-static void decide(struct program_builder *program)
+static void choose_in_place(struct program_builder *program)
 {
-    uint32_t kept = 0;
+    uint32_t kept_count = 0;
     for (uint32_t i = 0; i < program->in_place_count; i++) {
         const struct in_place *place = &program->in_place[i];
         // An output that the next delegate reads is copied, because each has its own place in
         // scratch.
-        bool right = place->possible && place->written != NEVER &&
-                     (place->is_output ? place->read < place->after
-                                       : place->before == 0 || place->written > place->before);
-        for (uint32_t j = 0; j < kept && right; j++) {
-            right = !collide(place, &program->in_place[j]);
+        bool usable = place->possible && place->written != NEVER &&
+                      (place->is_output ? place->read < place->after
+                                        : place->before == 0 || place->written > place->before);
+        for (uint32_t j = 0; j < kept_count && usable; j++) {
+            usable = !conflict(place, &program->in_place[j]);
         }
-        if (right && kept++ != i) {
-            program->in_place[kept - 1] = *place;
+        if (usable && kept_count++ != i) {
+            program->in_place[kept_count - 1] = *place;
         }
     }
-    program->in_place_count = kept;
+    program->in_place_count = kept_count;
 }
 
-int uses_read(struct program_builder *program)
+int tensor_usage_read(struct program_builder *program)
 {
     struct program *file = &program->program;
     uint32_t end = file->instructions.count + 1;
@@ -224,6 +224,6 @@ int uses_read(struct program_builder *program)
     for (uint32_t i = 0; i < file->method.outputs.count; i++) {
         TRY(note_read(program, fb_u32_at(&file->fb, &file->method.outputs, i), end));
     }
-    decide(program);
+    choose_in_place(program);
     return ETHOSU_MODEL_OK;
 }

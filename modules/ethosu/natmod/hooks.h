@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-/** The hooks of driver and runtime inside a native .mpy; see port.c. */
-#ifndef NATMOD_PORT_H
-#define NATMOD_PORT_H
+/** The hooks of driver and runtime inside a native .mpy; see hooks.c. */
+#ifndef NATMOD_HOOKS_H
+#define NATMOD_HOOKS_H
 
 /** NPUs that init() can name. */
-#define PORT_NPUS 4
+#define NATMOD_NPUS 4
 
 #include "ethosu_board.h"
 
@@ -16,9 +16,9 @@ extern struct ethosu_board natmod_board;
  * CPU, 0 if the cache is off, which must not change later. The interrupts of the board's NPUs are
  * disabled, because a handler in the firmware would clear the status that the module polls.
  */
-void port_init(const struct ethosu_board *board);
+void hooks_init(const struct ethosu_board *board);
 
 /** Enable the interrupts again that port_init() has disabled. */
-void port_deinit(void);
+void hooks_deinit(void);
 
 #endif

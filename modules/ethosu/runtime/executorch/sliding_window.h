@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: MIT
 /** Shared by the operators of ExecuTorch programs that slide a window over an image. */
-#ifndef IMAGES_H
-#define IMAGES_H
+#ifndef SLIDING_WINDOW_H
+#define SLIDING_WINDOW_H
 
 #include "kernels/weighted.h"
 #include "program_operators.h"
 
 /** Maximum stride, dilation or padding in elements, so that positions cannot overflow. */
-enum { IMAGE_MOST = 1 << 20 };
+enum { WINDOW_MAX = 1 << 20 };
 
 /** Get the shape [N, H, W, C] of a 4-D int8 tensor in this byte order; rejects others. */
-int image_shape(struct program_builder *program, const struct program_tensor *tensor,
-                int32_t shape[4]);
+int window_image_shape(struct program_builder *program, const struct program_tensor *tensor,
+                       int32_t shape[4]);
 
 /** Read height and width; a single number is used for both. */
-int image_pair(struct program_builder *program, const struct fb_vector *arguments, uint32_t index,
-               int64_t least, int64_t pair[2]);
+int window_read_pair(struct program_builder *program, const struct fb_vector *arguments,
+                     uint32_t index, int64_t least, int64_t pair[2]);
 
 /** Set up a window over `image` in one direction, with `positions` positions; false if too large.
  */
-bool image_window(struct window *window, int32_t image, int32_t positions, int32_t size,
-                  int64_t stride, int64_t dilation, int64_t pad);
+bool window_init(struct window *window, int32_t image, int32_t positions, int32_t size,
+                 int64_t stride, int64_t dilation, int64_t pad);
 
 /** Does a window have as many positions as its output has pixels? */
-bool image_slides(const struct window *window);
+bool window_fits_output(const struct window *window);
 
 #endif

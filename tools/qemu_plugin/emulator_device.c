@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/** The emulator's own register page; see firmware/emulator/emulator_page.h. */
-#include "emulator_page.h"
+/** The emulator's own registers; see firmware/emulator/emulator_registers.h. */
+#include "emulator_registers.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #include "machine.h"
 #include "message.h"
 #include "npu_device.h"
-#include "page_device.h"
+#include "emulator_device.h"
 
 static struct {
     qemu_irq irq;
@@ -26,7 +26,7 @@ static struct {
     uint32_t fault_known;
     uint32_t calls; /**< requested since the guest last read them */
     uint32_t high;  /**< high word, latched when the low word of the 64-bit counter was read */
-} page;
+} device;
 
 static void update_irq(void *context)
 {
@@ -38,7 +38,7 @@ static void update_irq(void *context)
     if (console_space() >= FIFO_SIZE / 2) {
         pending |= EMULATOR_CONSOLE_IRQ_SEND;
     }
-    qemu_set_irq(page.irq, (pending & page.irq_enable) != 0 || page.calls > 0);
+    qemu_set_irq(device.irq, (pending & device.irq_enable) != 0 || device.calls > 0);
 }
 
 static uint32_t features(void)
@@ -48,24 +48,24 @@ static uint32_t features(void)
 
 static uint32_t latch(uint64_t counter)
 {
-    page.high = (uint32_t)(counter >> 32);
+    device.high = (uint32_t)(counter >> 32);
     return (uint32_t)counter;
 }
 
 static uint32_t take_calls(void)
 {
-    uint32_t calls = page.calls;
-    page.calls = 0;
+    uint32_t calls = device.calls;
+    device.calls = 0;
     update_irq(NULL);
     return calls;
 }
 
-static uint32_t page_read(void *context, uint32_t offset)
+static uint32_t read_register(void *context, uint32_t offset)
 {
     (void)context;
     switch (offset) {
     case EMULATOR_ID:
-        return EMULATOR_PAGE_ID;
+        return EMULATOR_ID_VALUE;
     case EMULATOR_FEATURES:
         return features();
     case EMULATOR_INSN_LO:
@@ -77,27 +77,27 @@ static uint32_t page_read(void *context, uint32_t offset)
     case EMULATOR_INSN_HI:
     case EMULATOR_NPU_INSN_HI:
     case EMULATOR_DMA_INSN_HI:
-        return page.high;
+        return device.high;
     case EMULATOR_NPU_IDLE:
         return npu_device_last_run()->idle;
     case EMULATOR_DMA_IDLE:
         return dma_device_last_run()->idle;
     case EMULATOR_FAULT_KNOWN:
-        return page.fault_known;
+        return device.fault_known;
     case EMULATOR_CALLS:
         return take_calls();
     case EMULATOR_BUFFER_ADDRESS:
-        return page.buffer_address;
+        return device.buffer_address;
     case EMULATOR_CONSOLE_COUNT:
-        return page.received;
+        return device.received;
     case EMULATOR_CONSOLE_WAITING:
         return (uint32_t)console_waiting();
     case EMULATOR_CONSOLE_IRQ_ENABLE:
-        return page.irq_enable;
+        return device.irq_enable;
     case EMULATOR_CONSOLE_PEER:
         return console_has_client();
     case EMULATOR_CONSOLE_SENT:
-        return page.sent;
+        return device.sent;
     case EMULATOR_CONSOLE_SPACE:
         return (uint32_t)console_space();
     default:
@@ -109,10 +109,10 @@ static uint32_t page_read(void *context, uint32_t offset)
 /** The guest's buffer, or NULL unless all of it is in memory; then nothing is transferred. */
 static uint8_t *buffer(uint32_t size, bool write)
 {
-    uint8_t *bytes = guest_memory_map(MASTER_CPU, page.buffer_address, size, write);
+    uint8_t *bytes = guest_memory_map(MASTER_CPU, device.buffer_address, size, write);
     if (!bytes) {
         message(MESSAGE_GUEST_ERROR, "emulator page: no %smemory for %u bytes at 0x%08x",
-                write ? "writable " : "", size, page.buffer_address);
+                write ? "writable " : "", size, device.buffer_address);
     }
     return bytes;
 }
@@ -120,13 +120,13 @@ static uint8_t *buffer(uint32_t size, bool write)
 static void send(uint32_t size)
 {
     const uint8_t *bytes = buffer(size, false);
-    page.sent = bytes ? (uint32_t)console_send(bytes, size) : 0;
+    device.sent = bytes ? (uint32_t)console_send(bytes, size) : 0;
 }
 
 static void receive(uint32_t size)
 {
     uint8_t *bytes = buffer(size, true);
-    page.received = bytes ? (uint32_t)console_receive(bytes, size) : 0;
+    device.received = bytes ? (uint32_t)console_receive(bytes, size) : 0;
 }
 
 static void print(uint32_t size)
@@ -145,15 +145,15 @@ static void inject(uint32_t size)
     if (bytes) {
         memcpy(text, bytes, size);
     }
-    page.fault_known = faults_inject(text);
+    device.fault_known = faults_inject(text);
 }
 
-static void page_write(void *context, uint32_t offset, uint32_t value)
+static void write_register(void *context, uint32_t offset, uint32_t value)
 {
     (void)context;
     switch (offset) {
     case EMULATOR_BUFFER_ADDRESS:
-        page.buffer_address = value;
+        device.buffer_address = value;
         break;
     case EMULATOR_CONSOLE_SEND:
         send(value);
@@ -162,7 +162,7 @@ static void page_write(void *context, uint32_t offset, uint32_t value)
         receive(value);
         break;
     case EMULATOR_CONSOLE_IRQ_ENABLE:
-        page.irq_enable = value & (EMULATOR_CONSOLE_IRQ_RECEIVE | EMULATOR_CONSOLE_IRQ_SEND);
+        device.irq_enable = value & (EMULATOR_CONSOLE_IRQ_RECEIVE | EMULATOR_CONSOLE_IRQ_SEND);
         break;
     case EMULATOR_FAULT:
         inject(value);
@@ -177,25 +177,25 @@ static void page_write(void *context, uint32_t offset, uint32_t value)
     update_irq(NULL);
 }
 
-void page_device_create(const struct page_slot *slot)
+void emulator_device_create(const struct emulator_slot *slot)
 {
-    const struct machine_window window = {"emulator-page", slot->base, EMULATOR_PAGE_SIZE,
-                                          page_read,       page_write, NULL};
-    page.irq = machine_irq(slot->irq);
+    const struct machine_window window = {"emulator-page", slot->base,     EMULATOR_REGISTERS_SIZE,
+                                          read_register,   write_register, NULL};
+    device.irq = machine_irq(slot->irq);
     machine_map(&window, NULL);
     console_start(update_irq, NULL);
 }
 
-void page_device_call(void)
+void emulator_device_call(void)
 {
-    page.calls++;
+    device.calls++;
     update_irq(NULL);
 }
 
-void page_device_reset(void)
+void emulator_device_reset(void)
 {
-    page.calls = 0;
-    page.buffer_address = 0;
-    page.irq_enable = 0;
+    device.calls = 0;
+    device.buffer_address = 0;
+    device.irq_enable = 0;
     update_irq(NULL);
 }

@@ -4,7 +4,7 @@
  * time, no interrupt, one thread. Nothing blocks. Python does the waiting, and
  * when it reports a time-out, each wait here ends immediately.
  */
-#include "port.h"
+#include "hooks.h"
 
 #include <stdbool.h>
 
@@ -20,7 +20,7 @@ struct semaphore {
     bool used;
 };
 
-struct semaphore natmod_semaphores[PORT_NPUS];
+struct semaphore natmod_semaphores[NATMOD_NPUS];
 
 void *ethosu_mutex_create(void)
 {
@@ -41,7 +41,7 @@ int ethosu_mutex_unlock(void *mutex)
 
 void *ethosu_semaphore_create(void)
 {
-    for (unsigned i = 0; i < PORT_NPUS; i++) {
+    for (unsigned i = 0; i < NATMOD_NPUS; i++) {
         if (!natmod_semaphores[i].used) {
             natmod_semaphores[i] = (struct semaphore){.used = true};
             return &natmod_semaphores[i];
@@ -91,14 +91,14 @@ static uint32_t cache_line(void)
 #define IRQ_BIT(irq) (1u << ((irq) % 32))
 #define IRQ_ENABLE(irq) REGISTER(0xE000E100u + (irq) / 32 * 4)
 #define IRQ_DISABLE(irq) REGISTER(0xE000E180u + (irq) / 32 * 4)
-#define IRQ_FORGET(irq) REGISTER(0xE000E280u + (irq) / 32 * 4)
+#define IRQ_CLEAR_PENDING(irq) REGISTER(0xE000E280u + (irq) / 32 * 4)
 
-void port_deinit(void)
+void hooks_deinit(void)
 {
     for (unsigned i = 0; i < natmod_board.npu_count; i++) {
         unsigned irq = natmod_board.npus[i].irq;
         if (natmod_irqs >> i & 1) {
-            IRQ_FORGET(irq) = IRQ_BIT(irq);
+            IRQ_CLEAR_PENDING(irq) = IRQ_BIT(irq);
             IRQ_ENABLE(irq) = IRQ_BIT(irq);
         }
     }
@@ -117,9 +117,9 @@ static void disable_interrupts(void)
     __asm volatile("dsb\n isb" ::: "memory");
 }
 
-void port_init(const struct ethosu_board *board)
+void hooks_init(const struct ethosu_board *board)
 {
-    port_deinit();
+    hooks_deinit();
     natmod_board = board == NULL ? (struct ethosu_board){.name = NULL} : *board;
     natmod_board.cache_line = cache_line();
     disable_interrupts();

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: MIT
 /**
- * Register page that only the emulator has: fast console, counters, host log.
+ * Registers that only the emulator has: fast console, counters, host log.
  *
  * This file is the contract between firmware and emulator: firmware/emulator/
- * uses the registers, tools/qemu_plugin/ implements them. The address of the
- * page and the number of its interrupt belong to the board (mpconfigboard.h).
+ * uses the registers, tools/qemu_plugin/ implements them. Their
+ * address and the number of their interrupt belong to the board (mpconfigboard.h).
  *
- * The firmware uses the page when the ID register reads EMULATOR_PAGE_ID. A
+ * The firmware uses them when the ID register reads EMULATOR_ID_VALUE. A
  * read on real hardware may fault, so the firmware probes with a guarded read.
  * All registers are 32 bits wide.
  */
-#ifndef EMULATOR_PAGE_H
-#define EMULATOR_PAGE_H
+#ifndef EMULATOR_REGISTERS_H
+#define EMULATOR_REGISTERS_H
 
-#define EMULATOR_PAGE_SIZE 0x1000u
-#define EMULATOR_PAGE_ID 0x45485531u /**< "1UHE" in memory order */
+#define EMULATOR_REGISTERS_SIZE 0x1000u
+#define EMULATOR_ID_VALUE 0x45485531u /**< "1UHE" in memory order */
 
-enum emulator_page_register {
-    EMULATOR_ID = 0x000,       /**< RO: EMULATOR_PAGE_ID */
+enum emulator_offset {
+    EMULATOR_ID = 0x000,       /**< RO: EMULATOR_ID_VALUE */
     EMULATOR_FEATURES = 0x004, /**< RO: EMULATOR_FEATURE_* bits */
 
     EMULATOR_INSN_LO = 0x010, /**< RO: guest instructions; reading LO latches HI */

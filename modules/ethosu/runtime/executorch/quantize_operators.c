@@ -24,7 +24,7 @@
 /** Arguments: tensor, scale, zero point, smallest and largest value, type, …, result, result. */
 enum argument { ARGUMENT_IN, ARGUMENT_SCALE, ARGUMENT_ZERO, ARGUMENT_LOW, ARGUMENT_HIGH };
 
-struct ends {
+struct conversion {
     struct kernel_call call;
     const void *input;
     void *output;
@@ -39,17 +39,19 @@ struct ends {
 
 /** Read the common arguments. */
 static int begin(struct program_builder *program, const struct fb_vector *arguments,
-                 struct program_operand *in, struct program_operand *out, struct ends *ends,
-                 double *scale)
+                 struct program_operand *in, struct program_operand *out,
+                 struct conversion *conversion, double *scale)
 {
     TRY(argument_tensor(program, arguments, ARGUMENT_IN, in));
     TRY(argument_result(program, arguments, out));
     TRY(argument_double(program, arguments, ARGUMENT_SCALE, scale));
-    TRY(argument_int(program, arguments, ARGUMENT_ZERO, INT16_MIN, UINT16_MAX, &ends->zero_point));
-    TRY(argument_int(program, arguments, ARGUMENT_LOW, INT16_MIN, UINT16_MAX, &ends->low));
-    TRY(argument_int(program, arguments, ARGUMENT_HIGH, ends->low, UINT16_MAX, &ends->high));
-    ends->input = in->data;
-    ends->output = out->data;
+    TRY(argument_int(program, arguments, ARGUMENT_ZERO, INT16_MIN, UINT16_MAX,
+                     &conversion->zero_point));
+    TRY(argument_int(program, arguments, ARGUMENT_LOW, INT16_MIN, UINT16_MAX, &conversion->low));
+    TRY(argument_int(program, arguments, ARGUMENT_HIGH, conversion->low, UINT16_MAX,
+                     &conversion->high));
+    conversion->input = in->data;
+    conversion->output = out->data;
     const float real = (float)*scale;
     if (real > 0.0F && isfinite(real)) {
         return ETHOSU_MODEL_OK;
@@ -66,27 +68,27 @@ static int begin(struct program_builder *program, const struct fb_vector *argume
 /** Check both types, and that both tensors have the same number of elements in the same order. */
 static int finish(struct program_builder *program, const struct kernel *kernel,
                   const struct program_tensor *real, const struct program_tensor *quantized,
-                  struct ends *ends)
+                  struct conversion *conversion)
 {
     uint32_t type = quantized->type;
-    ends->plain = type == ETHOSU_TYPE_UINT8 || type == ETHOSU_TYPE_UINT16;
-    ends->wide = type == ETHOSU_TYPE_INT16 || type == ETHOSU_TYPE_UINT16;
+    conversion->plain = type == ETHOSU_TYPE_UINT8 || type == ETHOSU_TYPE_UINT16;
+    conversion->wide = type == ETHOSU_TYPE_INT16 || type == ETHOSU_TYPE_UINT16;
     if (real->type != ETHOSU_TYPE_FLOAT32 ||
-        (type != ETHOSU_TYPE_INT8 && !ends->wide && !ends->plain)) {
+        (type != ETHOSU_TYPE_INT8 && !conversion->wide && !conversion->plain)) {
         return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
                               "its tensors are not float32 and 8 or 16-bit integers");
     }
-    ends->count = (int32_t)(real->size / sizeof(float));
-    if ((uint32_t)ends->count != quantized->size >> ends->wide) {
+    conversion->count = (int32_t)(real->size / sizeof(float));
+    if ((uint32_t)conversion->count != quantized->size >> conversion->wide) {
         return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "its tensors differ in size");
     }
-    int32_t values = ends->wide ? UINT16_MAX + 1 : UINT8_MAX + 1;
-    int32_t least = ends->plain ? 0 : -values / 2;
-    if (ends->low < least || ends->high > least + values - 1) {
+    int32_t values = conversion->wide ? UINT16_MAX + 1 : UINT8_MAX + 1;
+    int32_t min = conversion->plain ? 0 : -values / 2;
+    if (conversion->low < min || conversion->high > min + values - 1) {
         return program_refuse(program, ETHOSU_MODEL_BAD_FILE,
                               "its limits are not those of its type");
     }
-    return kernel_add_step(program->builder, kernel, &ends->call, sizeof *ends);
+    return kernel_add_step(program->builder, kernel, &conversion->call, sizeof *conversion);
 }
 
 /* ---- quantize ---- */
@@ -94,7 +96,7 @@ static int finish(struct program_builder *program, const struct kernel *kernel,
 #if HAS_MVE
 
 /** Four values; `p` is a copy, so that the compiler keeps it in registers. */
-static inline int32x4_t quantize_4(struct ends p, float32x4_t values)
+static inline int32x4_t quantize_4(struct conversion p, float32x4_t values)
 {
     int32x4_t steps = vcvtnq_s32_f32(vmulq_n_f32(values, p.factor));
     int32x4_t value = vqaddq_n_s32(steps, p.zero_point);
@@ -103,9 +105,9 @@ static inline int32x4_t quantize_4(struct ends p, float32x4_t values)
 
 /** `type` is the element's, `store` and `store_some` write four of them. */
 #define QUANTIZE(name, type, store, store_some)                                             \
-    static void name(const struct ends *block, int32_t first, int32_t end)                  \
+    static void name(const struct conversion *block, int32_t first, int32_t end)            \
     {                                                                                       \
-        const struct ends p = *block;                                                       \
+        const struct conversion p = *block;                                                 \
         const float *input = (const float *)p.input + first;                                \
         type *output = (type *)p.output + first;                                            \
         for (int32_t left = (end - first) / 4; left > 0; left--, input += 4, output += 4) { \
@@ -117,14 +119,14 @@ static inline int32x4_t quantize_4(struct ends p, float32x4_t values)
 QUANTIZE(quantize_bytes, int8_t, vstrbq_s32, vstrbq_p_s32)
 QUANTIZE(quantize_halves, int16_t, vstrhq_s32, vstrhq_p_s32)
 
-static void quantize_block(const struct ends *p, int32_t first, int32_t end)
+static void quantize_block(const struct conversion *p, int32_t first, int32_t end)
 {
     (p->wide ? quantize_halves : quantize_bytes)(p, first, end);
 }
 
 #else
 
-static int32_t quantize(const struct ends *p, float value)
+static int32_t quantize(const struct conversion *p, float value)
 {
     float steps = rintf(value * p->factor); // ties to even, C's default rounding mode
     float near = isnan(steps) ? 0.0F : fmaxf(fminf(steps, 1e9F), -1e9F);
@@ -132,7 +134,7 @@ static int32_t quantize(const struct ends *p, float value)
     return result < p->low ? p->low : result > p->high ? p->high : result;
 }
 
-static void quantize_block(const struct ends *p, int32_t first, int32_t end)
+static void quantize_block(const struct conversion *p, int32_t first, int32_t end)
 {
     const float *input = p->input;
     for (int32_t i = first; i < end; i++) {
@@ -149,7 +151,7 @@ static void quantize_block(const struct ends *p, int32_t first, int32_t end)
 
 static int run_quantize(const struct kernel_call *call)
 {
-    const struct ends *p = (const struct ends *)call;
+    const struct conversion *p = (const struct conversion *)call;
     KERNEL_BLOCKS(call, first, end, p->count)
     {
         quantize_block(p, first, end);
@@ -162,18 +164,18 @@ int prepare_quantize(struct program_builder *program, const struct fb_vector *ar
     static const struct kernel kernel = {.run = run_quantize};
     struct program_operand in;
     struct program_operand out;
-    struct ends ends;
+    struct conversion conversion;
     double scale;
-    TRY(begin(program, arguments, &in, &out, &ends, &scale));
-    ends.factor = 1.0F / (float)scale;
-    return finish(program, &kernel, &in.tensor, &out.tensor, &ends);
+    TRY(begin(program, arguments, &in, &out, &conversion, &scale));
+    conversion.factor = 1.0F / (float)scale;
+    return finish(program, &kernel, &in.tensor, &out.tensor, &conversion);
 }
 
 /* ---- dequantize ---- */
 
 #if HAS_MVE
 
-static inline float32x4_t dequantize_4(struct ends p, int32x4_t values)
+static inline float32x4_t dequantize_4(struct conversion p, int32x4_t values)
 {
     return vmulq_n_f32(vcvtq_f32_s32(vsubq_n_s32(values, p.zero_point)), p.factor);
 }
@@ -200,9 +202,9 @@ static inline int32x4_t load_some_u16(const uint16_t *from, mve_pred16_t some)
 
 /** `type` is the element's, `load` and `load_some` read four of them. */
 #define DEQUANTIZE(name, type, load, load_some)                                             \
-    static void name(const struct ends *block, int32_t first, int32_t end)                  \
+    static void name(const struct conversion *block, int32_t first, int32_t end)            \
     {                                                                                       \
-        const struct ends p = *block;                                                       \
+        const struct conversion p = *block;                                                 \
         const type *input = (const type *)p.input + first;                                  \
         float *output = (float *)p.output + first;                                          \
         for (int32_t left = (end - first) / 4; left > 0; left--, input += 4, output += 4) { \
@@ -216,7 +218,7 @@ DEQUANTIZE(dequantize_halves, int16_t, vldrhq_s32, vldrhq_z_s32)
 DEQUANTIZE(dequantize_plain_bytes, uint8_t, load_u8, load_some_u8)
 DEQUANTIZE(dequantize_plain_halves, uint16_t, load_u16, load_some_u16)
 
-static void dequantize_block(const struct ends *p, int32_t first, int32_t end)
+static void dequantize_block(const struct conversion *p, int32_t first, int32_t end)
 {
     (p->plain  ? p->wide ? dequantize_plain_halves : dequantize_plain_bytes
      : p->wide ? dequantize_halves
@@ -225,7 +227,7 @@ static void dequantize_block(const struct ends *p, int32_t first, int32_t end)
 
 #else
 
-static void dequantize_block(const struct ends *p, int32_t first, int32_t end)
+static void dequantize_block(const struct conversion *p, int32_t first, int32_t end)
 {
     float *output = p->output;
     for (int32_t i = first; i < end; i++) {
@@ -241,7 +243,7 @@ static void dequantize_block(const struct ends *p, int32_t first, int32_t end)
 
 static int run_dequantize(const struct kernel_call *call)
 {
-    const struct ends *p = (const struct ends *)call;
+    const struct conversion *p = (const struct conversion *)call;
     KERNEL_BLOCKS(call, first, end, p->count)
     {
         dequantize_block(p, first, end);
@@ -254,9 +256,9 @@ int prepare_dequantize(struct program_builder *program, const struct fb_vector *
     static const struct kernel kernel = {.run = run_dequantize};
     struct program_operand in;
     struct program_operand out;
-    struct ends ends;
+    struct conversion conversion;
     double scale;
-    TRY(begin(program, arguments, &in, &out, &ends, &scale));
-    ends.factor = (float)scale;
-    return finish(program, &kernel, &out.tensor, &in.tensor, &ends);
+    TRY(begin(program, arguments, &in, &out, &conversion, &scale));
+    conversion.factor = (float)scale;
+    return finish(program, &kernel, &out.tensor, &in.tensor, &conversion);
 }
