@@ -157,7 +157,7 @@ class Loading:
         ]
         options += ["-rss_limit_mb=2000", "-timeout=60", "-detect_leaks=0", "-mutate_depth=2"]
         options += ["-entropic=0", "-verbosity=0"]  # its bookkeeping costs a fifth of the runs
-        options += ["-keep_seed=1"] if self.target == "streams" else []
+        options += ["-reduce_inputs=0"] if self.target == "streams" else []
         options.append(f"-artifact_prefix={found}/")
         return self.fuzz([*options, inputs, self.corpus / self.target], **environment)
 

@@ -10,7 +10,7 @@ from .common import FoundError
 from .loading import Loading
 
 pytestmark = pytest.mark.usefixtures("builds_for_32_bits")
-RUNS = 10_000
+RUNS = 20_000
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def test_accepted_streams_stay_inside_and_both_builds_agree(campaign):
     assert vela["accepted"] == vela["inputs"]
     assert vela["completed"] > 0.9 * vela["inputs"]
     counts = campaign.run(1, 0, RUNS)
-    assert counts["inputs"] >= RUNS
+    assert counts["inputs"] >= RUNS - 1  # the first one is empty
     assert counts["accepted"] > RUNS / 5
     assert counts["completed"] > 0.6 * counts["accepted"]
 
