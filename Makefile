@@ -20,6 +20,7 @@ AREAS := \
     boards:board-images+plugin:boards \
     campaigns:sim-variants+sim-host-variants+fuzzers+firmware+plugin:campaigns \
     driver:sim-host-variants:modules/ethosu/driver \
+    exactness:sim-host-variants+accel+board-images+plugin:exactness \
     firmware:firmware+plugin:firmware \
     generator:sim-variants+sim-host+fuzzers:generator \
     kernels:sim-host-variants+firmware+plugin:modules/ethosu/runtime/kernels \

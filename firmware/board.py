@@ -40,7 +40,7 @@ EMULATED_ROMFS = {
 FLAGS = "-mcpu=cortex-m55 -mfloat-abi=hard"
 
 
-# Entries by table; the tools know those of [vela], [estimate], [flash] and [qemu].
+# Entries by table; the tools check those of [vela], [estimate], [flash] and [qemu].
 ENTRIES = {
     "board.toml": "title core clock_mhz npus npu_registers interrupts micropython chip missing "
     "silicon emulated bin cpu_flags cache_line memories heap ramdisk romfs journal disk regions "
@@ -59,7 +59,7 @@ def check(row: Table, name: str) -> Table:
     known = ENTRIES[name].split()
     for key in row:
         if key not in known:
-            raise ValueError(f"{name} has an entry {key!r}, known are {', '.join(known)}")
+            raise ValueError(f"{name} has unknown entry {key!r}, expected {', '.join(known)}")
     return row
 
 
@@ -210,7 +210,7 @@ def region(name: str, row: Table) -> str:
 
 
 def taken(name: str, row: Table) -> str:
-    """The output section of a region with input sections of its own."""
+    """The output section of a region that has its own input sections."""
     kind = " (NOLOAD)" if row.get("noload") else ""
     align = f" ALIGN({row['align']})" if "align" in row else ""
     return f"    .{row['section']}{kind} :{align} {{\n        {row['takes']}\n    }} > {name}\n"

@@ -80,7 +80,7 @@ _Noreturn void firmware_main(void)
 
 _Noreturn void nlr_jump_fail(void *value)
 {
-    fault_panic("a Python exception was raised where nothing can catch it");
+    fault_panic("uncaught Python exception");
 }
 
 // The wrapper that MicroPython calls, and the original function (--wrap).
@@ -95,7 +95,7 @@ _Noreturn void __wrap_nlr_jump(void *value)
 {
     if (value == MP_OBJ_TO_PTR(mp_const_none)) {
         mp_obj_t error = mp_obj_new_exception_msg(
-            &mp_type_RuntimeError, MP_ERROR_TEXT("Ctrl-C took the result of this task"));
+            &mp_type_RuntimeError, MP_ERROR_TEXT("Ctrl-C lost the result of this task"));
         value = MP_OBJ_TO_PTR(error);
     }
     __real_nlr_jump(value);

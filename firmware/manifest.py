@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is frozen into the firmware."""
+"""Modules frozen into the firmware."""
 
 include("$(MPY_DIR)/extmod/asyncio")  # noqa: F821  (the manifest's own function)
 freeze("$(PORT_DIR)/modules")  # noqa: F821

@@ -74,8 +74,7 @@ static const char *refuse(const struct ethosu_board *board)
     static char sentence[112];
     uint32_t regions = region_count();
     if (board->memory_count > regions) {
-        snprintf(sentence, sizeof sentence,
-                 "the board has %u memories, the memory protection unit %u regions",
+        snprintf(sentence, sizeof sentence, "the board has %u memories, the MPU has %u regions",
                  (unsigned)board->memory_count, (unsigned)regions);
         return sentence;
     }

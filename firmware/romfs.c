@@ -238,7 +238,7 @@ static void expect_written(bool written)
         if (is_broken()) {
             unmount();
         }
-        refuse(MP_EIO, "the memory of the ROM file system does not take what is written");
+        refuse(MP_EIO, "write to the memory of the ROM file system failed");
     }
 }
 
@@ -278,7 +278,7 @@ static mp_obj_t prepare(size_t n_args, const mp_obj_t *args)
 {
     mp_uint_t size = n_args < 3 ? 0 : (mp_uint_t)mp_obj_get_int(args[2]);
     if (size == 0 || size > partition.len) {
-        refuse(MP_EINVAL, "an image of %u bytes, 1 to %u expected", (unsigned)size,
+        refuse(MP_EINVAL, "an image of %u bytes, expected 1 to %u", (unsigned)size,
                (unsigned)partition.len);
     }
     bool broken = is_broken();
@@ -329,7 +329,7 @@ static size_t expect_next(mp_obj_t argument)
 {
     mp_uint_t offset = (mp_uint_t)mp_obj_get_int(argument);
     if (offset != deploy.next) {
-        refuse(MP_EINVAL, "byte %u of the image comes, byte %u expected", (unsigned)offset,
+        refuse(MP_EINVAL, "image data for byte %u, expected byte %u", (unsigned)offset,
                (unsigned)deploy.next);
     }
     return offset;
@@ -355,7 +355,7 @@ static mp_obj_t keep(size_t n_args, const mp_obj_t *args)
     size_t unit = nvm_unit(&board_nvm);
     bool ends = size == deploy.size - offset || (size < deploy.size - offset && size % unit == 0);
     if (offset == 0 || offset % unit != 0 || !ends) {
-        refuse(MP_EINVAL, "%u bytes from byte %u on are kept, whole units of %u bytes expected",
+        refuse(MP_EINVAL, "can't keep %u bytes from byte %u: expected whole units of %u bytes",
                (unsigned)size, (unsigned)offset, (unsigned)unit);
     }
     deploy.next = offset + size;
@@ -366,7 +366,7 @@ static mp_obj_t complete(void)
 {
     expect_deploy(true);
     if (deploy.next != deploy.size) {
-        refuse(MP_EINVAL, "%u bytes of the image have come, %u expected", (unsigned)deploy.next,
+        refuse(MP_EINVAL, "received %u bytes of the image, expected %u", (unsigned)deploy.next,
                (unsigned)deploy.size);
     }
     end_chunk();
@@ -409,8 +409,8 @@ static mp_obj_t change(mp_int_t command, size_t n_args, const mp_obj_t *args)
                                          : "the ROM file system of this board is read-only");
     }
     if (known && command != MP_VFS_ROM_IOCTL_WRITE_PREPARE && is_broken()) {
-        refuse(MP_EIO, "the last image is not in its place: a reset tries again to move it, "
-                       "rom_ioctl(3, 0, 1) drops it");
+        refuse(MP_EIO, "the last image was not moved into place: reset to try again, or "
+                       "drop it with rom_ioctl(3, 0, 1)");
     }
     switch (command) {
     case MP_VFS_ROM_IOCTL_WRITE_PREPARE:

@@ -172,8 +172,8 @@ static const char *find_misplaced(void)
             snprintf(sentence, sizeof sentence, "%s, 0x%08x to 0x%08x (%s in memory.ld), ",
                      areas[i].what, (unsigned)start, (unsigned)(start + size), areas[i].symbol);
         snprintf(sentence + used, sizeof sentence - (size_t)used,
-                 memory == NULL ? "is in no memory of the board's table%s"
-                                : "is in %.20s, which the NPU does not reach",
+                 memory == NULL ? "is not in the board's memory table%s"
+                                : "is in %.20s, which the NPU can't access",
                  memory == NULL ? "" : memory->name);
         return sentence;
     }

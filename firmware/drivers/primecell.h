@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Which of Arm's PrimeCell devices is at an address, if one is. */
+/** Identifies Arm's PrimeCell devices. */
 #ifndef DRIVERS_PRIMECELL_H
 #define DRIVERS_PRIMECELL_H
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What only an emulated board has: exact counts, faults to inject, the host's log.
+"""Features of emulated boards: exact counts, faults to inject, the host's log.
 
 ImportError: the firmware does not run on QEMU with the plugin, or was built without it.
 """
@@ -39,7 +39,7 @@ def fault(name: str, count: int = 1, after: int = 0, /) -> None:
     """Let a device have a fault, such as "npu1.bus-error", `count` times; 0 withdraws it.
 
     `after`: nanoseconds of the board's time from now. tools/qemu_plugin/README.md lists the names.
-    ValueError: there is no such fault.
+    ValueError: unknown fault.
     """
 
 def log(text: str | bytes, /) -> None:

@@ -41,11 +41,11 @@ static mp_obj_t emulator_microphone(mp_obj_t ring, mp_obj_t samples, mp_obj_t in
     mp_int_t count = mp_obj_get_int(samples);
     mp_int_t times = mp_obj_get_int(interrupts);
     if (audio_ring_of(ring) == NULL) {
-        mp_raise_TypeError(MP_ERROR_TEXT("a Ring expected"));
+        mp_raise_TypeError(MP_ERROR_TEXT("expected a Ring"));
     }
     if (count < 1 || count > MAX_SAMPLES || times < 1) {
         mp_raise_msg_varg(&mp_type_ValueError,
-                          MP_ERROR_TEXT("%d samples, %d interrupts: 1 to %d, 1 or more expected"),
+                          MP_ERROR_TEXT("%d samples, %d interrupts: expected 1 to %d, 1 or more"),
                           (int)count, (int)times, MAX_SAMPLES);
     }
     struct microphone *self = m_new0(struct microphone, 1);

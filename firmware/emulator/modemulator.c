@@ -98,7 +98,7 @@ static mp_obj_t emulator_fault(size_t count, const mp_obj_t *arguments)
     bool known = emulator_inject(text.buf, text.len);
     vstr_clear(&text);
     if (!known) {
-        mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("there is no fault %s"), name);
+        mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("unknown fault %s"), name);
     }
     return mp_const_none;
 }

@@ -221,7 +221,7 @@ def test_a_failed_write_reports_which_files_are_left(name, tmp_path):
     """So does mpremote's, with the board's message."""
     image = tmp_path / "rom.img"
     image.write_bytes(romfs.build(TWO))
-    words = "the memory of the ROM file system does not take what is written"
+    words = "write to the memory of the ROM file system failed"
     with Machine(board=name) as machine:
 
         def refuse(step: int) -> None:

@@ -10,7 +10,7 @@ from ethosu_tools.errors import RemoteError
 from ethosu_tools.qemu import Machine
 
 from host_tests.kit import firmware_image
-from host_tests.modules.ethosu.runtime.board_models import raised
+from host_tests.kit.board_models import raised
 
 BOARDS = ["NUMAKER_M55M1", "ALIF_ENSEMBLE_E7-M55_HP"]
 # A COP1 file for any NPU: it requires no configuration, and its stream only stops.
@@ -89,7 +89,7 @@ def test_a_reset_during_a_deploy_and_a_job_leaves_the_old_image(board, end):
     board.exec(f"import machine, vfs\nioctl, old, new = vfs.rom_ioctl, {old!r}, {new!r}")
     board.exec("ioctl(3, 0, len(old)), ioctl(4, 0, 0, old), ioctl(5, 0)")
     board.exec("ioctl(3, 0, len(new)), ioctl(4, 0, 0, new[:5000])\n" + HANG)
-    assert raised(board, "ioctl(4, 0, 5000, new[5000:])").startswith("OSError 16 an NPU is working")
+    assert raised(board, "ioctl(4, 0, 5000, new[5000:])").startswith("OSError 16 an NPU is busy")
     end(board)
     board.exec(PAYLOAD)
     assert board.eval("open('/rom/f', 'rb').read()") == b"old"

@@ -21,7 +21,7 @@ from host_tests.modules.ethosu.runtime.executorch import (
     moves,
     program_writer,
 )
-from host_tests.modules.ethosu.runtime.executorch.conftest import OPTIONS
+from host_tests.modules.ethosu.runtime.executorch.made import OPTIONS
 from host_tests.modules.ethosu.runtime.executorch.vela_binary import VelaBinary
 
 NAME = "programs"

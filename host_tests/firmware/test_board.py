@@ -121,8 +121,8 @@ def test_unchanged_files_are_not_rewritten(program, made, tmp_path):
     [
         ("clock_mhz = 100\n", "", "board.toml has no entry 'clock_mhz'"),
         ('cpu = "all"', 'cpu = "some"', "cpu is 'some', expected one of data, code, all"),
-        ("power = true", "powre = true", "npu_registers has an entry 'powre', known are base, irq"),
-        ("journal =", "joural =", "board.toml has an entry 'joural', known are title"),
+        ("power = true", "powre = true", "unknown entry 'powre', expected base, irq"),
+        ("journal =", "joural =", "board.toml has unknown entry 'joural', expected title"),
         ('"npu-reads"', '"npu"', "masters is 'npu', expected one of all, read, none, npu-reads"),
         ("[variants.fast]", "[variants.slow]", "B-fast is one of several: B-slow"),
         ("count = 100", "count = ", "Invalid value"),

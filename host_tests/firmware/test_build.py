@@ -54,7 +54,7 @@ def test_size_is_reported(build_dir):
 def test_unknown_board_names_the_known():
     done = make("BOARD=NOPE")
     assert done.returncode != 0
-    assert "There is no board NOPE; boards/ has:" in done.stderr and "MPS3_AN547" in done.stderr
+    assert "Unknown board NOPE; boards/ has:" in done.stderr and "MPS3_AN547" in done.stderr
 
 
 def test_unknown_version_stops_the_build():

@@ -88,7 +88,7 @@ def _refused(done: subprocess.CompletedProcess[str]) -> str:
 
 
 def test_more_memories_than_regions_are_refused(program):
-    sentence = "the board has 9 memories, the memory protection unit 8 regions"
+    sentence = "the board has 9 memories, the MPU has 8 regions"
     assert _refused(_run(program, 8, *_memories(9))) == sentence
 
 
@@ -116,16 +116,16 @@ def _first_row(firmware: Path, copy: Path, word: int, value: int) -> None:
     patched(firmware, copy, "ethosu_board", (image.word(board + 4) - board) // 4 + word, value)
 
 
-HEAP = "Python's heap, 0x60000000 to 0x60800000 (_gc_heap_start in memory.ld), is in "
+HEAP = "Python's heap, 0x60000000 to 0x60800000 (_gc_heap_start in memory.ld), is "
 
 
 @pytest.mark.parametrize(
     ("word", "value", "sentence"),
     [
-        (1, 0x60800000, HEAP + "no memory of the board's table"),
-        (2, 0x60400000, HEAP + "no memory of the board's table"),
-        (6, 5 | 2 << 24, HEAP + "DDR, which the NPU does not reach"),
-        (2, 0x62800000, "/rom, 0x62000000 to 0x63000000 (_romfs_start in memory.ld), is in no mem"),
+        (1, 0x60800000, HEAP + "not in the board's memory table"),
+        (2, 0x60400000, HEAP + "not in the board's memory table"),
+        (6, 5 | 2 << 24, HEAP + "in DDR, which the NPU can't access"),
+        (2, 0x62800000, "/rom, 0x62000000 to 0x63000000 (_romfs_start in memory.ld), is not in th"),
     ],
 )
 def test_the_table_has_the_memories_of_python_and_files(firmware, tmp_path, word, value, sentence):
@@ -152,6 +152,6 @@ def test_too_many_memories_are_reported_over_the_uart(firmware, tmp_path):
     ):
         said = terminal.read_until(b"skipped once.\r\n")
         again = terminal.read_until(b"skipped once.\r\n")
-    sentence = b"*** Fatal: the board has 17 memories, the memory protection unit 16 regions\r\n"
+    sentence = b"*** Fatal: the board has 17 memories, the MPU has 16 regions\r\n"
     assert sentence in said, said
     assert sentence in again, "after the reset, too"

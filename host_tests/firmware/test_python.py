@@ -86,7 +86,7 @@ asyncio.run(main())
 
 def test_a_task_whose_result_was_lost_to_ctrl_c_raises(board):
     """Between two lines of asyncio's loop a task is done but has no result yet."""
-    with pytest.raises(RemoteError, match="RuntimeError: Ctrl-C took the result of this task"):
+    with pytest.raises(RemoteError, match="RuntimeError: Ctrl-C lost the result of this task"):
         board.exec("""
 import asyncio
 async def work(): pass

@@ -186,6 +186,17 @@ def unmask() -> str:
     return _write(_ENABLE)
 
 
+def places() -> str:
+    """Code that defines the NPU's registers, memory it cannot access, unused memory, mask()."""
+    return (
+        "import machine\n"
+        f"NPU, UNSEEN, FREE = {of().npu_base}, {of().unseen(100_000)}, "
+        f"{boards.chosen().qemu.window.start}\n"
+        f"def mask(): {mask()}\n"
+        f"def unmask(): {unmask()}\n"
+    )
+
+
 def _write(registers: int) -> str:
     number = of().npu_irq
     return f"machine.mem32[{registers + number // 32 * 4:#x}] = 1 << {number % 32}"

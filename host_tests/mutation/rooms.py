@@ -25,6 +25,7 @@ class Room:
 
 MODULE = "modules/ethosu"
 TESTS = "host_tests/modules/ethosu"
+EXACTNESS = "host_tests/exactness"
 IMAGE = "sim-host firmware"
 
 ROOMS = (
@@ -34,15 +35,15 @@ ROOMS = (
     ),
     Room(
         "runtime", 12, (f"{MODULE}/runtime/*.c",), "sim-host-variants",
-        (f"{TESTS}/runtime/test_*.py", f"{TESTS}/runtime"),
+        (f"{TESTS}/runtime/test_*.py", f"{TESTS}/runtime", EXACTNESS),
     ),
     Room(
         "kernels", 14, (f"{MODULE}/runtime/kernels/*.c",), "sim-host",
-        (f"{TESTS}/runtime/kernels",),
+        (f"{TESTS}/runtime/kernels", EXACTNESS),
     ),
     Room(
         "executorch", 8, (f"{MODULE}/runtime/executorch/*.c",), "sim-host-variants",
-        (f"{TESTS}/runtime/executorch",),
+        (f"{TESTS}/runtime/executorch", EXACTNESS),
     ),
     Room("binding", 12, (f"{MODULE}/binding/*.c",), IMAGE, (f"{TESTS}/binding",)),
     Room(
@@ -51,7 +52,7 @@ ROOMS = (
     ),
     Room(
         "npu_sim", 14, ("tools/npu_sim/*.c", "tools/npu_sim/*/*.c"), "sim-variants sim-host",
-        ("host_tests/tools/npu_sim", "host_tests/tools/sim_host"),
+        ("host_tests/tools/npu_sim", "host_tests/tools/sim_host", EXACTNESS),
         but=("fuzz",),
     ),
     Room(

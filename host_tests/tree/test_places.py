@@ -23,9 +23,12 @@ TESTED_IN = {
     "tools/web/examples": "tools/web",
     "tools/web/page": "tools/web",
 }
-# Folders of tests without sources of their own: generated models, long
-# runs against the whole product, Linux's own driver, and checks of the whole tree.
-TESTS_ONLY = {".", "boards", "campaigns", "campaigns/board", "generator", "kit", "linux", "tree"}
+# Folders of tests without sources of their own: generated models, models on all hosts, long runs
+# against the whole product, Linux's own driver, and checks of the whole tree.
+TESTS_ONLY = {
+    *(".", "boards", "campaigns", "campaigns/board", "exactness"),
+    *("generator", "kit", "linux", "tree"),
+}
 
 
 def tracked(repo: Path, *patterns: str) -> list[Path]:

@@ -4,7 +4,7 @@
 
 ifneq ($(CMSIS_NN_DIR),)
 ifeq ($(wildcard $(CMSIS_NN_DIR)/Include/arm_nnfunctions.h),)
-$(error CMSIS_NN_DIR: $(CMSIS_NN_DIR) has no Include/arm_nnfunctions.h: it is no tree of CMSIS-NN)
+$(error CMSIS_NN_DIR: $(CMSIS_NN_DIR) has no Include/arm_nnfunctions.h: it is not a CMSIS-NN tree)
 endif
 CMSIS_NN_FOLDERS := ConvolutionFunctions FullyConnectedFunctions NNSupportFunctions TransposeFunctions
 CMSIS_NN_ALL := $(sort $(foreach folder,$(CMSIS_NN_FOLDERS), \

@@ -21,7 +21,7 @@ ETHOSU_KERNELS ?= all
 ETHOSU_WITHOUT ?=
 
 # $(call ETHOSU_CHECK,NAME,KINDS,KNOWN WORDS)
-ETHOSU_CHECK = $(if $(filter-out $(3),$($(1))),$(error $(1): no $(2) $(filter-out $(3),$($(1))); there are: $(3)))
+ETHOSU_CHECK = $(if $(filter-out $(3),$($(1))),$(error $(1): unknown $(2) $(filter-out $(3),$($(1))); expected: $(3)))
 $(call ETHOSU_CHECK,ETHOSU_NPUS,family,$(ETHOSU_FAMILIES))
 $(call ETHOSU_CHECK,ETHOSU_KERNELS,kernel,$(shell sed -n 's/^KERNEL(\([A-Z0-9_]*\),.*)/\1/p' $(ETHOSU_DIR)/runtime/kernels/kernels.def) all none)
 $(call ETHOSU_CHECK,ETHOSU_WITHOUT,feature,verify messages pte pmu variables audio image)

@@ -25,11 +25,11 @@ def init(channels=1, frequency=16000, samples=512):
     try:
         file = open(PATH, "rb")  # noqa: SIM115
     except OSError:
-        raise OSError(19, f"no microphone: there is no file {PATH}") from None
+        raise OSError(19, f"no microphone: {PATH} does not exist") from None
     found = _open_wave(file)
     if found != (channels, frequency):
         raise ValueError(
-            f"{PATH} has {found[0]} channels at {found[1]} Hz, {channels} at {frequency} expected"
+            f"{PATH} has {found[0]} channels at {found[1]} Hz, expected {channels} at {frequency}"
         )
     _file = file
     _piece = bytearray(2 * channels * samples)
@@ -39,7 +39,7 @@ def init(channels=1, frequency=16000, samples=512):
 def _open_wave(file):
     """Go to the samples of a WAVE file of 16 bits; return (channels, frequency)."""
     if file.read(4) != b"RIFF" or file.read(8)[4:] != b"WAVE":
-        raise ValueError(f"{PATH} is no WAVE file")
+        raise ValueError(f"{PATH} is not a WAVE file")
     found = None
     while True:
         head = file.read(8)
@@ -52,7 +52,7 @@ def _open_wave(file):
         if head[:4] == b"fmt ":
             kind, channels, frequency, _, _, bits = struct.unpack("<HHIIHH", body)
             if bits != 16 or kind != 1:
-                raise ValueError(f"{PATH} has {bits} bits a sample, PCM of 16 expected")
+                raise ValueError(f"{PATH} has {bits} bits per sample, expected 16-bit PCM")
             found = channels, frequency
     if found is None:
         raise ValueError(f"{PATH} has samples without a format")

@@ -21,7 +21,7 @@ class CSI:
     """The camera."""
 
     def __init__(self, folder=FOLDER):
-        """`folder` has .bmp files with 16 bits a pixel, or .pgm files."""
+        """`folder` has .bmp files with 16 bits per pixel, or .pgm files."""
         try:
             names = sorted(os.listdir(folder))
         except OSError:
@@ -33,7 +33,7 @@ class CSI:
         self.reset()
 
     def reset(self):
-        """Begin with the first frame, of its own size, in colour."""
+        """Begin with the first frame, in its own size, in colour."""
         self.next = 0
         self._pixformat = RGB565
         self._framesize = None
@@ -44,7 +44,7 @@ class CSI:
         if format is None:
             return self._pixformat
         if format not in (GRAYSCALE, RGB565):
-            raise ValueError(f"pixformat is {format}, GRAYSCALE or RGB565 expected")
+            raise ValueError(f"pixformat is {format}, expected GRAYSCALE or RGB565")
         self._pixformat = format
 
     def framesize(self, size=None):
@@ -59,7 +59,7 @@ class CSI:
         if roi is None:
             return self._window
         if len(roi) not in (2, 4):
-            raise ValueError(f"window is {roi}, 2 or 4 numbers expected")
+            raise ValueError(f"window is {roi}, expected 2 or 4 numbers")
         self._window = roi
 
     def width(self):
@@ -74,7 +74,7 @@ class CSI:
         return self.snapshot() if self.frame is None else self.frame
 
     def snapshot(self, time=-1, frames=-1):
-        """The next frame; with `frames`, after leaving out so many. `time` has no effect.
+        """The next frame; with `frames`, after skipping that many. `time` has no effect.
 
         The frame before is overwritten.
         """

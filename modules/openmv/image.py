@@ -23,7 +23,7 @@ class Image:
     def __init__(self, source, height=None, pixformat=RGB565, *, buffer=None, copy_to_fb=False):
         """Of a file, or Image(width, height, pixformat) with its own pixels or those of `buffer`.
 
-        A file is a .bmp of 16 bits a pixel (RGB565), or a .pgm of 8. `copy_to_fb` has no effect.
+        A file is a .bmp of 16 bits per pixel (RGB565), or a .pgm of 8. `copy_to_fb` has no effect.
         """
         if isinstance(source, str):
             self._w, self._h, self._format, self._pixels = _read(source)
@@ -32,7 +32,7 @@ class Image:
         size = source * height * pixformat
         self._pixels = bytearray(size) if buffer is None else memoryview(buffer)[:size]
         if len(self._pixels) != size:
-            raise ValueError(f"buffer has {len(self._pixels)} bytes, {size} expected")
+            raise ValueError(f"buffer has {len(self._pixels)} bytes, expected {size}")
 
     def width(self):
         """Pixels of a line."""
@@ -181,7 +181,7 @@ class Image:
         given.update(zip(_STYLE, rest))  # noqa: B905  (MicroPython)
         for name, value in options.items():
             if name not in given:
-                raise TypeError(f"there is no option {name}; there are {', '.join(_STYLE)}")
+                raise TypeError(f"unknown option {name}; expected {', '.join(_STYLE)}")
             given[name] = value
         return self._color(given["color"]), int(given["thickness"]), bool(given["fill"])
 
@@ -214,14 +214,14 @@ def _read(path):
     if bytes(data[:2]) == b"P5":
         return _read_pgm(path, data)
     if bytes(data[:2]) != b"BM" or len(data) < 54:
-        raise ValueError(f"{path} is neither a .bmp nor a .pgm of 8 bits")
+        raise ValueError(f"{path} is neither a .bmp nor an 8-bit .pgm")
     start, _, width, height, _, bits, packing = struct.unpack_from("<IIiiHHI", data, 10)
     masks = struct.unpack_from("<III", data, 54) if packing == 3 and len(data) >= 66 else None
     if bits != 16 or masks != (0xF800, 0x07E0, 0x001F):
-        raise ValueError(f"{path} has {bits} bits a pixel, RGB565 of 16 expected")
+        raise ValueError(f"{path} has {bits} bits per pixel, expected 16-bit RGB565")
     step, lines = (2 * width + 3) & ~3, abs(height)
     if width < 1 or lines < 1:
-        raise ValueError(f"{path} is {width} x {lines} pixels, 1 x 1 or more expected")
+        raise ValueError(f"{path} is {width} x {lines} pixels, expected 1 x 1 or more")
     if start + step * lines > len(data):
         raise ValueError(f"{path} ends before its last line")
     pixels = bytearray(2 * width * lines)
@@ -246,11 +246,11 @@ def _read_pgm(path, data):
         while head[end : end + 1].isdigit():
             end += 1
         if end == at:
-            raise ValueError(f"{path} is no .pgm: byte {at} has to begin a number")
+            raise ValueError(f"{path} is not a .pgm: expected a number at byte {at}")
         numbers.append(int(head[at:end]))
         at = end
     width, height, most = numbers
     pixels = data[at + 1 : at + 1 + width * height]
     if most != 255 or not pixels or len(pixels) != width * height:
-        raise ValueError(f"{path} is no .pgm of 8 bits, or ends before its last line")
+        raise ValueError(f"{path} is not an 8-bit .pgm, or ends before its last line")
     return width, height, GRAYSCALE, bytearray(pixels)

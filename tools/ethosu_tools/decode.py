@@ -21,7 +21,7 @@ from .layers.table import Names
 # Bits of the NPU's register STATUS: meaning, and most frequent cause.
 STATUS = {
     2: ("bus error", "an address that the NPU cannot reach: where are model and arena?"),
-    4: ("command not understood", "the stream was damaged, or written over while the NPU ran"),
+    4: ("command parse error", "the stream was damaged, or written over while the NPU ran"),
     7: ("watchdog", "the NPU made no progress: a memory did not answer"),
     8: ("memory error (ECC)", "a bit in the NPU's own memory changed"),
     9: ("branch out of range", "the stream was damaged"),

@@ -12,7 +12,7 @@ static bool read_result(struct npu *npu)
 {
     struct npu_feature_map map = npu->run.last_ofm;
     if (!map.used || map.chained) {
-        return npu_fail(npu, NPU_FAULT_BRANCH, "asks for a result, but no operation stored any");
+        return npu_fail(npu, NPU_FAULT_BRANCH, "uses a result, but no operation stored one");
     }
     size_t elements = (size_t)map.width * map.depth;
     int64_t *row = npu_scratch_get(npu, NPU_BUFFER_ROWS, elements, sizeof *row);
@@ -33,7 +33,7 @@ static bool decode(struct npu *npu, struct npu_op *op)
         return true;
     }
     return npu_fail(npu, NPU_FAULT_BRANCH,
-                    "leads to 0x%" PRIx32 ", outside the stream of 0x%" PRIx32 " bytes",
+                    "targets 0x%" PRIx32 ", outside the stream of 0x%" PRIx32 " bytes",
                     run->payload, run->qsize);
 }
 

@@ -142,7 +142,7 @@ static bool decode_indexed(struct npu *npu, struct dma *dma)
     dma->source.indexed = source != 0;
     dma->target.indexed = target != 0;
     if (dma->source.indexed && dma->target.indexed) {
-        return npu_fail(npu, NPU_FAULT_PARSE, "indexes both of its ends");
+        return npu_fail(npu, NPU_FAULT_PARSE, "indexes both source and destination");
     }
     if (dma->target.indexed && dma->target.internal) {
         return npu_fail(npu, NPU_FAULT_PARSE, "indexes the lookup tables");

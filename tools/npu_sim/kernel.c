@@ -51,12 +51,12 @@ static bool decode_taps(struct npu *npu, const struct kernel_registers *from,
     kernel->dilation_y = 1 + bit(stride, STRIDE_DILATION_Y);
     kernel->part_kernel = bit(stride, STRIDE_PART_KERNEL) != 0;
     if (bit(stride, STRIDE_DECOMPOSITION) != 0) {
-        return npu_fail(npu, NPU_FAULT_PARSE, "asks for 4x4 kernel decomposition, not supported");
+        return npu_fail(npu, NPU_FAULT_PARSE, "uses 4x4 kernel decomposition, not supported");
     }
     if (from->height_m1 % kernel->dilation_y != 0 || from->width_m1 % kernel->dilation_x != 0) {
         return npu_fail(npu, NPU_FAULT_PARSE,
-                        "has a kernel of %" PRIu64 "x%" PRIu64 " that dilation %" PRIu32 "x%" PRIu32
-                        " cannot give",
+                        "has a kernel of %" PRIu64 "x%" PRIu64 ", impossible with dilation %" PRIu32
+                        "x%" PRIu32,
                         from->height_m1 + 1, from->width_m1 + 1, kernel->dilation_y,
                         kernel->dilation_x);
     }

@@ -74,7 +74,7 @@ static bool decode_block(struct npu *npu, struct npu_block *block)
         return false;
     }
     if (unit >= NPU_MICROBLOCKS || npu->product->microblocks[unit].depth == 0) {
-        return npu_fail(npu, NPU_FAULT_PARSE, "has microblock %u, which %s has not", (unsigned)unit,
+        return npu_fail(npu, NPU_FAULT_PARSE, "has microblock %u, which %s lacks", (unsigned)unit,
                         npu->product->name);
     }
     block->height = (uint32_t)height_m1 + 1;

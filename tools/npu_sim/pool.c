@@ -342,7 +342,7 @@ static bool decode_position(struct npu *npu, struct npu_op *op)
     if (alone) {
         return true;
     }
-    return npu_fail(npu, NPU_FAULT_PARSE, "ARGMAX scales by other than 1 >> 16");
+    return npu_fail(npu, NPU_FAULT_PARSE, "ARGMAX scale is not 1 >> 16");
 }
 
 /** Check the mode's requirements on the registers. */

@@ -46,7 +46,7 @@ static bool decode(struct npu *npu, const uint8_t *stream, uint32_t *param)
     uint32_t word = load_word(stream + run->offset);
     run->row = npu_command_find(npu->product->family->index, word & NPU_WORD_CODE_MASK);
     if (run->row < 0) {
-        return npu_fail(npu, NPU_FAULT_PARSE, "has the unknown command word 0x%08" PRIx32, word);
+        return npu_fail(npu, NPU_FAULT_PARSE, "has unknown command word 0x%08" PRIx32, word);
     }
     const struct npu_command *command = &npu_command_table[run->row];
     *param = word >> NPU_WORD_PARAM_SHIFT;

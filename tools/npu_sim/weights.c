@@ -86,7 +86,7 @@ static bool load_fast(struct npu *npu, const struct npu_order *order, const uint
         return npu_fail(npu, NPU_FAULT_WEIGHTS,
                         "has a fast weight stream of %zu bytes, needs %zu for %" PRIu64
                         " weights%s",
-                        bytes, needed, all, needed == 0 ? ": its header has no meaning" : "");
+                        bytes, needed, all, needed == 0 ? ": its header is invalid" : "");
     }
     npu_fwd_decode(stream, symbols, (size_t)all);
     for (uint32_t core = 0; core < order->cores; core++) {

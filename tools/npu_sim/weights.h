@@ -17,7 +17,7 @@ enum { NPU_SCALE_BYTES = 10 /**< of a record of the scale stream */, NPU_SCALE_C
 struct npu_stream {
     unsigned region;
     int64_t offset;
-    uint32_t bytes; /**< 0 if there is none */
+    uint32_t bytes; /**< 0 if unused */
 };
 
 /** Location and order of the weights, from the command registers. */

@@ -59,10 +59,10 @@ static void find_pages(const struct block *block)
     if (block->guest.file >= 0) {
         find_file_pages(block);
     } else if (mincore(block->guest.host, block->guest.size, block->pages) != 0) {
-        fatal("the host does not say which pages of %s are in use", block->guest.name);
+        fatal("the host does not report which pages of %s are in use", block->guest.name);
     }
     if (mincore(block->memory, block->guest.size, block->memory_pages) != 0) {
-        fatal("the host does not say which pages of %s are in use", block->guest.name);
+        fatal("the host does not report which pages of %s are in use", block->guest.name);
     }
 }
 
@@ -102,7 +102,7 @@ static uint8_t *reserve(const char *name, uint64_t size)
     void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) {
-        fatal("the host gives no memory for the data cache of %s", name);
+        fatal("no host memory for the data cache of %s", name);
     }
     madvise(memory, size, MADV_NOHUGEPAGE); // one byte would take up 2 MB
     return memory;

@@ -266,7 +266,7 @@ bool console_inject(const char *fault, unsigned count)
 bool console_open(void)
 {
     if (!open_terminal()) {
-        message(MESSAGE_NONE, "the host gives no pseudo terminal: %s", strerror(errno));
+        message(MESSAGE_NONE, "cannot open a pseudo terminal: %s", strerror(errno));
         return false;
     }
     return true;

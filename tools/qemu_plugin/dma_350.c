@@ -177,7 +177,7 @@ static void start(struct channel *channel)
     channel->silent = false;
     channel->instructions_at_start = dma_note_start();
     if (!is_copy(channel)) {
-        message(MESSAGE_GUEST_ERROR, "dma: channel %u is set up for what it cannot do",
+        message(MESSAGE_GUEST_ERROR, "dma: channel %u has an unsupported configuration",
                 number_of(channel));
         fail(channel, CONFIGURATION_ERROR);
     } else if (!dma_fault_due(DMA_HANG)) {

@@ -182,7 +182,7 @@ static void complete(void *context)
     bool error;
     check_transfer(base, &error);
     if (error) {
-        message(MESSAGE_GUEST_ERROR, "dma: channel %u reads or writes where it can't, from 0x%08x",
+        message(MESSAGE_GUEST_ERROR, "dma: channel %u can't access its memory, source 0x%08x",
                 (unsigned)(channel - dma.channels), get(base + SOURCE));
     }
     bool aborted = !error && dma_fault_due(DMA_ABORT);
@@ -286,7 +286,7 @@ static void create(const struct dma_slot *slot)
     Object *controller = qdev_new("pl081");
     object_property_set_link(controller, "downstream", cache_bus(), NULL);
     if (!sysbus_realize_and_unref(controller, NULL)) {
-        fatal("this QEMU makes no PL081 DMA controller");
+        fatal("this QEMU has no PL081 DMA controller");
     }
     dma.registers = sysbus_mmio_get_region(controller, 0);
     dma.irq = machine_irq(slot->irq);

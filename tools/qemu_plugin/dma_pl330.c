@@ -238,8 +238,8 @@ static void complete(void *context)
     channel->fault = bus.fault;
     bus.silent = false;
     if (bus.fault && !refused && !aborted) {
-        message(MESSAGE_GUEST_ERROR, "dma: channel %u %s where it can't, at 0x%08x",
-                number_of(channel), bus.fault & FAULT_WRITE ? "writes" : "reads", bus.address);
+        message(MESSAGE_GUEST_ERROR, "dma: channel %u can't %s memory at 0x%08x",
+                number_of(channel), bus.fault & FAULT_WRITE ? "write" : "read", bus.address);
     }
     bus.fault = 0;
     update_abort();
@@ -384,7 +384,7 @@ static void create(const struct dma_slot *slot)
     qdev_prop_set_uint32(controller, "num_chnls", CHANNEL_COUNT);
     qdev_prop_set_uint32(controller, "num_events", EVENT_COUNT);
     if (!sysbus_realize_and_unref(controller, NULL)) {
-        fatal("this QEMU makes no PL330 DMA controller");
+        fatal("this QEMU has no PL330 DMA controller");
     }
     dma.registers = sysbus_mmio_get_region(controller, 0);
     sysbus_connect_irq(controller, 0, qemu_allocate_irq(on_abort, NULL, 0));

@@ -88,7 +88,7 @@ static void find_blocks(struct memory *memory)
     }
     memory->size = sizes[0] + sizes[1];
     if (!memory->host) {
-        fatal("the host gives no memory for %s", memory->row->name);
+        fatal("no host memory for %s", memory->row->name);
     }
 }
 
@@ -97,7 +97,7 @@ static void map_file(struct memory *memory, int file)
 {
     struct stat status;
     if (fstat(file, &status) < 0 || (uint64_t)status.st_size != memory->size) {
-        fatal("memory=%s:%d: expected a file of %llu bytes that is open", memory->row->name, file,
+        fatal("memory=%s:%d: expected an open file of %llu bytes", memory->row->name, file,
               (unsigned long long)memory->size);
     }
     if (mmap(memory->host, memory->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) !=

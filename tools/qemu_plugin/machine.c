@@ -50,7 +50,7 @@ void machine_find(void)
         controller = object_resolve_path_type("", kind->controllers[i], NULL);
     }
     if (!controller) {
-        fatal("this machine is no %s: start QEMU with -machine %s", board()->name, kind->machine);
+        fatal("this machine is not %s: start QEMU with -machine %s", board()->name, kind->machine);
     }
 }
 

@@ -107,7 +107,7 @@ static void add_cpu(Object *machine, const struct board_chip *chip)
     qdev_prop_set_uint32(core, "init-svtor", chip->vectors);
     object_property_set_link(core, "memory", (Object *)get_system_memory(), NULL);
     if (!sysbus_realize_and_unref(core, NULL)) {
-        fatal("this QEMU makes no Cortex-M55 with %u interrupts", chip->irqs);
+        fatal("this QEMU has no Cortex-M55 with %u interrupts", chip->irqs);
     }
     armv7m_load_kernel(qemu_get_cpu(0), NULL, 0, 0); // also resets it with the machine
 }
@@ -169,8 +169,8 @@ bool machine_none_prepare(void)
         }
     }
     message(MESSAGE_NONE,
-            "board=%s: this QEMU, version %s, describes its machine \"none\" "
-            "otherwise than expected",
+            "board=%s: this QEMU, %s, describes its machine \"none\" "
+            "in an unexpected way",
             board()->name, qemu_api_version());
     return false;
 }

@@ -29,7 +29,7 @@ static void drop(struct mram *mram)
 {
     if (mram->received != 0) {
         message(MESSAGE_GUEST_ERROR,
-                "%s takes lines of %u bytes: a store of %u bytes to that at 0x%08llx is lost",
+                "%s is written in lines of %u bytes: a store of %u bytes at 0x%08llx is lost",
                 mram->name, LINE, (unsigned)__builtin_popcount(mram->received),
                 (unsigned long long)(mram->base + mram->line));
     }

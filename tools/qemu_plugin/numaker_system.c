@@ -176,7 +176,7 @@ static void update_core(void)
     if (hertz) {
         machine_none_set_clock(hertz);
     } else {
-        message(MESSAGE_GUEST_ERROR, "system: the core is to run from a clock that is off");
+        message(MESSAGE_GUEST_ERROR, "system: the core's clock source is off");
     }
 }
 

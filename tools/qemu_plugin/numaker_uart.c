@@ -96,7 +96,7 @@ static const char *line_error(void)
     if ((uart.registers[LINE / 4] & LINE_FORMAT) != EIGHT_BITS_NO_PARITY) {
         return "the format is not eight bits without parity";
     }
-    return is_standard_speed(speed()) ? NULL : "the speed is none that a terminal has";
+    return is_standard_speed(speed()) ? NULL : "the speed is not a standard baud rate";
 }
 
 static bool line_is_valid(void)

@@ -206,7 +206,7 @@ static void print_unknown(const char *name)
                 (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", next);
         }
     }
-    message(MESSAGE_NONE, "unknown argument \"%s\"; known are %s", name, known);
+    message(MESSAGE_NONE, "unknown argument \"%s\"; expected %s", name, known);
 }
 
 /** Read NAME=VALUE. False if the argument is unknown. */

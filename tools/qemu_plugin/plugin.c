@@ -88,8 +88,8 @@ static void inject_all(void)
 {
     for (const char *const *text = options.faults; *text; text++) {
         if (!faults_inject(*text)) {
-            fatal("fault=%s: expected [DEVICE.]NAME[:COUNT][@AFTER], a device that is there, "
-                  "and a fault that it knows",
+            fatal("fault=%s: expected [DEVICE.]NAME[:COUNT][@AFTER], an existing device, "
+                  "and a fault that it supports",
                   *text);
         }
     }
@@ -164,7 +164,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int count,
     const char *missing = qemu_api_missing(board()->chip);
     if (missing) {
         message(MESSAGE_NONE,
-                "this QEMU, version %s for %s, does not export %s, which the plugin needs; "
+                "this QEMU, %s for %s, does not export %s, which the plugin needs; "
                 "qemu-system-arm as Debian builds it, 7.2 or 10.x, does",
                 qemu_api_version(), info->target_name, missing);
         return -1;

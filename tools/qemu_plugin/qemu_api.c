@@ -53,9 +53,9 @@ const char *qemu_api_version(void)
     static char text[64];
     VersionInfo *info = qmp_query_version ? qmp_query_version(NULL) : NULL;
     if (!info) {
-        return "of unknown version";
+        return "version unknown";
     }
-    snprintf(text, sizeof text, "%" PRId64 ".%" PRId64 ".%" PRId64, info->qemu->major,
+    snprintf(text, sizeof text, "version %" PRId64 ".%" PRId64 ".%" PRId64, info->qemu->major,
              info->qemu->minor, info->qemu->micro);
     return text;
 }

@@ -252,7 +252,7 @@ int qemu_api_level(void);
  */
 const char *qemu_api_missing(bool none);
 
-/** "7.2.22", or "of unknown version"; valid for the life of the process. */
+/** "version 7.2.22", or "version unknown"; valid for the life of the process. */
 const char *qemu_api_version(void);
 
 #endif

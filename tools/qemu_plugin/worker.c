@@ -62,7 +62,7 @@ void worker_init(struct worker *worker, void (*work)(void *), void (*done)(void 
     int error = pthread_create(&thread, NULL, run, worker);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error) {
-        fatal("the host gives no thread for the NPU");
+        fatal("no host thread for the NPU");
     }
     pthread_detach(thread);
 }

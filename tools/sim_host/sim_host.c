@@ -34,7 +34,7 @@ static void print_fault(const struct ethosu_driver *driver)
 struct ethosu_driver *sim_host_open(unsigned index, const char *config)
 {
     if (index >= SIM_HOST_NPU_COUNT) {
-        sim_host_print("there is no NPU of this number");
+        sim_host_print("unknown NPU number");
         return NULL;
     }
     struct NPU_REG *npu = &sim_host_npus[index];
@@ -47,7 +47,7 @@ struct ethosu_driver *sim_host_open(unsigned index, const char *config)
     sim_host_bus_open(memories);
     ethosu_ext_memory_use(&ethosu_board);
     if (!sim_host_create(index, config)) {
-        sim_host_print("the simulator knows no such config");
+        sim_host_print("unknown NPU config");
         return NULL;
     }
     ethosu_ext_board_irq_connect(index, on_interrupt, &npu->driver);

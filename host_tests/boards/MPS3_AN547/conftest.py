@@ -9,8 +9,7 @@ import pytest
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 
-from host_tests.modules.ethosu.runtime import reference_cases
-from host_tests.modules.ethosu.runtime.conftest import vela  # noqa: F401  # the fixture
+from host_tests.kit import reference_cases
 from host_tests.tools.qemu_plugin import releases
 
 NPUS = ("ethos-u55-256", "ethos-u55-128")
@@ -106,7 +105,7 @@ def load(compiled: Callable[..., Path], case: reference_cases.Case) -> Callable[
 
 @pytest.fixture(scope="session")
 def jobs(
-    vela: Callable[..., Path],  # noqa: F811
+    vela: Callable[..., Path],
     small_models: dict[str, Path],
     case: reference_cases.Case,
 ) -> Callable[[QemuBoard], None]:

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
-from ethosu_tools.vela import compile_model
 
-from host_tests.modules.ethosu.runtime import board_models, reference_cases
+from host_tests.kit import board_models, reference_cases
 from host_tests.tools.qemu_plugin import releases
 
 from .test_faults import EIO
@@ -19,13 +18,6 @@ from .test_faults import FAULTS as OLD_FAULTS
 U85 = "ethos-u85-256"
 PAIRS = [("ethos-u55-128", U85), (U85, "ethos-u65-512")]
 MODEL = "small_cnn"
-# Configurations of Ethos-U85 systems: where the arena is, and whether fast scratch is separate.
-MODES = {
-    "Sram_Only": "Ethos_U85_SYS_Flash_High",
-    "Shared_Sram": "Ethos_U85_SYS_Flash_High",
-    "Dedicated_Sram": "Ethos_U85_SYS_DRAM_Mid",
-    "Dedicated_Sram_256KB": "Ethos_U85_SYS_DRAM_Mid",
-}
 # One of them is unknown to the other products.
 EVENTS = [0x11, 0x20, 0x23, 0x30, 0x40, 0x50, 0x82, 0x29F]
 
@@ -113,15 +105,6 @@ def test_tasks_on_both_do_not_wait_for_each_other(pair):
     assert board.eval("[right(i) for i in (0, 1)]") == [True, True]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("machine", PAIRS[:1], ids="+".join, indirect=True)
-@pytest.mark.parametrize("name", [*reference_cases.SHARED, "trained_lstm_int8"])
-def test_real_model_on_u85(pair, shared_models, compiled, name):
-    """Random inputs and both extremes, bit by bit."""
-    case = reference_cases.make_case(shared_models / f"{name}.tflite", 2)
-    board_models.check(pair.board, case, compiled(case.model, U85))
-
-
 def test_model_for_neither_npu_is_rejected(pair, small_models, compiled):
     other = "ethos-u85-512"
     pair.board.write_file("/other.tflite", compiled(small_models[MODEL], other).read_bytes())
@@ -185,20 +168,3 @@ def test_reset_restores_variables_initialised_by_the_npu(pair, small_models, com
     assert error.startswith(f"OSError {EIO} ")
     assert pair.board.eval(run) == [True] * 4
     assert pair.board.eval("s.info()['npu_calls']") == 1
-
-
-@pytest.mark.parametrize("machine", PAIRS[:1], ids="+".join, indirect=True)
-@pytest.mark.parametrize("form", ["COP1", "COP2"])
-@pytest.mark.parametrize("mode", MODES)
-def test_memory_mode_of_u85(pair, small_models, case, tmp_path, mode, form):
-    """Arena in fast or slow memory, separate or shared fast scratch, both payload formats."""
-    path = tmp_path / "model.tflite"
-    compile_model(
-        small_models[MODEL],
-        U85,
-        path,
-        system_config=MODES[mode],
-        memory_mode=mode,
-        more=["--cop-format", form],
-    )
-    board_models.check(pair.board, case, path)

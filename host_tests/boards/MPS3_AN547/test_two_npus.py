@@ -9,7 +9,7 @@ import sys
 
 from ethosu_tools.board import Board
 
-from host_tests.modules.ethosu.runtime import board_models
+from host_tests.kit import board_models
 
 from .conftest import NPUS
 

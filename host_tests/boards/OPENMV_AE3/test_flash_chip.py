@@ -9,7 +9,7 @@ from ethosu_tools.board import QemuBoard
 from ethosu_tools.errors import InputError
 from ethosu_tools.qemu import Machine
 
-from host_tests.modules.ethosu.binding.conftest import example, raised  # noqa: F401
+from host_tests.kit.board_models import raised
 
 FACTS = boards.load("OPENMV_AE3-M55_HP")
 FILLED = os.urandom(3_000_000)
@@ -23,7 +23,7 @@ def board(compiled, small_models):
         yield board
 
 
-def test_models_run_in_place(board, example):  # noqa: F811
+def test_models_run_in_place(board, example):
     _, x, wanted = example
     board.exec(
         "import ethosu, uctypes\nfrom array import array\nm = ethosu.Model('/rom/model.tflite')\n"

@@ -13,9 +13,8 @@ from ethosu_tools.qemu import Machine
 from ethosu_tools.tflite.writer import write
 
 from host_tests.firmware.conftest import start
-from host_tests.kit import firmware_image
-from host_tests.modules.ethosu.runtime import board_models
-from host_tests.modules.ethosu.runtime.reference_cases import make_case
+from host_tests.kit import board_models, firmware_image
+from host_tests.kit.reference_cases import make_case
 
 from . import EACH_DMA, table
 
@@ -241,16 +240,16 @@ def e7(copies):
 
 
 @on_the_e7
-@pytest.mark.parametrize("end", ["reads", "writes"])
+@pytest.mark.parametrize("end", ["read", "write"])
 def test_tcm_is_not_at_the_cpu_s_address(e7, end):
     """If the alias is omitted, the channel faults and the emulator reports the address."""
     address = free_tcm(E7) + 1024
     source, target = address + 0x30800000, address + 8 + 0x30800000
-    wrong = address if end == "reads" else address + 8
-    ends = (wrong, target) if end == "reads" else (source, wrong)
+    wrong = address if end == "read" else address + 8
+    ends = (wrong, target) if end == "read" else (source, wrong)
     e7.exec(f"run({copy_program(*ends)!r})\nimport time\ntime.sleep_ms(2)")
     assert e7.eval("bytes(data[8:])") == b"old ones"
-    assert f"dma: channel 0 {end} where it can't, at {wrong:#010x}" in e7.machine.log()
+    assert f"dma: channel 0 can't {end} memory at {wrong:#010x}" in e7.machine.log()
     e7.exec(f"run({copy_program(source, target)!r})\ntime.sleep_ms(2)")
     assert e7.eval("bytes(data[8:])") == b"new ones"
 

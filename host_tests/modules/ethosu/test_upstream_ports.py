@@ -11,7 +11,6 @@ import subprocess
 import pytest
 
 from host_tests.kit import sharing
-from host_tests.modules.ethosu.binding.conftest import example  # noqa: F401  # a fixture
 
 pytestmark = pytest.mark.slow
 
@@ -71,7 +70,7 @@ def test_self_test_passes_in_the_unix_port(unix):
     assert unix.splitlines()[-1] == "True"
 
 
-def test_an_inference_in_the_unix_port_is_exact(repo, unix, compiled, small_models, example):  # noqa: F811
+def test_an_inference_in_the_unix_port_is_exact(repo, unix, compiled, small_models, example):
     """Blocking, in place, and in a task while another task runs."""
     _, x, golden = example
     path = compiled(small_models["small_cnn"])

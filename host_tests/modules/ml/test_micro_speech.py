@@ -15,8 +15,8 @@ from ethosu_tools.board import QemuBoard
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.qemu import Machine
 
+from host_tests.kit.board_models import raised
 from host_tests.modules.ethosu.audio import references
-from host_tests.modules.ethosu.binding.conftest import raised
 from host_tests.modules.ethosu.binding.test_values import quantized
 
 LABELS = ["Silence", "Unknown", "Yes", "No"]
@@ -149,5 +149,5 @@ def test_listen_waits_for_a_word_that_a_timer_brings(board, sounds):
 def test_a_piece_of_another_size_is_refused(board):
     board.exec("app = MicroSpeech(None, model, labels)")
     assert raised(board, "app.audio_callback(bytes(638))").startswith(
-        "ValueError 319 samples given, 320 expected"
+        "ValueError 319 samples given, expected 320"
     )

@@ -6,14 +6,14 @@ import pytest
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 
-from host_tests.modules.ethosu.binding.conftest import MODEL, example, raised  # noqa: F401
+from host_tests.kit.board_models import MODEL, raised
 from host_tests.modules.ethosu.binding.test_values import quantized
 from host_tests.modules.ethosu.image import definition
 from host_tests.modules.ethosu.image.definition import CORNERS, RGB565, RGB888, Case
 
 
 @pytest.fixture(scope="module")
-def board_with_ulab(ulab_firmware, board_npu, compiled, small_models, example):  # noqa: F811
+def board_with_ulab(ulab_firmware, board_npu, compiled, small_models, example):
     with QemuBoard(Machine(board_npu, firmware=ulab_firmware)) as board:
         board.write_file(MODEL, compiled(small_models["small_cnn"], board_npu).read_bytes())
         _, x, y = example
@@ -34,7 +34,7 @@ def test_ulab_has_four_dimensions(board_with_ulab):
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "float"])
-def test_every_array_is_real_values(board_with_ulab, example, dtype):  # noqa: F811
+def test_every_array_is_real_values(board_with_ulab, example, dtype):
     """While `ethosu` treats an array with the tensor's own typecode as raw."""
     board = board_with_ulab
     oracle, x, _ = example
@@ -55,7 +55,7 @@ def test_slices_with_steps_are_taken(board_with_ulab):
     assert board_with_ulab.eval("m.predict([thin[::2]], callback=keep).tobytes() == wanted")
 
 
-def test_outputs(board_with_ulab, example):  # noqa: F811
+def test_outputs(board_with_ulab, example):
     board, tensor = board_with_ulab, example[0].outputs[0]
     board.exec("real, out = m.predict([x])[0], m.predict([x], callback=keep)")
     assert board.eval("(real.shape, out.shape, out.tobytes() == bytes(out))") == (
@@ -87,7 +87,7 @@ class Image:
 
 
 @pytest.mark.parametrize(("kind", "depth"), [(RGB565, 2), (RGB888, 3)])
-def test_images(board_with_ulab, example, kind, depth):  # noqa: F811
+def test_images(board_with_ulab, example, kind, depth):
     pixels = np.random.default_rng(8).integers(0, 256, (20, 36, depth), np.uint8)
     case = Case(pixels, kind, (16, 16, 3), roi=(4, 0, 32, 20), filter=CORNERS)
     seen = (definition.write(case) ^ 128).view(np.int8)

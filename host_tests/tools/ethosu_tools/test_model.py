@@ -131,7 +131,7 @@ def test_a_missing_device_is_named(path, monkeypatch, repo, tmp_path):
     with pytest.raises(SetupError, match="this Linux has no NPU, or no driver for it"):
         Model(path, on="accel")
     monkeypatch.undo()
-    with pytest.raises(BoardError, match=r"/dev/accel/accel77: Linux's driver of the NPU can't"):
+    with pytest.raises(BoardError, match=r"/dev/accel/accel77: Linux's driver for the NPU can't"):
         Model(path, on="/dev/accel/accel77")
 
 

@@ -1,61 +1,22 @@
 # SPDX-License-Identifier: MIT
-"""A runner computes the same everywhere: on the simulated NPU, through memory on emulated boards,
-and on the board that is a WebAssembly instance. Results equal those of TFLite's reference kernels
-bit by bit."""
+"""What runners do besides computing: blocks of steps, large tensors, several models, refusals."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
-import pymicro_wakeword
 import pytest
 from ethosu_tools import arrays, boards, cli, make_model, remote, tflite
 from ethosu_tools.errors import InputError
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.runner import open_runner
 from ethosu_tools.tflite.writer import write
+from ethosu_tools.wakeword import words
 
-from host_tests.kit import needs
+from host_tests.kit import needs, reference_cases
 
 BOARD = boards.chosen()
 NPU = BOARD.npus[0]
-OTHERS = ("ethos-u55-256", "ethos-u85-256") if BOARD.qemu and BOARD.qemu.any_npu else ()
-PLACES = [
-    ("sim", "ethos-u55-128"),
-    ("sim", "ethos-u85-1024"),
-    *(("qemu", npu) for npu in (NPU, *OTHERS)),
-    pytest.param(("web", "ethos-u55-128"), marks=pytest.mark.page),
-    *(
-        pytest.param(("web", npu), marks=(pytest.mark.page, pytest.mark.slow))
-        for npu in ("ethos-u65-512", "ethos-u85-256")
-    ),
-]
 pytestmark = pytest.mark.on_board
-
-
-@pytest.fixture(params=PLACES, ids="-".join)
-def check(request, compiled):
-    """Runs a model in one place and compares: `check(path, inputs)`."""
-
-    def run(path, inputs):
-        where, npu = request.param
-        if where == "web":
-            needs.web()
-        feed = arrays.check(inputs, tflite.describe(path).inputs)
-        oracle = Oracle(path)
-        seen = set()
-        with open_runner(compiled(path, npu), where) as runner:
-            assert runner.npu == npu
-            for step, outputs in enumerate(runner.run(feed)):
-                expected = oracle.step(feed.step(step))
-                for found, wanted in zip(outputs, expected, strict=True):
-                    assert found.dtype == wanted.dtype and found.shape == wanted.shape
-                    assert np.array_equal(found, wanted), f"step {step}"
-                seen.add(outputs[0].tobytes())
-        assert step + 1 == feed.steps
-        assert len(seen) > 1, "inputs that all give the same show nothing"
-
-    return run
 
 
 def random_inputs(path, steps):
@@ -66,24 +27,21 @@ def random_inputs(path, steps):
     }
 
 
-@pytest.mark.parametrize("name", ["small_cnn", "small_streaming"])
-def test_own_model(check, small_models, name):
-    check(small_models[name], random_inputs(small_models[name], steps=5))
-
-
-def test_large_tensors(check, shared_models):
-    path = shared_models / "vww_96_int8.tflite"
-    check(path, random_inputs(path, steps=3))
-
-
-def test_state_is_kept_from_block_to_block(check):
+@pytest.mark.parametrize("where", ["qemu", pytest.param("web", marks=pytest.mark.page)])
+def test_state_is_kept_from_block_to_block(compiled, where):
     """Noise that grows from silence to full scale and back, over several blocks of steps."""
-    path = Path(pymicro_wakeword.__file__).parent / "models" / "okay_nabu.tflite"
+    if where == "web":
+        needs.web()
+    path = words.load("okay_nabu").model
     steps = 3 * remote.BLOCK_STEPS + 4
-    (tensor,) = tflite.describe(path).inputs
+    oracle = Oracle(path)
+    (tensor,) = oracle.inputs
     noise = np.random.default_rng(2025).integers(0, 256, (steps, *tensor.shape))
     swell = np.sin(np.linspace(0, np.pi, steps)).reshape(steps, 1, 1, 1)
-    check(path, {"0": (noise * swell - 128).round().astype(tensor.dtype)})
+    rows = [[x] for x in (noise * swell - 128).round().astype(tensor.dtype)]
+    case = reference_cases.Case(path, rows, [oracle.step(row) for row in rows])
+    assert len({row[0].tobytes() for row in case.outputs}) > 1
+    reference_cases.check(case, compiled(path, NPU), where)
 
 
 @pytest.mark.parametrize("name", ["small_cnn", "small_streaming"])

@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: MIT
 """The tools and Ethos-U85: compile, run, trace and single steps, in every memory mode."""
 
-import itertools
 import json
 
 import numpy as np
 import pytest
 from ethosu_tools import arrays, oracle, vela
 from ethosu_tools.sim import Simulation
-
-CONFIGS = [name for name in vela.NPUS if "u85" in name]
 
 
 @pytest.fixture(scope="module")
@@ -30,18 +27,6 @@ def model(small_cnn, tmp_path):
     path = tmp_path / "model.tflite"
     vela.compile_model(small_cnn, "ethos-u85-256", path)
     return path
-
-
-@pytest.mark.parametrize(
-    ("mode", "config"), list(zip(vela.MEMORY_MODES, itertools.cycle(CONFIGS), strict=False))
-)
-def test_driver_and_model_are_exact(small_cnn, feed, tmp_path, mode, config):
-    inputs, wanted = feed
-    path = tmp_path / "model.tflite"
-    vela.compile_model(small_cnn, config, path, memory_mode=mode)
-    with Simulation(path) as simulation:
-        assert simulation.npu == config
-        assert all(map(np.array_equal, simulation.step(inputs), wanted))
 
 
 def test_run_on_the_simulator(ethosu, model, small_cnn, inputs):

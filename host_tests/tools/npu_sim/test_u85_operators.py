@@ -146,7 +146,7 @@ def test_an_argmax_that_would_show_the_value_is_refused():
     outcome, device = execute(CONFIG, pool(6).stop(), [bytes(256)] * 4)
     with device:
         assert outcome is Outcome.PARSE_ERROR
-        assert "ARGMAX scales by other than 1 >> 16" in device.log[-1]
+        assert "ARGMAX scale is not 1 >> 16" in device.log[-1]
 
 
 @pytest.mark.parametrize("scale", [2, 1, 30 << 32 | 1 << 30, 36 << 32 | 0x40000001])

@@ -80,9 +80,9 @@ def test_raw_weights_are_adjusted(npu_library, low, adjust):
 @pytest.mark.parametrize(("damage", "words"), [
     (lambda stream: stream[:-32], "has a fast weight stream of 512 bytes, needs 544"),
     (lambda stream: stream + bytes(64), "of 608 bytes, needs 544"),
-    (lambda stream: stream[:16], "its header has no meaning"),
-    (lambda stream: bytes([3]) + stream[1:], "its header has no meaning"),
-    (lambda stream: stream[:12] + b"\1" + stream[13:], "its header has no meaning"),
+    (lambda stream: stream[:16], "its header is invalid"),
+    (lambda stream: bytes([3]) + stream[1:], "its header is invalid"),
+    (lambda stream: stream[:12] + b"\1" + stream[13:], "its header is invalid"),
 ])  # fmt: skip
 def test_a_malformed_stream(npu_library, damage, words):
     stream = encode(np.zeros((OUTPUTS, INPUTS), np.int32), "raw")

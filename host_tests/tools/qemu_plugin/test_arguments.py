@@ -10,14 +10,14 @@ from host_tests.tools.qemu_plugin.guest import TIMEOUT_S, Guest, outcome
 from host_tests.tools.qemu_plugin.releases import version
 
 WRONG = {
-    "speed=3": 'unknown argument "speed"; known are npu, npu1, board, timing, coherence, console, '
+    "speed=3": 'unknown argument "speed"; expected npu, npu1, board, timing, coherence, console, '
     "fault, log, memory, npu_memory",
     "board=NONE": "board=NONE: expected MPS3_AN547, ALIF_ENSEMBLE_E7-M55_HP",
     "board=ALIF_ENSEMBLE_E7-M55_HP": "board=ALIF_ENSEMBLE_E7-M55_HP: start QEMU with -machine none",
     "memory=ROM:3": "memory=ROM:3: expected NAME:FD with FD an open file and NAME one of ITCM, ",
     "memory=DDR": "memory=DDR: expected NAME:FD",
     "memory=DDR:3x": "memory=DDR:3x: expected NAME:FD",
-    "memory=DDR:99": "memory=DDR:99: expected a file of 2147483648 bytes that is open",
+    "memory=DDR:99": "memory=DDR:99: expected an open file of 2147483648 bytes",
     "npu=ethos-u55-512": "npu=ethos-u55-512: expected none, ethos-u55-32, ethos-u55-64, ",
     "npu=": "npu=: expected none, ethos-u55-32",
     "timing=fast": "timing=fast: expected host, model or model:MHZ with MHZ from 1 to 10000",
@@ -30,7 +30,7 @@ WRONG = {
     "coherence=evict:-1": "coherence=evict:-1: expected off, strict or evict:SEED",
     "console=tcp": "console=tcp: expected pty",
     "console=ptyx": "console=ptyx: expected pty",
-    "fault=slow": "fault=slow: expected [DEVICE.]NAME[:COUNT][@AFTER], a device that is there",
+    "fault=slow": "fault=slow: expected [DEVICE.]NAME[:COUNT][@AFTER], an existing device",
     "fault=npu1.hang": "fault=npu1.hang: expected",
     "fault=hang:many": "fault=hang:many: expected",
     "fault=hang@soon": "fault=hang@soon: expected",
@@ -54,7 +54,7 @@ def test_another_machine_is_refused(guest: Guest) -> None:
     done = deadline.run(command, TIMEOUT_S)
     assert done.returncode == 1
     assert outcome(done.stderr, 1).messages == [
-        "this machine is no MPS3_AN547: start QEMU with -machine mps3-an547"
+        "this machine is not MPS3_AN547: start QEMU with -machine mps3-an547"
     ]
 
 

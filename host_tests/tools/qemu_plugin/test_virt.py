@@ -50,4 +50,4 @@ def test_another_machine_is_named(qemu: Path, plugin: Path, program: Path) -> No
     words = [qemu, "-machine", "mps3-an547", "-display", "none", "-kernel", program]
     done = deadline.run([*words, "-plugin", f"{plugin},board=VIRT"], TIMEOUT_S)
     assert done.returncode != 0
-    assert "this machine is no VIRT: start QEMU with -machine virt" in done.stderr
+    assert "this machine is not VIRT: start QEMU with -machine virt" in done.stderr

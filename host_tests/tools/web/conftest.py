@@ -1,45 +1,24 @@
 # SPDX-License-Identifier: MIT
-"""The page in a browser, and the models for testing the board and Vela as WebAssembly."""
+"""The page in a browser, and the models for testing Vela as WebAssembly."""
 
 from pathlib import Path
 
 import pytest
-from ethosu_tools import make_mixed, make_model
-from ethosu_tools.wakeword import words
 
+from host_tests.exactness.models import LEFT, MODELS, TfliteModel
 from host_tests.kit import needs
-from tools.web import discs
 
 from .chromium import find
 from .serve import serve
 from .steps import FOLDER, opened
 
-SHARED = (
-    "ad01_int8",
-    "hello_world_int8",
-    "kws_ref_model",
-    "pretrainedResnet_quant",
-    "trained_lstm_int8",
-    "vww_96_int8",
+
+@pytest.fixture(
+    params=[name for name in MODELS if isinstance(MODELS[name], TfliteModel) and name not in LEFT]
 )
-MADE = {
-    **make_model.MODELS,
-    **{name: mixed.make for name, mixed in make_mixed.MODELS.items()},
-    "discs": discs.make_model,
-}
-NAMES = (*MADE, *words.NAMES, *SHARED)
-
-
-@pytest.fixture(params=NAMES)
-def model(request, tmp_path) -> Path:
+def model(request) -> Path:
     """Each of them, before Vela."""
-    if request.param in words.NAMES:
-        return words.load(request.param).model
-    if request.param in SHARED:
-        return request.getfixturevalue("shared_models") / f"{request.param}.tflite"
-    path = tmp_path / f"{request.param}.tflite"
-    path.write_bytes(MADE[request.param]())
-    return path
+    return MODELS[request.param].file(request.getfixturevalue, request.param)
 
 
 @pytest.fixture

@@ -44,7 +44,7 @@ static uint32_t bits(uint32_t number)
 
 #if ETHOSU_AUDIO_MVE
 
-/** Multiply with the window; returns the largest number, signs aside, but for -32768. */
+/** Multiply by the window; returns the largest magnitude, ignoring -32768. */
 static int32_t apply_window(const int16_t *samples, int16_t *windowed)
 {
     int16_t largest = 0;
@@ -94,7 +94,7 @@ static void slope_sums(const int32_t *energy, const int16_t *weights, size_t wid
 
 #else
 
-/** Multiply with the window; returns the largest number, signs aside, but for -32768. */
+/** Multiply by the window; returns the largest magnitude, ignoring -32768. */
 static int32_t apply_window(const int16_t *samples, int16_t *windowed)
 {
     int32_t largest = 0;

@@ -17,7 +17,7 @@ static void advance(uint32_t *index, uint32_t count)
     __atomic_store_n(index, *index + count, __ATOMIC_RELEASE);
 }
 
-/** How many of `count` samples from `index` on fit before the end of the memory. */
+/** Samples of `count`, from `index` on, that fit before the end of the memory. */
 static uint32_t contiguous(const struct ethosu_audio_ring *ring, uint32_t index, uint32_t count)
 {
     uint32_t to_end = ring->size - index % ring->size;

@@ -20,7 +20,7 @@ void binding_get_buffer(mp_obj_t object, mp_buffer_info_t *buffer, mp_uint_t fla
                         const char *what)
 {
     if (!mp_get_buffer(object, buffer, flags)) {
-        mp_raise_msg_varg(&mp_type_TypeError, MP_ERROR_TEXT("%s is of type %s, %s expected"), what,
+        mp_raise_msg_varg(&mp_type_TypeError, MP_ERROR_TEXT("%s is of type %s, expected %s"), what,
                           mp_obj_get_type_str(object),
                           (flags & MP_BUFFER_WRITE) ? "a writable buffer" : "a buffer");
     }
@@ -35,7 +35,7 @@ mp_obj_t binding_sequence(mp_obj_t given)
     mp_buffer_info_t buffer;
     if (mp_get_buffer(given, &buffer, MP_BUFFER_READ)) {
         mp_raise_msg_varg(&mp_type_TypeError,
-                          MP_ERROR_TEXT("a list of buffers expected, [x], found one of type %s"),
+                          MP_ERROR_TEXT("expected a list of buffers, [x], found one of type %s"),
                           mp_obj_get_type_str(given));
     }
     return MP_OBJ_TYPE_GET_SLOT(&mp_type_tuple, make_new)(&mp_type_tuple, 1, 0, &given);

@@ -29,8 +29,8 @@ static bool is_micro(const frontend_obj_t *self)
 
 static _Noreturn void raise_range(qstr type, const char *name, int most)
 {
-    mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("%q: %s is out of its range, 1 to %d"),
-                      type, name, most);
+    mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("%q: %s is out of range, 1 to %d"), type,
+                      name, most);
 }
 
 /** MicroFrontend(*, hop=160) */
@@ -73,7 +73,7 @@ static mp_obj_t mel_new(const mp_obj_type_t *type, const struct ethosu_audio_mel
     const char *wrong = ethosu_audio_mel_check(config);
     if (wrong != NULL) {
         mp_raise_msg_varg(&mp_type_ValueError,
-                          MP_ERROR_TEXT("%q: %s is out of its range; hop is at most window, "
+                          MP_ERROR_TEXT("%q: %s is out of range; hop is at most window, "
                                         "coefficients at most bands, 0 <= low_hz < high_hz <= %d"),
                           type->name, wrong, ETHOSU_AUDIO_RATE / 2);
     }
@@ -126,7 +126,7 @@ static mp_obj_t frontend_rows(mp_obj_t self_in, mp_obj_t samples)
     frontend_obj_t *self = MP_OBJ_TO_PTR(self_in);
     mp_int_t count = mp_obj_get_int(samples);
     if (count < 0) {
-        mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("samples is %d, 0 or more expected"),
+        mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("samples is %d, expected 0 or more"),
                           (int)count);
     }
     return mp_obj_new_int_from_uint(ethosu_audio_rows(self->window, (size_t)count));
@@ -146,13 +146,13 @@ static struct destination get_destination(const frontend_obj_t *self, mp_obj_t o
     binding_get_buffer(object, &buffer, MP_BUFFER_WRITE, "rows");
     char typecode = (char)buffer.typecode;
     if (typecode != 'f' && !(typecode == 'H' && is_micro(self))) {
-        mp_raise_msg_varg(&mp_type_TypeError, MP_ERROR_TEXT("rows has typecode '%c', %s expected"),
+        mp_raise_msg_varg(&mp_type_TypeError, MP_ERROR_TEXT("rows has typecode '%c', expected %s"),
                           typecode, is_micro(self) ? "'f' or 'H'" : "'f'");
     }
     size_t count = buffer.len / (typecode == 'f' ? sizeof(float) : sizeof(uint16_t));
     if (count == 0 || count % self->values != 0) {
         mp_raise_msg_varg(&mp_type_ValueError,
-                          MP_ERROR_TEXT("rows holds %d numbers, a multiple of %d expected"),
+                          MP_ERROR_TEXT("rows holds %d numbers, expected a multiple of %d"),
                           (int)count, (int)self->values);
     }
     return (struct destination){buffer.buf, typecode, count / self->values};
@@ -210,7 +210,7 @@ static mp_obj_t frontend_process(mp_obj_t self_in, mp_obj_t source, mp_obj_t row
     size_t finished = ethosu_audio_rows(self->window, samples.count);
     if (finished > rows.rows) {
         mp_raise_msg_varg(&mp_type_ValueError,
-                          MP_ERROR_TEXT("%d samples finish %d rows, rows has room for %d"),
+                          MP_ERROR_TEXT("%d samples make %d rows, rows has room for %d"),
                           (int)samples.count, (int)finished, (int)rows.rows);
     }
     size_t taken = take(self, samples.data, samples.count, &rows, &made);
@@ -293,14 +293,14 @@ struct audio_samples audio_get_samples(mp_obj_t object, mp_uint_t flags, const c
     bool bytes = buffer.typecode == 'B' || buffer.typecode == BYTEARRAY_TYPECODE;
     if (!bytes && buffer.typecode != 'h') {
         mp_raise_msg_varg(&mp_type_TypeError,
-                          MP_ERROR_TEXT("%s has typecode '%c', 'h' expected (int16), "
+                          MP_ERROR_TEXT("%s has typecode '%c', expected 'h' (int16), "
                                         "or its bytes"),
                           what, buffer.typecode);
     }
     if (buffer.len % sizeof(int16_t) != 0 || (uintptr_t)buffer.buf % sizeof(int16_t) != 0) {
         mp_raise_msg_varg(&mp_type_ValueError,
-                          MP_ERROR_TEXT("%s: %d bytes at 0x%x given, an even number at an even "
-                                        "address expected (int16)"),
+                          MP_ERROR_TEXT("%s: %d bytes at 0x%x, expected an even number at an even "
+                                        "address (int16)"),
                           what, (int)buffer.len, (unsigned)(uintptr_t)buffer.buf);
     }
     return (struct audio_samples){buffer.buf, buffer.len / sizeof(int16_t)};
@@ -311,7 +311,7 @@ BINDING_DOC(module_doc, "Features of sound: 16-bit samples at 16 kHz in, rows fo
                         "  rows = array(\"f\", bytes(4 * 3 * f.values))\n"
                         "  n = f.process(samples, rows)         # n rows were written\n"
                         "  ring = ethosu_audio.Ring(4096)       # write() from an interrupt\n"
-                        "  n = f.process(ring, rows)            # as many as fit and are there")
+                        "  n = f.process(ring, rows)            # as many as fit and are available")
 
 static const mp_rom_map_elem_t audio_globals_table[] = {
     {MP_ROM_QSTR(MP_QSTR___name__), MP_ROM_QSTR(MP_QSTR_ethosu_audio)},

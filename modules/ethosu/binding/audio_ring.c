@@ -30,7 +30,7 @@ static mp_obj_t ring_make_new(const mp_obj_type_t *type, size_t n_args, size_t n
     mp_arg_check_num(n_args, n_kw, 1, 1, false);
     mp_int_t requested = mp_obj_get_int(args[0]);
     if (requested < 1 || requested > MAX_SAMPLES) {
-        mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("size is %d, 1 to %d expected"),
+        mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("size is %d, expected 1 to %d"),
                           (int)requested, MAX_SAMPLES);
     }
     uint32_t size = 1;
@@ -66,7 +66,7 @@ static size_t read_stream(ring_obj_t *self, mp_obj_t *method, size_t bytes, size
         result == mp_const_none ? 0 : mp_obj_get_int(result); // None: no data available yet
     if (count < 0 || (size_t)count > bytes) {
         mp_raise_msg_varg(&mp_type_ValueError,
-                          MP_ERROR_TEXT("the stream's readinto() returned %d, 0 to %d expected"),
+                          MP_ERROR_TEXT("the stream's readinto() returned %d, expected 0 to %d"),
                           (int)count, (int)bytes);
     }
     return (size_t)count;
@@ -78,7 +78,7 @@ static mp_obj_t ring_fill(size_t n_args, const mp_obj_t *args)
     ring_obj_t *self = MP_OBJ_TO_PTR(args[0]);
     mp_int_t most = n_args > 2 ? mp_obj_get_int(args[2]) : MAX_SAMPLES;
     if (most < 0) {
-        mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("most is %d, 0 or more expected"),
+        mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("most is %d, expected 0 or more"),
                           (int)most);
     }
     mp_obj_t method[3];

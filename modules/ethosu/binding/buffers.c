@@ -117,7 +117,7 @@ void *pin_block_of(const void *data, size_t size, const char *what, size_t *room
     *room = end_of(area, offset / UNIT) * UNIT - offset;
     if (mark_of(area, head) != HEAD || *room < size) {
         mp_raise_msg_varg(&mp_type_ValueError,
-                          MP_ERROR_TEXT("%s at 0x%x, %d bytes, is no block of the heap: "
+                          MP_ERROR_TEXT("%s at 0x%x, %d bytes, is not a heap block: "
                                         "was its bytearray resized?"),
                           what, (unsigned)(uintptr_t)data, (int)size);
     }
@@ -229,8 +229,8 @@ mp_obj_t __wrap_mp_vfs_rom_ioctl(size_t n_args, const mp_obj_t *args)
     if (writes && n_args > 1) {
         if (npus_are_busy()) {
             // mpremote ignores the result of a write
-            binding_raise_os_error(MP_EBUSY, "an NPU is working: the ROM file system can be "
-                                             "written when its inference has ended");
+            binding_raise_os_error(MP_EBUSY, "an NPU is busy: write the ROM file system when "
+                                             "its inference has ended");
         }
         end_models(args[1]);
     }
@@ -291,8 +291,8 @@ mp_obj_t binding_view(const void *data, const void *block, size_t typecode, size
                     mp_binary_get_size('@', code, NULL);
     if (offset > most) {
         mp_raise_msg_varg(&mp_type_ValueError,
-                          MP_ERROR_TEXT("data is %u elements behind the start of its heap block, "
-                                        "a memoryview can begin at most %u behind it"),
+                          MP_ERROR_TEXT("data starts %u elements into its heap block, "
+                                        "a memoryview can start at most %u in"),
                           (unsigned)offset, (unsigned)most);
     }
     mp_obj_array_t *view = m_new_obj(mp_obj_array_t);

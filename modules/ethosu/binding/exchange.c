@@ -52,14 +52,14 @@ static void check_input(struct exchange *input, size_t index)
         return;
     } else if (!numbers_of(input->given, &numbers)) {
         mp_raise_msg_varg(&mp_type_TypeError,
-                          MP_ERROR_TEXT("input %d is of type %s, a buffer, numbers or a callable "
-                                        "expected"),
+                          MP_ERROR_TEXT("input %d is of type %s, expected a buffer, numbers or a "
+                                        "callable"),
                           (int)index, mp_obj_get_type_str(input->given));
     }
     // Real numbers: their count is checked before any input is written.
     size_t expected = input->tensor->size / MAX(ethosu_model_type_size(input->tensor->type), 1);
     if (numbers_of(input->given, &numbers) && numbers.count != expected) {
-        mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("input %d has %d values, %d expected"),
+        mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("input %d has %d values, expected %d"),
                           (int)index, (int)numbers.count, (int)expected);
     }
 }

@@ -42,7 +42,7 @@ static void get_integers(mp_obj_t given, size_t count, int32_t *numbers, const c
     }
     if (found != count) {
         mp_raise_msg_varg(&mp_type_TypeError,
-                          MP_ERROR_TEXT("%s is %s, a tuple of %d integers expected"), what,
+                          MP_ERROR_TEXT("%s is %s, expected a tuple of %d integers"), what,
                           mp_obj_get_type_str(given), (int)count);
     }
     for (size_t i = 0; i < count; i++) {
@@ -55,7 +55,7 @@ static int get_choice(mp_int_t given, int count, const char *what)
 {
     if (given < 0 || given >= count) {
         mp_raise_msg_varg(&mp_type_ValueError,
-                          MP_ERROR_TEXT("%s is %d, a constant from 0 to %d expected"), what,
+                          MP_ERROR_TEXT("%s is %d, expected a constant from 0 to %d"), what,
                           (int)given, count - 1);
     }
     return (int)given;
@@ -69,7 +69,7 @@ static void get_size(input_obj_t *self, mp_obj_t given)
         if (size[i] < 1 || size[i] > IMAGE_MAX_SIDE) {
             mp_raise_msg_varg(
                 &mp_type_ValueError,
-                MP_ERROR_TEXT("size is (%d, %d), width and height from 1 to %d expected"),
+                MP_ERROR_TEXT("size is (%d, %d), expected width and height from 1 to %d"),
                 (int)size[0], (int)size[1], IMAGE_MAX_SIDE);
         }
     }
@@ -89,7 +89,7 @@ static void get_roi(input_obj_t *self, mp_obj_t given)
     if (!image_has(self->width, self->height, &self->roi)) {
         mp_raise_msg_varg(
             &mp_type_ValueError,
-            MP_ERROR_TEXT("roi is (%d, %d, %d, %d), a rectangle in a picture of %d x %d expected"),
+            MP_ERROR_TEXT("roi is (%d, %d, %d, %d), expected a rectangle in a picture of %d x %d"),
             (int)r[0], (int)r[1], (int)r[2], (int)r[3], (int)self->width, (int)self->height);
     }
 }
@@ -98,7 +98,7 @@ static int get_quarters(mp_int_t degrees)
 {
     if (degrees % 90 != 0) {
         mp_raise_msg_varg(&mp_type_ValueError,
-                          MP_ERROR_TEXT("rotate is %d, a multiple of 90 expected"), (int)degrees);
+                          MP_ERROR_TEXT("rotate is %d, expected a multiple of 90"), (int)degrees);
     }
     return (int)(degrees / 90 & 3);
 }
@@ -109,8 +109,8 @@ static size_t get_statistics(mp_obj_t given, float *values, const char *what)
     struct numbers numbers = {&given, NULL, 1, 0};
     if (!mp_obj_is_float(given) && !mp_obj_is_int(given) &&
         (!numbers_of(given, &numbers) || numbers.count != 3)) {
-        mp_raise_msg_varg(&mp_type_TypeError,
-                          MP_ERROR_TEXT("%s: a number or three numbers expected"), what);
+        mp_raise_msg_varg(&mp_type_TypeError, MP_ERROR_TEXT("%s: expected one or three numbers"),
+                          what);
     }
     for (size_t i = 0; i < 3; i++) {
         values[i] = (float)numbers_get(&numbers, numbers.count == 3 ? i : 0);
@@ -142,7 +142,7 @@ static char get_typecode(mp_obj_t dtype)
     size_t width = typecode == 0 ? 0 : numbers_width(typecode);
     if (width == 0 || width > 4) {
         mp_raise_ValueError(
-            MP_ERROR_TEXT("dtype: a typecode of array for numbers of 1, 2 or 4 bytes expected"));
+            MP_ERROR_TEXT("dtype: expected an array typecode for numbers of 1, 2 or 4 bytes"));
     }
     return typecode;
 }
@@ -166,7 +166,7 @@ static void make_table(input_obj_t *self, mp_obj_t tensor, mp_obj_t mean_in, mp_
     mp_obj_array_t *array = MP_OBJ_TO_PTR(self->table);
     for (size_t c = 0; c < tables; c++) {
         if (!(std[c] > 0.0f)) {
-            mp_raise_ValueError(MP_ERROR_TEXT("std: numbers above 0 expected"));
+            mp_raise_ValueError(MP_ERROR_TEXT("std: expected numbers above 0"));
         }
         for (size_t value = 0; value < 256; value++) {
             numbers_put_quantized(array->items, self->typecode, c * 256 + value,
@@ -181,7 +181,7 @@ static void take_table(input_obj_t *self, mp_obj_t given)
     struct numbers numbers;
     if (!numbers_of(given, &numbers) || numbers.items != NULL ||
         (numbers.count != 256 && numbers.count != 768)) {
-        mp_raise_TypeError(MP_ERROR_TEXT("table: an array of 256 or 768 raw values expected"));
+        mp_raise_TypeError(MP_ERROR_TEXT("table: expected an array of 256 or 768 raw values"));
     }
     self->table = given;
     self->typecode = numbers.typecode;
@@ -212,11 +212,10 @@ static void get_pixels(const input_obj_t *self, mp_obj_t pixels, mp_buffer_info_
     size_t size =
         (size_t)self->width * (size_t)self->height * (size_t)image_pixel_size(self->format);
     if (buffer->len != size) {
-        mp_raise_msg_varg(
-            &mp_type_ValueError,
-            MP_ERROR_TEXT("pixels has %d bytes, %d expected (%d x %d, %d for a pixel)"),
-            (int)buffer->len, (int)size, (int)self->width, (int)self->height,
-            (int)image_pixel_size(self->format));
+        mp_raise_msg_varg(&mp_type_ValueError,
+                          MP_ERROR_TEXT("pixels has %d bytes, expected %d (%d x %d, %d per pixel)"),
+                          (int)buffer->len, (int)size, (int)self->width, (int)self->height,
+                          (int)image_pixel_size(self->format));
     }
 }
 
@@ -234,7 +233,7 @@ static void get_target(struct image_target *target, mp_obj_t shape)
     if (batch || size[0] < 1 || size[1] < 1 || size[0] > IMAGE_MAX_SIDE ||
         size[1] > IMAGE_MAX_SIDE || (size[2] != 1 && size[2] != 3)) {
         mp_raise_ValueError(
-            MP_ERROR_TEXT("shape: (1, height, width, channels) with 1 or 3 channels expected"));
+            MP_ERROR_TEXT("shape: expected (1, height, width, channels) with 1 or 3 channels"));
     }
     target->height = size[0];
     target->width = size[1];
@@ -296,7 +295,7 @@ static mp_obj_t input_call(mp_obj_t self_in, size_t n_args, size_t n_kw, const m
     size_t size = (size_t)target.width * (size_t)target.height * (size_t)target.channels *
                   target.element_size;
     if (memory.len != size) {
-        mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("memory has %d bytes, %d expected"),
+        mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("memory has %d bytes, expected %d"),
                           (int)memory.len, (int)size);
     }
     uintptr_t to = (uintptr_t)memory.buf;
@@ -361,7 +360,7 @@ static mp_obj_t input_source(mp_obj_t self_in, mp_obj_t x_in, mp_obj_t y_in)
     input_obj_t *self = MP_OBJ_TO_PTR(self_in);
     struct image_target target = {.width = self->written.width, .height = self->written.height};
     if (target.width == 0) {
-        mp_raise_ValueError(MP_ERROR_TEXT("nothing was written yet: predict first"));
+        mp_raise_ValueError(MP_ERROR_TEXT("nothing written yet: predict first"));
     }
     mp_buffer_info_t pixels;
     get_pixels(self, self->pixels, &pixels);
@@ -430,7 +429,7 @@ static struct numbers get_values(mp_obj_t given)
     if (!numbers_of(given, &numbers)) {
         mp_raise_msg_varg(
             &mp_type_TypeError,
-            MP_ERROR_TEXT("values is of type %s, a buffer or list of numbers expected"),
+            MP_ERROR_TEXT("values is of type %s, expected a buffer or list of numbers"),
             mp_obj_get_type_str(given));
     }
     return numbers;
@@ -441,7 +440,7 @@ static mp_obj_t image_argmax(mp_obj_t given)
 {
     struct numbers numbers = get_values(given);
     if (numbers.count == 0) {
-        mp_raise_ValueError(MP_ERROR_TEXT("values is empty, one number or more expected"));
+        mp_raise_ValueError(MP_ERROR_TEXT("values is empty, expected one or more numbers"));
     }
     size_t best = 0;
     mp_float_t most = numbers_get(&numbers, 0);
@@ -466,7 +465,7 @@ static mp_obj_t image_above(size_t n_args, const mp_obj_t *args)
     if (start < 0 || step < 1) {
         mp_raise_msg_varg(
             &mp_type_ValueError,
-            MP_ERROR_TEXT("start is %d, step is %d, 0 or more and 1 or more expected"), (int)start,
+            MP_ERROR_TEXT("start is %d, step is %d, expected 0 or more and 1 or more"), (int)start,
             (int)step);
     }
     mp_obj_t found = mp_obj_new_list(0, NULL);
@@ -483,7 +482,7 @@ BINDING_DOC(image_doc,
             "Pictures into models.\n"
             "  see = Input(frame, (320, 240), RGB565, fit=PAD)   # a callable input\n"
             "  y, = model.predict([see])                        # written into the tensor\n"
-            "  argmax(y), above(y, limit)                       # what to look at")
+            "  argmax(y), above(y, limit)                       # best class, detections")
 
 static const mp_rom_map_elem_t image_globals_table[] = {
     {MP_ROM_QSTR(MP_QSTR___name__), MP_ROM_QSTR(MP_QSTR_ethosu_image)},

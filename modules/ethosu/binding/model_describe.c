@@ -174,7 +174,7 @@ static mp_obj_t cpu_operators(const model_obj_t *self, uint32_t instructions)
     return dict;
 }
 
-/** Reasons why a program is slow, as sentences with advice. */
+/** Why a program is slow, with advice. */
 static mp_obj_t notes_of(const struct ethosu_model_program *program)
 {
     mp_obj_t list = mp_obj_new_list(0, NULL);
@@ -185,7 +185,7 @@ static mp_obj_t notes_of(const struct ethosu_model_program *program)
     }
     if (program->quantized != 0) {
         static const char text[] = "the CPU quantises and dequantises in each run: export with "
-                                   "integer ends (QuantizeInputs, QuantizeOutputs)";
+                                   "integer I/O (QuantizeInputs, QuantizeOutputs)";
         mp_obj_list_append(list, new_text(text, sizeof text - 1));
     }
     return tuple_of(list);

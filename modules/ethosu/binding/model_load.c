@@ -110,7 +110,7 @@ MP_NOINLINE void model_check_arena(const model_obj_t *self, const void *start, s
     }
     if (npu != NULL) {
         binding_raise_os_error(MP_EBUSY,
-                               "arena at 0x%x is in use: another model runs or is being loaded "
+                               "arena at 0x%x is in use: another model is running or loading "
                                "there, or a job of NPU %u uses it; wait for it, or cancel() it",
                                (unsigned)(uintptr_t)start, (unsigned)npus_index(npu));
     }

@@ -30,8 +30,7 @@ model_obj_t *model_open(mp_obj_t self_in)
 static MP_NOINLINE model_obj_t *finish_abandoned(model_obj_t *self)
 {
     if (!job_reap_abandoned(self->npu)) {
-        binding_raise_os_error(MP_EBUSY,
-                               "this model runs an inference: wait for it, or cancel() it");
+        binding_raise_os_error(MP_EBUSY, "this model is running: wait for it, or cancel() it");
     }
     return self;
 }
@@ -186,7 +185,7 @@ BINDING_DOC(
     model_doc,
     "A compiled model: m = Model(source); ethosu.pyi has every method\n"
     "    y, = m.predict([x], callback=None, real=None)  # x: a buffer of raw values, or floats\n"
-    "    m.run_into([x], [y])                           # into buffers that are there")
+    "    m.run_into([x], [y])                           # into existing buffers")
 
 static const mp_rom_map_elem_t model_locals_table[] = {
     {MP_ROM_QSTR(MP_QSTR_predict), MP_ROM_PTR(&model_predict_obj)},

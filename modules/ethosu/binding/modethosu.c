@@ -37,7 +37,7 @@ static mp_obj_t ethosu_buffer(mp_obj_t size_in)
 {
     mp_int_t size = mp_obj_get_int(size_in);
     if (size < 0) {
-        mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("size is %d, 0 or more expected"),
+        mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("size is %d, expected 0 or more"),
                           (int)size);
     }
     struct block block = binding_allocate((size_t)size, "the buffer");

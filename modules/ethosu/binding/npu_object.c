@@ -34,8 +34,8 @@ static mp_obj_t npu_reserve(size_t n_args, const mp_obj_t *pos_args, mp_map_t *k
     struct ethosu_driver *npu = npus_choose(args[ARG_NPU].u_obj);
     if (job_of(npu)->wait != JOB_NO_WAIT) {
         // That code is below this callback on the stack, and returns after the callback.
-        binding_raise_os_error(MP_EBUSY, "other code waits for this NPU: reserve it after the "
-                                         "callback has returned");
+        binding_raise_os_error(MP_EBUSY, "other code is waiting for this NPU: reserve it "
+                                         "after the callback");
     }
 
     // Allocate the object first, because a failure later would leave the NPU reserved.
@@ -88,7 +88,7 @@ static int get_bases(npu_obj_t *self, mp_obj_t bases, uint64_t *address, size_t 
     mp_obj_t *items;
     mp_obj_get_array(bases, &count, &items);
     if (count > ETHOSU_EXT_MAX_BASES) {
-        mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("%d bases given, at most %d expected"),
+        mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("%d bases given, expected at most %d"),
                           (int)count, ETHOSU_EXT_MAX_BASES);
     }
     for (size_t i = 0; i < count; i++) {
@@ -150,7 +150,7 @@ static void start(npu_obj_t *self, mp_obj_t payload, mp_obj_t bases, mp_int_t ti
     binding_need_stack(CHECK_STACK);
     job_check_idle(self->npu);
     if (ethosu_ext_wait(self->npu, 0) == 1 && !job_reap_abandoned(self->npu)) {
-        binding_raise_os_error(MP_EBUSY, "an inference is under way: wait() for it first");
+        binding_raise_os_error(MP_EBUSY, "an inference is running: wait() for it first");
     }
     drop_job(self);
     mp_buffer_info_t stream;

@@ -51,7 +51,7 @@ _Noreturn void binding_raise_inference(const struct ethosu_model *model, int sta
                                        const struct ethosu_ext_fault *fault)
 {
     if (status == ETHOSU_MODEL_BAD_VALUE) {
-        mp_raise_ValueError(MP_ERROR_TEXT("an operator got an index outside of its tensor"));
+        mp_raise_ValueError(MP_ERROR_TEXT("an operator's index is outside its tensor"));
     }
     if (fault->code == ETHOSU_EXT_E_NOT_STARTED || fault->code == ETHOSU_EXT_E_CANCELLED) {
         binding_raise_cancelled(); // a callback cancelled it
@@ -112,7 +112,7 @@ uint64_t binding_timeout(mp_int_t milliseconds)
 {
     if (milliseconds < -1) {
         mp_raise_msg_varg(&mp_type_ValueError,
-                          MP_ERROR_TEXT("timeout_ms is %d, milliseconds or -1 expected"),
+                          MP_ERROR_TEXT("timeout_ms is %d, expected milliseconds or -1"),
                           (int)milliseconds);
     }
     return milliseconds == -1 ? ETHOSU_SEMAPHORE_WAIT_FOREVER : (uint64_t)milliseconds;

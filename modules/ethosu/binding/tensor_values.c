@@ -19,7 +19,7 @@ mp_float_t numbers_from_object(mp_obj_t item)
 
 static _Noreturn void raise_count(const char *what, size_t found, size_t expected)
 {
-    mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("%s: %d values given, %d expected"), what,
+    mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("%s: %d values given, expected %d"), what,
                       (int)found, (int)expected);
 }
 
@@ -28,7 +28,7 @@ static void get_numbers(mp_obj_t object, size_t expected, const char *what, stru
 {
     if (!numbers_of(object, numbers)) {
         mp_raise_msg_varg(&mp_type_TypeError,
-                          MP_ERROR_TEXT("%s is of type %s, a buffer or list of numbers expected"),
+                          MP_ERROR_TEXT("%s is of type %s, expected a buffer or list of numbers"),
                           what, mp_obj_get_type_str(object));
     }
     if (numbers->count != expected) {
@@ -89,12 +89,12 @@ void values_check_raw(uint32_t type, size_t size, const mp_buffer_info_t *given,
     (void)ethosu_ext_text_end(&text);
     if (!values_accept(type, given->typecode)) {
         mp_raise_msg_varg(&mp_type_TypeError,
-                          MP_ERROR_TEXT("%s has typecode '%c', '%c' expected (%s), "
+                          MP_ERROR_TEXT("%s has typecode '%c', expected '%c' (%s), "
                                         "or a bytearray of raw bytes"),
                           name, given->typecode, values_typecode(type),
                           ethosu_model_type_name(type));
     }
-    mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("%s has %d bytes, %d expected (%s)"), name,
+    mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("%s has %d bytes, expected %d (%s)"), name,
                       (int)given->len, (int)size, ethosu_model_type_name(type));
 }
 
@@ -138,7 +138,7 @@ mp_obj_t values_dequantize_into(const struct ethosu_model *model, uint32_t index
     binding_get_buffer(into, &memory, MP_BUFFER_WRITE, "into");
     char typecode = (char)memory.typecode;
     if (typecode != 'f' && typecode != 'd') {
-        mp_raise_TypeError(MP_ERROR_TEXT("into: an array('f') or array('d') expected"));
+        mp_raise_TypeError(MP_ERROR_TEXT("into: expected an array('f') or array('d')"));
     }
     if (memory.len / numbers_width(typecode) != raw.count) {
         raise_count("into", memory.len / numbers_width(typecode), raw.count);

@@ -46,7 +46,7 @@ static const char status_bits[] = "running\0" // 0
                                   "\0"
                                   "bus error\0" // 2
                                   "in reset\0"
-                                  "command not understood\0" // 4
+                                  "command parse error\0" // 4
                                   "end reached\0"
                                   "\0"
                                   "watchdog\0"

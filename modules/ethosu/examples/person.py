@@ -19,7 +19,7 @@ for name in sorted(os.listdir("/rom")):
         picture = memoryview(file)  # in place
     start, _, width, height, _, bits = struct.unpack_from("<IIiiHH", picture, 10)
     if bits != 8 or width % 4:
-        raise ValueError(f"{name}: {bits} bits a pixel, {width} wide: 8, a multiple of 4 expected")
+        raise ValueError(f"{name}: {bits} bits, {width} wide: expected 8, a multiple of 4")
     # The lowest row comes first: turned by 180 degrees and mirrored, it is the last.
     see = ethosu_image.Input(
         picture[start : start + width * height], (width, height), rotate=180, mirror=True

@@ -12,7 +12,7 @@ probability = model.outputs[0]
 
 
 def listen(steps):
-    """Run on so many groups of frames and return the highest probability."""
+    """Run on `steps` groups of frames and return the highest probability."""
     highest = 0.0
     for step in range(steps):
         for i in range(len(frames)):  # in place of features of 30 ms of sound

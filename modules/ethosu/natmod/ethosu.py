@@ -28,7 +28,7 @@ _FOLDER = 0x4000
 _CLOSED = "this model was closed by deinit()"
 
 _npus = {}
-# The guard that stops all NPUs at a soft reset; a handle has one of its own.
+# The guard that stops all NPUs at a soft reset; a handle has its own.
 _guards = []
 # Guards of handles that were released, for the next ones: a new guard reads folders.
 _spare = []
@@ -66,11 +66,11 @@ if core:
 
 
 def _find(board):
-    """Index of a board. A folder's name alone is that of its first core."""
+    """Index of a board. A folder's name alone means its first core."""
     for index, (name, _) in enumerate(_boards):
         if board in (name, name.partition("-")[0]):
             return index
-    raise ValueError(f"there is no board {board!r}, but {', '.join(name for name, _ in _boards)}")
+    raise ValueError(f"unknown board {board!r}; expected {', '.join(name for name, _ in _boards)}")
 
 
 def init(address=None, *, board=None, npu=0, secure=True, privileged=True):
@@ -92,7 +92,7 @@ def init(address=None, *, board=None, npu=0, secure=True, privileged=True):
     config = _open(npu, base if address is None else address, secure | privileged << 1)
     if address is None and _boards[index][1] not in (None, config):
         name, expected = _boards[index]
-        raise ValueError(f"{name} has {expected}, found {config}: another core or board?")
+        raise ValueError(f"{name} has {expected}, found {config}: wrong core or board?")
     _npus[npu] = config
     return config
 
@@ -103,9 +103,9 @@ def npus():
 
 
 def buffer(size):
-    """Zeroed memory for base pointers: aligned, on cache lines of its own."""
+    """Zeroed memory for base pointers: aligned, not sharing cache lines."""
     if size < 0:
-        raise ValueError(f"size is {size}, 0 or more expected")
+        raise ValueError(f"size is {size}, expected 0 or more")
     return _view(bytearray(size + _SLACK), size)
 
 
@@ -150,7 +150,7 @@ def _index(npu):
     for index, config in _npus.items():
         if npu in (index, config) or npu is None:
             return index
-    raise OSError(19, f"there is no NPU {npu!r}: call ethosu.init(address) first")
+    raise OSError(19, f"no NPU {npu!r}: call ethosu.init(address) first")
 
 
 def _late(npu, ticket):
@@ -188,7 +188,7 @@ class _Job(io.IOBase):
         try:
             npu = self.npu
         except OSError:
-            return False  # released: the next call says so
+            return False  # released: the next call raises
         ticket = _ticket(npu)
         return ticket is not None and _is_running(npu) and _late(npu, ticket) is None
 
@@ -273,7 +273,7 @@ class NPU(_Job):
         self.release()
 
 
-# What _tensor() tells.
+# Fields that _tensor() returns.
 _FACTS = ("name", "shape", "dtype", "scale", "zero_point", "axis", "index")
 
 
@@ -415,7 +415,7 @@ class Model(_Job):
         _read(self._memory, _sequence(outputs), True)
 
     def cancel(self):
-        """Stop an inference that is under way."""
+        """Stop a running inference."""
         if not self._memory:
             raise ValueError(_CLOSED)
         _stop(self.npu, self, False)
@@ -435,7 +435,7 @@ class Model(_Job):
 
     @property
     def _facts(self):
-        """What _ethosu_metadata reads."""
+        """Facts for _ethosu_metadata."""
         return _facts(self._memory)
 
     def selftest(self):

@@ -121,8 +121,8 @@ static mp_obj_t new_view(mp_obj_t owner, const struct ethosu_model_buffer *tenso
     size_t offset = (size_t)((uint8_t *)tensor->data - block) / width;
     const size_t most = ((size_t)1 << MP_OBJ_ARRAY_FREE_SIZE_BITS) - 1;
     if (offset > most) {
-        mp_raise_ValueError("arena is a slice that begins too far behind its buffer's start "
-                            "for a memoryview: 16777215 elements at most");
+        mp_raise_ValueError("arena is a slice that starts too far into its buffer for a "
+                            "memoryview: at most 16777215 elements");
     }
     mp_obj_array_t *view = m_malloc(sizeof *view);
     view->base.type = memoryview;

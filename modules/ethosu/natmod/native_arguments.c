@@ -70,8 +70,7 @@ struct ethosu_driver *native_npu_of(mp_obj_t index_in)
 {
     mp_int_t index = mp_obj_get_int(index_in);
     if (index < 0 || index >= NATMOD_NPUS || !natmod_ready[index]) {
-        binding_raise_os_error(ETHOSU_EXT_ENODEV,
-                               "there is no such NPU: call ethosu.init(address) first");
+        binding_raise_os_error(ETHOSU_EXT_ENODEV, "no such NPU: call ethosu.init(address) first");
     }
     return &natmod_npus[index];
 }

@@ -38,7 +38,7 @@ struct native_model {
     mp_buffer_info_t file;
 };
 
-_Static_assert(sizeof(struct native_model) <= NATIVE_ALIGNMENT, "it has one line");
+_Static_assert(sizeof(struct native_model) <= NATIVE_ALIGNMENT, "it fits into one line");
 
 /** The beginning of a model's object. */
 struct native_model *native_header_of(mp_obj_t object);

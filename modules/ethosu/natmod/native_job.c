@@ -107,7 +107,7 @@ static int read_bases(mp_obj_t bases_in, uint64_t *base, size_t *size)
     mp_obj_t *items;
     mp_obj_get_array(bases_in, &bases, &items);
     if (bases > ETHOSU_EXT_MAX_BASES) {
-        mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("%d bases given, at most %d expected"),
+        mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("%d bases given, expected at most %d"),
                           (int)bases, ETHOSU_EXT_MAX_BASES);
     }
     for (size_t i = 0; i < bases; i++) {
@@ -149,7 +149,7 @@ static mp_obj_t job_invoke(size_t n_args, const mp_obj_t *args)
     size_t size[ETHOSU_EXT_MAX_BASES];
     int bases = read_bases(args[4], base, size);
     if (ethosu_ext_is_running(npu)) {
-        raise_busy("an inference is under way: wait() for it first");
+        raise_busy("an inference is running: wait() for it first");
     }
     (void)native_job_stop(job); // one that has ended, but was not waited for
     if (ethosu_ext_prepare(npu, program, payload.buf, payload.len, base, size, bases, 0) != 0) {
@@ -231,7 +231,7 @@ static MP_DEFINE_CONST_FUN_OBJ_3(job_finish_obj, job_finish);
 static void check_idle(const struct native_job *job, const struct ethosu_model *model)
 {
     if (is_active(job) && job->model == model) {
-        raise_busy("this model runs an inference: wait for it, or cancel() it");
+        raise_busy("this model is running: wait for it, or cancel() it");
     }
 }
 
@@ -265,8 +265,8 @@ void native_job_check_memory(const struct ethosu_model *model, const void *start
         const struct native_job *job = &native_jobs[i];
         bool other = is_active(job) && (model == NULL || job->model != model);
         if (other && job_uses(job, (uintptr_t)start, size)) {
-            raise_busy("arena is in use: another model runs there, or a payload uses it; wait for "
-                       "it, or cancel() it");
+            raise_busy("arena is in use: another model or a payload is running there; wait for it, "
+                       "or cancel() it");
         }
     }
 }
@@ -312,7 +312,7 @@ static mp_obj_t progress(struct native_job *job, int status, mp_obj_t late)
     }
     (void)native_job_stop(job);
     if (status == ETHOSU_MODEL_BAD_VALUE) {
-        mp_raise_ValueError("an operator got an index outside of its tensor");
+        mp_raise_ValueError("an operator's index is outside its tensor");
     }
     raise_failure(fault, late);
     return mp_const_none;

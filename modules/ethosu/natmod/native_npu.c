@@ -39,7 +39,7 @@ static unsigned index_of(mp_obj_t index_in)
 {
     mp_int_t index = mp_obj_get_int(index_in);
     if (index < 0 || index >= NATMOD_NPUS) {
-        mp_raise_ValueError("four NPUs at most");
+        mp_raise_ValueError("at most four NPUs");
     }
     return (unsigned)index;
 }

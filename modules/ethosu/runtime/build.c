@@ -26,13 +26,13 @@ static __attribute__((noinline)) int take_work(struct builder *builder, uint32_t
     }
     if (more > builder->work_after && builder->program != NULL) {
         return build_refuse(builder, ETHOSU_MODEL_BAD_FILE,
-                            "the file names its tables so often that loading it would take too "
-                            "long");
+                            "the file references its tables so often that loading would "
+                            "take too long");
     }
     if (more > builder->work_after) {
         return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
-                         "operator %u of subgraph %u: the file has %u bytes, but names its tables "
-                         "so often that loading it would take too long",
+                         "operator %u of subgraph %u: the file has %u bytes, but references its "
+                         "tables so often that loading would take too long",
                          (unsigned)builder->operator_index, (unsigned)builder->graph_index,
                          (unsigned)builder->model->file_size);
     }
@@ -82,7 +82,7 @@ static int check_format(struct builder *builder, const struct ethosu_model_sourc
     bool methods = builder->model->format->has_methods;
     if (source->method != NULL && !methods) {
         return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
-                         "a .tflite file has no methods, \"%s\" asked for", source->method);
+                         "a .tflite file has no methods, \"%s\" requested", source->method);
     }
     if (source->data != NULL && !methods) {
         return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
@@ -100,12 +100,12 @@ static int refuse_kind(struct builder *builder, const struct ethosu_model_source
 {
     if (!ETHOSU_PTE && (kind == ETHOSU_FILE_PROGRAM || kind == ETHOSU_FILE_BUNDLE)) {
         return error_set(builder->error, ETHOSU_MODEL_UNSUPPORTED,
-                         "an ExecuTorch program of %u bytes: this build has no support for it",
+                         "an ExecuTorch program of %u bytes: not supported by this build",
                          (unsigned)source->file_size);
     }
     if (kind == ETHOSU_FILE_DATA) {
         return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
-                         "a data file (.ptd) of %u bytes: load its program, with this as data",
+                         "a data file (.ptd) of %u bytes: load its program with this as data",
                          (unsigned)source->file_size);
     }
     return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
@@ -213,11 +213,10 @@ int ethosu_model_load(const struct ethosu_model_source *source,
     builder.arena = memory->arena;
     builder.arena_limit = memory->arena_size;
     if (memory->object_size < sizeof **model || (uintptr_t)memory->object % alignment != 0) {
-        return error_set(
-            error, ETHOSU_MODEL_NO_MEMORY,
-            "model object: %u bytes at 0x%x given, more than %u, aligned to %u, needed",
-            (unsigned)memory->object_size, (unsigned)(uintptr_t)memory->object,
-            (unsigned)sizeof **model, (unsigned)alignment);
+        return error_set(error, ETHOSU_MODEL_NO_MEMORY,
+                         "model object: %u bytes at 0x%x, expected more than %u, aligned to %u",
+                         (unsigned)memory->object_size, (unsigned)(uintptr_t)memory->object,
+                         (unsigned)sizeof **model, (unsigned)alignment);
     }
     TRY(build_check_arena(&builder, memory, source));
     memset(memory->object, 0, sizeof **model);

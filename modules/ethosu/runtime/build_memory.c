@@ -15,8 +15,7 @@ static int check_object(struct builder *builder, size_t size)
                                  : checked_range(object->low + object->high, size, INT32_MAX);
     return room ? ETHOSU_MODEL_OK
                 : error_set(builder->error, ETHOSU_MODEL_NO_MEMORY,
-                            "model object: %u bytes given, more are needed: measure the model "
-                            "again",
+                            "model object: %u bytes are too few: measure the model again",
                             (unsigned)object->size);
 }
 
@@ -108,11 +107,11 @@ void *build_address(const struct builder *builder, uint32_t offset)
 int build_grow_arena(struct builder *builder, uint64_t end)
 {
     if (end > INT32_MAX) {
-        return error_set(builder->error, ETHOSU_MODEL_BAD_FILE, "arena of more than 2 GB planned");
+        return error_set(builder->error, ETHOSU_MODEL_BAD_FILE, "planned arena exceeds 2 GB");
     }
     if (builder->loading && end > builder->arena_limit) {
         return error_set(builder->error, ETHOSU_MODEL_NO_MEMORY,
-                         "arena: %u bytes given, at least %u are needed",
+                         "arena: %u bytes given, at least %u needed",
                          (unsigned)builder->arena_limit, (unsigned)end);
     }
     if (end > builder->model->arena_size) {
@@ -147,7 +146,7 @@ static int check_apart(struct builder *builder, const struct ethosu_model_memory
         return ETHOSU_MODEL_OK;
     }
     return error_set(builder->error, ETHOSU_MODEL_BAD_MEMORY,
-                     "arena at 0x%x, %u bytes: it shares memory with the %s", (unsigned)arena,
+                     "arena at 0x%x, %u bytes, overlaps the %s", (unsigned)arena,
                      (unsigned)memory->arena_size, name);
 }
 
@@ -155,7 +154,7 @@ int build_check_arena(struct builder *builder, const struct ethosu_model_memory 
                       const struct ethosu_model_source *source)
 {
     uintptr_t arena = (uintptr_t)memory->arena;
-    TRY(check_apart(builder, memory, source->file, source->file_size, "file of the model"));
+    TRY(check_apart(builder, memory, source->file, source->file_size, "model file"));
     TRY(check_apart(builder, memory, source->data, source->data_size, "data file"));
     // Whole cache lines, so that the NPU's results never share one with concurrent CPU writes.
     size_t line = ethosu_ext_memory_line();
@@ -166,8 +165,8 @@ int build_check_arena(struct builder *builder, const struct ethosu_model_memory 
         return ETHOSU_MODEL_OK;
     }
     return error_set(builder->error, ETHOSU_MODEL_BAD_MEMORY,
-                     "arena at 0x%x, %u bytes: memory that the NPU can write, both ends aligned to "
-                     "%u, expected",
+                     "arena at 0x%x, %u bytes: expected memory that the NPU can write, both ends "
+                     "aligned to %u",
                      (unsigned)arena, (unsigned)memory->arena_size, (unsigned)alignment);
 }
 

@@ -52,8 +52,8 @@ int build_get_channels(struct builder *builder, uint32_t index, const struct tfl
     }
     struct tflite_text name = tflite_get_name(&builder->file, tensor);
     return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
-                     "tensor %u (%.*s) of subgraph %u: %u scales and %u zero points, 0, 1 or %u of "
-                     "each expected",
+                     "tensor %u (%.*s) of subgraph %u: %u scales and %u zero points, expected 0, 1 "
+                     "or %u of each",
                      (unsigned)index, (int)name.length, name.bytes, (unsigned)builder->graph_index,
                      (unsigned)channels->count, (unsigned)channels->zero_points,
                      (unsigned)channels->size);
@@ -70,16 +70,15 @@ int build_find_tensor(struct builder *builder, uint32_t tensor, struct operand *
         return ETHOSU_MODEL_OK;
     }
     if (tensor == builder->fast_tensor) {
-        return error_set(
-            builder->error, ETHOSU_MODEL_BAD_FILE,
-            "tensor %u of subgraph %u: it is the NPU's fast scratch and something else",
-            (unsigned)tensor, (unsigned)builder->graph_index);
+        return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
+                         "tensor %u of subgraph %u: not only used as the NPU's fast scratch",
+                         (unsigned)tensor, (unsigned)builder->graph_index);
     }
     operand->offset = tflite_get_offset(&builder->file, tensor);
     if (operand->offset < 0 || operand->tensor.size == 0) {
         struct tflite_text name = tflite_get_name(&builder->file, &operand->tensor);
         return error_set(builder->error, ETHOSU_MODEL_BAD_FILE,
-                         "tensor %u (%.*s) of subgraph %u: %u bytes of %s without a place in "
+                         "tensor %u (%.*s) of subgraph %u: %u bytes of %s without an offset in "
                          "OfflineMemoryAllocation",
                          (unsigned)tensor, (int)name.length, name.bytes,
                          (unsigned)builder->graph_index, (unsigned)operand->tensor.size,
@@ -93,7 +92,7 @@ int build_find_operand(struct builder *builder, const struct fb_vector *list, ui
                        struct operand *operand)
 {
     if (index >= list->count) {
-        return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "it has too few inputs or outputs");
+        return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "too few inputs or outputs");
     }
     return build_find_tensor(builder, fb_u32_at(&builder->file.fb, list, index), operand);
 }

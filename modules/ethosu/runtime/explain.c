@@ -15,7 +15,7 @@ int ethosu_model_explain(const struct ethosu_model *model, int status,
     case ETHOSU_MODEL_BUSY:
         return error_set(error, status, "an inference is running: resume it");
     case ETHOSU_MODEL_BAD_VALUE:
-        return error_set(error, status, "an operator got an index outside of its tensor");
+        return error_set(error, status, "an operator's index is outside its tensor");
     case ETHOSU_MODEL_STOPPED:
         return error_set(error, status, "`stop` ended the inference");
     case ETHOSU_MODEL_NO_NPU:

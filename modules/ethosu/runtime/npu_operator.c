@@ -20,12 +20,12 @@ static int check_payload(struct builder *builder, const struct operand *operand)
 {
     const uint8_t *data = operand->tensor.data;
     if (data == NULL) {
-        return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "its command stream is not constant");
+        return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "command stream is not constant");
     }
     if (operand->tensor.size > COP2_ADDRESSING && data[COP2_ADDRESSING] == COP2_OWN_REGIONS &&
         memcmp(data, "COP2", 4) == 0) {
         return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED,
-                            "compiled with --separate-io-regions: compile it without");
+                            "compiled with --separate-io-regions: compile without it");
     }
     struct ethosu_ext_payload payload;
     bool driver_checks = builder->loading && builder->driver != NULL;
@@ -39,7 +39,7 @@ static int place_read_only(struct builder *builder, const struct tflite_operator
     struct tflite_tensor tensor;
     uint32_t index = fb_u32_at(&builder->file.fb, &operation->inputs, NPU_INPUT_READ_ONLY);
     if (!build_get_tensor(builder, index, &tensor)) {
-        return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "its read-only data is malformed");
+        return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "read-only data is malformed");
     }
     if (tensor.data == NULL) {
         npu_call_set(call, BASE_READ_ONLY, NULL, 0); // a network without weights
@@ -102,7 +102,7 @@ static int place_scratch(struct builder *builder, const struct tflite_operator_c
     TRY(build_find_operand(builder, inputs, NPU_INPUT_SCRATCH, &scratch));
     TRY(find_fast_scratch(builder, inputs, &fast));
     if (scratch.offset < 0 || fast.offset < 0) {
-        return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "its scratch is constant");
+        return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "scratch is constant");
     }
     npu_call_set(call, BASE_SCRATCH, scratch.data, scratch.tensor.size);
     npu_call_set(call, BASE_FAST_SCRATCH, fast.data, fast.tensor.size);

@@ -55,7 +55,7 @@ static int prepare_reshape(struct builder *builder, const struct tflite_operator
     if (output.offset < 0 || input.tensor.size != output.tensor.size ||
         (input.offset >= 0 && apart < output.tensor.size)) {
         return build_refuse(builder, ETHOSU_MODEL_BAD_FILE,
-                            "its input and output differ in size or overlap");
+                            "input and output differ in size or overlap");
     }
     return build_copy(builder, (uint32_t)output.offset, input.data, input.tensor.size);
 }

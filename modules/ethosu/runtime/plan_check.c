@@ -119,14 +119,14 @@ static bool overwrites(const struct written *written, const struct lifetime *lif
     return true;
 }
 
-/** "its scratch at 0 to 48 overlaps tensor 4 at 16 to 784". */
+/** "scratch at 0 to 48 overlaps tensor 4 at 16 to 784". */
 static int refuse_overlap(struct builder *builder, const char *what, const struct lifetime *range,
                           const struct live_memory *live, uint32_t tensor)
 {
     struct ethosu_model_error why;
     const struct lifetime *lifetime = &live->tensors[tensor];
     error_set(&why, 0,
-              "its %s at %u to %u overlaps tensor %u at %u to %u%s; run: ethosu plan MODEL.tflite",
+              "%s at %u to %u overlaps tensor %u at %u to %u%s; run: ethosu plan MODEL.tflite",
               what, (unsigned)range->start, (unsigned)range->end, (unsigned)tensor,
               (unsigned)lifetime->start, (unsigned)lifetime->end,
               lifetime->last == ALWAYS ? ", which keeps state" : "");
@@ -212,7 +212,7 @@ static int check_outputs(struct builder *builder, struct live_memory *live,
 {
     bool in_place = kernel != NULL && kernel->in_place;
     if (in_place && call->outputs.count > 1) {
-        return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "it has more than one output");
+        return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "more than one output");
     }
     for (uint32_t i = 0; i < call->outputs.count; i++) {
         TRY(build_work_at(builder, i));
@@ -241,7 +241,7 @@ static int check_distinct(struct builder *builder, struct live_memory *live,
         uint32_t tensor = fb_u32_at(&builder->file.fb, &call->outputs, i);
         if (tensor < live->count && live->tensors[tensor].reader == time) {
             return build_refuse(builder, ETHOSU_MODEL_BAD_FILE,
-                                "one tensor is both its input and its output");
+                                "one tensor is both input and output");
         }
     }
     return ETHOSU_MODEL_OK;

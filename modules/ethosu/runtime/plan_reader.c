@@ -34,7 +34,7 @@ static int bad_entry(struct builder *builder, uint32_t index, const char *what, 
                      uint32_t expected)
 {
     return error_set(builder->error, ETHOSU_MODEL_BAD_PLAN,
-                     "entry %u of " PLAN_NAME ": %s is %u, %u expected; "
+                     "entry %u of " PLAN_NAME ": %s is %u, expected %u; "
                      "run: ethosu plan MODEL.tflite",
                      (unsigned)index, what, (unsigned)found, (unsigned)expected);
 }
@@ -45,23 +45,23 @@ static int check_entry(struct builder *builder, uint32_t index, uint32_t *next_o
     const uint32_t *word = entry.word;
     uint32_t operators = builder->graph.operators.count;
     if (word[PLAN_ENTRY_OPERATOR] < *next_operator || word[PLAN_ENTRY_OPERATOR] >= operators) {
-        return bad_entry(builder, index, "its operator", word[PLAN_ENTRY_OPERATOR], *next_operator);
+        return bad_entry(builder, index, "operator", word[PLAN_ENTRY_OPERATOR], *next_operator);
     }
     *next_operator = word[PLAN_ENTRY_OPERATOR] + 1;
     struct tflite_operator_call call;
     if (!tflite_get_operator(&builder->file, &builder->graph, word[PLAN_ENTRY_OPERATOR], &call) ||
         call.code != word[PLAN_ENTRY_CODE]) {
-        return bad_entry(builder, index, "its operator code", word[PLAN_ENTRY_CODE], call.code);
+        return bad_entry(builder, index, "operator code", word[PLAN_ENTRY_CODE], call.code);
     }
     uint32_t misplaced = word[PLAN_ENTRY_OFFSET] % ETHOSU_MODEL_ALIGNMENT;
     if (misplaced != 0) {
-        return bad_entry(builder, index, "its offset", word[PLAN_ENTRY_OFFSET],
+        return bad_entry(builder, index, "offset", word[PLAN_ENTRY_OFFSET],
                          word[PLAN_ENTRY_OFFSET] - misplaced);
     }
     uint64_t end = (uint64_t)word[PLAN_ENTRY_OFFSET] + word[PLAN_ENTRY_SIZE];
     uint32_t arena = plan_word(builder, PLAN_WORD_ARENA);
     if (end > arena) {
-        return bad_entry(builder, index, "its end", end > UINT32_MAX ? UINT32_MAX : (uint32_t)end,
+        return bad_entry(builder, index, "end", end > UINT32_MAX ? UINT32_MAX : (uint32_t)end,
                          arena);
     }
     return ETHOSU_MODEL_OK;
@@ -70,7 +70,7 @@ static int check_entry(struct builder *builder, uint32_t index, uint32_t *next_o
 static int bad_header(struct builder *builder, const char *what, uint32_t found, uint32_t expected)
 {
     return error_set(builder->error, ETHOSU_MODEL_BAD_PLAN,
-                     PLAN_NAME ": %s is 0x%x, 0x%x expected; run: ethosu plan MODEL.tflite", what,
+                     PLAN_NAME ": %s is 0x%x, expected 0x%x; run: ethosu plan MODEL.tflite", what,
                      (unsigned)found, (unsigned)expected);
 }
 
@@ -126,7 +126,7 @@ static int refuse_scratch(struct builder *builder, const struct entry *entry, ui
     const uint32_t planned = entry->word[PLAN_ENTRY_KERNEL];
     if (builder->file.plan.count == 0) {
         error_set(&why, 0,
-                  "it needs %u bytes of scratch, but the file has no plan; "
+                  "needs %u bytes of scratch, but the file has no plan; "
                   "run: ethosu plan%s MODEL.tflite",
                   (unsigned)needed, option);
     } else {

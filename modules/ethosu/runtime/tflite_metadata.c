@@ -57,11 +57,11 @@ static int refuse(struct reader *reader, const char *why)
 static int charge(struct reader *reader, uint64_t size)
 {
     if (reader->fb.bad) {
-        return error_set(reader->error, ETHOSU_MODEL_BAD_FILE, "it is cut or malformed at byte %u",
+        return error_set(reader->error, ETHOSU_MODEL_BAD_FILE, "malformed or truncated at byte %u",
                          (unsigned)reader->fb.bad_at);
     }
     if (size > reader->left) {
-        return refuse(reader, "it names its parts so often that reading it would take too long");
+        return refuse(reader, "it references its parts so often that reading would take too long");
     }
     reader->left -= size;
     return ETHOSU_MODEL_OK;
@@ -146,7 +146,7 @@ static int archive_check(struct reader *reader)
         struct span content =
             entry == NULL ? (struct span){NULL, 0} : archive_content(reader, entry);
         if (content.data == NULL || content.size > left) {
-            return refuse(reader, "its directory is damaged");
+            return refuse(reader, "directory is damaged");
         }
         left -= content.size;
         reader->left += (uint64_t)READS_PER_BYTE * content.size;
@@ -233,7 +233,7 @@ static int report_calibration(struct reader *reader, uint32_t position, struct s
     fb_read(&reader->fb, position, fields, &table);
     if (table.transformation >= TRANSFORMATIONS) {
         return error_set(reader->error, ETHOSU_MODEL_BAD_FILE,
-                         "its score calibration has transformation %u, 0 to 2 expected",
+                         "score calibration has transformation %u, expected 0 to 2",
                          (unsigned)table.transformation);
     }
     uint8_t transformation = (uint8_t)table.transformation;
@@ -348,7 +348,7 @@ int tflite_metadata_read(const struct ethosu_model *model, tflite_fact_receiver 
         return ETHOSU_MODEL_OK;
     }
     if (fb->size < 2 * sizeof(uint32_t) || !fb_is_mark(fb->data + 4, "M001")) {
-        return refuse(&reader, "its identifier is not M001");
+        return refuse(&reader, "identifier is not M001");
     }
     reader.left = (uint64_t)READS_PER_BYTE * fb->size;
     archive_find(&reader);

@@ -40,7 +40,7 @@ int prepare_var_handle(struct builder *builder, const struct tflite_operator_cal
                             "the model has more than 48 variables");
     }
     if (call->outputs.count == 0) {
-        return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "it has no output");
+        return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "no output");
     }
     known->handles[known->handle_count++] =
         (struct handle){fb_u32_at(&builder->file.fb, &call->outputs, 0), variable};
@@ -65,8 +65,7 @@ static struct variable *variable_of(struct builder *builder,
 static int match(struct builder *builder, struct variable *variable, const struct operand *operand)
 {
     if (variable == NULL) {
-        return build_refuse(builder, ETHOSU_MODEL_BAD_FILE,
-                            "its first input comes from no VAR_HANDLE");
+        return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "first input is not from a VAR_HANDLE");
     }
     uint32_t size = operand->tensor.size;
     if (variable->size == 0 && size != 0) {
@@ -74,8 +73,7 @@ static int match(struct builder *builder, struct variable *variable, const struc
         return build_reserve(builder, size, &variable->offset);
     }
     if (variable->size != size || size == 0) {
-        return build_refuse(builder, ETHOSU_MODEL_BAD_FILE,
-                            "its tensor and its variable differ in size");
+        return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "tensor and variable differ in size");
     }
     return ETHOSU_MODEL_OK;
 }
@@ -87,7 +85,7 @@ int prepare_read_variable(struct builder *builder, const struct tflite_operator_
     TRY(build_find_operand(builder, &call->outputs, 0, &output));
     TRY(match(builder, variable, &output));
     if (output.offset < 0) {
-        return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "its output is constant");
+        return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "output is constant");
     }
     return build_copy(builder, (uint32_t)output.offset, build_address(builder, variable->offset),
                       variable->size);
@@ -136,8 +134,7 @@ int prepare_call_once(struct builder *builder, const struct tflite_operator_call
     uint32_t index = fb_scalar(&builder->file.fb, call->options,
                                (struct fb_field)FB_WORD(CALL_ONCE_SUBGRAPH), 0);
     if (builder->graph_index != 0 || index == 0 || index >= MAX_SUBGRAPHS) {
-        return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED,
-                            "it names a subgraph that can't be used");
+        return build_refuse(builder, ETHOSU_MODEL_UNSUPPORTED, "its subgraph can't be used");
     }
     if ((builder->called >> index & 1) != 0) {
         return ETHOSU_MODEL_OK; // once is enough

@@ -73,7 +73,7 @@ class MicroSpeech:
         """Take 20 ms of sound: 320 samples of 16 bits."""
         new = np.frombuffer(buf, dtype=np.int16)
         if len(new) != _STEP:
-            raise ValueError(f"{len(new)} samples given, {_STEP} expected")
+            raise ValueError(f"{len(new)} samples given, expected {_STEP}")
         keep = _SAMPLES - _STEP
         self.audio_buffer[0, :keep] = self.audio_buffer[0, _STEP:]
         self.audio_buffer[0, keep:] = new

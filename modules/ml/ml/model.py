@@ -33,7 +33,7 @@ class Model(ethosu.Model):
     def predict(self, inputs: list, *, callback=None):
         """Run once; real outputs, or what the callback or post-processor makes of raw ones."""
         if not isinstance(inputs, (list, tuple)):
-            raise TypeError(f"inputs is of type {type(inputs).__name__}, a list expected")
+            raise TypeError(f"inputs is of type {type(inputs).__name__}, expected a list")
         inputs = [_bound(each) for each in inputs]
         tensors = self.inputs
         if len(inputs) != len(tensors):
@@ -60,7 +60,7 @@ def _input(given, tensor):
         def fill(memory, shape, dtype):
             try:
                 tensor.quantize(given, memory)
-            except TypeError:  # a slice with steps is no buffer
+            except TypeError:  # a slice with steps is not a buffer
                 tensor.quantize(given.copy(), memory)
 
         return fill
@@ -112,7 +112,7 @@ def _kinds():
 
 
 def _shaped(array, shape):
-    """With the tensor's shape; flat when this ulab has not so many dimensions."""
+    """With the tensor's shape; flat if this ulab does not support as many dimensions."""
     try:
         return array.reshape(shape)
     except (TypeError, ValueError):
@@ -120,7 +120,7 @@ def _shaped(array, shape):
 
 
 def _find(path):
-    """A path as it is, or that of a model in ROM by its name."""
+    """A path as it is, or the path of a model in ROM, given by its name."""
     for each in (path, f"/rom/{path}", f"/rom/{path}.tflite"):
         try:
             os.stat(each)
@@ -131,7 +131,7 @@ def _find(path):
 
 
 def _labels(path):
-    """Lines of the text file with a model's name; None: there is none."""
+    """Lines of the text file with a model's name; None if there is no file."""
     if not isinstance(path, str):
         return None
     try:

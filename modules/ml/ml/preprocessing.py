@@ -41,7 +41,7 @@ class Normalization:
         pixels = self.image.bytearray() if hasattr(self.image, "bytearray") else self.image
         depth = len(memoryview(pixels)) // (width * height)
         if depth not in _FORMATS:
-            raise ValueError(f"an image of {depth} bytes a pixel, 1, 2 or 3 expected")
+            raise ValueError(f"an image of {depth} bytes per pixel, expected 1, 2 or 3")
         table = self._table(shape[-1]) if chr(dtype) == "f" else None
         see = ethosu_image.Input(
             pixels,
@@ -54,7 +54,7 @@ class Normalization:
         see(buffer, shape, dtype)
 
     def _table(self, channels):
-        """What is written for each value of a pixel, for each channel."""
+        """The value written for each value of a pixel, per channel."""
         low, high = self.scale
         mean, stdev = self.mean, self.stdev
         if channels == 1:

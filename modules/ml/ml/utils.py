@@ -73,7 +73,7 @@ class NMS:
         ValueError: the part is empty.
         """
         if roi[2] < 1 or roi[3] < 1:
-            raise ValueError(f"roi is {roi}, a width and a height of at least 1 expected")
+            raise ValueError(f"roi is {roi}, expected a width and a height of at least 1")
         self.window_w = window_w
         self.window_h = window_h
         self.roi = roi
@@ -83,7 +83,7 @@ class NMS:
         self, xmin: float, ymin: float, xmax: float, ymax: float, score: float, label_index: int,
         keypoints=None,
     ) -> None:  # fmt: skip
-        """Add a box in pixels of the tensor; keypoints are rows (x, y, ...) in such pixels.
+        """Add a box in pixels of the tensor; keypoints are rows (x, y, ...), also in pixels.
 
         What is outside the tensor is cut off. A box without a pixel, or with a score that is not
         from 0.0 to 1.0, is left out.

@@ -30,7 +30,7 @@ class Budget:
         """Count reads; InputError if the budget is exhausted."""
         self._left -= count
         if self._left < 0:
-            raise InputError("it names its tables so often that to read it would take too long")
+            raise InputError("it references its tables so often that reading would take too long")
 
 
 class Row:

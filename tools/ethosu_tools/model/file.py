@@ -38,7 +38,7 @@ def reading(model: Path | bytes | ModelFile) -> Iterator[None]:
     except InputError as error:
         raise InputError(f"{name_of(model)}: {error}") from error
     except (*_DAMAGE, MemoryError) as error:
-        raise InputError(f"{name_of(model)} is damaged or cut short: {_damage(error)}") from error
+        raise InputError(f"{name_of(model)} is damaged or truncated: {_damage(error)}") from error
 
 
 def _damage(error: BaseException) -> str:

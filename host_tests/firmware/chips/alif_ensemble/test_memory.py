@@ -12,7 +12,7 @@ from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 
 from host_tests.firmware.conftest import START_TIMEOUT_S
-from host_tests.modules.ethosu.runtime.board_models import load, raised
+from host_tests.kit.board_models import load, raised
 
 BOARDS = [name for name in boards.names() if name.startswith("ALIF_ENSEMBLE_E7-")]
 # An unused part of the DTCM, and the DTCM's address for bus masters.
@@ -41,7 +41,7 @@ def test_a_store_of_a_partial_line_is_lost(alif):
     old = alif.eval(f"machine.mem32[{place}]")
     alif.exec(f"machine.mem32[{place}] = {old ^ 1}\nmachine.mem32[{place + 16}] = 0")
     assert alif.eval(f"machine.mem32[{place}]") == old
-    said = f"ram takes lines of 16 bytes: a store of 4 bytes to that at {place:#010x} is lost"
+    said = f"ram is written in lines of 16 bytes: a store of 4 bytes at {place:#010x} is lost"
     assert said in alif.machine.log()
 
 

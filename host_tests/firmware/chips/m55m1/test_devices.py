@@ -179,7 +179,7 @@ def test_the_prompt_is_on_the_uart():
 @pytest.mark.parametrize(
     ("register", "value", "reason"),
     [
-        (0x4024D024, 0x30000005, "the speed is none that a terminal has"),
+        (0x4024D024, 0x30000005, "the speed is not a standard baud rate"),
         (0x4024D00C, 0x0000000B, "the format is not eight bits without parity"),
         (0x4000031C, 0x00000000, "no pin is connected"),
     ],

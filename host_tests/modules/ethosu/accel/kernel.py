@@ -1,8 +1,14 @@
 # SPDX-License-Identifier: MIT
 """The kernel side of /dev/accel, in this process, for Python: tools/sim_accel/sim_accel.h."""
 
+import contextlib
 import ctypes as c
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
+
+from host_tests.kit import sharing
 
 SRAM = 384 << 10
 
@@ -42,3 +48,16 @@ class Kernel:
     def buffers(self) -> int:
         """Number of buffers of all open files."""
         return int(self.library.sim_accel_buffers())
+
+
+@contextlib.contextmanager
+def simulated(npu: str) -> Iterator[Kernel]:
+    """The device with this NPU; everything that was opened must be closed at the end."""
+    sharing.make("tools/sim_accel")
+    kernel = Kernel(sharing.BUILD / "sim_accel/libethosu_accel.so")
+    kernel.set_up(npu)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ETHOSU_ACCEL_LIBRARY", str(kernel.path))
+        yield kernel
+    kernel.hold(False)
+    assert (kernel.open_files, kernel.buffers) == (0, 0)

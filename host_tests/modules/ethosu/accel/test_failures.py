@@ -15,7 +15,7 @@ from ethosu_tools.errors import BoardError, InputError
 from ethosu_tools.make_model import Net
 from ethosu_tools.tflite.writer import write
 
-from host_tests.modules.ethosu.runtime.reference_cases import assert_exact, make_case
+from host_tests.kit.reference_cases import assert_exact, make_case
 
 NPU = "ethos-u65-256"
 LATE_MS = 30
@@ -43,8 +43,8 @@ def check(model, case):
     ("number", "error", "sentence"),
     [
         (0x40, errno.EACCES, r"can't be opened \(errno 13\)"),
-        (0x41, errno.ENOMEM, r"no buffer of 32 bytes \(errno 12\): .*\(CMA\)"),
-        (0x43, errno.EINVAL, r"no buffer of 32 bytes \(errno 22\)"),
+        (0x41, errno.ENOMEM, r"could not allocate 32 bytes for the NPU \(errno 12\): .* CMA"),
+        (0x43, errno.EINVAL, r"could not allocate 32 bytes for the NPU \(errno 22\)"),
     ],
 )
 def test_failures_to_open_are_reported(kernel, case, compiled, number, error, sentence):
@@ -61,7 +61,7 @@ def test_a_missing_device_is_reported(kernel, case, compiled):
 
 def test_a_stream_that_the_kernel_refuses(kernel, case, compiled):
     kernel.fail(0x44, errno.EINVAL)
-    sentence = r"Linux's driver refuses the command stream \(errno 22\)"
+    sentence = r"Linux's driver rejected the command stream \(errno 22\)"
     with pytest.raises(InputError, match=sentence):
         Model(compiled(case.model, NPU), on="accel")
 
@@ -87,7 +87,7 @@ def test_resize_is_refused_by_the_kernel(kernel, compiled, tmp_path):
     kernel.set_up("ethos-u85-256")
     source = tmp_path / "resize.tflite"
     source.write_bytes(resize())
-    with pytest.raises(InputError, match="Linux's driver refuses the command stream"):
+    with pytest.raises(InputError, match="Linux's driver rejected the command stream"):
         Model(compiled(source, "ethos-u85-256"), on="accel")
 
 
@@ -100,8 +100,8 @@ def test_a_model_for_another_npu(kernel, case, compiled, other):
 @pytest.mark.parametrize(
     ("number", "error", "sentence"),
     [
-        (0x45, errno.EOVERFLOW, r"refuses the command stream \(errno 75\)"),
-        (0x42, errno.EIO, r"can't wait for the NPU \(errno 5\)"),
+        (0x45, errno.EOVERFLOW, r"rejected the command stream \(errno 75\)"),
+        (0x42, errno.EIO, r"failed to wait for the NPU \(errno 5\)"),
     ],
 )
 def test_a_failed_call_is_reported_and_the_next_succeeds(
@@ -133,7 +133,7 @@ def test_a_late_job_is_abandoned_and_the_next_waits_for_it(kernel, case, model):
     kernel.hold(True)
     with pytest.raises(TimeoutError, match=f"longer than {LATE_MS} ms, and Linux"):
         model.predict(case.inputs[0])
-    with pytest.raises(OSError, match="under way") as info:
+    with pytest.raises(OSError, match="an inference is running") as info:
         model.predict(case.inputs[0])
     assert info.value.errno == errno.EBUSY
     kernel.hold(False)

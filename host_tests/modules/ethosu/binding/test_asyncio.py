@@ -7,7 +7,7 @@ import time
 import pytest
 from ethosu_tools.errors import RemoteError
 
-from .conftest import raised
+from host_tests.kit.board_models import raised
 
 
 @pytest.fixture
@@ -138,7 +138,7 @@ def test_an_abandoned_loop_does_not_block_others(emulated):
 
 def test_busy_model_refuses_and_can_be_cancelled(emulated):
     emulated.exec("import asyncio\nmask()\nm._start([x])")
-    assert raised(emulated, "m.predict([x])").startswith("OSError 16 this model runs")
+    assert raised(emulated, "m.predict([x])").startswith("OSError 16 this model is running")
     assert raised(emulated, "m.inputs[0].quantize([0] * 768)").startswith("OSError 16 ")
     emulated.exec("m.cancel()\nm.cancel()\nunmask()")
     assert emulated.eval("bytes(m.predict([x])[0]) == golden")

@@ -8,7 +8,7 @@ from ethosu_tools.make_model import Net, remember_from
 from ethosu_tools.qemu import Machine
 from ethosu_tools.tflite.writer import Graph, write
 
-from .conftest import MODEL, raised
+from host_tests.kit.board_models import MODEL, raised
 
 # If the first attempt to reserve fails, the module looks for handles that the program has dropped.
 _LOST_HANDLE = "import _ethosu, micropython\nh = ethosu.reserve()\nh = None\nseen = []\n"

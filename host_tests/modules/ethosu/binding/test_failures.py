@@ -10,9 +10,8 @@ from ethosu_tools.errors import InputError
 from ethosu_tools.make_mixed import MODELS
 from ethosu_tools.tflite.metadata import get, put
 
+from host_tests.kit.board_models import MODEL, raised
 from host_tests.modules.ethosu.driver.streams import commands, npu_calls
-
-from .conftest import MODEL, raised
 
 OPERATIONS = {0x002, 0x003, 0x005, 0x006, 0x007}  # CONV, DEPTHWISE, POOL, ELEMENTWISE, RESIZE
 DEPTHWISE, POOL, ELEMENTWISE, IFM_BASE0 = 0x003, 0x005, 0x006, 0x4000
@@ -170,7 +169,7 @@ def test_index_outside_of_its_tensor_is_a_value_error(board, board_npu, tmp_path
         f"import asyncio, ethosu\nm = ethosu.Model({MODEL!r})\n"
         "words = bytearray(b'\\xff' * len(bytes(m.inputs[0].data)))"
     )
-    wrong = "ValueError an operator got an index outside of its tensor"
+    wrong = "ValueError an operator's index is outside its tensor"
     assert raised(board, "m.predict([words])") == wrong
     assert raised(board, "asyncio.run(m.run([words]))") == wrong
     assert board.eval("len(m.predict([bytearray(len(bytes(words)))]))") > 0

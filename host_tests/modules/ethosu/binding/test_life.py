@@ -5,9 +5,8 @@ import time
 
 import pytest
 
-from host_tests.modules.ethosu.runtime import board_models
-
-from .conftest import MODEL, places
+from host_tests.kit.board_models import MODEL, load
+from host_tests.kit.firmware_image import places
 
 
 @pytest.mark.parametrize("how", ["machine.soft_reset()", "raise SystemExit"])
@@ -62,7 +61,7 @@ def test_reentry_from_a_callback(emulated):
 
 
 def test_reset_begins_anew_with_the_initial_values(board, board_npu, compiled, small_models):
-    board_models.load(board, compiled(small_models["small_streaming"], board_npu))
+    load(board, compiled(small_models["small_streaming"], board_npu))
     board.exec("x = bytearray([31] * len(m.inputs[0].data))")
     first, second = board.eval("[bytes(m.predict([x])[0]) for _ in range(2)]")
     board.exec("m.reset()")

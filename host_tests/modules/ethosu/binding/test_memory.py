@@ -6,9 +6,9 @@ from ethosu_tools import romfs
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 
+from host_tests.kit.board_models import raised
+from host_tests.kit.firmware_image import places
 from host_tests.modules.ethosu.runtime import hostile
-
-from .conftest import places, raised
 
 # others(): new objects allocated in these bytes.
 _SETUP = """
@@ -262,7 +262,7 @@ def test_freed_memory_is_rejected(memory, code):
         "big = bytearray(100000)\nbig[:len(file)] = file\nview = memoryview(big)\n"
         "big.extend(bytes(200000))\n"
     )
-    assert "is no block of the heap" in raised(memory, code)
+    assert "is not a heap block" in raised(memory, code)
 
 
 # Commands that make the NPU write 32 bytes by DMA to `outside`, which is not the model's memory.

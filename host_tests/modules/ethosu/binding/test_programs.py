@@ -281,7 +281,7 @@ def test_info_of_a_program(board, cases):
     assert board.eval("(i['scratch_size'], i['fast_scratch_size'], i['keeps_state'])") == (
         (described.npu_operators[0].scratch_bytes, 0, False)
     )
-    assert "integer ends" in board.eval("i['notes'][0]")
+    assert "integer I/O" in board.eval("i['notes'][0]")
     assert board.eval("integer.info()['notes']") == ()
 
 
@@ -349,7 +349,7 @@ def test_another_method(board):
         ("ethosu.Model('/rom/alone.pte')", r"another file \(.ptd\), which was not given"),
         ("ethosu.Model('/rom/apart.pte', data=3)", "data"),
         ("ethosu.Model('/rom/apart.pte', data='/rom/none.ptd')", "ENOENT"),
-        ("ethosu.Model('/rom/apart.pte', data='/rom/real.pte')", "has not the data"),
+        ("ethosu.Model('/rom/apart.pte', data='/rom/real.pte')", "its data is not in"),
         ("ethosu.Model('/rom/apart.ptd')", r"a data file \(.ptd\) of"),
     ],
 )

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from .conftest import raised
+from host_tests.kit.board_models import raised
 
 FAKE = """
 import ethosu_results as results
@@ -205,5 +205,5 @@ def test_soft_nms(heads):
 
 def test_wrong_threshold(heads):
     assert raised(heads, "results.FOMO(1.5)") == (
-        "ValueError threshold is 1.5, a number between 0 and 1 expected"
+        "ValueError threshold is 1.5, expected a number between 0 and 1"
     )

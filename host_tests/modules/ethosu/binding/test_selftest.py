@@ -6,7 +6,7 @@ from ethosu_tools import selftest
 from ethosu_tools.cli import main
 from ethosu_tools.tflite.metadata import get, put
 
-from .conftest import MODEL, raised
+from host_tests.kit.board_models import MODEL, raised
 
 
 @pytest.fixture(scope="module", params=["small_cnn", "small_streaming"])

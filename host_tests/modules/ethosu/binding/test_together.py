@@ -3,7 +3,7 @@
 
 import pytest
 
-from .conftest import raised
+from host_tests.kit.board_models import raised
 
 # `later(f)` schedules a call of f while the code below waits for an NPU whose interrupt is
 # masked; exceptions are kept in `seen`.

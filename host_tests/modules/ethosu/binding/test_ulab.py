@@ -9,8 +9,7 @@ from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 
 from host_tests.kit import sharing
-
-from .conftest import MODEL, raised
+from host_tests.kit.board_models import MODEL, raised
 
 pytestmark = pytest.mark.slow
 
@@ -104,6 +103,6 @@ def test_views(ulab):
     )
     assert ulab.eval("bytes(m.predict([wide[768:]])[0]) == golden")
     assert raised(ulab, "m.predict([thin[::2]])") == (
-        "TypeError input 0 is of type ndarray, a buffer, numbers or a callable expected"
+        "TypeError input 0 is of type ndarray, expected a buffer, numbers or a callable"
     )
     assert ulab.eval("bytes(m.predict([thin[::2].copy()])[0]) == golden")

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from ethosu_tools.tflite.writer import write
 
+from host_tests.kit.board_models import raised
 from host_tests.modules.ethosu.runtime.kernels import maker, plan_writer
 
 from . import values_table
-from .conftest import raised
 
 
 def quantized(values, tensor, dtype=np.int8):
@@ -253,6 +253,6 @@ def test_camera_bytes_are_not_raw_int8_values(api):
     for given in ("array('B', bytes(768))", "bytes(768)", "memoryview(bytes(768))"):
         error = raised(api, f"m.predict([{given}])")
         assert error == (
-            "TypeError input 0 has typecode 'B', 'b' expected (int8), or a bytearray of raw bytes"
+            "TypeError input 0 has typecode 'B', expected 'b' (int8), or a bytearray of raw bytes"
         )
     assert raised(api, "m.predict([bytearray(768)])") == "nothing"

@@ -12,7 +12,7 @@ from ethosu_tools.qemu import Machine
 from ethosu_tools.tflite.metadata import put
 from ethosu_tools.tflite.writer import write
 
-from .conftest import raised
+from host_tests.kit.board_models import raised
 
 SIZE = 300 << 10
 

@@ -21,7 +21,7 @@ NO_VERIFIER = "this build has no verifier: build with ETHOSU_VERIFY=1, or load w
 FINE = {
     "init": "no error",
     "stream": "no error",
-    "nonsense": "command stream word 0 is 0xffff3fff, which is not a command of this NPU",
+    "nonsense": "command stream word 0 is 0xffff3fff, not a command of this NPU",
     "unchecked": "no error",
     "invoke": "no error",
 }

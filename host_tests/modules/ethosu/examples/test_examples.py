@@ -16,9 +16,7 @@ from ethosu_tools.qemu import Machine
 
 from host_tests.kit import needs
 from host_tests.modules.ethosu.audio import references
-from host_tests.modules.ethosu.runtime.conftest import vela  # noqa: F401
 from host_tests.modules.ethosu.runtime.executorch import made
-from host_tests.modules.ethosu.runtime.executorch.conftest import raw  # noqa: F401
 from tools.web import discs, live_rom
 
 REPO = Path(__file__).resolve().parents[4]
@@ -54,7 +52,7 @@ def blocks(page, language="python"):
 
 
 @pytest.fixture(scope="module")
-def spotter(small_models, board_npu, raw):  # noqa: F811
+def spotter(small_models, board_npu, raw):
     """Stand-in for the docs' keyword spotter: a program with as many outputs, and labels."""
     program = made.quantised_ends(small_models["small_cnn"], raw(board_npu))
     program.constant_method("get_labels", *(f"word {index}" for index in range(10)))

@@ -76,8 +76,8 @@ def test_an_option_of_the_tools_does_not_change_a_build(monkeypatch):
 @pytest.mark.parametrize(
     ("option", "error"),
     [
-        ("ETHOSU_NPUS=u55 u56", "ETHOSU_NPUS: no family u56; there are: u55 u65 u85"),
-        ("ETHOSU_WITHOUT=pmu video", "ETHOSU_WITHOUT: no feature video; there are: verify mess"),
+        ("ETHOSU_NPUS=u55 u56", "ETHOSU_NPUS: unknown family u56; expected: u55 u65 u85"),
+        ("ETHOSU_WITHOUT=pmu video", "ETHOSU_WITHOUT: unknown feature video; expected: verify"),
     ],
 )
 def test_an_unknown_word_is_refused(option, error):

@@ -16,7 +16,7 @@ from ethosu_tools.oracle import Oracle
 from ethosu_tools.qemu import Machine
 
 from host_tests.kit import firmware_image, sharing
-from host_tests.modules.ethosu.binding.conftest import raised
+from host_tests.kit.board_models import raised
 
 CORE = "OPENMV_AE3-M55_HP"
 ADDRESS = 0x400E1000
@@ -166,7 +166,7 @@ def test_an_unknown_board_name_is_rejected(fresh):
     """It accepts the names used by the tools."""
     assert fresh.eval("sorted(name for name, _ in ethosu._boards)") == sorted(boards.names())
     names = ", ".join(fresh.eval("[name for name, _ in ethosu._boards]"))
-    expected = f"ValueError there is no board 'NOWHERE', but {names}"
+    expected = f"ValueError unknown board 'NOWHERE'; expected {names}"
     assert raised(fresh, "ethosu.init(board='NOWHERE')") == expected
     assert raised(fresh, "ethosu.init()").startswith("TypeError init() takes an address, or board")
 
@@ -175,9 +175,9 @@ def test_an_unknown_board_name_is_rejected(fresh):
 def test_the_other_core_of_the_chip_has_another_npu(fresh):
     name = "OPENMV_AE3-M55_HE"
     fresh.exec("machine.mem32[0x43007010] = 0")
-    expected = f"ValueError {name} has ethos-u55-128, found ethos-u55-256: another core or board?"
+    expected = f"ValueError {name} has ethos-u55-128, found ethos-u55-256: wrong core or board?"
     assert raised(fresh, f"ethosu.init(board={name!r})") == expected
-    assert raised(fresh, "ethosu.Model(content)").startswith("OSError 19 there is no NPU")
+    assert raised(fresh, "ethosu.Model(content)").startswith("OSError 19 no NPU")
 
 
 @at_night

@@ -7,8 +7,8 @@ import time
 import pytest
 from ethosu_tools.errors import RemoteError
 
-from host_tests.modules.ethosu.binding.conftest import raised
-from host_tests.modules.ethosu.natmod.conftest import address, imports, status
+from host_tests.kit.board_models import raised
+from host_tests.modules.ethosu.natmod.native_board import address, imports, status
 
 # Ctrl-C at number `left` of all calls of and returns from the module's functions and methods.
 _HOOKS = """

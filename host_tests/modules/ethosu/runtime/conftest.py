@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Fixtures for the tests of the model runtime and of the Python module on a board."""
+"""The program that damages model files and exercises them."""
 
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from host_tests.kit import sharing, vela_once
+from host_tests.kit import sharing
 from host_tests.modules.ethosu.driver import cbuild
 
 HERE = Path(__file__).parent
@@ -34,42 +34,3 @@ def damage():
         return result.stdout
 
     return run
-
-
-@pytest.fixture(scope="session")
-def vela(tmp_path_factory):
-    """Runs Vela with custom options: `vela(model, "--cop-format", "COP2")`."""
-
-    def run(model: Path, *options: str) -> Path:
-        folder = tmp_path_factory.mktemp("vela")
-        vela_once.run_vela(model, [*options, "--output-dir", folder])
-        (product,) = [*folder.glob("*_vela.tflite"), *folder.glob("*_vela.npz")]
-        return product
-
-    return run
-
-
-@pytest.fixture(scope="session")
-def wake_words() -> dict[str, Path]:
-    """The streaming wake-word models of the package pymicro-wakeword, by name."""
-    import pymicro_wakeword
-
-    folder = Path(pymicro_wakeword.__file__).parent / "models"
-    names = ("okay_nabu", "hey_jarvis", "alexa", "hey_mycroft")
-    return {name: folder / f"{name}.tflite" for name in names}
-
-
-@pytest.fixture(scope="session")
-def case_of():
-    """A model's inputs and expected outputs, computed once: `case_of(path, steps)`."""
-    from .reference_cases import make_case
-
-    cases = {}
-
-    def get(model: Path, steps: int, *, extremes: bool = True):
-        key = model, steps, extremes
-        if key not in cases:
-            cases[key] = make_case(model, steps, extremes=extremes)
-        return cases[key]
-
-    return get

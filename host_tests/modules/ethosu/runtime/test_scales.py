@@ -5,7 +5,7 @@ import pytest
 
 from . import hostile
 
-SENTENCE = "tensor {} ({}) of subgraph 0: {} scales and {} zero points, 0, 1 or {} of each expected"
+SENTENCE = "tensor {} ({}) of subgraph 0: {} scales and {} zero points, expected 0, 1 or {} of each"
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def test_a_byte_of_the_stream_is_a_layer(model, repo):
     assert found.layer.startswith("0 CONV_2D ") and found.operator.startswith("CONV_2D")
     assert found.cause == "bus error at weights, port M1"
     (found,) = decode.decode(f"E: status=0x00000010, qread={operations[-1].offset}", model)
-    assert found.cause == "command not understood" and "SOFTMAX" in found.layer
+    assert found.cause == "command parse error" and "SOFTMAX" in found.layer
     known = (repo / "modules/ethosu/driver/include/ethosu_errors.def").read_text()
     assert '"NPU stopped at byte %i of the " STREAM ": %s"' in known, "the driver's own sentence"
 

@@ -69,7 +69,7 @@ def test_a_model_that_was_cut_short_is_one_error(ethosu, model, tmp_path):
     short = tmp_path / "short.tflite"
     short.write_bytes(model.read_bytes()[:-1000])
     code, _, err = ethosu("trace", short)
-    assert code == 3 and f"{short}: damaged or cut short: it has" in err
+    assert code == 3 and f"{short}: damaged or truncated: it has" in err
 
 
 def test_a_model_of_real_numbers_is_traced(ethosu, tmp_path):

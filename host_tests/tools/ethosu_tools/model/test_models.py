@@ -154,7 +154,7 @@ def test_a_truncated_model_reports_the_missing_bytes(small_models, tmp_path):
     path.write_bytes(content[:1500])
     with pytest.raises(
         InputError,
-        match=r"cut.tflite: damaged or cut short: it has 1500 bytes, a table reaches to byte \d+",
+        match=r"cut.tflite: damaged or truncated: it has 1500 bytes, a table extends to byte \d+",
     ):
         tflite.describe(path)
 

@@ -111,7 +111,7 @@ def test_a_bundle_holds_a_program_and_its_cases(order):
 def test_a_bundle_that_names_its_cases_again_and_again_is_refused():
     """400 references to one suite of 400 references to one case: running them would take hours."""
     bundle = encode({1: [{0: "forward", 1: [{}] * 400}] * 400}, b"BP08")
-    with pytest.raises(InputError, match=r"names 160000 cases, more than its \d+ bytes have room"):
+    with pytest.raises(InputError, match=r"lists 160000 cases, more than fit into its \d+ bytes"):
         _ = ModelFile(bundle).cases
 
 
@@ -133,7 +133,7 @@ def test_what_the_runtime_refuses_is_described_or_refused(name):
 
 
 def test_a_file_that_names_one_table_again_and_again_is_refused():
-    with pytest.raises(InputError, match="it names its tables so often"):
+    with pytest.raises(InputError, match="it references its tables so often"):
         models.describe(_named_again_and_again())
 
 

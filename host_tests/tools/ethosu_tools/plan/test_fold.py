@@ -16,7 +16,7 @@ from ethosu_tools.plan.fold import fold_quantization
 from ethosu_tools.sim import Simulation
 from ethosu_tools.tflite import parse
 
-from host_tests.modules.ethosu.runtime import board_models
+from host_tests.kit import board_models
 
 STEPS = 20
 

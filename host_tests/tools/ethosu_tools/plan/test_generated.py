@@ -24,7 +24,7 @@ SEEDS = range(60)
 MANY_SEEDS = range(2_000, 3_500)
 
 # The runtime's message for an unsupported operator, which is not the plan's fault.
-NO_KERNEL = ("no kernel for it", "outside of its type's range", "does not support these types")
+NO_KERNEL = ("no kernel for it", "outside its type's range", "does not support these types")
 
 
 def mixed_case(seed):

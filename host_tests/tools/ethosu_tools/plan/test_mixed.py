@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Mixed graphs from Vela, and third-party models: memory never grows.
 
-That their results are exact is shown in host_tests/modules/ethosu/runtime/kernels.
+That their results are exact is shown in host_tests/exactness.
 """
 
 import pytest
@@ -11,7 +11,7 @@ from ethosu_tools.make_model import LARGE_MODELS
 from ethosu_tools.plan import plan_file
 from ethosu_tools.sim import Simulation
 
-from host_tests.modules.ethosu.runtime.reference_cases import SHARED
+from host_tests.exactness.models import NETWORKS
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -40,7 +40,7 @@ def gain_of(path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*SHARED, "person_detect", "trained_lstm_int8"])
+@pytest.mark.parametrize("name", [*NETWORKS, "person_detect", "trained_lstm_int8"])
 def test_shared_models(compiled, shared_models, name):
     assert gain_of(compiled(shared_models / f"{name}.tflite")) >= 0
 

@@ -42,11 +42,11 @@ def test_without_a_plan_the_needed_scratch_is_named(mixed):
         (1, 9, "version is"),
         (3, 16, "arena size is"),
         (4, 1, "number of entries is"),
-        (FIRST_ENTRY, 3, "its operator"),
-        (FIRST_ENTRY + 1, 4, "its operator code is 4, 3 expected"),
-        (FIRST_ENTRY + 3, 8, "its offset is 8"),
-        (FIRST_ENTRY + 3, 1 << 30, "its end is"),
-        (FIRST_ENTRY + 3, 1024, "its scratch at 1024 to 1051 overlaps tensor"),
+        (FIRST_ENTRY, 3, "operator"),
+        (FIRST_ENTRY + 1, 4, "operator code is 4, expected 3"),
+        (FIRST_ENTRY + 3, 8, "offset is 8"),
+        (FIRST_ENTRY + 3, 1 << 30, "end is"),
+        (FIRST_ENTRY + 3, 1024, "scratch at 1024 to 1051 overlaps tensor"),
         (
             FIRST_ENTRY + 4,
             26,
@@ -75,4 +75,4 @@ def test_state_inside_the_scratch_of_the_npu(mixed):
     struct.pack_into("<I", offsets, 4 * (3 + 4), 128)
     reason = c_runtime.load(metadata.put(data, {OFFSETS_NAME: bytes(offsets)}))
     assert "operator 1 (ethos-u)" in reason
-    assert "its scratch at 0 to 320 overlaps tensor 4 at 128 to 896, which keeps state" in reason
+    assert "scratch at 0 to 320 overlaps tensor 4 at 128 to 896, which keeps state" in reason

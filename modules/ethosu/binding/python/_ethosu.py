@@ -6,7 +6,7 @@ import errno
 try:
     from asyncio import core
 except ImportError:
-    core = None  # run() says so
+    core = None  # run() raises an error
 
 # For each NPU, the lock that tasks take.
 _locks = {}
@@ -15,7 +15,7 @@ _loop = None
 
 
 def _suspend():
-    """Sleep until somebody puts the task into the loop's queue."""
+    """Sleep until the task is put into the loop's queue."""
     yield
 
 
@@ -159,7 +159,7 @@ def selftest(model, rtol=1e-5, atol=1e-8):
         raise ValueError("model has no self-test; run: ethosu compile MODEL.tflite --selftest")
     # Mark, version, seed, steps; then for each step a SHA-256 of each output.
     if stored[:4] != b"EST1":
-        raise ValueError(f"self-test of an unknown kind: {stored[:4]!r}")
+        raise ValueError(f"unknown kind of self-test: {stored[:4]!r}")
     seed, steps = stored[4:8], stored[8]
     position, at = 0, 12
     model.reset()

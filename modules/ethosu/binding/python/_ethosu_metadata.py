@@ -31,7 +31,7 @@ def _rows(data):
     for line in _lines(data):
         numbers = [float(each) for each in line.split(",")]
         if len(numbers) not in (3, 4):
-            raise ValueError(f"calibration {line!r} has {len(numbers)} numbers, 3 or 4 expected")
+            raise ValueError(f"calibration {line!r} has {len(numbers)} numbers, expected 3 or 4")
         rows.append(tuple((numbers + [None])[:4]))  # noqa: RUF005  (MicroPython has no * here)
     return rows
 
@@ -71,7 +71,7 @@ def read(model):
 
 
 def labels(model):
-    """Labels of the first output that has some, or the program's own; None: there are none."""
+    """Labels of the first output that has some, or the program's own; None if not found."""
     for each in read(model).get("outputs", ()):
         if "labels" in each:
             return each["labels"]
@@ -80,7 +80,7 @@ def labels(model):
 
 
 def calibrate(calibration, index, score):
-    """A calibrated score: scale / (1 + e ** -(slope * g(score) + offset)), as the schema says."""
+    """A calibrated score: scale / (1 + e ** -(slope * g(score) + offset)), as in the schema."""
     from math import exp, log
 
     rows = calibration["rows"]

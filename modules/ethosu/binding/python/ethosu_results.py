@@ -156,7 +156,7 @@ class Head:
     def __init__(self, threshold: float = 0.5, limit: float = 0.5) -> None:
         """`threshold`: minimum score of an object; `limit`: maximum IoU of two objects."""
         if not 0 < threshold < 1:
-            raise ValueError(f"threshold is {threshold}, a number between 0 and 1 expected")
+            raise ValueError(f"threshold is {threshold}, expected a number between 0 and 1")
         self.threshold = threshold
         self.limit = limit
 
@@ -304,7 +304,7 @@ class SSD(Head):
                     yield int(classes.real(i)), scores.real(i), (x0, y0, x1, y1)
             return
         if self.anchors is None:
-            raise ValueError("the model has no TFLite_Detection_PostProcess: anchors= expected")
+            raise ValueError("the model has no TFLite_Detection_PostProcess: pass anchors=")
         boxes, scores = (Output(model, outputs, i) for i in range(2))
         if boxes.shape[-1] != 4:
             boxes, scores = scores, boxes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is frozen into the unix port: asyncio, and the module's parts in Python."""
+"""Modules frozen into the unix port: asyncio, and the module's parts in Python."""
 
 include("$(MPY_DIR)/extmod/asyncio")  # noqa: F821  (the manifest's own function)
 include("../../manifest.py")  # noqa: F821

@@ -15,7 +15,7 @@ int describe_take(struct ethosu_description *description, uint64_t reads,
 {
     if (reads > description->reads) {
         return error_set(error, ETHOSU_MODEL_BAD_FILE,
-                         "it names its tables so often that reading it would take too long");
+                         "it references its tables so often that reading would take too long");
     }
     description->reads -= reads;
     return ETHOSU_MODEL_OK;
@@ -24,7 +24,7 @@ int describe_take(struct ethosu_description *description, uint64_t reads,
 int describe_damage(const struct flatbuffer *fb, struct ethosu_model_error *error)
 {
     return error_set(error, ETHOSU_MODEL_BAD_FILE,
-                     "damaged or cut short: it has %u bytes, a table reaches to byte %u or beyond",
+                     "damaged or truncated: it has %u bytes, a table extends to byte %u or beyond",
                      (unsigned)fb->size, (unsigned)fb->bad_at);
 }
 
@@ -60,8 +60,7 @@ int ethosu_model_describe(const void *file, size_t size, struct ethosu_descripti
         return open[description->kind](description, file, (uint32_t)size, error);
     }
     return error_set(error, ETHOSU_MODEL_BAD_FILE,
-                     "not a model file: %u bytes without one of the marks TFL3, ET12, BP08 and "
-                     "FT01 at byte 4",
+                     "not a model file: %u bytes without TFL3, ET12, BP08 or FT01 at byte 4",
                      (unsigned)size);
 }
 
@@ -72,8 +71,8 @@ static int check_index(struct ethosu_description *description, const char *what,
                        uint32_t count, struct ethosu_model_error *error)
 {
     if (index >= count) {
-        return error_set(error, ETHOSU_MODEL_BAD_FILE, "there is no %s %u: it has %u", what,
-                         (unsigned)index, (unsigned)count);
+        return error_set(error, ETHOSU_MODEL_BAD_FILE, "no %s %u: it has %u", what, (unsigned)index,
+                         (unsigned)count);
     }
     return describe_take(description, 1, error);
 }

@@ -50,7 +50,7 @@ static int find_suite(struct ethosu_description *description, uint32_t *index,
         }
         *index -= suite->cases.count;
     }
-    return error_set(error, ETHOSU_MODEL_BAD_FILE, "there is no such case");
+    return error_set(error, ETHOSU_MODEL_BAD_FILE, "no such case");
 }
 
 int ethosu_describe_case(struct ethosu_description *description, uint32_t index,
@@ -174,7 +174,7 @@ static int read_suites(struct ethosu_description *description, const void *file,
     }
     if (description->cases > size / MIN_CASE_BYTES) {
         return error_set(error, ETHOSU_MODEL_BAD_FILE,
-                         "it names %u cases, more than its %u bytes have room for",
+                         "it lists %u cases, more than fit into its %u bytes",
                          (unsigned)description->cases, (unsigned)size);
     }
     return ETHOSU_MODEL_OK;

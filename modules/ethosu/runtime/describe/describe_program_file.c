@@ -43,11 +43,10 @@ static int get_entry(struct ethosu_description *description, uint32_t index,
     struct program_bytes name;
     struct program_bytes content;
     if (!program_get_entry(program, index, &name, &content)) {
-        return program->fb.bad
-                   ? describe_damage(&program->fb, error)
-                   : error_set(error, ETHOSU_MODEL_BAD_FILE,
-                               "data %.*s is in a segment that is not inside of the file",
-                               (int)name.size, (const char *)name.data);
+        return program->fb.bad ? describe_damage(&program->fb, error)
+                               : error_set(error, ETHOSU_MODEL_BAD_FILE,
+                                           "data %.*s is in a segment outside the file",
+                                           (int)name.size, (const char *)name.data);
     }
     entry->name = describe_bytes(name);
     entry->content = describe_bytes(content);
@@ -61,7 +60,7 @@ static int choose(struct program *program, uint32_t method, struct ethosu_model_
     }
     return program->fb.bad ? describe_damage(&program->fb, error)
                            : error_set(error, ETHOSU_MODEL_BAD_FILE,
-                                       "method %u has %u chains of instructions, 1 expected",
+                                       "method %u has %u chains of instructions, expected 1",
                                        (unsigned)method, (unsigned)program->method.chains.count);
 }
 
@@ -242,7 +241,7 @@ static int open_delegate(struct ethosu_description *description, uint32_t index,
     TRY(describe_take(description, READS_OF_DELEGATE, error));
     if (!program_get_delegate(program, call->index, &backend, &data)) {
         return error_set(error, ETHOSU_MODEL_BAD_FILE,
-                         "instruction %u calls delegate %u, which is malformed or is not there",
+                         "instruction %u calls delegate %u, which is malformed or missing",
                          (unsigned)index, (unsigned)call->index);
     }
     if (!program_is_text(backend, "EthosUBackend")) {
@@ -253,7 +252,7 @@ static int open_delegate(struct ethosu_description *description, uint32_t index,
     return vela_open(binary, data, &fault)
                ? ETHOSU_MODEL_OK
                : error_set(error, ETHOSU_MODEL_BAD_FILE,
-                           "a delegate's block %s: %u %s, %u expected", fault.block,
+                           "a delegate's block %s: %u %s, expected %u", fault.block,
                            (unsigned)fault.found, fault.what, (unsigned)fault.expected);
 }
 

@@ -49,7 +49,7 @@ static int get_tensors(struct ethosu_description *description, struct fb_vector 
     for (uint32_t i = 0; i < list.count; i++) {
         uint32_t tensor = fb_u32_at(fb, &list, i);
         if (tensor >= count && !(may_lack && tensor == TFLITE_NO_TENSOR)) {
-            return error_set(error, ETHOSU_MODEL_BAD_FILE, "%s names tensor %d of %u", where,
+            return error_set(error, ETHOSU_MODEL_BAD_FILE, "%s uses tensor %d of %u", where,
                              (int)tensor, (unsigned)count);
         }
     }

@@ -50,13 +50,13 @@ static int refuse_damage(struct program_builder *program)
 const char *program_tensor_problem(enum program_tensor_fault fault)
 {
     static const char *const sentences[] = {
-        [PROGRAM_TENSOR_NONE] = "is no tensor",
-        [PROGRAM_TENSOR_MANY] = "is no tensor",
-        [PROGRAM_TENSOR_TYPE] = "has a type that this runtime lacks",
+        [PROGRAM_TENSOR_NONE] = "is not a tensor",
+        [PROGRAM_TENSOR_MANY] = "is not a tensor",
+        [PROGRAM_TENSOR_TYPE] = "has an unsupported type",
         [PROGRAM_TENSOR_DYNAMIC] = "has a dynamic shape: export it with static shapes",
-        [PROGRAM_TENSOR_SHAPE] = "has more than 8 dimensions, or sizes and order contradict",
+        [PROGRAM_TENSOR_SHAPE] = "has more than 8 dimensions, or sizes and order conflict",
         [PROGRAM_TENSOR_DATA] = "has constant data that is not in the file",
-        [PROGRAM_TENSOR_PLACE] = "leaves its planned buffer, has none, or is not aligned there",
+        [PROGRAM_TENSOR_PLACE] = "exceeds its planned buffer, has none, or is misaligned in it",
         [PROGRAM_TENSOR_ALIGNMENT] = "is misaligned: load the program at a multiple of 16",
     };
     return sentences[fault];
@@ -71,7 +71,7 @@ static int refuse_tensor(struct program_builder *program, uint32_t value,
     }
     return error_set(program->builder->error,
                      lacks ? ETHOSU_MODEL_UNSUPPORTED : ETHOSU_MODEL_BAD_FILE,
-                     "value %u, of instruction %u, %s", (unsigned)value,
+                     "value %u of instruction %u %s", (unsigned)value,
                      (unsigned)program->instruction, program_tensor_problem(fault));
 }
 
@@ -122,7 +122,7 @@ static int reserve_buffers(struct program_builder *program)
         uint64_t size = fb_u64_at(&file->fb, &file->method.buffer_sizes, i);
         if (size > INT32_MAX) {
             return error_set(program->builder->error, ETHOSU_MODEL_BAD_FILE,
-                             "planned buffer %u has more than 2 GB", (unsigned)i);
+                             "planned buffer %u exceeds 2 GB", (unsigned)i);
         }
         TRY(build_reserve(program->builder, (uint32_t)size, &program->buffers[i - 1]));
     }
@@ -181,8 +181,7 @@ static int build_instruction(struct program_builder *program, uint32_t index)
     case PROGRAM_FREE_CALL:
         return ETHOSU_MODEL_OK; // planned memory is not freed
     default:
-        return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
-                              "this runtime has no such instruction");
+        return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED, "unsupported instruction");
     }
 }
 
@@ -195,7 +194,7 @@ static int build_buffer(struct program_builder *program, uint32_t value,
     TRY(program_tensor(program, value, &tensor));
     if (value > UINT16_MAX) {
         return error_set(program->builder->error, ETHOSU_MODEL_UNSUPPORTED,
-                         "value %u, an input or output: at most 65535 expected", (unsigned)value);
+                         "value %u, an input or output: expected at most 65535", (unsigned)value);
     }
     if (tensor->buffer == 0) {
         return error_set(program->builder->error, ETHOSU_MODEL_BAD_FILE,
@@ -217,7 +216,7 @@ static int build_io(struct program_builder *program)
     struct ethosu_model_buffer *next;
     if (inputs + outputs > PROGRAM_MAX_IO) { // no overflow, because both lists are in the file
         return error_set(program->builder->error, ETHOSU_MODEL_UNSUPPORTED,
-                         "%u inputs and %u outputs, at most %u together expected", (unsigned)inputs,
+                         "%u inputs and %u outputs, expected at most %u together", (unsigned)inputs,
                          (unsigned)outputs, PROGRAM_MAX_IO);
     }
     TRY(build_counts(program->builder, inputs, outputs, &next));
@@ -281,7 +280,7 @@ static int open_program(struct program_builder *program, const struct ethosu_mod
     }
     if (file->root.methods.count > PROGRAM_MAX_METHODS) {
         return error_set(program->builder->error, ETHOSU_MODEL_UNSUPPORTED,
-                         "the program has %u methods, at most %u expected",
+                         "the program has %u methods, expected at most %u",
                          (unsigned)file->root.methods.count, PROGRAM_MAX_METHODS);
     }
     uint32_t method = program_find_method(file, name);
@@ -298,7 +297,7 @@ static int open_program(struct program_builder *program, const struct ethosu_mod
     }
     if (file->method.buffer_sizes.count > PROGRAM_MAX_BUFFERS + 1) {
         return error_set(program->builder->error, ETHOSU_MODEL_UNSUPPORTED,
-                         "%u planned buffers, at most %u expected",
+                         "%u planned buffers, expected at most %u",
                          (unsigned)file->method.buffer_sizes.count - 1, PROGRAM_MAX_BUFFERS);
     }
     return ETHOSU_MODEL_OK;

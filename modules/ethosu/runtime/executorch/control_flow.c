@@ -32,7 +32,7 @@ int control_move(struct program_builder *program, const struct program_instructi
         !fb_same(from.tensor.shape, to.tensor.shape, rank * sizeof to.tensor.shape[0]) ||
         !fb_same(from.tensor.order, to.tensor.order, rank)) {
         return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
-                              "it moves a tensor to one of another shape or type");
+                              "source and target differ in shape or type");
     }
     return program_copy(program, &from, &to);
 }
@@ -44,13 +44,12 @@ int control_jump(struct program_builder *program, const struct program_instructi
     struct step step = {.run = step_jump};
     bool is_true = false;
     if (call->second <= program->instruction || call->second > file->instructions.count) {
-        return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
-                              "it jumps backwards, or behind the end");
+        return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED, "jumps backwards or past the end");
     }
     if (!program_get_bool(file, call->first, &is_true)) {
         TRY(program_operand(program, call->first, &condition));
         if (condition.tensor.type != ETHOSU_TYPE_BOOL) {
-            return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "its condition is no bool");
+            return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "condition is not a bool");
         }
         step.jump.condition = condition.data;
         step.jump.size = condition.tensor.size;
@@ -58,7 +57,7 @@ int control_jump(struct program_builder *program, const struct program_instructi
         return ETHOSU_MODEL_OK;
     }
     if (program->jump_count == PROGRAM_MAX_JUMPS) {
-        return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED, "too many jumps are open");
+        return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED, "too many pending jumps");
     }
     program->jumps[program->jump_count++] =
         (struct open_jump){program->builder->model->step_count, call->second};

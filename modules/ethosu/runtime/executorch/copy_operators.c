@@ -53,7 +53,7 @@ static int get_both(struct program_builder *program, const struct fb_vector *arg
     TRY(argument_tensor(program, arguments, source, in));
     TRY(argument_result(program, arguments, out));
     if (in->tensor.type != out->tensor.type) {
-        return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED, "its tensors differ in type");
+        return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED, "tensors differ in type");
     }
     return out->tensor.size != 0 ? ETHOSU_MODEL_OK : program_refuse_shapes(program);
 }
@@ -124,7 +124,7 @@ int prepare_permute(struct program_builder *program, const struct fb_vector *arg
     }
     if (!right || seen != (1u << rank) - 1) {
         return program_refuse(program, ETHOSU_MODEL_BAD_FILE,
-                              "its order does not name each dimension once");
+                              "order does not list each dimension once");
     }
     return add_whole(program, &in, &out, axes);
 }
@@ -167,7 +167,7 @@ int prepare_view(struct program_builder *program, const struct fb_vector *argume
     }
     if (!program_is_in_order(&in.tensor) || !program_is_in_order(&out.tensor)) {
         return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
-                              "a view of a tensor whose dimensions lie in another order");
+                              "a view of a tensor with another dimension order");
     }
     return program_copy(program, &in, &out);
 }
@@ -182,7 +182,7 @@ static int get_bound(struct program_builder *program, const struct fb_vector *ar
     *bound = fallback;
     if (program_get_type(&program->program, argument) != PROGRAM_NULL &&
         !program_get_int(&program->program, argument, bound)) {
-        return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "its start or end is no number");
+        return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "start or end is not a number");
     }
     *bound = *bound < 0 && *bound >= -size ? *bound + size : *bound;
     *bound = *bound < 0 ? 0 : *bound > size ? size : *bound;
@@ -201,7 +201,7 @@ int prepare_slice(struct program_builder *program, const struct fb_vector *argum
     int32_t step;
     uint32_t axis;
     if (arguments->count < LEAST) {
-        return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "it has too few arguments");
+        return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "too few arguments");
     }
     TRY(get_both(program, arguments, 0, &in, &out));
     uint32_t rank = in.tensor.rank;

@@ -15,7 +15,7 @@
 static int refuse(struct program_builder *program, const struct vela_fault *fault)
 {
     return error_set(program->builder->error, ETHOSU_MODEL_BAD_FILE,
-                     "instruction %u (delegate), block %s: %u %s, %u expected",
+                     "instruction %u (delegate), block %s: %u %s, expected %u",
                      (unsigned)program->instruction, fault->block, (unsigned)fault->found,
                      fault->what, (unsigned)fault->expected);
 }
@@ -43,7 +43,7 @@ static int find_external(struct program_builder *program, struct vela_binary *bi
     return program_refuse(program, ETHOSU_MODEL_BAD_FILE,
                           file.data == NULL
                               ? "its data is in another file (.ptd), which was not given"
-                              : "the data file (.ptd) has not the data that it names");
+                              : "its data is not in the data file (.ptd)");
 }
 
 /** Is it "EthosUBackend"? */
@@ -70,11 +70,10 @@ int delegate_open(struct program_builder *program, uint32_t instruction,
     delegate->instruction = 0;
     TRY(build_work(program->builder, WORK_OF_OPERATOR));
     if (!program_get_delegate(&program->program, call->index, &backend, &data)) {
-        return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "its delegate is malformed");
+        return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "delegate is malformed");
     }
     if (!is_ethos_u(backend)) {
-        return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
-                              "its backend is not EthosUBackend");
+        return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED, "backend is not EthosUBackend");
     }
     if (!vela_open(binary, data, &fault)) {
         return refuse(program, &fault);
@@ -130,7 +129,7 @@ static int get_io(struct program_builder *program, uint32_t index, struct delega
     uint32_t own = io->is_output ? REGION_OUTPUTS : REGION_INPUTS;
     vela_get_io(binary, block, io->is_output ? index - binary->inputs : index, &io->npu);
     if (npu->element_size == 0) {
-        return refuse_io(program, index, "bytes of an element", 0, 1);
+        return refuse_io(program, index, "element size", 0, 1);
     }
     uint64_t end = (uint64_t)npu->offset + npu->size;
     if (npu->region != REGION_SCRATCH && npu->region != own) {
@@ -149,12 +148,12 @@ static int get_io(struct program_builder *program, uint32_t index, struct delega
                    : refuse_io(program, index, "the output is constant: buffer", 0, 1);
     }
     if (npu->size != tensor->size) {
-        return refuse_io(program, index, "bytes of the tensor", tensor->size, npu->size);
+        return refuse_io(program, index, "tensor size", tensor->size, npu->size);
     }
     uint32_t element = ethosu_model_type_size(tensor->type);
     return npu->element_size == element
                ? ETHOSU_MODEL_OK
-               : refuse_io(program, index, "bytes of an element", element, npu->element_size);
+               : refuse_io(program, index, "element size", element, npu->element_size);
 }
 
 static int grow(struct program_builder *program, enum program_region region, uint64_t least)
@@ -162,8 +161,8 @@ static int grow(struct program_builder *program, enum program_region region, uin
     uint32_t *size = &program->region_sizes[region];
     if (least > INT32_MAX) {
         return error_set(program->builder->error, ETHOSU_MODEL_BAD_FILE,
-                         "instruction %u (delegate): region %u needs %u MB, less than 2048 "
-                         "expected",
+                         "instruction %u (delegate): region %u needs %u MB, expected less than "
+                         "2048",
                          (unsigned)program->instruction, (unsigned)region, (unsigned)(least >> 20));
     }
     *size = *size < least ? (uint32_t)least : *size;
@@ -200,8 +199,8 @@ static int measure_fast_scratch(struct program_builder *program, const struct ve
                                                    : payload.fast_scratch;
         return most != 0 ? grow(program, REGION_FAST_SCRATCH, most)
                          : program_refuse(program, ETHOSU_MODEL_BAD_FILE,
-                                          "its fast scratch has no known size: the verifier "
-                                          "refuses a command, and the file does not state it");
+                                          "unknown size of fast scratch: the verifier rejects a "
+                                          "command, and the file does not state the size");
     }
     if (writes.end[REGION_FAST_SCRATCH] == 0) {
         return ETHOSU_MODEL_OK;

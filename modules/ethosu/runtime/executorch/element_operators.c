@@ -21,7 +21,7 @@ static int get_int8(struct program_builder *program, const struct fb_vector *arg
                             : argument_tensor(program, arguments, index, operand));
     return operand->tensor.type == ETHOSU_TYPE_INT8 && operand->tensor.size != 0
                ? ETHOSU_MODEL_OK
-               : program_refuse(program, ETHOSU_MODEL_UNSUPPORTED, "its tensors are not int8");
+               : program_refuse(program, ETHOSU_MODEL_UNSUPPORTED, "tensors are not int8");
 }
 
 /* ---- two tensors ---- */
@@ -153,8 +153,7 @@ int prepare_activation(struct program_builder *program, const struct fb_vector *
         return program_refuse_shapes(program);
     }
     if (table.tensor.buffer != 0 || table.tensor.size != sizeof block.table) {
-        return program_refuse(program, ETHOSU_MODEL_BAD_FILE,
-                              "its table is not 256 constant values");
+        return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "table is not 256 constant values");
     }
     for (uint32_t i = 0; i < sizeof block.table; i++) {
         block.table[i ^ 0x80] = ((const uint8_t *)table.data)[i];
@@ -190,7 +189,7 @@ int prepare_softmax(struct program_builder *program, const struct fb_vector *arg
     program_strides(&in.tensor, strides);
     if (!is_alike(&in.tensor, &out.tensor) || (p.depth != 1 && strides[axis] != 1)) {
         return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
-                              "its dimension is not the innermost one");
+                              "dimension is not the innermost one");
     }
     p.input = in.data;
     p.output = out.data;

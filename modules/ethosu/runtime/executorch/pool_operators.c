@@ -74,7 +74,7 @@ int prepare_max_pool2d(struct program_builder *program, const struct fb_vector *
     struct pool p = {.range = {found.low, found.high}};
     if (dilation[0] != 1 || dilation[1] != 1 || found.zero != found.out_zero) {
         return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
-                              "its dilation is not 1, or its zero points differ");
+                              "dilation is not 1, or zero points differ");
     }
     return add_pool(program, arguments, TFLITE_MAX_POOL_2D, &p);
 }

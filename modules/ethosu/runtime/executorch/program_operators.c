@@ -59,11 +59,10 @@ int program_operator(struct program_builder *program, struct program_instruction
 {
     const struct operator_row *row = find_row(program, call);
     if (row == NULL) {
-        return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
-                              "this firmware has no such operator");
+        return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED, "operator is not in this build");
     }
     if (call->arguments.count < row->written + 1u) {
-        return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "it has too few arguments");
+        return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "too few arguments");
     }
     program->explicit_nhwc = fb_is_mark((const uint8_t *)row->name + row->length - 4, "nhwc");
     return row->prepare(program, &call->arguments);
@@ -96,9 +95,9 @@ bool program_is_in_order(const struct program_tensor *tensor)
 int program_kernel(struct program_builder *program, uint32_t code, const struct kernel **kernel)
 {
     *kernel = kernel_with_code(code);
-    return *kernel != NULL ? ETHOSU_MODEL_OK
-                           : program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
-                                            "this firmware has no such operator");
+    return *kernel != NULL
+               ? ETHOSU_MODEL_OK
+               : program_refuse(program, ETHOSU_MODEL_UNSUPPORTED, "operator is not in this build");
 }
 
 int program_check_apart(struct program_builder *program, const struct program_operand *from,
@@ -110,8 +109,7 @@ int program_check_apart(struct program_builder *program, const struct program_op
     return from->tensor.buffer == 0 || same || from->offset >= to->offset + to_size ||
                    to->offset >= from->offset + from_size
                ? ETHOSU_MODEL_OK
-               : program_refuse(program, ETHOSU_MODEL_BAD_FILE,
-                                "one of its inputs overlaps what it writes");
+               : program_refuse(program, ETHOSU_MODEL_BAD_FILE, "an input overlaps an output");
 }
 
 /** Get the scratch planned by the exporter, or reserve our own for operators without. */
@@ -172,7 +170,7 @@ int program_refuse_shapes(struct program_builder *program)
     const struct program_instruction *call = program_get_instruction(file, program->instruction);
     char text[128];
     struct ethosu_text out = {text, sizeof text, 0};
-    ethosu_ext_text_print(&out, "its shapes do not match:");
+    ethosu_ext_text_print(&out, "shapes do not match:");
     if (call != NULL) {
         // The result is listed twice.
         for (uint32_t i = 0; i + 1 < call->arguments.count && i < 2 * ETHOSU_MODEL_MAX_RANK; i++) {
@@ -183,7 +181,7 @@ int program_refuse_shapes(struct program_builder *program)
     return program_refuse(program, ETHOSU_MODEL_BAD_FILE, text);
 }
 
-/** Reject an argument: "argument 4 is -129, an Int from -128 to 127 expected". */
+/** Reject an argument: "argument 4 is a tensor, expected an Int". */
 static int bad_argument(struct program_builder *program, const struct fb_vector *arguments,
                         uint32_t index, const char *expected)
 {
@@ -192,7 +190,7 @@ static int bad_argument(struct program_builder *program, const struct fb_vector 
     struct ethosu_model_error why;
     uint32_t type =
         program_get_type(&program->program, fb_u32_at(&program->program.fb, arguments, index));
-    error_set(&why, 0, "argument %u is %s, %s expected", (unsigned)index,
+    error_set(&why, 0, "argument %u is %s, expected %s", (unsigned)index,
               type < COUNT(kinds) ? kinds[type] : "a list", expected);
     return program_refuse(program, ETHOSU_MODEL_BAD_FILE, why.text);
 }
@@ -213,7 +211,7 @@ int argument_int(struct program_builder *program, const struct fb_vector *argume
     }
     if (value < low || value > high) {
         struct ethosu_model_error why;
-        error_set(&why, 0, "argument %u is %d%s, from %d to %d expected", (unsigned)index,
+        error_set(&why, 0, "argument %u is %d%s, expected %d to %d", (unsigned)index,
                   (int)saturate_32(value), saturate_32(value) == value ? "" : " or beyond",
                   (int)low, (int)high);
         return program_refuse(program, ETHOSU_MODEL_BAD_FILE, why.text);
@@ -253,7 +251,7 @@ int argument_tensor(struct program_builder *program, const struct fb_vector *arg
                     uint32_t index, struct program_operand *operand)
 {
     if (index >= arguments->count) {
-        return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "it has too few arguments");
+        return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "too few arguments");
     }
     return program_operand(program, fb_u32_at(&program->program.fb, arguments, index), operand);
 }
@@ -264,5 +262,5 @@ int argument_result(struct program_builder *program, const struct fb_vector *arg
     TRY(argument_tensor(program, arguments, arguments->count - 1, operand));
     return operand->tensor.buffer != 0 ? ETHOSU_MODEL_OK
                                        : bad_argument(program, arguments, arguments->count - 1,
-                                                      "a planned one, not a constant,");
+                                                      "a planned one, not a constant");
 }

@@ -40,7 +40,7 @@ int prepare_depthwise_conv2d(struct program_builder *program, const struct fb_ve
 int prepare_transpose_conv2d(struct program_builder *program, const struct fb_vector *arguments);
 int prepare_linear(struct program_builder *program, const struct fb_vector *arguments);
 
-/** Reject the current operator: "its shapes do not match", and the shapes. */
+/** Reject the current operator: "shapes do not match", and the shapes. */
 int program_refuse_shapes(struct program_builder *program);
 
 /**

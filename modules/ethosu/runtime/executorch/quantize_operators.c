@@ -57,11 +57,11 @@ static int begin(struct program_builder *program, const struct fb_vector *argume
         return ETHOSU_MODEL_OK;
     }
     struct ethosu_model_error why;
-    error_set(&why, 0, "argument 1, its scale, is %s: a finite number above 0 expected",
+    error_set(&why, 0, "argument 1 (scale) is %s: expected a finite number above 0",
               real < 0.0F    ? "below 0"
               : real == 0.0F ? "0 as float32"
               : isinf(real)  ? "infinite"
-                             : "no number");
+                             : "not a number");
     return program_refuse(program, ETHOSU_MODEL_BAD_FILE, why.text);
 }
 
@@ -76,17 +76,16 @@ static int finish(struct program_builder *program, const struct kernel *kernel,
     if (real->type != ETHOSU_TYPE_FLOAT32 ||
         (type != ETHOSU_TYPE_INT8 && !conversion->wide && !conversion->plain)) {
         return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
-                              "its tensors are not float32 and 8 or 16-bit integers");
+                              "tensors are not float32 and 8 or 16-bit integers");
     }
     conversion->count = (int32_t)(real->size / sizeof(float));
     if ((uint32_t)conversion->count != quantized->size >> conversion->wide) {
-        return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "its tensors differ in size");
+        return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "tensors differ in size");
     }
     int32_t values = conversion->wide ? UINT16_MAX + 1 : UINT8_MAX + 1;
     int32_t min = conversion->plain ? 0 : -values / 2;
     if (conversion->low < min || conversion->high > min + values - 1) {
-        return program_refuse(program, ETHOSU_MODEL_BAD_FILE,
-                              "its limits are not those of its type");
+        return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "limits do not match the type");
     }
     return kernel_add_step(program->builder, kernel, &conversion->call, sizeof *conversion);
 }

@@ -80,7 +80,7 @@ static int get_image(struct program_builder *program, const struct program_tenso
     if (tensor->type != ETHOSU_TYPE_FLOAT32 || tensor->size == 0 || tensor->rank < 3 ||
         tensor->rank > DIMENSIONS) {
         return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
-                              "its images are not float32 with 3 or 4 dimensions");
+                              "images are not float32 with 3 or 4 dimensions");
     }
     program_strides(tensor, own);
     for (uint32_t i = 0; i < DIMENSIONS; i++) {
@@ -97,7 +97,7 @@ static int get_division(struct program_builder *program, const struct fb_vector 
 {
     uint32_t argument = fb_u32_at(&program->program.fb, arguments, index);
     if (!program_get_bool(&program->program, argument, &p->counts_pads)) {
-        return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "count_include_pad is no Bool");
+        return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "count_include_pad is not a Bool");
     }
     argument = fb_u32_at(&program->program.fb, arguments, index + 1);
     if (program_get_type(&program->program, argument) == PROGRAM_NULL) {

@@ -11,14 +11,14 @@ int window_image_shape(struct program_builder *program, const struct program_ten
     int32_t stride = 1;
     if (tensor->rank != 4 || tensor->type != ETHOSU_TYPE_INT8 || tensor->size == 0) {
         return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
-                              "its images are not int8 with 4 dimensions");
+                              "images are not int8 with 4 dimensions");
     }
     program_strides(tensor, strides);
     for (int i = 3; i >= 0; i--) {
         shape[i] = tensor->shape[nhwc[i]];
         if (shape[i] > 1 && strides[nhwc[i]] != stride) {
             return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
-                                  "its images are not channels_last");
+                                  "images are not channels_last");
         }
         stride *= shape[i];
     }
@@ -36,11 +36,10 @@ int window_read_pair(struct program_builder *program, const struct fb_vector *ar
     }
     right = right && pair[0] >= least && pair[0] <= WINDOW_MAX && pair[1] >= least &&
             pair[1] <= WINDOW_MAX;
-    return right
-               ? ETHOSU_MODEL_OK
-               : program_refuse(program, ETHOSU_MODEL_BAD_FILE,
-                                "its window, stride, padding or dilation is not two numbers up to "
-                                "1048576");
+    return right ? ETHOSU_MODEL_OK
+                 : program_refuse(program, ETHOSU_MODEL_BAD_FILE,
+                                  "window, stride, padding or dilation is not two numbers up to "
+                                  "1048576");
 }
 
 bool window_init(struct window *window, int32_t image, int32_t positions, int32_t size,

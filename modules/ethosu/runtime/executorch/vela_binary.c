@@ -55,7 +55,7 @@ static bool check_blocks(const struct vela_binary *binary, uint32_t seen, uint32
     uint32_t missing = ~seen & ((1u << VELA_BLOCKS) - 1);
     uint32_t wrong = binary->external & ~0u << VELA_SCRATCH_SIZE;
     if (behind != 0) {
-        return refuse(fault, names[LAST_BLOCK], "bytes behind the last block", behind, 0);
+        return refuse(fault, names[LAST_BLOCK], "bytes after the last block", behind, 0);
     }
     if (missing != 0) {
         return refuse(fault, names[__builtin_ctz(missing)], "blocks of this name", 0, 1);
@@ -78,7 +78,7 @@ static const uint8_t *take_block(struct program_bytes data, uint32_t *at, uint32
     left -= HEADER_BYTES;
     uint32_t padded = (*size + BLOCK_ALIGNMENT - 1) & ~(BLOCK_ALIGNMENT - 1);
     if (*size > left || padded > left) {
-        refuse(fault, header, "bytes of the block, more than are left", *size, left);
+        refuse(fault, header, "bytes, more than remain", *size, left);
         return NULL;
     }
     *at += HEADER_BYTES + padded;
@@ -110,8 +110,7 @@ static bool read_blocks(struct vela_binary *binary, struct program_bytes data,
         } else if (block == LAST_BLOCK) {
             return check_blocks(binary, seen, data.size - at, fault);
         } else {
-            return refuse(fault, header,
-                          "a block of this name, which is unknown or there twice, at byte", at, 0);
+            return refuse(fault, header, "bytes up to this unknown or repeated block", at, 0);
         }
     }
     return false;
@@ -125,8 +124,7 @@ static bool count_ios(const struct vela_binary *binary, enum vela_block block, u
     *count = content.size < 4 ? 0 : fb_word(content.data);
     // With a count of up to size / 32, the product cannot overflow.
     return (*count <= content.size / 32 && content.size == 4 + *count * IO_WORDS * 4) ||
-           refuse(fault, names[block], "bytes, where its count asks for another number",
-                  content.size, *count);
+           refuse(fault, names[block], "bytes, inconsistent with its count", content.size, *count);
 }
 
 bool vela_open(struct vela_binary *binary, struct program_bytes data, struct vela_fault *fault)

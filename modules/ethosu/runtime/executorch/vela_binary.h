@@ -44,7 +44,7 @@ struct vela_io {
 
 /** Why the data is rejected, for messages: the block's name and two numbers. */
 struct vela_fault {
-    const char *what; /**< "block weight_data: 5000 bytes, 200 left", with found and expected */
+    const char *what; /**< "block inputs: 40 bytes, expected 72", without the numbers */
     char block[17];   /**< its name */
     uint32_t found;
     uint32_t expected;

@@ -30,8 +30,8 @@ static int get_table(struct program_builder *program, const struct fb_vector *ar
     if (operand.tensor.buffer != 0 || operand.tensor.type != ETHOSU_TYPE_INT32 ||
         operand.tensor.size != (uint64_t)(uint32_t)count * 4 || (uintptr_t)operand.data % 4 != 0) {
         return program_refuse(program, ETHOSU_MODEL_BAD_FILE,
-                              "bias, multipliers or shifts are not one aligned constant int32 for "
-                              "each channel");
+                              "bias, multipliers or shifts are not one aligned constant int32 per "
+                              "channel");
     }
     *data = operand.data;
     return ETHOSU_MODEL_OK;
@@ -45,7 +45,7 @@ static int check_scales(struct program_builder *program, const struct weighted *
         TRY(build_work_at(program->builder, (uint32_t)i));
         if (weighted->multipliers[i] < 0 || weighted->shifts[i] < -31 || weighted->shifts[i] > 30) {
             return program_refuse(program, ETHOSU_MODEL_BAD_FILE,
-                                  "a multiplier is negative, or a shift outside of -31 to 30");
+                                  "a multiplier is negative, or a shift outside -31 to 30");
         }
     }
     return ETHOSU_MODEL_OK;
@@ -112,7 +112,7 @@ static int get_convolution(struct program_builder *program, const struct fb_vect
     if (weights.tensor.rank != 4 || weights.tensor.type != ETHOSU_TYPE_INT8 ||
         weights.tensor.size == 0) {
         return program_refuse(program, ETHOSU_MODEL_BAD_FILE,
-                              "its weights are not int8 with 4 dimensions");
+                              "weights are not int8 with 4 dimensions");
     }
     const int32_t *image = transposed ? output : input;
     const int32_t *positions = transposed ? input : output;
@@ -145,7 +145,7 @@ static int get_scaled(struct program_builder *program, const struct fb_vector *a
     TRY(get_table(program, arguments, layout->multipliers, p->filters, &p->weighted.multipliers));
     TRY(get_table(program, arguments, layout->shifts, p->filters, &p->weighted.shifts));
     if (p->weighted.multipliers == NULL || p->weighted.shifts == NULL) {
-        return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "it has no multipliers or shifts");
+        return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "no multipliers or shifts");
     }
     return check_scales(program, &p->weighted, p->filters);
 }
@@ -216,7 +216,7 @@ int prepare_transpose_conv2d(struct program_builder *program, const struct fb_ve
     int32_t filter[4];
     TRY(get_convolution(program, arguments, &layout, true, filter, &p));
     if (p.window.y.dilation != 1 || p.window.x.dilation != 1) {
-        return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED, "its dilation is not 1");
+        return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED, "dilation is not 1");
     }
     if (filter[0] != p.filters || filter[3] != p.depth) {
         return program_refuse_shapes(program);
@@ -240,7 +240,7 @@ static int get_one_scale(struct program_builder *program, const struct fb_vector
         !program_get_ints(file, fb_u32_at(&file->fb, arguments, layout->shifts), 1, &shift) ||
         multiplier < 0 || multiplier > INT32_MAX || shift < -31 || shift > 30) {
         return program_refuse(program, ETHOSU_MODEL_BAD_FILE,
-                              "it has not one multiplier, and one shift from -31 to 30");
+                              "expected one multiplier, and one shift from -31 to 30");
     }
     TRY(build_object_back(program->builder, 2 * sizeof(int32_t), &memory));
     int32_t *table = memory;
@@ -274,7 +274,7 @@ int prepare_linear(struct program_builder *program, const struct fb_vector *argu
     if (in.tensor.type != ETHOSU_TYPE_INT8 || weights.tensor.type != ETHOSU_TYPE_INT8 ||
         out.tensor.type != ETHOSU_TYPE_INT8 || weights.tensor.rank != 2 ||
         weights.tensor.size == 0) {
-        return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED, "its tensors are not int8");
+        return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED, "tensors are not int8");
     }
     p.filters = weights.tensor.shape[0];
     p.depth = p.filter_depth = weights.tensor.shape[1];
@@ -293,7 +293,7 @@ int prepare_linear(struct program_builder *program, const struct fb_vector *argu
         // Bias and offset of the input are in these sums.
         if (p.weighted.bias != NULL || p.filter_offset != 0) {
             return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
-                                  "it has kernel_sum besides a bias or a filter offset");
+                                  "kernel_sum along with a bias or a filter offset");
         }
         p.weighted.bias = kernel_sum;
         p.weighted.input_offset = 0;

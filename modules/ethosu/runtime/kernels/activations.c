@@ -131,7 +131,7 @@ static int prepare_hard_swish(struct builder *builder, const struct tflite_opera
     float gate_scale = 3.0F / 32768.0F;
     if (!rescale_from((double)(fine_scale / out.scale), &p.scale[0]) || p.scale[0].shift > 0 ||
         !rescale_from((double)(fine_scale / gate_scale), &p.scale[1])) {
-        return kernel_unsupported(builder, "its scales are too far apart");
+        return kernel_unsupported(builder, "scales are too far apart");
     }
     to_16_bits(&p.scale[0]);
     to_16_bits(&p.scale[1]);
@@ -221,7 +221,7 @@ static int scale_position(struct builder *builder, float scale, int32_t most_shi
         multiplier *= 2;
     }
     if (multiplier > INT16_MAX || shift > 30) {
-        return kernel_unsupported(builder, "its input's scale is out of all bounds");
+        return kernel_unsupported(builder, "input scale is out of range");
     }
     *position = (struct rescale){(int32_t)multiplier, shift};
     return ETHOSU_MODEL_OK;
@@ -247,7 +247,7 @@ static int prepare_sigmoid(struct builder *builder, const struct tflite_operator
         p.function = sigmoid->wide;
         TRY(scale_position(builder, in.scale, sigmoid->most_shift, &p.scale[0]));
         if (fabsf(out.scale * 32768.0F - 1.0F) > 1e-3F) {
-            return kernel_unsupported(builder, "its output's scale is not 1/32768");
+            return kernel_unsupported(builder, "output scale is not 1/32768");
         }
     }
     return unary_finish(builder, kernel, &p);

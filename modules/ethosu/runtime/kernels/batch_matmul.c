@@ -100,7 +100,7 @@ static int prepare_scale(struct builder *builder, const struct kernel_tensor *in
     double product = (double)in[0].scale * (double)in[1].scale;
     TRY(need_rescale(builder, product / (double)out->scale, &p->scale));
     if (out->type == ETHOSU_TYPE_INT16 && p->scale.shift > 7) {
-        return kernel_bad(builder, "the factor that its scales give is too large");
+        return kernel_bad(builder, "combined scale is too large");
     }
     return ETHOSU_MODEL_OK;
 }
@@ -130,7 +130,7 @@ static int prepare_matmul(struct builder *builder, const struct tflite_operator_
     };
     if (p.depth != matrix_size(&in[1], adj_y) || matrix_size(&out, false) != p.rows ||
         matrix_size(&out, true) != p.columns || !walk_batches(&p, in, &out)) {
-        return kernel_bad(builder, "its shapes do not match");
+        return kernel_bad(builder, "shapes do not match");
     }
     TRY(prepare_scale(builder, in, &out, &p));
     return kernel_add(builder, kernel, &p.call, nd_block_size(&p, &p.walk));

@@ -247,7 +247,7 @@ static int begin(struct builder *builder, const struct tflite_operator_call *cal
         return kernel_bad_type(builder, &inputs[0]);
     }
     if (!nd_broadcast(&p->walk, output, inputs, 2)) {
-        return kernel_bad(builder, "its shapes can't be broadcast to its output's");
+        return kernel_bad(builder, "shapes can't be broadcast to the output's");
     }
     p->output = output->data;
     p->input[0] = inputs[0].data;

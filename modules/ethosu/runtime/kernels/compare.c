@@ -97,7 +97,7 @@ static int prepare_compare(struct builder *builder, const struct tflite_operator
         TRY(need_rescale(builder, (double)in[i].scale, &p.scale[i]));
     }
     if (!nd_broadcast(&p.walk, &out, in, 2)) {
-        return kernel_bad(builder, "its shapes can't be broadcast to its output's");
+        return kernel_bad(builder, "shapes can't be broadcast to the output's");
     }
     return kernel_add(builder, kernel, &p.call, nd_block_size(&p, &p.walk));
 }
@@ -165,7 +165,7 @@ static int prepare_select(struct builder *builder, const struct tflite_operator_
         .element_size = out.element_size,
     };
     if (!nd_broadcast(&p.walk, &out, in, 3)) {
-        return kernel_bad(builder, "its shapes can't be broadcast to its output's");
+        return kernel_bad(builder, "shapes can't be broadcast to the output's");
     }
     return kernel_add(builder, kernel, &p.call, nd_block_size(&p, &p.walk));
 }

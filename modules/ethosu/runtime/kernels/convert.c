@@ -53,10 +53,10 @@ static int prepare_quantize(struct builder *builder, const struct tflite_operato
         return kernel_bad_type(builder, real ? &out : &in);
     }
     if (in.zero_point == INT32_MIN) {
-        return kernel_bad(builder, "a zero point is outside of its type's range");
+        return kernel_bad(builder, "a zero point is outside its type's range");
     }
     if (out.channels != 1 || (!real && in.channels != 1) || !(out.scale > 0.0F)) {
-        return kernel_unsupported(builder, "it has no scale, or one for each channel");
+        return kernel_unsupported(builder, "no scale, or one per channel");
     }
     if (!real) {
         TRY(need_rescale(builder, (double)in.scale / (double)out.scale, &p.scale[0]));
@@ -102,7 +102,7 @@ static int prepare_dequantize(struct builder *builder, const struct tflite_opera
         return kernel_bad_type(builder, &in);
     }
     if (in.channels != 1 || in.count != out.count) {
-        return kernel_unsupported(builder, "it has no scale, or one for each channel");
+        return kernel_unsupported(builder, "no scale, or one per channel");
     }
     struct dequantize p = {
         .input = in.data,
@@ -178,7 +178,7 @@ static int prepare_cast(struct builder *builder, const struct tflite_operator_ca
         return kernel_bad_type(builder, can_cast(in.type) ? &out : &in);
     }
     if (in.count != out.count) {
-        return kernel_bad(builder, "input and output differ in their number of elements");
+        return kernel_bad(builder, "input and output differ in number of elements");
     }
     struct cast p = {
         .input = in.data,

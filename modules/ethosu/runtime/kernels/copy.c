@@ -48,6 +48,5 @@ int find_axis(struct builder *builder, int32_t axis, const struct kernel_tensor 
 {
     int32_t rank = (int32_t)tensor->rank;
     *found = (uint32_t)(axis < 0 ? axis + rank : axis);
-    return *found < tensor->rank ? ETHOSU_MODEL_OK
-                                 : kernel_bad(builder, "its axis is out of range");
+    return *found < tensor->rank ? ETHOSU_MODEL_OK : kernel_bad(builder, "axis is out of range");
 }

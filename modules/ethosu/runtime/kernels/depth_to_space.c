@@ -25,7 +25,7 @@ static int prepare_blocks(struct builder *builder, const struct tflite_operator_
     TRY(find_pair(builder, call, &tensors[1], &tensors[0]));
     if (block <= 0 || block > INT16_MAX ||
         !shapes_fit(&tensors[space], &tensors[1 - space], block)) {
-        return kernel_bad(builder, "its shapes do not match its block size");
+        return kernel_bad(builder, "shapes do not match the block size");
     }
     const int32_t *shape = tensors[1 - space].shape;
     int32_t channels = tensors[space].shape[3];

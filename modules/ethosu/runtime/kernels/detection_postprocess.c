@@ -292,11 +292,11 @@ static int check(struct builder *builder, const struct tflite_operator_call *cal
         }
     }
     if (option(builder, call, "use_regular_nms", 0) != 0) {
-        return kernel_unsupported(builder, "it asks for suppression class by class");
+        return kernel_unsupported(builder, "per-class suppression");
     }
     return read_options(builder, call, p) && shapes_fit(in, out, p)
                ? ETHOSU_MODEL_OK
-               : kernel_bad(builder, "its options and shapes do not match");
+               : kernel_bad(builder, "options and shapes do not match");
 }
 
 static int prepare_detection(struct builder *builder, const struct tflite_operator_call *call,

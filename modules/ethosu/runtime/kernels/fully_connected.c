@@ -85,10 +85,10 @@ static int prepare_fully_connected(struct builder *builder, const struct tflite_
     struct weighted_call p = {0};
     TRY(kernel_tensors(builder, call, in, 2, &out, 1));
     if (in[1].rank != 2 || !shapes_fit(&in[0], &in[1], &out)) {
-        return kernel_bad(builder, "its shapes do not match");
+        return kernel_bad(builder, "shapes do not match");
     }
     if (kernel_option_byte(builder, call, OPTION_WEIGHTS_FORMAT, 0) != 0) {
-        return kernel_unsupported(builder, "its weights have the shuffled format");
+        return kernel_unsupported(builder, "weights are in shuffled format");
     }
     TRY(weighted_prepare(builder, call, &in[0], &in[1], &out, &weighted_fields, &p.weighted));
     p.input = in[0].data;

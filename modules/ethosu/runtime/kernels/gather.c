@@ -63,7 +63,7 @@ static int prepare_gather(struct builder *builder, const struct tflite_operator_
     uint32_t batched = (uint32_t)(batch_dims < 0 ? batch_dims + (int32_t)in[1].rank : batch_dims);
     if (batched > axis || batched > in[1].rank ||
         memcmp(in[0].shape, in[1].shape, batched * sizeof in[0].shape[0]) != 0) {
-        return kernel_bad(builder, "its batch dimensions do not match its shapes");
+        return kernel_bad(builder, "batch dimensions do not match the shapes");
     }
     if (!integer_type(in[1].type) || in[0].type != out.type) {
         return kernel_bad_type(builder, &in[1]);
@@ -81,7 +81,7 @@ static int prepare_gather(struct builder *builder, const struct tflite_operator_
     };
     uint64_t bytes = (uint64_t)p.run * (uint32_t)p.batches * (uint32_t)p.outer;
     if (bytes * (uint32_t)p.count != out.file.size) {
-        return kernel_bad(builder, "its output has a wrong number of elements");
+        return kernel_bad(builder, "output has the wrong number of elements");
     }
     return kernel_add(builder, kernel, &p.call, sizeof p);
 }

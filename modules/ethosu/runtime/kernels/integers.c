@@ -43,7 +43,7 @@ int integers_read(struct builder *builder, const struct tflite_operator_call *ca
     }
     uint32_t found = (uint32_t)tensor.count;
     if (count == 0 ? found > ETHOSU_MODEL_MAX_RANK : found != count || count > INTEGERS_MAX) {
-        return kernel_bad(builder, "a constant input has a wrong number of elements");
+        return kernel_bad(builder, "a constant input has the wrong number of elements");
     }
     integers->count = found;
     for (uint32_t i = 0; i < found; i++) {

@@ -55,24 +55,24 @@ static int prepare_concatenation(struct builder *builder, const struct tflite_op
     TRY(kernel_output(builder, call, 0, &out));
     TRY(find_axis(builder, kernel_option(builder, call, CONCATENATION_AXIS, 0), &out, &axis));
     if (kernel_option_byte(builder, call, CONCATENATION_ACTIVATION, 0) != 0) {
-        return kernel_unsupported(builder, "it has a fused activation");
+        return kernel_unsupported(builder, "fused activation");
     }
     int32_t position = 0;
     for (uint32_t i = 0; i < call->inputs.count; i++) {
         struct kernel_tensor in;
         TRY(kernel_input(builder, call, i, &in));
         if (!fits_whole(&out, &in, axis) || in.shape[axis] > out.shape[axis] - position) {
-            return kernel_bad(builder, "an input does not match its output");
+            return kernel_bad(builder, "an input does not match the output");
         }
         if (out.element_size == 1 && (in.scale != out.scale || in.zero_point != out.zero_point)) {
-            return kernel_unsupported(builder, "an input has another quantisation than its output");
+            return kernel_unsupported(builder, "input and output differ in quantisation");
         }
         TRY(add_part(builder, kernel, &out, &in, axis, position, 0));
         position += in.shape[axis];
     }
     return position == out.shape[axis]
                ? ETHOSU_MODEL_OK
-               : kernel_bad(builder, "its inputs together have another size than its output");
+               : kernel_bad(builder, "total size of the inputs differs from the output's");
 }
 
 DEFINE_KERNEL(CONCATENATION, .prepare = prepare_concatenation, .run = run_copy);
@@ -97,7 +97,7 @@ static int prepare_split(struct builder *builder, const struct tflite_operator_c
         struct kernel_tensor out;
         TRY(kernel_output(builder, call, i, &out));
         if (!fits_whole(&in, &out, axis) || out.shape[axis] > in.shape[axis] - position) {
-            return kernel_bad(builder, "an output does not match its input");
+            return kernel_bad(builder, "an output does not match the input");
         }
         TRY(add_part(builder, kernel, &in, &out, axis, position, 1));
         position += out.shape[axis];

@@ -68,7 +68,7 @@ int kernel_output(struct builder *builder, const struct tflite_operator_call *ca
 {
     TRY(find_tensor(builder, &call->outputs, index, tensor));
     if (tensor->constant) {
-        return kernel_bad(builder, "its output is constant");
+        return kernel_bad(builder, "output is constant");
     }
     return ETHOSU_MODEL_OK;
 }
@@ -130,7 +130,7 @@ int kernel_bad(struct builder *builder, const char *why)
 int kernel_bad_type(struct builder *builder, const struct kernel_tensor *tensor)
 {
     struct ethosu_model_error why;
-    error_set(&why, 0, "its kernel does not support these types (%s)",
+    error_set(&why, 0, "kernel does not support these types (%s)",
               ethosu_model_type_name(tensor->type));
     return kernel_unsupported(builder, why.text);
 }

@@ -20,7 +20,7 @@ static int add_pad(struct builder *builder, const struct tflite_operator_call *c
         int64_t padded = (int64_t)pads.value[2 * i] + in.shape[i] + pads.value[2 * i + 1];
         if (pads.value[2 * i] < 0 || pads.value[2 * i + 1] < 0 || out.rank != in.rank ||
             padded != out.shape[i]) {
-            return kernel_bad(builder, "its paddings do not match its shapes");
+            return kernel_bad(builder, "paddings do not match the shapes");
         }
         first += pads.value[2 * i] * to[i];
         p->walk.dimension[in.rank - 1 - i] =
@@ -52,7 +52,7 @@ static int prepare_padv2(struct builder *builder, const struct tflite_operator_c
     TRY(kernel_input(builder, call, 0, &in));
     TRY(kernel_input(builder, call, 2, &value));
     if (value.count != 1 || value.type != in.type) {
-        return kernel_bad(builder, "its padding value is not one element of its input's type");
+        return kernel_bad(builder, "padding value is not one element of the input's type");
     }
     p.value = value.data;
     return add_pad(builder, call, kernel, &p);

@@ -103,12 +103,12 @@ static int check(struct builder *builder, const struct kernel_tensor *in,
     }
     if (in->rank != 4 || out->rank != 4 || in->shape[0] != out->shape[0] ||
         in->shape[3] != out->shape[3]) {
-        return kernel_bad(builder, "its shapes do not match");
+        return kernel_bad(builder, "shapes do not match");
     }
     // The reference does not rescale here.
     return in->scale == out->scale && in->zero_point == out->zero_point
                ? need_quantized(builder, out)
-               : kernel_unsupported(builder, "its output has another quantisation than its input");
+               : kernel_unsupported(builder, "input and output differ in quantisation");
 }
 
 static int prepare_pool(struct builder *builder, const struct tflite_operator_call *call,
@@ -124,7 +124,7 @@ static int prepare_pool(struct builder *builder, const struct tflite_operator_ca
                           kernel_option(builder, call, OPTION_HEIGHT, 0),
                           kernel_option(builder, call, OPTION_WIDTH, 0), &p.window));
     if (out.shape[1] != p.window.y.output || out.shape[2] != p.window.x.output) {
-        return kernel_bad(builder, "its shapes do not match");
+        return kernel_bad(builder, "shapes do not match");
     }
     TRY(range_of_activation(builder, activation, &out, &p.range));
     p.input = in.data;

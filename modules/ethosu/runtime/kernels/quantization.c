@@ -30,9 +30,8 @@ bool rescale_from(double factor, struct rescale *rescale)
 
 int need_rescale(struct builder *builder, double factor, struct rescale *rescale)
 {
-    return rescale_from(factor, rescale)
-               ? ETHOSU_MODEL_OK
-               : kernel_bad(builder, "the factor that its scales give is too large");
+    return rescale_from(factor, rescale) ? ETHOSU_MODEL_OK
+                                         : kernel_bad(builder, "combined scale is too large");
 }
 
 bool range_of_type(uint32_t type, struct range *range)
@@ -66,7 +65,7 @@ int need_quantized(struct builder *builder, const struct kernel_tensor *tensor)
     }
     if (tensor->zero_point < range.low || tensor->zero_point > range.high ||
         (tensor->type == ETHOSU_TYPE_INT16 && tensor->zero_point != 0)) {
-        return kernel_bad(builder, "a zero point is outside of its type's range");
+        return kernel_bad(builder, "a zero point is outside its type's range");
     }
     return ETHOSU_MODEL_OK;
 }
@@ -85,8 +84,7 @@ static const struct {
 int range_of_floats(struct builder *builder, uint32_t activation, float *low, float *high)
 {
     if (activation > ACTIVATION_RELU6) {
-        return kernel_unsupported(builder,
-                                  "its fused activation is not RELU, RELU6 or RELU_N1_TO_1");
+        return kernel_unsupported(builder, "fused activation is not RELU, RELU6 or RELU_N1_TO_1");
     }
     *low = activations[activation].low;
     *high = activations[activation].high;

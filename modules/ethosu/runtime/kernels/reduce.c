@@ -77,7 +77,7 @@ static int sort_dimensions(struct builder *builder, const struct tflite_operator
     for (uint32_t i = 0; i < axes.count; i++) {
         int32_t axis = axes.value[i] < 0 ? axes.value[i] + (int32_t)in->rank : axes.value[i];
         if (axis < 0 || axis >= (int32_t)in->rank) {
-            return kernel_bad(builder, "its axis is out of range");
+            return kernel_bad(builder, "axis is out of range");
         }
         removed |= 1u << axis;
     }
@@ -97,7 +97,7 @@ static int sort_dimensions(struct builder *builder, const struct tflite_operator
     nd_simplify(&p->reduced);
     nd_simplify(&p->kept);
     return outputs == out->count ? ETHOSU_MODEL_OK
-                                 : kernel_bad(builder, "its output has a wrong number of elements");
+                                 : kernel_bad(builder, "output has the wrong number of elements");
 }
 
 /** A mean is a sum with a smaller factor. */
@@ -123,7 +123,7 @@ static int prepare_reduce(struct builder *builder, const struct tflite_operator_
         return kernel_bad_type(builder, &in);
     }
     if (!mean && in.type == ETHOSU_TYPE_INT16 && in.scale != out.scale) {
-        return kernel_unsupported(builder, "its output has another quantisation than its input");
+        return kernel_unsupported(builder, "input and output differ in quantisation");
     }
     if (!p.plain) {
         TRY(need_quantized(builder, &in));
@@ -207,7 +207,7 @@ static int prepare_arg(struct builder *builder, const struct tflite_operator_cal
     }
     int32_t axis = axes.value[0] < 0 ? axes.value[0] + (int32_t)in.rank : axes.value[0];
     if (axis < 0 || axis >= (int32_t)in.rank) {
-        return kernel_bad(builder, "its axis is out of range");
+        return kernel_bad(builder, "axis is out of range");
     }
     struct arg p = {
         .input = in.data,
@@ -225,7 +225,7 @@ static int prepare_arg(struct builder *builder, const struct tflite_operator_cal
     }
     return p.outer * p.inner == out.count
                ? kernel_add(builder, kernel, &p.call, sizeof p)
-               : kernel_bad(builder, "its output has a wrong number of elements");
+               : kernel_bad(builder, "output has the wrong number of elements");
 }
 
 DEFINE_KERNEL(ARG_MAX, .prepare = prepare_arg, .run = run_arg);

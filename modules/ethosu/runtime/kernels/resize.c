@@ -139,7 +139,7 @@ static int prepare_resize(struct builder *builder, const struct tflite_operator_
     TRY(kernel_tensors(builder, call, &in, 1, &out, 1));
     if (in.rank != 4 || out.rank != 4 || in.type != out.type || in.shape[0] != out.shape[0] ||
         in.shape[3] != out.shape[3] || in.shape[1] > 1 << 15 || in.shape[2] > 1 << 15) {
-        return kernel_bad(builder, "its shapes do not match");
+        return kernel_bad(builder, "shapes do not match");
     }
     bool bilinear = kernel->code == TFLITE_RESIZE_BILINEAR;
     uint32_t field = bilinear ? BILINEAR_CORNERS : NEAREST_CORNERS;

@@ -32,7 +32,7 @@ static int add_part(struct builder *builder, const struct kernel *kernel, const 
         int64_t last = part->start[i] + part->step[i] * ((int64_t)part->extent[i] - 1);
         if (part->extent[i] <= 0 || part->start[i] < 0 || part->start[i] >= in->shape[i] ||
             last < 0 || last >= in->shape[i]) {
-            return kernel_bad(builder, "the slice is empty or exceeds its input");
+            return kernel_bad(builder, "the slice is empty or exceeds the input");
         }
         p.walk.dimension[in->rank - 1 - i] = (struct nd_dimension){
             .extent = part->extent[i], .stride = {(int32_t)step, from[i] * part->step[i]}};
@@ -40,7 +40,7 @@ static int add_part(struct builder *builder, const struct kernel *kernel, const 
         step *= part->extent[i];
     }
     if (step != out->count) {
-        return kernel_bad(builder, "its output has a wrong number of elements");
+        return kernel_bad(builder, "output has the wrong number of elements");
     }
     return add_copy(builder, kernel, &p, out, 0, in, first);
 }
@@ -138,8 +138,7 @@ static int take_part(struct builder *builder, const struct slice_spec *spec,
         }
         if (axis + width > in->rank || spec->step.value[i] == 0 ||
             spec->step.value[i] == INT32_MIN) {
-            return kernel_bad(builder,
-                              "it has more entries than its input has dimensions, or a step of 0");
+            return kernel_bad(builder, "more entries than input dimensions, or a step of 0");
         }
         for (uint32_t k = 0; k < width; k++, axis++) {
             if (all) {

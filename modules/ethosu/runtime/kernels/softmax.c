@@ -260,7 +260,7 @@ static int prepare_narrow(struct builder *builder, double factor, struct softmax
     factor *= 1 << 26;
     TRY(need_rescale(builder, factor < INT32_MAX ? factor : INT32_MAX, &p->scale));
     if (p->scale.shift < 1) {
-        return kernel_unsupported(builder, "its input's scale times beta is too small");
+        return kernel_unsupported(builder, "input scale times beta is too small");
     }
     p->min_difference = softmax_min_difference(p->scale.shift);
     return ETHOSU_MODEL_OK;
@@ -282,7 +282,7 @@ static int check(struct builder *builder, const struct kernel_tensor *in,
     }
     return in->count == out->count && in->rank > 0
                ? ETHOSU_MODEL_OK
-               : kernel_bad(builder, "input and output differ in their number of elements");
+               : kernel_bad(builder, "input and output differ in number of elements");
 }
 
 static int prepare_softmax(struct builder *builder, const struct tflite_operator_call *call,

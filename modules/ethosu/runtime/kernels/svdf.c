@@ -109,7 +109,7 @@ static int check_types(struct builder *builder, const struct kernel_tensor *in,
         [INPUT_STATE] = ETHOSU_TYPE_INT16,
     };
     if (in[INPUT_STATE].type == ETHOSU_TYPE_INT8) { // supported by TFLM, but not by LiteRT
-        return kernel_unsupported(builder, "its state is int8, expected int16");
+        return kernel_unsupported(builder, "state is int8, expected int16");
     }
     for (int i = 0; i < 5; i++) {
         if (in[i].type != types[i]) {
@@ -120,7 +120,7 @@ static int check_types(struct builder *builder, const struct kernel_tensor *in,
         return kernel_bad_type(builder, out);
     }
     return in[INPUT_STATE].constant || !in[INPUT_STATE].file.variable
-               ? kernel_bad(builder, "its state is not a variable tensor")
+               ? kernel_bad(builder, "state is not a variable tensor")
                : ETHOSU_MODEL_OK;
 }
 
@@ -178,7 +178,7 @@ static int prepare_svdf(struct builder *builder, const struct tflite_operator_ca
     struct svdf p = {.rank = kernel_option(builder, call, OPTION_RANK, 0)};
     TRY(find_tensors(builder, call, in, &out));
     if (!shapes_fit(in, &out, p.rank)) {
-        return kernel_bad(builder, "its shapes do not match");
+        return kernel_bad(builder, "shapes do not match");
     }
     TRY(prepare_scales(builder, in, &out, &p));
     p.input = in[INPUT_FRAME].data;

@@ -20,14 +20,14 @@ static int prepare_transpose(struct builder *builder, const struct tflite_operat
         int32_t axis = order.value[i] < 0 ? order.value[i] + (int32_t)in.rank : order.value[i];
         if (axis < 0 || axis >= (int32_t)in.rank || out.rank != in.rank ||
             out.shape[i] != in.shape[axis]) {
-            return kernel_bad(builder, "its order of dimensions does not match its shapes");
+            return kernel_bad(builder, "order of dimensions does not match the shapes");
         }
         seen |= 1u << axis;
         p.walk.dimension[in.rank - 1 - i] =
             (struct nd_dimension){.extent = out.shape[i], .stride = {to[i], from[axis]}};
     }
     if (seen != (1u << in.rank) - 1u) {
-        return kernel_bad(builder, "its order names a dimension twice");
+        return kernel_bad(builder, "order lists a dimension twice");
     }
     return add_copy(builder, kernel, &p, &out, 0, &in, 0);
 }

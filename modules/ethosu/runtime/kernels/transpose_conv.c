@@ -132,12 +132,12 @@ static int prepare_transpose_conv(struct builder *builder, const struct tflite_o
     struct weighted_call p = {0};
     TRY(kernel_tensors(builder, call, in, 3, &out, 1));
     if (image->rank != 4 || filter->rank != 4 || out.rank != 4) {
-        return kernel_bad(builder, "its tensors do not have 4 dimensions");
+        return kernel_bad(builder, "tensors do not have 4 dimensions");
     }
     TRY(window_2d_prepare(builder, call, &window_fields, &out, filter->shape[1], filter->shape[2],
                           &p.window));
     if (!shapes_fit(image, filter, &out, &p.window)) {
-        return kernel_bad(builder, "its shapes do not match");
+        return kernel_bad(builder, "shapes do not match");
     }
     TRY(weighted_prepare(builder, call, image, filter, &out, &weighted_fields, &p.weighted));
     p.input = image->data;

@@ -46,7 +46,7 @@ int unary_begin(struct builder *builder, const struct tflite_operator_call *call
 {
     TRY(kernel_tensors(builder, call, input, 1, output, 1));
     if (input->count != output->count) {
-        return kernel_bad(builder, "input and output differ in their number of elements");
+        return kernel_bad(builder, "input and output differ in number of elements");
     }
     p->input = input->data;
     p->output = output->data;

@@ -35,7 +35,7 @@ static int find_bias(struct builder *builder, const struct tflite_operator_call 
         return kernel_bad_type(builder, &bias);
     }
     if (bias.count != channels) {
-        return kernel_bad(builder, "its bias does not have one value for each channel");
+        return kernel_bad(builder, "bias does not have one value per channel");
     }
     TRY(build_work(builder, (uint32_t)channels));
     weighted->bias = bias.data;
@@ -55,7 +55,7 @@ static int find_scales(struct builder *builder, const struct kernel_tensor *inpu
     weighted->per_channel = filter->channels > 1 || scale_each;
     uint32_t count = weighted->per_channel ? (uint32_t)channels : 1;
     if (filter->channels != 1 && filter->channels != count) {
-        return kernel_bad(builder, "its weights have neither one scale nor one for each channel");
+        return kernel_bad(builder, "weights have neither one scale nor one per channel");
     }
     void *memory;
     TRY(kernel_table(builder, 2 * (size_t)count, sizeof(int32_t), &memory));
@@ -73,7 +73,7 @@ static int find_scales(struct builder *builder, const struct kernel_tensor *inpu
         TRY(need_rescale(builder, factor, &rescale));
         // The 64-bit form shifts by 15 bits minus the factor's shift.
         if (weighted->mode == SUM_16 && rescale.shift > 7) {
-            return kernel_bad(builder, "the factor that its scales give is too large");
+            return kernel_bad(builder, "combined scale is too large");
         }
         weighted->narrow = weighted->narrow && rescale.shift <= -2;
         if (table != NULL) {
@@ -132,8 +132,7 @@ int window_prepare(struct builder *builder, uint32_t padding, struct window *win
     const int64_t most = 1 << 20;
     if (window->size <= 0 || window->stride <= 0 || window->dilation <= 0 || window->size > most ||
         window->stride > most || window->dilation > most || padding > PADDING_VALID) {
-        return kernel_bad(builder,
-                          "its kernel size, a stride, a dilation or its padding is invalid");
+        return kernel_bad(builder, "kernel size, stride, dilation or padding is invalid");
     }
     int64_t covered = (int64_t)(window->size - 1) * window->dilation + 1;
     int64_t room = window->input + (int64_t)window->stride;
@@ -141,7 +140,7 @@ int window_prepare(struct builder *builder, uint32_t padding, struct window *win
     int64_t padded = (output - 1) * window->stride + covered - window->input;
     // Limited to half the range each, so that no position inside or outside the image overflows.
     if (output <= 0 || output > INT32_MAX || padded > INT32_MAX / 2 || covered > INT32_MAX / 2) {
-        return kernel_bad(builder, "its kernel is larger than its input");
+        return kernel_bad(builder, "kernel is larger than the input");
     }
     window->output = (int32_t)output;
     window->pad = padded > 0 ? (int32_t)(padded / 2) : 0;
@@ -176,13 +175,13 @@ static int prepare_window(struct builder *builder, const struct tflite_operator_
                           const struct kernel_tensor *out, struct window_2d *window)
 {
     if (in[0].rank != 4 || in[1].rank != 4 || out->rank != 4) {
-        return kernel_bad(builder, "its tensors do not have 4 dimensions");
+        return kernel_bad(builder, "tensors do not have 4 dimensions");
     }
     TRY(window_2d_prepare(builder, call, &image->window, &in[0], in[1].shape[1], in[1].shape[2],
                           window));
     bool fits = out->shape[0] == in[0].shape[0] && out->shape[1] == window->y.output &&
                 out->shape[2] == window->x.output && image->channels_fit(&in[0], &in[1], out);
-    return fits ? ETHOSU_MODEL_OK : kernel_bad(builder, "its shapes do not match");
+    return fits ? ETHOSU_MODEL_OK : kernel_bad(builder, "shapes do not match");
 }
 
 int weighted_image_prepare(struct builder *builder, const struct tflite_operator_call *call,

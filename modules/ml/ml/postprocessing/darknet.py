@@ -31,7 +31,7 @@ class YoloV2(Detector):
         nms_threshold: float = 0.1,
         nms_sigma: float = 0.1,
     ) -> None:
-        """Without anchors, (width, height) in cells: those of OpenMV's YoloV2."""
+        """Without anchors, (width, height) in cells: OpenMV's YoloV2."""
         head = _V2(threshold, anchors=_V2_ANCHORS if anchors is None else anchors)
         super().__init__(head, nms_threshold, nms_sigma)
 
@@ -46,6 +46,6 @@ class YoloLC(YoloV2):
         nms_threshold: float = 0.1,
         nms_sigma: float = 0.1,
     ) -> None:
-        """Without anchors, (width, height) in cells: those of OpenMV's YoloLC."""
+        """Without anchors, (width, height) in cells: OpenMV's YoloLC."""
         anchors = _LC_ANCHORS if anchors is None else anchors
         super().__init__(threshold, anchors, nms_threshold, nms_sigma)

@@ -73,7 +73,7 @@ class mediapipe_detection_postprocess:  # noqa: N801  (OpenMV's name)
                 y, x = divmod(index // count, cells)
                 return (x + 0.5) / cells, (y + 0.5) / cells
             index -= cells * cells * count
-        raise ValueError("the model has more boxes than there are anchors")
+        raise ValueError("the model has more boxes than anchors")
 
 
 class BlazeFace(mediapipe_detection_postprocess):

@@ -136,8 +136,7 @@ TEST(an_unknown_command_is_reported_with_its_offset)
     struct ethosu_driver *drv = open_driver("ethos-u55-128");
     ethosu_ext_set_verify(drv, false);
     CHECK_EQ(ethosu_invoke_v3(drv, words, 28, NULL, NULL, 0, NULL), -1);
-    check_error(drv, ETHOSU_EXT_E_NPU_FAULT,
-                "byte 4 of the command stream: command not understood");
+    check_error(drv, ETHOSU_EXT_E_NPU_FAULT, "byte 4 of the command stream: command parse error");
     CHECK_EQ(ethosu_ext_last_error(drv)->qread, 4);
     check_clean(drv);
     check_next_works(drv);

@@ -272,7 +272,7 @@ TEST(written_lines_that_other_data_shares_are_refused)
         int error = prepare_copy(drv, cases[i].to, target, cases[i].size, 0);
         CHECK_EQ(error, cases[i].good ? 0 : ETHOSU_EXT_E_CACHE_LINE);
         if (!cases[i].good) {
-            CHECK_TEXT(error_text(drv), "a cache line of 32 bytes that other data shares");
+            CHECK_TEXT(error_text(drv), "a cache line of 32 bytes shared with other data");
         }
         CHECK_EQ(prepare_copy(drv, cases[i].to, target, cases[i].size, ETHOSU_EXT_OWN_LINES), 0);
         memories[0].cache = ETHOSU_CACHE_NONE;
@@ -292,7 +292,7 @@ TEST(a_board_that_lets_u55_write_by_m1_is_refused_at_init)
     power_up(0, "ethos-u55-128");
     CHECK_EQ(ethosu_init(&drv, &sim_host_npus[0], NULL, 0, 1, 1), -1);
     check_error(&drv, ETHOSU_EXT_E_BOARD_PORT,
-                "memory 0 of the board is to be written by port M1 (REGIONCFG 3)");
+                "memory 0 of the board is writable, but its port M1 (REGIONCFG 3)");
 
     memories[0].masters = ETHOSU_MASTERS_READ;
     CHECK_EQ(ethosu_init(&drv, &sim_host_npus[0], NULL, 0, 1, 1), 0);
@@ -316,7 +316,7 @@ TEST(a_stream_that_writes_by_m1_of_u55_is_refused)
     size_t size[2] = {32, 32};
     CHECK_EQ(ethosu_ext_prepare(drv, &program, swapped, 56, both, size, 2, 0),
              ETHOSU_EXT_E_PORT_READS_ONLY);
-    CHECK_TEXT(error_text(drv), "only reads through its port M1");
+    CHECK_TEXT(error_text(drv), "'s port M1 (REGIONCFG 3) is read-only");
     memories[0].port = ETHOSU_PORT_1;
     CHECK_EQ(ethosu_ext_prepare(drv, &program, swapped, 56, both, size, 2, 0), 0);
 }
@@ -391,7 +391,7 @@ TEST(an_npu_is_powered_only_while_in_use)
 
     power_fails = true;
     CHECK_EQ(start_good(&drv), -1);
-    check_error(&drv, ETHOSU_EXT_E_POWER, "clock and power could not be switched on");
+    check_error(&drv, ETHOSU_EXT_E_POWER, "could not switch on the NPU's clock and power");
     power_fails = false;
     CHECK_EQ(run_good(&drv), 0);
 

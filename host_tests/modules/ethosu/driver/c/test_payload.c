@@ -106,7 +106,7 @@ TEST(fast_scratch_that_a_payload_states_must_be_given)
     CHECK_EQ(ethosu_invoke_v3(drv, words, 68, bases, sizes, 3, NULL), 0);
     sizes[2] = 1008;
     CHECK_EQ(ethosu_invoke_v3(drv, words, 68, bases, sizes, 3, NULL), -1);
-    check_error(drv, ETHOSU_EXT_E_FAST_MEMORY, "1024 bytes of fast memory, 1008 are there");
+    check_error(drv, ETHOSU_EXT_E_FAST_MEMORY, "1024 bytes of fast memory, 1008 available");
     CHECK_EQ(ethosu_invoke_v3(drv, words, 68, bases, sizes, 2, NULL), -1);
     words[13] = 0;
     bases[2] = 0;

@@ -106,7 +106,7 @@ TEST(a_stream_that_writes_itself_is_refused)
         words[9] = 64 + overlapping[i];
         memcpy(payload, words, sizeof words);
         int error = ethosu_ext_prepare(drv, &program, payload, sizeof words, bases, sizes, 2, 0);
-        check_refused(drv, error, ETHOSU_EXT_E_STREAM_WRITTEN, 0, "writes itself");
+        check_refused(drv, error, ETHOSU_EXT_E_STREAM_WRITTEN, 0, "overwrites itself");
         error = ethosu_ext_prepare(drv, &program, payload, sizeof words, bases, sizes, 2,
                                    ETHOSU_EXT_NO_VERIFY);
         CHECK_EQ(error, 0);
@@ -138,7 +138,7 @@ TEST(a_stream_that_writes_read_only_memory_is_refused)
     error = ethosu_ext_prepare(drv, &program, words, sizeof good, bases, sizes, 2,
                                ETHOSU_EXT_CONSTANTS);
     check_refused(drv, error, ETHOSU_EXT_E_CONSTANTS_WRITTEN, 0,
-                  "writes base pointer 0, which holds");
+                  "writes to the constants at base pointer 0");
 
     // A stream that was verified earlier writes other memory of the same size now.
     CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof good, bases, sizes, 2, NULL), 0);
@@ -209,7 +209,7 @@ TEST(fast_memory_replaces_base_2)
 
     good_sizes[2] = 129;
     CHECK_EQ(start_good(&drv), -1);
-    CHECK_TEXT(error_text(&drv), "needs 129 bytes of fast memory, 128 are there");
+    CHECK_TEXT(error_text(&drv), "needs 129 bytes of fast memory, 128 available");
 }
 
 TEST(verifying_can_be_switched_off_and_is_done_once_per_stream)
@@ -223,7 +223,7 @@ TEST(verifying_can_be_switched_off_and_is_done_once_per_stream)
     CHECK_EQ(npus[0].runs, 0);
     ethosu_ext_set_verify(drv, false);
     CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof good, NULL, NULL, 0, NULL), -1);
-    check_error(drv, ETHOSU_EXT_E_NPU_FAULT, "command not understood"); // it was started
+    check_error(drv, ETHOSU_EXT_E_NPU_FAULT, "command parse error"); // it was started
     ethosu_ext_set_verify(drv, true);
     CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof good, NULL, NULL, 0, NULL), -1);
     words[4] = 0;
@@ -352,7 +352,7 @@ TEST(the_status_of_a_failed_npu_is_described)
         {ETHOSU_EXT_STATUS_BUS_ERROR | 2u << 12 | 1u << 11, "bus error at weight on port M1"},
         {ETHOSU_EXT_STATUS_BUS_ERROR | 8u << 12, "bus error at output feature map on port M0"},
         {ETHOSU_EXT_STATUS_BUS_ERROR | 15u << 12, "bus error (STATUS"},
-        {ETHOSU_EXT_STATUS_PARSE_ERROR, "command not understood"},
+        {ETHOSU_EXT_STATUS_PARSE_ERROR, "command parse error"},
         {ETHOSU_EXT_STATUS_WATCHDOG, "watchdog"},
         {ETHOSU_EXT_STATUS_BRANCH, "branch"},
         {ETHOSU_EXT_STATUS_ECC, "ECC"},

@@ -11,8 +11,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from ethosu_tools.arrays import Feed
 from ethosu_tools.oracle import Oracle
+from ethosu_tools.runner import Runner
 
+from host_tests.kit import reference_cases
 from host_tests.modules.ethosu.runtime.executorch.vela_binary import Io, VelaBinary
 
 from .program_writer import Method, Program
@@ -21,6 +24,24 @@ QUANTIZE = "quantized_decomposed::quantize_per_tensor"
 DEQUANTIZE = "quantized_decomposed::dequantize_per_tensor"
 # Channels last: sizes are N, C, H, W; bytes are in the order N, H, W, C.
 LAST = (0, 2, 3, 1)
+# Ways to compile a program, by name.
+OPTIONS = {
+    "u55": ("--accelerator-config", "ethos-u55-128"),
+    "u55 COP2": ("--accelerator-config", "ethos-u55-128", "--cop-format", "COP2"),
+    "u65 dedicated": (
+        *("--accelerator-config", "ethos-u65-256", "--system-config", "Ethos_U65_High_End"),
+        *("--memory-mode", "Dedicated_Sram"),
+    ),
+    "u65 dedicated COP2": (
+        *("--accelerator-config", "ethos-u65-256", "--system-config", "Ethos_U65_High_End"),
+        *("--memory-mode", "Dedicated_Sram", "--cop-format", "COP2"),
+    ),
+    "u85": ("--accelerator-config", "ethos-u85-256"),
+    "u85 separate": (
+        *("--accelerator-config", "ethos-u85-256", "--cop-format", "COP2"),
+        "--separate-io-regions",
+    ),
+}
 
 
 def binary(npz: Path) -> VelaBinary:
@@ -185,6 +206,13 @@ def real_case(model: Path, program: bytes, seed: int = 0) -> Case:
     x.flat[:3] = np.float32(first.scale) * np.array([0.5, 1.5, 2.5], np.float32)  # ties
     (y,) = oracle.step([quantize(x, first)])
     return Case(program, [x], [dequantize(y, last)])
+
+
+def check(runner: Runner, case: Case) -> None:
+    """The program is exact, twice: the second run must not see data of the first one."""
+    twice = reference_cases.Case(Path(), [case.inputs] * 2, [case.outputs] * 2)
+    feed = Feed(tuple(np.stack([x] * 2) for x in case.inputs), 2, has_time=True)
+    reference_cases.assert_exact(twice, runner.run(feed))
 
 
 def moved(blob: VelaBinary, **changes: object) -> VelaBinary:

@@ -56,7 +56,7 @@ def test_an_order_that_does_not_fit_is_refused(axes):
         lambda method: [method.numbers(axes)],
         *("int8", sizes, FIRST, sizes, FIRST),
     )
-    with pytest.raises(InputError, match=r"instruction 0 \(aten::permute_copy\): its "):
+    with pytest.raises(InputError, match=r"instruction 0 \(aten::permute_copy\): (order|shapes) "):
         run(program, np.zeros(sizes, np.int8))
 
 
@@ -65,7 +65,7 @@ def test_another_type_is_refused():
     method = program.forward
     method.inputs, method.outputs = [method.tensor("int8", (4,))], [method.tensor("int16", (4,))]
     method.kernel("aten::clone", [0, method.number(None), 1, 1])
-    with pytest.raises(InputError, match="its tensors differ in type"):
+    with pytest.raises(InputError, match="tensors differ in type"):
         run(program.encode(), np.zeros(4, np.int8))
 
 
@@ -158,7 +158,7 @@ def test_what_cannot_be_expanded_is_refused(sizes, result):
         *("int8", sizes, (0, 1), result, tuple(range(len(result)))),
     )
     found = " ".join("x".join(map(str, each)) for each in (sizes, result))
-    with pytest.raises(InputError, match=rf"expand_copy\): its shapes do not match: {found}$"):
+    with pytest.raises(InputError, match=rf"expand_copy\): shapes do not match: {found}$"):
         run(program, np.zeros(sizes, np.int8))
 
 
@@ -187,7 +187,7 @@ def test_a_view_of_channels_last_is_refused():
     program = moving(
         "aten::view_copy", lambda m: [m.numbers([24])], "int8", (1, 2, 3, 4), made.LAST, (24,), (0,)
     )
-    with pytest.raises(InputError, match="a view of a tensor whose dimensions lie in another"):
+    with pytest.raises(InputError, match="a view of a tensor with another dimension order"):
         run(program, np.zeros((1, 3, 4, 2), np.int8))
 
 
@@ -238,7 +238,7 @@ def test_a_window_with_more_positions_than_32_bits_count_is_refused():
 
     shape = (1, 1, 1, 1)
     program = moving("aten::avg_pool2d", numbers, "float32", shape, FIRST, (1, 1, 2, 2), FIRST)
-    with pytest.raises(InputError, match=r"its shapes do not match: 1x1x1x1 1x1x2x2$"):
+    with pytest.raises(InputError, match=r"shapes do not match: 1x1x1x1 1x1x2x2$"):
         run(program, np.zeros(shape, np.float32))
 
 

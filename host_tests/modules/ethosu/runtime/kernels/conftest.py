@@ -49,21 +49,3 @@ def build_cases(repo, build_dir):
 def run_cases(build_cases) -> Path:
     """The program with assertions."""
     return build_cases("-DETHOSU_ENABLE_ASSERTS")
-
-
-@pytest.fixture(scope="session")
-def compile_mixed(tmp_path_factory):
-    """Compiles with some operators left on the CPU; gives source, Vela's output, planned model."""
-    from ethosu_tools import vela
-    from ethosu_tools.plan import plan_file
-
-    folder = tmp_path_factory.mktemp("mixed")
-
-    def compile_it(name, model, options=(), npu="ethos-u55-128", **choices):
-        source, compiled, planned = (folder / f"{name}{end}.tflite" for end in ("", "_v", "_p"))
-        source.write_bytes(model)
-        vela.compile_model(source, npu, compiled, more=options)
-        plan_file(compiled, planned, **choices)
-        return source, compiled, planned
-
-    return compile_it

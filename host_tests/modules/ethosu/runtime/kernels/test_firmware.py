@@ -10,7 +10,7 @@ from ethosu_tools.board import QemuBoard
 from ethosu_tools.make_mixed import MODELS
 from ethosu_tools.qemu import Machine
 
-from host_tests.modules.ethosu.runtime import board_models
+from host_tests.kit import board_models
 
 from . import board_cases
 

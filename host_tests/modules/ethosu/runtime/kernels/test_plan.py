@@ -3,6 +3,9 @@
 
 import numpy as np
 import pytest
+from ethosu_tools.errors import InputError
+from ethosu_tools.make_model import MODELS
+from ethosu_tools.sim import Simulation
 
 from . import plan_writer, runner
 from .maker import Maker, make
@@ -67,16 +70,16 @@ def test_good_plan(load):
 @pytest.mark.parametrize(
     ("word", "value", "expected"),
     [
-        (0, 0x12345678, "ethosu_plan: mark is 0x12345678, 0x4e4c5045 expected"),
-        (1, 2, "ethosu_plan: version is 0x2, 0x1 expected"),
+        (0, 0x12345678, "ethosu_plan: mark is 0x12345678, expected 0x4e4c5045"),
+        (1, 2, "ethosu_plan: version is 0x2, expected 0x1"),
         (3, 16, "ethosu_plan: arena size is 0x10, "),
-        (4, 2, "ethosu_plan: number of entries is 0x2, 0x3 expected"),
-        (5, 7, "entry 0 of ethosu_plan: its operator is 7, 0 expected"),
-        (10, 0, "entry 1 of ethosu_plan: its operator is 0, 1 expected"),
-        (6, 25, "entry 0 of ethosu_plan: its operator code is 25, 3 expected"),
-        (8, 24, "entry 0 of ethosu_plan: its offset is 24, 16 expected"),
-        (8, 1 << 20, "entry 0 of ethosu_plan: its end is "),
-        (9, 1 << 20, "entry 0 of ethosu_plan: its end is "),
+        (4, 2, "ethosu_plan: number of entries is 0x2, expected 0x3"),
+        (5, 7, "entry 0 of ethosu_plan: operator is 7, expected 0"),
+        (10, 0, "entry 1 of ethosu_plan: operator is 0, expected 1"),
+        (6, 25, "entry 0 of ethosu_plan: operator code is 25, expected 3"),
+        (8, 24, "entry 0 of ethosu_plan: offset is 24, expected 16"),
+        (8, 1 << 20, "entry 0 of ethosu_plan: end is "),
+        (9, 1 << 20, "entry 0 of ethosu_plan: end is "),
     ],
 )
 def test_damaged_word(load, plan, word, value, expected):
@@ -120,13 +123,13 @@ def test_no_plan_at_all(load, plan):
 
 def test_scratch_over_a_live_tensor(load, plan):
     plan.plan[8] = plan.tensors[0]
-    assert "its scratch at 0 to 36 overlaps tensor 0" in load().text
+    assert "scratch at 0 to 36 overlaps tensor 0" in load().text
 
 
 def test_output_over_a_live_tensor(load, plan):
     plan.tensors[4] = plan.tensors[3]
     assert "operator 1 (SOFTMAX)" in load().text
-    assert "its output" in load().text
+    assert "output at" in load().text
 
 
 def test_output_in_place_where_the_kernel_allows_it(load, plan):
@@ -155,3 +158,12 @@ def test_plan_for_cmsis_nn(build_cases, run_cases, tmp_path):
     (result,) = runner.run(run_cases, tmp_path, batch)
     assert result.status == BAD_PLAN
     assert "kernel 1+CMSIS-NN; here kernel 1); run: ethosu plan MODEL.tflite" in result.text
+
+
+def test_a_plan_that_is_missing_and_needed(compile_mixed):
+    model = MODELS["small_cnn"]()
+    _, compiled, _ = compile_mixed("scratch", model, ("--ignore-ops", "CONV_2D"))
+    with pytest.raises(
+        InputError, match=r"\d+ bytes of scratch, but the file has no plan.*ethosu plan"
+    ):
+        Simulation(compiled)

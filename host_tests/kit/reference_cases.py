@@ -7,18 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from ethosu_tools.arrays import Array
+from ethosu_tools.arrays import Array, Feed
+from ethosu_tools.board import Board
 from ethosu_tools.oracle import Oracle
-from ethosu_tools.sim import Simulation
-
-WAKE_WORDS = ("okay_nabu", "hey_jarvis", "alexa", "hey_mycroft")
-SHARED = (
-    "kws_ref_model",
-    "ad01_int8",
-    "pretrainedResnet_quant",
-    "vww_96_int8",
-    "hello_world_int8",
-)
+from ethosu_tools.runner import open_runner
 
 
 @dataclass(frozen=True)
@@ -55,11 +47,20 @@ def assert_exact(case: Case, found: Iterable[Sequence[Array]]) -> None:
     """Every output of every step equals the reference, bit by bit."""
     for step, (row, expected) in enumerate(zip(found, case.outputs, strict=True)):
         for index, (ours, reference) in enumerate(zip(row, expected, strict=True)):
-            same = ours.tobytes() == reference.tobytes()
-            assert same, f"{case.model}: step {step}, output {index} differs"
+            assert (ours.dtype, ours.shape) == (reference.dtype, reference.shape)
+            assert ours.tobytes() == reference.tobytes(), f"step {step}, output {index} differs"
 
 
-def check_on_sim(case: Case, compiled: Path) -> None:
-    """Runtime, driver and simulator match the reference, including state."""
-    with Simulation(compiled) as simulation:
-        assert_exact(case, map(simulation.step, case.inputs))
+def outputs_of(
+    model: Path, inputs: Sequence[Sequence[Array]], where: str | Board = "sim", **options: Any
+) -> list[list[Array]]:
+    """Run a compiled model step by step, anywhere that `open_runner` knows."""
+    feed = Feed(tuple(map(np.stack, zip(*inputs, strict=True))), len(inputs), has_time=True)
+    with open_runner(model, where, **options) as runner:
+        assert runner.npu == options.get("npu", runner.npu)
+        return list(runner.run(feed))
+
+
+def check(case: Case, compiled: Path, where: str | Board = "sim", **options: Any) -> None:
+    """The results of a compiled model are those of the reference."""
+    assert_exact(case, outputs_of(compiled, case.inputs, where, **options))

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: MIT
+"""Models on hosts: every output equals that of the reference, bit by bit.
+
+A new model is a row of models.py, a new host one of hosts.py; ROWS says which run where. The
+simulator on the PC and one board run all kinds of models. The other hosts share the arithmetic, so
+a few models show that they move tensors, constants and state correctly.
+"""
+
+import functools
+import itertools
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import pytest
+from ethosu_tools import boards, vela
+
+from host_tests.exactness.hosts import EMULATED, HOSTS
+from host_tests.exactness.models import (
+    EXPORTED,
+    LEFT,
+    LSTM,
+    MIXED,
+    MODELS,
+    NETWORKS,
+    OPERATORS,
+    PROGRAMS,
+    SMALL,
+    WAKE_WORDS,
+    TfliteModel,
+)
+from host_tests.kit.reference_cases import assert_exact
+
+U55, U65, U85 = ([npu for npu in vela.NPUS if family in npu] for family in ("u55", "u65", "u85"))
+U55_128, U65_256, U65_512, U85_256 = (
+    *("ethos-u55-128", "ethos-u65-256", "ethos-u65-512", "ethos-u85-256"),
+)
+# Tensors, state, and a real network with operators of all kinds.
+SMOKE = (*SMALL, "okay_nabu")
+
+
+class Row(NamedTuple):
+    """All these models on all these NPUs; an NPU None is that of the host."""
+
+    host: str
+    npus: Sequence[str | None]
+    models: Sequence[str]
+    vela: tuple[str, ...] = ()
+    slow: bool = False
+
+
+def u85_system(name: str, mode: str) -> tuple[str, ...]:
+    return "--system-config", f"Ethos_U85_SYS_{name}", "--memory-mode", mode
+
+
+U85_SYSTEMS = (
+    u85_system("DRAM_Low", "Shared_Sram"),
+    u85_system("DRAM_Mid", "Dedicated_Sram_384KB"),
+    u85_system("DRAM_Mid", "Dedicated_Sram"),
+    u85_system("Flash_Low", "Shared_Sram"),
+    u85_system("DRAM_Low", "Sram_Only"),
+)
+# Where the arena is, and whether fast scratch is apart.
+U85_MODES = (
+    u85_system("Flash_High", "Sram_Only"),
+    u85_system("Flash_High", "Shared_Sram"),
+    u85_system("DRAM_Mid", "Dedicated_Sram"),
+    u85_system("DRAM_Mid", "Dedicated_Sram_256KB"),
+)
+EXPORTED_U85 = tuple(name for name in EXPORTED if "u85" in name)
+EXPORTED_U55 = tuple(name for name in EXPORTED if "u85" not in name)
+
+
+def programs_for(npu: str, names: Sequence[str] = PROGRAMS) -> list[str]:
+    """Of these programs those that are for this NPU."""
+    family = npu.split("-")[1]
+    return [name for name in names if f" {family}" in name]
+
+
+ROWS = (
+    # All kinds of models in this process.
+    Row("sim", (*U55, *U65), SMALL),
+    Row("sim", U55, WAKE_WORDS),
+    Row("sim", (*U65, *U85), WAKE_WORDS, slow=True),
+    Row("sim", (*U55, U65_512), NETWORKS),
+    Row("sim", U85, ("kws_ref_model", "vww_96_int8", "ad01_int8")),
+    Row("sim", (U55_128, U65_512, "ethos-u85-128", "ethos-u85-1024"), [LSTM]),
+    Row("sim", [U65_256], NETWORKS, slow=True),
+    Row("sim", ["ethos-u55-64"], NETWORKS, ("--optimise", "Size"), slow=True),
+    Row("sim", ["ethos-u55-64"], NETWORKS, ("--debug-force-legacy-core",), slow=True),
+    Row("sim", ["ethos-u55-64"], NETWORKS, ("--cop-format", "COP2"), slow=True),
+    *(Row("sim", U85, NETWORKS, system, slow=True) for system in U85_SYSTEMS),
+    *(
+        Row("sim", [U85_256], NETWORKS, (*U85_SYSTEMS[0], "--optimise", "Size", without), slow=True)
+        for without in ("--disable-chaining", "--disable-fwd", "--disable-cascading")
+    ),
+    *(
+        Row("sim", [npu], ["small_cnn"], ("--memory-mode", mode))
+        for mode, npu in zip(vela.MEMORY_MODES, itertools.cycle(U85), strict=False)
+    ),
+    # With operators of the CPU, and ExecuTorch's programs.
+    Row("sim", [U55_128], (*MIXED, *LEFT)),
+    *(Row("sim", [npu], programs_for(npu)) for npu in (U55_128, U65_256, U85_256)),
+    Row("sim", [U55_128], (*OPERATORS, *EXPORTED_U55)),
+    Row("sim", [U85_256], EXPORTED_U85),
+    # The same on one board.
+    Row("board", [None], (*SMALL, *WAKE_WORDS, *NETWORKS, *MIXED)),
+    Row("MPS3_AN547", ["ethos-u55-256"], SMOKE),
+    *(
+        Row("MPS3_AN547", [U85_256], ["small_cnn"], (*mode, "--cop-format", form))
+        for mode in U85_MODES
+        for form in ("COP1", "COP2")
+    ),
+    Row("MPS3_AN547", [U85_256], (*NETWORKS, LSTM), slow=True),
+    Row("MPS3_AN547", [U55_128], ("integer u55", "real u55", *EXPORTED_U55)),
+    Row("MPS3_AN547", [U65_256], ("integer u65 dedicated", "real u65 dedicated")),
+    Row("MPS3_AN547", [U85_256], ("integer u85 separate", "real u85 separate", *EXPORTED_U85)),
+    Row(
+        *("MPS3_AN547", [U55_128]),
+        [f"{name} 1" for name in ("conv2d", "add", "activation", "softmax", "batch_matmul", "pad")],
+    ),
+    # A few on each other host.
+    *(Row(name, boards.load(name).npus[:1], SMOKE) for name in EMULATED),
+    *(Row(name, boards.load(name).npus[:1], NETWORKS, slow=True) for name in EMULATED),
+    Row("sanitized", [U55_128], SMOKE),
+    Row("sanitized", [U55_128], ["small_cnn"], ("--cop-format", "COP2")),
+    Row("sanitized", [U55_128], NETWORKS, slow=True),
+    Row("accel", (U65_256, U65_512, U85_256), SMOKE),
+    Row("accel", [U65_256], ("mixed_cnn", "detection", "real u65 dedicated")),
+    Row("accel", [U85_256], ("integer u85 separate", *EXPORTED_U85)),
+    Row("accel", (U65_256, U65_512, U85_256), NETWORKS, slow=True),
+    Row("native", [None], (*SMOKE, "hello_world_int8")),
+    Row("web", [U55_128], SMOKE),
+    Row(
+        *("web", (U55_128, "ethos-u55-256", U65_512, U85_256)),
+        (*SMALL, *WAKE_WORDS, *NETWORKS, LSTM, *MIXED, "discs"),
+        slow=True,
+    ),
+)
+
+
+def cells() -> list[object]:
+    """All rows, once each: a slow row leaves out what a quick one has."""
+    found = {}
+    for row in sorted(ROWS, key=lambda row: row.slow):
+        for cell in itertools.product([row.host], row.npus, row.models, [row.vela]):
+            host, npu, model, options = cell
+            name = "-".join((host, npu or "own NPU", model, *options))
+            marks = (*HOSTS[host].marks, *([pytest.mark.slow] if row.slow else []))
+            found.setdefault(name, pytest.param(*cell, id=name, marks=marks))
+    return list(found.values())
+
+
+@pytest.fixture(scope="session")
+def prepared(request):
+    """A compiled model and its case, made once: `prepared(model, npu, options)`."""
+
+    @functools.cache
+    def make(model, npu, options):
+        return MODELS[model](request.getfixturevalue, model, npu, options)
+
+    return make
+
+
+@pytest.mark.parametrize(("host", "npu", "model", "options"), cells())
+def test_exact(request, prepared, host, npu, model, options):
+    npu = npu or request.getfixturevalue("board_npu")
+    path, case = prepared(model, npu, options)
+    assert_exact(case, HOSTS[host].run(request.getfixturevalue, npu, path, case.inputs))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("host", "npu"),
+    [
+        *(("sim", npu) for npu in (U55_128, U65_512, "ethos-u85-128", "ethos-u85-2048")),
+        ("sanitized", U55_128),
+    ],
+)
+def test_16_bit_operators(request, shared_models, host, npu):
+    checked = 0
+    for source in sorted((shared_models / "ops").glob("*.tflite")):
+        if "quantize" not in source.name:  # Vela leaves these two on the CPU
+            make = TfliteModel(source, 3)
+            path, case = make(request.getfixturevalue, source.stem, npu, ())
+            assert_exact(case, HOSTS[host].run(request.getfixturevalue, npu, path, case.inputs))
+            checked += 1
+    assert checked == 62

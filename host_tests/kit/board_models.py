@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: MIT
+"""Loads models on a board, and starts what fails or never ends."""
+
+import time
+from pathlib import Path
+
+import pytest
+from ethosu_tools.arrays import Array
+from ethosu_tools.board import Board
+from ethosu_tools.errors import RemoteError
+from ethosu_tools.oracle import Oracle
+
+MODEL = "/model.tflite"
+
+
+def load(board: Board, compiled: Path, name: str = "m") -> None:
+    """Put a compiled model on the board and load it there under this name."""
+    board.write_file(MODEL, compiled.read_bytes())
+    board.exec(f"import ethosu\n{name} = ethosu.Model({MODEL!r})")
+
+
+def put(board: Board, example: tuple[Oracle, Array, Array]) -> None:
+    """Define input `x` and expected output `golden` of the fixture `example` on the board."""
+    _, x, golden = example
+    board.exec(
+        "import gc\nfrom array import array\n"
+        f"x, golden = array('b', {x.tobytes()!r}), {golden.tobytes()!r}"
+    )
+
+
+def raised(board: Board, code: str) -> str:
+    """The exception that code raises on the board: "OSError 110 message"."""
+    return board.exec(
+        "try:\n" + "".join(f"    {line}\n" for line in code.splitlines()) + "    print('nothing')\n"
+        "except Exception as error:\n"
+        "    print(type(error).__name__, *error.args)\n"
+    ).strip()
+
+
+def interrupt(board: Board, code: str) -> None:
+    """Start code that never returns, and interrupt it with Ctrl-C."""
+    board.start(f"print('begun')\n{code}")
+    heard = []
+
+    def on_output(data: bytes) -> None:
+        heard.append(data)
+        if len(heard) == 1:
+            time.sleep(0.2)  # until the rest of the line has arrived and the wait has begun
+            board.inject(b"\x03")
+
+    with pytest.raises(RemoteError, match="KeyboardInterrupt"):
+        board.finish(timeout=5, on_output=on_output)

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: MIT
+"""Fixtures for all tests: boards, models before and after Vela, a model loaded on a board."""
+
+import functools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ethosu_tools.board import Board, QemuBoard
+from ethosu_tools.qemu import Machine
+
+from host_tests.kit import (
+    board_models,
+    debian,
+    firmware_image,
+    matrix,
+    needs,
+    ram_disk,
+    reference_cases,
+    sharing,
+    vela_once,
+)
+from host_tests.kit.sharing import REPO
+
+
+@pytest.fixture(scope="session")
+def repo() -> Path:
+    """Root of the source tree."""
+    return REPO
+
+
+@pytest.fixture(scope="session")
+def build_dir() -> Path:
+    """Output folder of the parts' builds."""
+    return sharing.BUILD
+
+
+@pytest.fixture
+def counting(request: pytest.FixtureRequest) -> Iterator[Board]:
+    """An emulated board with reproducible counts."""
+    if request.config.getoption("--ethosu-port"):
+        pytest.skip("counts instructions of an emulated board")
+    firmware = request.config.getoption("--firmware")
+    with QemuBoard(Machine(None, firmware=firmware, repeatable=True)) as board:
+        yield board
+
+
+@pytest.fixture
+def board(request: pytest.FixtureRequest, board: Board) -> Board:
+    """The plugin's board; on one at `--port` tests only write to RAM."""
+    if request.config.getoption("--ethosu-port"):
+        ram_disk.use(board)
+    else:
+        ram_disk.make_room(board)
+    return board
+
+
+@pytest.fixture
+def writable_rom(request: pytest.FixtureRequest) -> None:
+    """Required by tests that write the board's ROM file system, which persists on a real board."""
+    if request.config.getoption("--ethosu-port"):
+        pytest.skip("would write the ROM file system of a real board")
+    if not firmware_image.of().writes_rom:
+        pytest.skip("the ROM file system of this board is read-only")
+
+
+@pytest.fixture(scope="session")
+def shared_models() -> Path:
+    """Folder of third-party models next to the tree."""
+    models = REPO.parent / "shared" / "models"
+    if not models.is_dir():
+        needs.missing(f"{models} is not there: third-party models are not part of the tree")
+    return models
+
+
+@pytest.fixture(scope="session")
+def newer_qemu() -> Path:
+    """qemu-system-arm from Debian's backports, in addition to the installed one."""
+    from host_tests.tools.qemu_plugin import releases
+
+    try:
+        return releases.backports()
+    except debian.PackageMissingError as error:
+        needs.missing(f"NOT TESTED WITH A NEWER QEMU: {error}")
+
+
+@pytest.fixture(scope="module", params=["installed", pytest.param("newer", marks=pytest.mark.slow)])
+def each_qemu(request: pytest.FixtureRequest, record_testsuite_property) -> Iterator[None]:
+    """Run each QEMU in turn, regardless of `--qemu`; reports state which one it was."""
+    yield from matrix.use_qemu(request, record_testsuite_property)
+
+
+@pytest.fixture(scope="session")
+def small_models(tmp_path_factory) -> dict[str, Path]:
+    """The project's own small models, by name."""
+    from ethosu_tools.make_model import MODELS
+
+    folder = tmp_path_factory.mktemp("small_models")
+    paths = {name: folder / f"{name}.tflite" for name in MODELS}
+    for name, make in MODELS.items():
+        paths[name].write_bytes(make())
+    return paths
+
+
+@pytest.fixture(scope="session")
+def model_folder(tmp_path_factory) -> Path:
+    """Folder of the models that exactness/models.py makes."""
+    return tmp_path_factory.mktemp("models")
+
+
+@pytest.fixture(scope="session")
+def compiled(tmp_path_factory):
+    """Compiles a model once per NPU: `compiled(path, "ethos-u55-128", *options_of_vela)`."""
+    from ethosu_tools.vela import compile_model
+
+    folder = tmp_path_factory.mktemp("compiled")
+    done: dict[tuple[Path, str, *tuple[str, ...]], Path] = {}
+
+    def compile_once(source: Path, npu: str = "ethos-u55-128", *options: str) -> Path:
+        key = source, npu, *options
+        if key not in done:
+            done[key] = folder / f"{source.stem}_{npu}_{len(done)}.tflite"
+            compile_model(source, npu, done[key], more=options)
+        return done[key]
+
+    return compile_once
+
+
+@pytest.fixture(scope="session")
+def compile_mixed(tmp_path_factory):
+    """Compiles with some operators left on the CPU; gives source, Vela's output, planned model."""
+    from ethosu_tools import vela
+    from ethosu_tools.plan import plan_file
+
+    folder = tmp_path_factory.mktemp("mixed")
+
+    def compile_it(name, model, options=(), npu="ethos-u55-128", **choices):
+        source, compiled, planned = (folder / f"{name}{end}.tflite" for end in ("", "_v", "_p"))
+        source.write_bytes(model)
+        vela.compile_model(source, npu, compiled, more=options)
+        plan_file(compiled, planned, **choices)
+        return source, compiled, planned
+
+    return compile_it
+
+
+@pytest.fixture(scope="session")
+def vela(tmp_path_factory):
+    """Runs Vela with custom options: `vela(model, "--cop-format", "COP2")`."""
+
+    def run(model: Path, *options: str) -> Path:
+        folder = tmp_path_factory.mktemp("vela")
+        vela_once.run_vela(model, [*options, "--output-dir", folder])
+        (product,) = [*folder.glob("*_vela.tflite"), *folder.glob("*_vela.npz")]
+        return product
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def raw(vela, small_models):
+    """Vela's raw output of small_cnn: `raw("u55")` for options by name or an NPU."""
+    from host_tests.modules.ethosu.runtime.executorch import made
+
+    @functools.cache
+    def get(name: str):
+        options = made.OPTIONS.get(name, ("--accelerator-config", name))
+        return made.binary(vela(small_models["small_cnn"], *options, "--output-format", "raw"))
+
+    return get
+
+
+@pytest.fixture(scope="session")
+def shared_programs() -> Path:
+    """Folder of exported programs next to the tree."""
+    folder = REPO.parent / "shared" / "executorch"
+    if not folder.is_dir():
+        needs.missing(f"{folder} is not there: exported programs are not part of the tree")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def case_of() -> Callable[..., reference_cases.Case]:
+    """A model's inputs and expected outputs, computed once: `case_of(path, steps)`."""
+    return functools.cache(reference_cases.make_case)
+
+
+@pytest.fixture(scope="session")
+def example(small_models):
+    """The small model's reference, an input and the expected output."""
+    from ethosu_tools.oracle import Oracle
+
+    oracle = Oracle(small_models["small_cnn"])
+    shape = oracle.inputs[0].shape
+    x = np.random.default_rng(3).integers(-128, 128, shape).astype(np.int8)
+    return oracle, x, oracle.step([x])[0]
+
+
+@pytest.fixture
+def api(board, board_npu, compiled, small_models, example) -> Board:
+    """The board with small_cnn loaded as `m`, an input `x` and the expected output `golden`."""
+    board_models.load(board, compiled(small_models["small_cnn"], board_npu))
+    board_models.put(board, example)
+    return board
+
+
+@pytest.fixture
+def emulated(request, api) -> Board:
+    """The same, with properties that only the emulated board has."""
+    if request.config.getoption("--ethosu-port"):
+        pytest.skip("uses registers and counters of the emulated board")
+    api.exec("import emulator\n" + firmware_image.places())
+    return api

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+"""Emulated boards with the native module."""
+
+import contextlib
+import functools
+from collections.abc import Iterator
+from pathlib import Path
+
+from ethosu_tools.board import QemuBoard
+from ethosu_tools.qemu import Machine
+
+from host_tests.kit import firmware_image, sharing
+
+CALLBACK = """
+import emulator, machine, struct, time
+payload = struct.pack('<4sIIII', b'COP1', 5, 5, 2 | 1 << 16, 0xFFFF << 16)
+late = ethosu.Model('/m.tflite', timeout_ms=3000)
+def later(*functions):
+    def call(timer):
+        for function in functions: function()
+    emulator.fault('hang')
+    machine.Timer(-1).init(mode=machine.Timer.ONE_SHOT, period=5, callback=call)
+"""
+
+
+def address() -> int:
+    """Register base of the NPU under test."""
+    return firmware_image.of().npu_base
+
+
+def status() -> str:
+    """Expression for the board's Python, which has imported machine: is the NPU running?"""
+    return f"machine.mem32[{address() + 4:#x}] & 1"
+
+
+def imports() -> str:
+    """Code that starts with the native module."""
+    return f"import asyncio, gc, native as ethosu\nethosu.init({address()})"
+
+
+@functools.cache
+def build() -> Path:
+    """Folder with ethosu.mpy and its package.json, built for the firmware's MicroPython."""
+    folder = sharing.BUILD / "natmod/tested"
+    sharing.make("modules/ethosu/natmod", f"BUILD={folder}")
+    return folder
+
+
+@contextlib.contextmanager
+def start(npu: str) -> Iterator[QemuBoard]:
+    """A board on which `ethosu` is the native module, in a file that is not the built-in one's."""
+    with QemuBoard(Machine(npu)) as board:
+        board.write_file("/native.mpy", (build() / "ethosu.mpy").read_bytes())
+        board.exec(imports())
+        yield board
