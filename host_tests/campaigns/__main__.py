@@ -26,7 +26,6 @@ from .files import Files
 from .loading import Loading
 from .programs import corpus as programs
 from .serial import Serial
-from .streams import Streams
 
 
 def _long(make: Callable[[Path], Campaign]) -> Campaign:
@@ -34,7 +33,7 @@ def _long(make: Callable[[Path], Campaign]) -> Campaign:
 
 
 CAMPAIGNS: dict[str, Callable[[], Campaign]] = {
-    "streams": partial(_long, Streams),
+    "streams": partial(_long, partial(Loading, target="streams")),
     "models": partial(_long, Loading),
     "models32": partial(_long, partial(Loading, bits=32)),
     "kernels": partial(_long, partial(Loading, target="kernels")),

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Start corpus of the campaigns: generated graphs, compiled by Vela for every kind of NPU.
 
-A corpus is a folder: `streams` (command streams, regions and constants, read by c/corpus.h),
-`models/` (the compiled files), `kernels/` (a few with one operator, for each kernel), `payloads/`
-(the driver's input from the models), `sources/` (models before Vela, followed by labels),
-`tables/` (Vela's debug databases), `inputs/` and `weights/` (inputs of the targets of
-tools/npu_sim/fuzz), `about.json` (the number for each NPU and memory mode).
+A corpus is a folder: `models/` (the compiled files), `kernels/` (a few with one operator, for each
+kernel), `payloads/` (the driver's input from the models), `streams/` (command streams, regions and
+constants, for c/streams.c), `sources/` (models before Vela, followed by labels), `tables/` (Vela's
+debug databases), `inputs/` and `weights/` (inputs of the targets of tools/npu_sim/fuzz),
+`about.json` (the number for each NPU and memory mode).
 
 python -m host_tests.campaigns.corpus prints the path of the long one.
 """
@@ -20,12 +20,10 @@ import tempfile
 import zipfile
 from collections import Counter
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 from ethosu_tools.make_model import MODELS
 from ethosu_tools.mixed_models import MixedNet
-from ethosu_tools.model import read_stream
 from ethosu_tools.plan import plan_file
 from ethosu_tools.tflite import model_metadata
 from ethosu_tools.vela import TARGETS, compile_model, run_vela, vela_options
@@ -74,10 +72,10 @@ def corpus(graphs: int) -> Path:
 
 
 def _make(folder: Path, graphs: int) -> None:
-    for kind in ("models", "kernels", "payloads", "sources", "tables", "inputs", "weights"):
+    kinds = ("models", "kernels", "payloads", "streams", "sources", "tables", "inputs", "weights")
+    for kind in kinds:
         (folder / kind).mkdir(parents=True)
     families = list(FAMILIES.values())
-    streams: list[bytes] = []
     about: dict[str, Counter[str]] = {"npus": Counter(), "memory modes": Counter()}
     for number in range(graphs):
         try:
@@ -86,7 +84,6 @@ def _make(folder: Path, graphs: int) -> None:
         except (UnsuitableError, vela.RefusedError, isolated.DiedError):
             continue
         calls = npu_calls(model)
-        streams += [_stream(case.npu, call) for call in calls]
         pieces = [piece for call in calls for piece in _fuzz_inputs(case.npu, call)]
         if calls:
             for kind, data in (("models", model), ("payloads", calls[0].payload), *pieces):
@@ -100,9 +97,6 @@ def _make(folder: Path, graphs: int) -> None:
         for seed in range(3):
             model = plan_writer.add_plan(make(name, seed).model)
             (folder / "kernels" / f"{name}{seed}").write_bytes(model)
-    configs = b"".join(map(_config, hardware.configs()))
-    counts = struct.pack("<2I", len(hardware.configs()), len(streams))
-    (folder / "streams").write_bytes(counts + configs + b"".join(streams))
     (folder / "about.json").write_text(json.dumps(about, indent=1) + "\n")
 
 
@@ -139,33 +133,16 @@ def _add_source(folder: Path, name: str, model: bytes) -> None:
         (folder / "tables" / name).write_bytes((Path(work) / "model_debug.xml").read_bytes())
 
 
-def _config(npu: str) -> bytes:
-    """struct corpus_config."""
-    return npu.encode().ljust(20, b"\0") + struct.pack("<I", _config_word(npu))
-
-
-@cache
-def _config_word(npu: str) -> int:
-    """The CONFIG register of the simulated NPU."""
-    with hardware.Hardware(npu) as simulated:
-        return simulated.read(hardware.Register.CONFIG)
-
-
-def _stream(npu: str, call: Call) -> bytes:
-    """struct corpus_stream."""
-    stream = read_stream(call.payload)[1]
-    sizes = [*call.sizes, *([0] * REGIONS)][:REGIONS]
-    place = hardware.configs().index(npu)
-    head = struct.pack(f"<3I{REGIONS}I", place, len(stream) // 4, len(call.sizes), *sizes)
-    return head + stream + _padded(call.constants)
-
-
 def _fuzz_inputs(npu: str, call: Call) -> Iterator[tuple[str, bytes]]:
-    """A stream over its constants, and the weight streams in these."""
-    stream, constants = read_stream(call.payload)[1], call.constants
+    """A stream and its regions, the stream over its constants, and the weight streams in these."""
+    stream, constants = call.stream, call.constants
+    place = hardware.configs().index(npu)
+    sizes = [*call.sizes, *([0] * REGIONS)][:REGIONS]
+    head = struct.pack(f"<{REGIONS + 3}I", place, len(call.sizes), *sizes, len(stream) // 4)
+    yield "streams", head + stream + constants
     if len(stream) <= _LONGEST:
         memory = constants[:_REGION].ljust(_REGION, b"\0") + constants[_REGION:_MEMORY]
-        header = struct.pack("<BH", hardware.configs().index(npu), len(stream))
+        header = struct.pack("<BH", place, len(stream))
         yield "inputs", header + stream + memory[:_MEMORY]
     base = region = 0
     for name, param, payload in coverage.commands(stream):
@@ -175,10 +152,6 @@ def _fuzz_inputs(npu: str, call: Call) -> Iterator[tuple[str, bytes]]:
             base = payload
         elif name == "WEIGHT_LENGTH" and region == 0 and 0 < payload <= 4096:
             yield "weights", constants[base : base + payload]
-
-
-def _padded(data: bytes) -> bytes:
-    return data + bytes(-len(data) % 4)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Loaders and kernels: damaged files are loaded and run, by libFuzzer with ASan and UBSan.
+"""Damaged files and command streams are loaded and run, by libFuzzer with ASan and UBSan.
 
 With 64 bits, the NPU's calls run too, with the driver on the simulator; with 32 bits, as on a
 board, everything that the CPU computes. c/load.c lists what ends a run.
+
+The target `streams` runs what the verifier accepts on the simulator: no access may leave the
+regions or write anything that the verifier does not report as written; and the verifier, built for
+32 bits, must give the same verdicts.
 """
 
 from __future__ import annotations
@@ -21,12 +25,14 @@ from host_tests.modules.ethosu.driver import cbuild
 
 from .common import BUILD, FUZZ, C, Counts, FoundError, bits32
 
+_DRIVER = sharing.REPO / "modules/ethosu/driver"
 _RUNTIME = sharing.REPO / "modules/ethosu/runtime"
 _TESTS = sharing.REPO / "host_tests/modules/ethosu/runtime"
 _COMPARED = [f"{kind}{size}" for kind in ("cmp", "const_cmp") for size in (1, 2, 4, 8)]
 _WRAPPED = [f"__sanitizer_cov_trace_{name}" for name in _COMPARED]
 _WRAPPED_NPU = ["sim_host_map", "npu_execute"]
 _WRAPPED_NPU += [f"ethosu_ext_{name}" for name in ("prepare", "start", "wait_program", "cancel")]
+_SANITIZE = "-fsanitize=address,undefined -fno-sanitize-recover=all"
 _FLAGS = [*cbuild.STRICT, "-O2", "-fsanitize=fuzzer,address,undefined"]
 _FLAGS += ["-fno-sanitize-recover=all", f"-I{_RUNTIME}", f"-I{_TESTS}", *cbuild.INCLUDES]
 _BOARD = _TESTS / "board_none.c"
@@ -37,11 +43,12 @@ _LOAD += [_TESTS / "exercise.c", *_PAYLOAD]
 _PAYLOADS = re.compile(r"device_u|ethosu_(payload|verify|fault|messages|text|products)")
 
 
-def _objects(bits: int) -> list[Path]:
-    """Driver, runtime and board, compiled for libFuzzer."""
-    narrow = [] if bits == 64 else [f"CPPFLAGS=-m{bits}"]
-    build = sharing.BUILD / f"sim_host/fuzz{bits if narrow else ''}"
-    sharing.make("tools/sim_host", "objects", "SANITIZE=fuzz", f"BUILD={build}", *narrow)
+def _objects(bits: int, *, learns: bool = True) -> list[Path]:
+    """Driver, runtime and board, sanitized, which libFuzzer learns from or not."""
+    options = [] if bits == 64 else [f"CPPFLAGS=-m{bits}"]
+    options += [] if learns else [f"FLAGS_fuzz=-O1 -g {_SANITIZE}"]
+    build = sharing.BUILD / f"sim_host/fuzz{'' if bits == 64 else bits}{'' if learns else '_plain'}"
+    sharing.make("tools/sim_host", "objects", "SANITIZE=fuzz", f"BUILD={build}", *options)
     folders = ("modules/ethosu/driver", "modules/ethosu/runtime", "tools/sim_host")
     sources = [path for folder in folders for path in sorted((sharing.REPO / folder).rglob("*.c"))]
     sources = [path for path in sources if path.parent.name != "defaults"]
@@ -49,7 +56,7 @@ def _objects(bits: int) -> list[Path]:
 
 
 def _simulator() -> list[Path]:
-    """The sanitized simulator, not instrumented for the fuzzer: see the campaign on streams."""
+    """The sanitized simulator, not instrumented: what the verifier and the loaders do counts."""
     build = sharing.BUILD / "npu_sim/fuzz_plain"
     sources = sorted((sharing.REPO / "tools/npu_sim").glob("*.c"))
     objects = [build / path.with_suffix(".o").name for path in sources]
@@ -77,7 +84,27 @@ def _payloads(bits: int) -> list[object]:
     return [C / "payload.c", *_PAYLOAD, *objects]
 
 
+def _streams(bits: int) -> list[object]:
+    """Sources of the program of c/streams.c, in which each stream is a changed one of Vela's.
+
+    Streams that lead somewhere new in the verifier would be changed again: most are rejected.
+    """
+    objects = [path for path in _objects(bits, learns=False) if _PAYLOADS.match(path.name)]
+    sources = [C / "streams.c", C / "verdict.c", FUZZ / "mutate_stream.c"]
+    return [f"-I{FUZZ}", *sources, *objects, *_simulator()]
+
+
+def verdicts() -> Path:
+    """The program of c/verdict.c with the verifier, with UBSan, for 32 bits."""
+    bits32()
+    sources = [path for path in sorted(_DRIVER.glob("*.c")) if _PAYLOADS.match(path.name)]
+    flags = [*cbuild.STRICT, *cbuild.INCLUDES, "-m32", "-O1", "-DVERDICT_MAIN"]
+    flags += ["-fsanitize=undefined", "-fno-sanitize-recover=all"]
+    return sharing.program("verdicts", ["gcc", *flags, C / "verdict.c", *sources, "-o"])
+
+
 _TARGETS = {
+    "streams": _streams,
     "models": _load(),
     "kernels": _load(),
     "programs": _load("-DRUN_EVERY=8"),
@@ -115,7 +142,7 @@ class Loading:
         """Where libFuzzer keeps inputs with new coverage."""
         return BUILD / self.name
 
-    def run(self, seed: int, first: int, count: int) -> Counts:
+    def run(self, seed: int, first: int, count: int, **environment: str) -> Counts:
         """Run this many inputs; a finding is saved in `folder` and named."""
         found = self.folder / "found"
         inputs = self.folder / "inputs"
@@ -130,13 +157,15 @@ class Loading:
         ]
         options += ["-rss_limit_mb=2000", "-timeout=60", "-detect_leaks=0", "-mutate_depth=2"]
         options += ["-entropic=0", "-verbosity=0"]  # its bookkeeping costs a fifth of the runs
-        return self.fuzz(
-            [*options, f"-artifact_prefix={found}/", inputs, self.corpus / self.target]
-        )
+        options += ["-reduce_inputs=0"] if self.target == "streams" else []
+        options.append(f"-artifact_prefix={found}/")
+        return self.fuzz([*options, inputs, self.corpus / self.target], **environment)
 
     def fuzz(self, arguments: list, **environment: str) -> Counts:
         """Run libFuzzer with these arguments."""
         run = program(self.target, self.bits)
+        if self.target == "streams":
+            environment = {"VERDICTS": str(verdicts())} | environment
         done = subprocess.run(
             [run, *arguments],
             capture_output=True,

@@ -7,23 +7,23 @@ operation is that of the registers when its command is read.
 
 from __future__ import annotations
 
-import struct
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
-from ethosu_tools.model import read_stream
-from ethosu_tools.model.graph import NPU_CONSTANTS, NPU_STREAM
 from ethosu_tools.tflite import parse
+from ethosu_tools.trace import MODES
 
+from host_tests.modules.ethosu.driver import streams
 from host_tests.tools.npu_sim.hardware import commands as command_table
 
-PAYLOAD = 0x4000
 OPERATIONS = ("CONV", "DEPTHWISE", "POOL", "ELEMENTWISE", "RESIZE")  # on feature maps
 
 # Parameter and payload of the last command that set each register.
-State = dict[str, tuple[int, int]]
+State = Mapping[str, tuple[int, int]]
+# The uses of an operation with this parameter.
+Ways = Callable[[int, State], Iterator[str]]
 
-_NAMES = {
+NAMES = {
     code: name.partition("_")[2].partition("_")[2]
     for config in ("ethos-u85-256", "ethos-u65-512")
     for code, (name, _) in command_table(config).items()
@@ -35,55 +35,40 @@ def operators(model: bytes) -> Counter[str]:
     return Counter(operator.name for operator in parse(model)[0].operators)
 
 
-def streams(model: bytes) -> Iterator[bytes]:
-    """The command streams of a compiled model's main graph."""
-    graph = parse(model)[0]
-    for operator in graph.operators:
-        if operator.on_npu:
-            yield read_stream(graph.tensors[operator.inputs[NPU_STREAM]].content)[1]
-
-
-def constants(model: bytes) -> bytes:
-    """The read-only data (region 0) of the first NPU operator, or empty."""
-    graph = parse(model)[0]
-    of_npu = (graph.tensors[node.inputs[NPU_CONSTANTS]] for node in graph.operators if node.on_npu)
-    return next((tensor.content for tensor in of_npu), b"")
-
-
 def commands(stream: bytes) -> Iterator[tuple[str, int, int]]:
     """Name, parameter and payload of each command."""
-    words = struct.unpack(f"<{len(stream) // 4}I", stream)
-    at = 0
-    while at < len(words):
-        word = words[at]
-        has_payload = bool(word & PAYLOAD)
-        yield _NAMES[word & 0xFFFF], word >> 16, words[at + 1] if has_payload else 0
-        at += 2 if has_payload else 1
+    for command in streams.commands(stream):
+        yield NAMES[command.code], command.param, command.payload or 0
 
 
-def operations(model: bytes) -> Iterator[tuple[str, int, State]]:
-    """Opcode, mode and registers (parameter, payload) of every operation on feature maps."""
-    for stream in streams(model):
-        state: State = {}
-        for name, mode, payload in commands(stream):
-            if name in OPERATIONS:
+def operations(
+    model: bytes, names: Mapping[str, object] | tuple[str, ...] = OPERATIONS
+) -> Iterator[tuple[str, int, State]]:
+    """Opcode, mode and registers (parameter, payload) of every operation with these names."""
+    for call in streams.npu_calls(model):
+        state: dict[str, tuple[int, int]] = {}
+        for name, mode, payload in commands(call.stream):
+            if name in names:
                 yield name, mode, dict(state)
             else:
                 state[name] = (mode, payload)
 
 
-def features(model: bytes) -> Counter[str]:
-    """Count the features of a compiled model."""
+def count_features(model: bytes, ways: Mapping[str, Ways]) -> Counter[str]:
+    """Count operations, their modes, and the ways in which they are used."""
     found: Counter[str] = Counter()
-    for stream in streams(model):
-        state: dict[str, tuple[int, int]] = {}
-        for name, param, payload in commands(stream):
-            if name in _OPERATIONS:
-                found.update(f"{name} {text}".strip() for text in _OPERATIONS[name](param, state))
-            else:
-                state[name] = (param, payload)
-                found[f"SET_{name}"] += 1
+    for name, param, state in operations(model, ways):
+        mode = MODES.get(f"NPU_OP_{name}", {}).get(param)
+        kind = f"{name} {mode}" if mode else name
+        label = name if name == "CONV" else kind
+        found.update({name, kind})
+        found.update(f"{label} {way}" for way in ways[name](param, state))
     return found
+
+
+def features(model: bytes) -> Counter[str]:
+    """Count the features of a model for an Ethos-U55 or U65."""
+    return count_features(model, _WAYS)
 
 
 # --- Required features of the sample --------------------------------------------------------------
@@ -103,7 +88,7 @@ _MODES = [
     "KERNEL_WAIT 1",
     "STOP 65535",
 ]
-_WAYS = [
+_USES = [
     *("CONV order depth-first", "CONV order part-kernel", "CONV upscale zeros"),
     *("CONV padding uneven", "CONV kernel beyond 8", "CONV two cores", "CONV stride 3"),
     *("CONV accumulator 0", "CONV accumulator 1"),
@@ -132,7 +117,7 @@ _WAYS = [
 ]
 
 # Opcode and mode pairs, and their uses, that the sample must contain.
-REQUIRED = [*_MODES, *_WAYS]
+REQUIRED = [*_MODES, *_USES]
 
 # Prefixes of features that Vela 5.2 never emits for TFLite graphs, and why.
 NOT_EMITTED = {
@@ -147,15 +132,13 @@ NOT_EMITTED = {
 
 # --- Features of one operation ------------------------------------------------------------------
 
-_ELEMENTWISE = ("MUL", "ADD", "SUB", "MIN", "MAX", "LRELU", "ABS", "CLZ", "SHR", "SHL")
-_UNARY = ("LRELU", "ABS", "CLZ")
-_POOLS = ("MAX", "AVERAGE", "REDUCE_SUM")
 _ROUNDING = ("double", "truncate", "natural", "reserved")
 _FORMATS = ("NHWC", "NHCWB16", "?", "?")
 _UPSCALE = ("", "nearest", "zeros", "?")
 
 
-def _param(state: State, name: str) -> int:
+def param_of(state: State, name: str) -> int:
+    """The parameter of the command that set a register."""
     return state.get(name, (0, 0))[0]
 
 
@@ -170,15 +153,15 @@ def _type(precision: int, width: int) -> str:
 
 def _kernel(state: State) -> Iterator[str]:
     """Features of all operations on feature maps."""
-    ifm, ofm = _param(state, "IFM_PRECISION"), _param(state, "OFM_PRECISION")
+    ifm, ofm = param_of(state, "IFM_PRECISION"), param_of(state, "OFM_PRECISION")
     yield f"ifm {_type(ifm, ifm >> 2 & 3)}"
     yield f"ofm {_type(ofm, ofm >> 1 & 3)}"
     yield f"rounding {_ROUNDING[ofm >> 14]}"
     yield "scale global" if ofm & 1 << 8 else "scale per channel"
-    function = _param(state, "ACTIVATION") & 0x1F
+    function = param_of(state, "ACTIVATION") & 0x1F
     names = {0: "clamp", 3: "tanh", 4: "sigmoid"}
     yield f"activation {names.get(function, 'table')}"
-    yield f"clip {_param(state, 'ACTIVATION') >> 12 & 7}"
+    yield f"clip {param_of(state, 'ACTIVATION') >> 12 & 7}"
     if _payload(state, "IFM_BASE2") and _payload(state, "IFM_BASE2") != _payload(
         state, "IFM_BASE0"
     ):
@@ -189,88 +172,64 @@ def _kernel(state: State) -> Iterator[str]:
         yield "ofm tiles"
     if any(_payload(state, f"OFM_STRIDE_{axis}") >> 31 for axis in "XYC"):
         yield "ofm reversed"
-    yield f"accumulator {_param(state, 'ACC_FORMAT') & 3}"
-    if _param(state, "PARALLEL_MODE"):
+    yield f"accumulator {param_of(state, 'ACC_FORMAT') & 3}"
+    if param_of(state, "PARALLEL_MODE"):
         yield "two cores"
 
 
-def _window(state: State) -> Iterator[str]:
+def _window(_mode: int, state: State) -> Iterator[str]:
     """Features of operations with a sliding window."""
     yield from _kernel(state)
-    stride = _param(state, "KERNEL_STRIDE")
+    stride = param_of(state, "KERNEL_STRIDE")
     x, y = (stride & 1) + (stride >> 6 & 1) * 2 + 1, (stride >> 1 & 1) + (stride >> 9 & 1) * 2 + 1
     yield f"stride {max(x, y)}" + (" uneven" if x != y else "")
     if stride >> 3 & 3:
         yield "dilation"
-    if _param(state, "IFM_UPSCALE"):
-        yield f"upscale {_UPSCALE[_param(state, 'IFM_UPSCALE') & 3]}"
-    sides = [_param(state, f"IFM_PAD_{side}") for side in ("TOP", "LEFT", "RIGHT", "BOTTOM")]
+    if param_of(state, "IFM_UPSCALE"):
+        yield f"upscale {_UPSCALE[param_of(state, 'IFM_UPSCALE') & 3]}"
+    sides = [param_of(state, f"IFM_PAD_{side}") for side in ("TOP", "LEFT", "RIGHT", "BOTTOM")]
     if any(sides):
         uneven = sides[0] != sides[3] or sides[1] != sides[2]
         yield "padding uneven" if uneven else "padding"
-    if max(_param(state, "KERNEL_HEIGHT_M1"), _param(state, "KERNEL_WIDTH_M1")) > 7:
+    if max(param_of(state, "KERNEL_HEIGHT_M1"), param_of(state, "KERNEL_WIDTH_M1")) > 7:
         yield "kernel beyond 8"
 
 
-def _weighted(state: State) -> Iterator[str]:
-    yield from _window(state)
+def _weighted(_mode: int, state: State) -> Iterator[str]:
+    yield from _window(0, state)
     regions = ("constants", "scratch", "fast scratch")
-    region = _param(state, "WEIGHT_REGION")
+    region = param_of(state, "WEIGHT_REGION")
     yield f"weights in {regions[region] if region < len(regions) else f'region {region}'}"
+    yield "order part-kernel" if param_of(state, "KERNEL_STRIDE") & 4 else "order depth-first"
 
 
-def _conv(_param_: int, state: State) -> Iterator[str]:
-    yield ""
-    yield from _weighted(state)
-    yield "order part-kernel" if _param(state, "KERNEL_STRIDE") & 4 else "order depth-first"
-
-
-def _depthwise(_param_: int, state: State) -> Iterator[str]:
-    yield ""
-    yield from _weighted(state)
-
-
-def _pool(mode: int, state: State) -> Iterator[str]:
-    yield _POOLS[mode]
-    yield from (f"{_POOLS[mode]} {feature}" for feature in _window(state))
-
-
-def _elementwise(mode: int, state: State) -> Iterator[str]:
-    name = _ELEMENTWISE[mode]
-    yield name
-    yield from (f"{name} {feature}" for feature in _kernel(state))
-    if name in ("ADD", "SUB"):
-        yield f"{name} scale mode {_param(state, 'IFM_PRECISION') >> 8 & 3}"
-    if name in _UNARY:
-        return
-    broadcast = _param(state, "IFM2_BROADCAST")
+def _elementwise(_mode: int, state: State) -> Iterator[str]:
+    yield from _kernel(state)
+    yield f"scale mode {param_of(state, 'IFM_PRECISION') >> 8 & 3}"
+    broadcast = param_of(state, "IFM2_BROADCAST")
     if broadcast >> 7 & 1:
-        yield f"{name} scalar"
+        yield "scalar"
     elif broadcast & 7:
-        yield f"{name} broadcast"
+        yield "broadcast"
     if broadcast >> 6 & 1:
-        yield f"{name} operands swapped"
+        yield "operands swapped"
 
 
 def _dma(_mode: int, state: State) -> Iterator[str]:
-    yield ""
-    yield "to table memory" if _param(state, "DMA0_DST_REGION") & 1 << 8 else "to memory"
-    yield f"stride mode {_param(state, 'DMA0_DST_REGION') >> 9 & 3}"
+    yield "to table memory" if param_of(state, "DMA0_DST_REGION") & 1 << 8 else "to memory"
+    yield f"stride mode {param_of(state, 'DMA0_DST_REGION') >> 9 & 3}"
 
 
-def _plain(param: int, _state: State) -> Iterator[str]:
+def plain(param: int, _state: State) -> Iterator[str]:
+    """The parameter."""
     yield str(param)
 
 
-_OPERATIONS = {
-    "CONV": _conv,
-    "DEPTHWISE": _depthwise,
-    "POOL": _pool,
+_WAYS: dict[str, Ways] = {
+    "CONV": _weighted,
+    "DEPTHWISE": _weighted,
+    "POOL": _window,
     "ELEMENTWISE": _elementwise,
     "DMA_START": _dma,
-    "DMA_WAIT": _plain,
-    "KERNEL_WAIT": _plain,
-    "STOP": _plain,
-    "IRQ": _plain,
-    "PMU_MASK": _plain,
+    **dict.fromkeys(("DMA_WAIT", "KERNEL_WAIT", "STOP", "IRQ", "PMU_MASK"), plain),
 }

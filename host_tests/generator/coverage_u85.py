@@ -7,13 +7,9 @@ Feature: operation, mode, and one way in which it is used: "POOL SUM transpose C
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from ethosu_tools.trace import MODES
-
-from .coverage import commands, streams
-
-State = Mapping[str, tuple[int, int]]
+from .coverage import State, Ways, count_features, param_of, plain
 
 _STORAGE = ("tiles", "3x1", "chained", "nowhere")
 _TRANSPOSES = {1: "WHC", 2: "HCW", 3: "WCH", 6: "CHW", 7: "CWH"}
@@ -59,28 +55,13 @@ NOT_EMITTED = {
 
 
 def features(model: bytes) -> Counter[str]:
-    """Features of all command streams of a compiled model, with their number of uses."""
-    found: Counter[str] = Counter()
-    for stream in streams(model):
-        state: dict[str, tuple[int, int]] = {}
-        for name, param, word in commands(stream):
-            if name in _OPERATIONS:
-                mode = MODES.get(f"NPU_OP_{name}", {}).get(param)
-                found.update({name, f"{name} {mode}" if mode else name})
-                label = name if name in ("CONV", "DEPTHWISE") else f"{name} {mode or ''}".rstrip()
-                found.update(f"{label} {way}" for way in _OPERATIONS[name](state))
-            else:
-                state[name] = (param, word)
-    return found
+    """Count the features of a model for an Ethos-U85."""
+    return count_features(model, _WAYS)
 
 
-def _param(state: State, name: str) -> int:
-    return state.get(name, (0, 0))[0]
-
-
-def _kernel(state: State) -> Iterator[str]:
+def _kernel(_mode: int, state: State) -> Iterator[str]:
     """Features of all operations on feature maps."""
-    ifm, ofm = _param(state, "IFM_PRECISION"), _param(state, "OFM_PRECISION")
+    ifm, ofm = param_of(state, "IFM_PRECISION"), param_of(state, "OFM_PRECISION")
     yield f"ifm {8 << (ifm >> 2 & 3)}"
     yield f"ofm {8 << (ofm >> 1 & 3)}"
     if "chained" in (_STORAGE[ifm >> 14], _STORAGE[ofm >> 14]):
@@ -89,40 +70,40 @@ def _kernel(state: State) -> Iterator[str]:
         yield f"transpose {_TRANSPOSES.get(ofm >> 11 & 7, '?')}"
     if ofm >> 9 & 3:
         yield f"reverse {_REVERSES[ofm >> 9 & 3]}"
-    yield f"rounding {_ROUNDING[_param(state, 'OFM_SCALE') >> 13]}"
-    activation = _param(state, "ACTIVATION")
+    yield f"rounding {_ROUNDING[param_of(state, 'OFM_SCALE') >> 13]}"
+    activation = param_of(state, "ACTIVATION")
     if activation & 0x1F:
         yield _FUNCTIONS.get(activation & 0x1F, "?")
     if activation >> 12 & 1:
         yield "no clip"
-    accumulator = _param(state, "ACC_FORMAT")
+    accumulator = param_of(state, "ACC_FORMAT")
     yield f"accumulator {48 if accumulator & 3 else 32}"
     if accumulator >> 4 & 3:
         yield f"accumulators {('', 'kept', 'from IFM2', '?')[accumulator >> 4 & 3]}"
 
 
-def _weighted(state: State) -> Iterator[str]:
-    yield from _kernel(state)
-    yield "order part-kernel" if _param(state, "KERNEL_STRIDE") & 4 else "order depth-first"
-    if _param(state, "IFM_UPSCALE"):
-        yield f"upscale {('', 'nearest', 'zeros', '?')[_param(state, 'IFM_UPSCALE')]}"
-    if _param(state, "WEIGHT_FORMAT") & 1:
+def _weighted(_mode: int, state: State) -> Iterator[str]:
+    yield from _kernel(0, state)
+    yield "order part-kernel" if param_of(state, "KERNEL_STRIDE") & 4 else "order depth-first"
+    if param_of(state, "IFM_UPSCALE"):
+        yield f"upscale {('', 'nearest', 'zeros', '?')[param_of(state, 'IFM_UPSCALE')]}"
+    if param_of(state, "WEIGHT_FORMAT") & 1:
         yield "fast weights"
-    if _param(state, "WEIGHT_FORMAT") >> 4 & 1:
+    if param_of(state, "WEIGHT_FORMAT") >> 4 & 1:
         yield "sparse weights"
 
 
-def _elementwise(state: State) -> Iterator[str]:
-    yield from _kernel(state)
-    first, second = _param(state, "IFM_BROADCAST"), _param(state, "IFM2_BROADCAST")
+def _elementwise(_mode: int, state: State) -> Iterator[str]:
+    yield from _kernel(0, state)
+    first, second = param_of(state, "IFM_BROADCAST"), param_of(state, "IFM2_BROADCAST")
     if (first | second) & _SCALAR:
         yield "scalar"
     if first & _BINARY_BROADCAST:
         yield "both broadcast" if second & _BINARY_BROADCAST else "first broadcast"
 
 
-def _dma(state: State) -> Iterator[str]:
-    source, target = _param(state, "DMA0_SRC_REGION"), _param(state, "DMA0_DST_REGION")
+def _dma(_mode: int, state: State) -> Iterator[str]:
+    source, target = param_of(state, "DMA0_SRC_REGION"), param_of(state, "DMA0_DST_REGION")
     yield "to table memory" if target >> 8 & 1 else "to memory"
     if source >> 9 & 3:
         yield "strides"
@@ -132,18 +113,12 @@ def _dma(state: State) -> Iterator[str]:
         yield "indexed target"
 
 
-def _plain(_state: State) -> Iterator[str]:
-    yield from ()
-
-
-_OPERATIONS = {
+_WAYS: dict[str, Ways] = {
     "CONV": _weighted,
     "DEPTHWISE": _weighted,
     "POOL": _kernel,
     "ELEMENTWISE": _elementwise,
     "RESIZE": _kernel,
     "DMA_START": _dma,
-    "STOP": _plain,
-    "IRQ": _plain,
-    "BRANCH": _plain,
+    **dict.fromkeys(("STOP", "IRQ", "BRANCH"), plain),
 }

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 from ethosu_tools.cli import main
-from ethosu_tools.model import read_stream
-from ethosu_tools.model.graph import NPU_STREAM
 from ethosu_tools.tflite import parse
+
+from host_tests.modules.ethosu.driver import streams
 
 from . import coverage, isolated, vela
 from .builder import Builder, UnsuitableError
@@ -28,23 +28,16 @@ HERE = Path(__file__).parent
 PARAMETERS = ("OFM_SCALE", "RESIZE_X_STEP", "RESIZE_Y_STEP")
 
 
-def with_stream(payload, stream):
-    """A COP1 payload with another command stream: its last action, whose word has the length."""
-    front = payload[: payload.index(read_stream(payload)[1]) - 4]
-    words = len(stream) // 4
-    return front + struct.pack("<I", 2 | words >> 16 << 8 | (words & 0xFFFF) << 16) + stream
-
-
 def with_registers(model, rows):
     """The model, its command streams with the required registers."""
     wanted = {(row.operation, row.name): row for row in rows}
+    calls = {call.payload: call for call in streams.npu_calls(model)}
     root = schema.ModelT.InitFromPackedBuf(model, 0)
-    graph = root.subgraphs[0]
-    for operator, described in zip(graph.operators, parse(model)[0].operators, strict=True):
-        if described.on_npu:
-            tensor = graph.tensors[operator.inputs[NPU_STREAM]]
-            payload = bytes(root.buffers[tensor.buffer].data)
-            other = with_stream(payload, repaired(read_stream(payload)[1], wanted))
+    for tensor in root.subgraphs[0].tensors:
+        data = root.buffers[tensor.buffer].data
+        call = calls.get(b"" if data is None else bytes(data))
+        if call:
+            other = call.with_stream(repaired(call.stream, wanted))
             root.buffers[tensor.buffer].data = np.frombuffer(other, "u1")
             tensor.shape = [len(other)]
     builder = flatbuffers.Builder()
@@ -52,37 +45,38 @@ def with_registers(model, rows):
     return bytes(builder.Output())
 
 
-def value(name, param, payload):
-    """A command that sets a register; payload None if it has none."""
-    return param if payload is None or name in PARAMETERS else payload
+def value(name, command):
+    """The value to which a command sets a register."""
+    number = command.payload
+    return command.param if number is None or name in PARAMETERS else number
 
 
 def encoded(command, number=None):
     """The bytes of a command, with another value of the register."""
-    code, name, param, payload = command
+    name, param, payload = coverage.NAMES[command.code], command.param, command.payload
     if number is not None:
         if payload is None or name in PARAMETERS:
             param = number
         else:
             payload = number
-    head = struct.pack("<HH", code, param)
+    head = struct.pack("<HH", command.code, param)
     return head if payload is None else head + struct.pack("<I", payload)
 
 
 def repaired(stream, rows):
     """The stream with each row's register set to the required value for its operation only."""
     at, result, original, current = 0, [], {}, {}
-    for command in commands(stream):
-        _, name, *numbers = command
+    for command in streams.commands(stream):
+        name = coverage.NAMES[command.code]
         if name not in coverage.OPERATIONS:
             row = rows.get((at, name))
             original[name] = command
-            current[name] = row.required if row else value(name, *numbers)
+            current[name] = row.required if row else value(name, command)
             result.append(encoded(command, current[name]))
             continue
         for register in {register for _, register in rows} & original.keys():
             row = rows.get((at, register))
-            wanted = row.required if row else value(*original[register][1:])
+            wanted = row.required if row else value(register, original[register])
             if current[register] != wanted:
                 result.append(encoded(original[register], wanted))
                 current[register] = wanted
@@ -90,16 +84,6 @@ def repaired(stream, rows):
         result.append(encoded(command, row.required if row else None))
         at += 1
     return b"".join(result)
-
-
-def commands(stream):
-    """Code, name, parameter, and payload or None of each command."""
-    at = 0
-    for name, param, payload in coverage.commands(stream):
-        (code,) = struct.unpack_from("<H", stream, at)
-        long = bool(code & coverage.PAYLOAD)
-        yield code, name, param, payload if long else None
-        at += 8 if long else 4
 
 
 def found(model, fact):
@@ -114,7 +98,7 @@ def found(model, fact):
             param, payload = state[name]
             return param if name in PARAMETERS else payload or param
         case Constant(offset, before):
-            return coverage.constants(model)[offset : offset + len(before)]
+            return streams.npu_calls(model)[0].constants[offset : offset + len(before)]
         case Offset(graph, name):
             return next(t.offset for t in graphs[graph].tensors if t.name.endswith(name))
         case Count(name):
@@ -123,7 +107,7 @@ def found(model, fact):
 
 def with_constants(model, facts):
     """The model with the required constants."""
-    content = coverage.constants(model)
+    content = streams.npu_calls(model)[0].constants
     for fact in facts:
         end = fact.offset + len(fact.required)
         other = content[: fact.offset] + fact.required + content[end:]
@@ -175,8 +159,8 @@ def test_required_registers_give_the_right_result(compiled):
 def test_repair_without_rows_changes_nothing():
     case = DEFECTS[0].case
     model = isolated.call(vela.compile_case, case).model
-    (stream,) = coverage.streams(model)
-    assert repaired(stream, {}) == stream
+    (call,) = streams.npu_calls(model)
+    assert repaired(call.stream, {}) == call.stream
 
 
 def test_generator_avoids_each_defect():

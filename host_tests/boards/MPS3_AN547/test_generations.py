@@ -81,6 +81,30 @@ def test_reserve_finds_the_npu_by_its_config(pair):
     assert found == list(pair.npus)
 
 
+def test_tasks_on_both_do_not_wait_for_each_other(pair):
+    """Many on both, then one NPU hangs while the other keeps working."""
+    board = pair.board
+    board.exec(
+        "import asyncio\n"
+        "async def go(model):\n"
+        "    for _ in range(20): assert bytes((await model.run([x]))[0]) == golden\n"
+        "    return 20\n"
+        "async def both(): return await asyncio.gather(*(go(model) for model in m))\n"
+        "async def one():\n"
+        "    emulator.fault('npu.hang')\n"
+        "    stuck = asyncio.create_task(m[0].run([x]))\n"
+        "    await asyncio.sleep_ms(0)\n"
+        "    count = 0\n"
+        "    while not stuck.done(): count += bytes((await m[1].run([x]))[0]) == golden\n"
+        "    try: await stuck\n"
+        "    except OSError as error: return count > 3, error.errno\n"
+    )
+    assert board.eval("asyncio.run(both())", timeout=60) == [20, 20]
+    board.exec("ended = asyncio.run(one())", timeout=60)
+    assert board.eval("ended") == (True, 110)
+    assert board.eval("[right(i) for i in (0, 1)]") == [True, True]
+
+
 def test_model_for_neither_npu_is_rejected(pair, small_models, compiled):
     other = "ethos-u85-512"
     pair.board.write_file("/other.tflite", compiled(small_models[MODEL], other).read_bytes())

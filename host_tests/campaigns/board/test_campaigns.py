@@ -30,6 +30,20 @@ def test_each_fault_is_injected_at_a_random_time(npu):
     assert running.ends["right"] > 0 and len(running.ends) > 2
 
 
+def test_ctrl_c_at_many_moments():
+    """Of each use but one."""
+    running = Running("ethos-u55-128", SEED)
+    with contextlib.closing(running.board):
+        for number in range(len(USES) * len(drawable(running.npu))):
+            drawn = draw(SEED, running.npu, number, running.durations)
+            # A lost task may keep its reservation, because the collector is conservative.
+            if drawn.use != "await_payload" and drawn.faults[0][0].name == "console.interrupt":
+                running.round(number)
+    assert running.failures == []
+    stopped = [count for end, count in running.ends.items() if end.startswith("KeyboardInterrupt")]
+    assert sum(stopped) > len(USES) // 2
+
+
 @pytest.mark.parametrize("npu", ALL_NPUS)
 def test_draws_reach_each_fault_of_each_use(npu):
     """As in the long campaign, in the rounds for this NPU."""

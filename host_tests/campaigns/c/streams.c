@@ -1,38 +1,47 @@
 // SPDX-License-Identifier: MIT
 /**
- * Changes Vela's command streams, lets the verifier judge them, and runs what it accepts on the
- * simulator behind a bus that knows the regions.
+ * libFuzzer target: the verifier judges a command stream, in this build and in one for 32 bits; a
+ * stream that it accepts runs on the simulator behind a bus that knows the regions.
  *
- *     streams run CORPUS SEED FIRST COUNT        compares each verdict with that of another build
- *                                                (verdicts.c) on standard input
- *     streams unverified CORPUS SEED FIRST COUNT runs all: what the verifier is there for
+ * Input: see verdict.h. The environment: VERDICTS names the program of verdict.c for 32 bits, with
+ * UNVERIFIED all streams run, and nothing that is found ends the program.
  *
- * Prints counts as JSON; what is found is named on standard error, with the stream's number.
- *
- * The bus refuses what is outside a region and counts it. Each region ends at a page that nobody
- * may touch, so that an access of the simulator itself behind what it asked for ends the program;
- * with AddressSanitizer one before it does, too.
+ * The bus refuses what is outside a region. Each region ends at a page that nobody may touch, so
+ * that an access of the simulator itself behind what it asked for ends the program; with
+ * AddressSanitizer one before it does, too.
  */
 #define _GNU_SOURCE
-#include "changed.h"
-
+#include "libfuzzer.h"
+#include "mutate_stream.h"
 #include "npu_sim.h"
+#include "verdict.h"
 
 #include <inttypes.h>
+#include <sanitizer/asan_interface.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/time.h>
+#include <unistd.h>
 
-#ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/asan_interface.h>
-#else
-#define ASAN_POISON_MEMORY_REGION(start, size) ((void)(start), (void)(size))
-#define ASAN_UNPOISON_MEMORY_REGION(start, size) ((void)(start), (void)(size))
-#endif
+/** All that libFuzzer learns is where a stream comes from: so it changes each of Vela's, and no
+ * other.
+ */
+__attribute__((section("__libfuzzer_extra_counters"))) static uint8_t origins[1024];
+
+#pragma clang attribute push(__attribute__((no_sanitize("coverage"))), apply_to = function)
 
 #define PAGE 4096u
+#define MOST_NPUS 32u
+#define MOST_WORDS 16384u
+#define MOST_CHANGES 3u
+
+/** Bytes of a region, and by how many a change may enlarge it. */
+#define MOST_BYTES (1u << 20)
+#define MORE_BYTES 65536u
 
 /** Regions are so far apart; no power of two, since changed addresses often are some. */
 #define DISTANCE 0x0FEDCBA0u
@@ -42,122 +51,91 @@
 #define MOST_ACCESSES 3000u
 #define MOST_OPERATIONS 10000u
 #define MOST_ROUNDS 100u
+#define MOST_MICROSECONDS 5000u
 
-enum { CMD = 0x008, RESET = 0x00C, QBASE = 0x010, QSIZE = 0x020, BASEP = 0x080 };
+enum { CMD = 0x008, RESET = 0x00C, QBASE = 0x010, QSIZE = 0x020, CONFIG = 0x028, BASEP = 0x080 };
 
 static struct {
-    uint32_t accepted;
-    uint32_t different; /**< verdicts that the other build does not share */
-    uint64_t accesses;
-    uint32_t completed;  /**< runs that reached their STOP */
-    uint32_t cut_short;  /**< runs that were ended because they took too long */
-    uint32_t outside;    /**< runs with an access outside the regions */
-    uint32_t unreported; /**< runs that wrote what the verifier does not report as written */
+    uint64_t inputs, accepted, completed, cut_short, accesses;
+    uint64_t outside;    /**< accesses outside the regions */
+    uint64_t unreported; /**< of what the verifier does not report as written */
 } counts;
 
-/** Memory that ends at a guard page. */
+/** Memory that ends at a guard page; the last `size` bytes are in use. */
 struct guarded {
-    uint8_t *start;
     uint8_t *end;
+    size_t size;
 };
 
 static struct {
-    npu_t **npus; /**< by config of the corpus; NULL until it is needed */
+    npu_t *npus[MOST_NPUS]; /**< NULL until it is needed */
     npu_t *npu;
-    struct guarded regions[CORPUS_REGIONS];
+    struct guarded regions[REGIONS];
     struct guarded stream;
-    const struct changed *changed;
-    const struct verdict *verdict;
+    struct stream_header header;
+    struct verdict verdict;
     uint32_t accesses;
-    bool outside, unreported;
 } bench;
 
-static struct corpus_config *first_config;
+static bool verified; /**< only accepted streams run */
 
 static struct guarded reserve(size_t size)
 {
-    size_t pages = (size + PAGE - 1) / PAGE * PAGE;
-    uint8_t *memory = mmap(NULL, pages + 2 * PAGE, PROT_READ | PROT_WRITE,
+    uint8_t *memory = mmap(NULL, size + 2 * PAGE, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED || mprotect(memory, PAGE, PROT_NONE) != 0 ||
-        mprotect(memory + PAGE + pages, PAGE, PROT_NONE) != 0) {
+        mprotect(memory + PAGE + size, PAGE, PROT_NONE) != 0) {
         perror("memory for the regions");
         exit(2);
     }
-    ASAN_POISON_MEMORY_REGION(memory + PAGE, pages);
-    return (struct guarded){memory + PAGE, memory + PAGE + pages};
+    ASAN_POISON_MEMORY_REGION(memory + PAGE, size);
+    return (struct guarded){memory + PAGE + size, 0};
 }
 
-/** The last `size` bytes of such memory. */
-static uint8_t *last_bytes(const struct guarded *memory, uint32_t size)
+/** Use the last bytes of such memory. */
+static uint8_t *use(struct guarded *memory, size_t size)
 {
-    ASAN_POISON_MEMORY_REGION(memory->start, (size_t)(memory->end - memory->start));
+    ASAN_POISON_MEMORY_REGION(memory->end - memory->size, memory->size);
     ASAN_UNPOISON_MEMORY_REGION(memory->end - size, size);
+    memory->size = size;
     return memory->end - size;
-}
-
-/** Make memory for the regions of any changed stream. */
-static void bench_open(const struct corpus *corpus)
-{
-    uint32_t sizes[CORPUS_REGIONS] = {0};
-    for (uint32_t i = 0; i < corpus->stream_count; i++) {
-        const struct corpus_stream *stream = &corpus->streams[i];
-        for (uint32_t k = 0; k < CORPUS_REGIONS; k++) {
-            sizes[k] = stream->sizes[k] > sizes[k] ? stream->sizes[k] : sizes[k];
-        }
-    }
-    for (uint32_t k = 0; k < CORPUS_REGIONS; k++) {
-        bench.regions[k] = reserve(sizes[k] + CHANGE_MORE_BYTES);
-    }
-    bench.stream = reserve(4 * (size_t)change_most_words(corpus));
-    bench.npus = calloc(corpus->config_count, sizeof *bench.npus);
-    first_config = corpus->configs;
-}
-
-static void bench_close(const struct corpus *corpus)
-{
-    for (uint32_t i = 0; i < corpus->config_count; i++) {
-        npu_destroy(bench.npus[i]);
-    }
-    free(bench.npus);
 }
 
 /* ---- bus ---- */
 
-static uint64_t base_of(uint32_t region)
+static void find(const struct npu_access *access, const char *what)
 {
-    return (uint64_t)(region + 1) * DISTANCE;
-}
-
-static void report(const struct npu_access *access, const char *what)
-{
-    fprintf(stderr, "%s %s: address 0x%" PRIx64 ", %" PRIu64 " bytes\n",
-            access->write ? "write" : "read", what, access->address, access->length);
+    if (verified) {
+        fprintf(stderr, "refused: %s %s: address 0x%" PRIx64 ", %" PRIu64 " bytes\n",
+                access->write ? "write" : "read", what, access->address, access->length);
+        abort();
+    }
 }
 
 static uint8_t *map(void *context, const struct npu_access *access)
 {
     (void)context;
+    counts.accesses++;
     if (++bench.accesses > MOST_ACCESSES) {
         npu_abort(bench.npu);
     }
     uint64_t offset = access->address - STREAM_ADDRESS;
-    uint32_t bytes = 4 * bench.changed->count;
-    if (!access->write && access->length <= bytes && offset <= bytes - access->length) {
-        return bench.stream.end - bytes + offset;
+    if (!access->write && access->length <= bench.stream.size &&
+        offset <= bench.stream.size - access->length) {
+        return bench.stream.end - bench.stream.size + offset;
     }
     uint64_t region = access->address / DISTANCE - 1;
-    uint32_t size = region < bench.changed->origin->regions ? bench.changed->sizes[region] : 0;
+    uint32_t size = region < bench.header.regions ? bench.header.sizes[region] : 0;
     offset = access->address % DISTANCE;
     if (access->length > size || offset > size - access->length) {
-        report(access, "outside all regions");
-        bench.outside = true;
+        counts.outside++;
+        find(access, "outside all regions");
         return NULL;
     }
-    if (access->write && (offset < bench.verdict->start[region] ||
-                          offset + access->length > bench.verdict->end[region])) {
-        report(access, "of what is not reported as written");
-        bench.unreported = true;
+    if (access->write && (offset < bench.verdict.start[region] ||
+                          offset + access->length > bench.verdict.end[region])) {
+        counts.unreported++;
+        find(access, "of what is not reported as written");
     }
     return bench.regions[region].end - size + offset;
 }
@@ -170,33 +148,31 @@ static void ignore_irq(void *context, bool level)
 
 /* ---- a run ---- */
 
-static npu_t *npu_of(const struct corpus_config *config)
+static npu_t *npu_of(uint32_t index)
 {
     static const struct npu_bus bus = {NULL, map, ignore_irq, NULL};
-    npu_t **npu = &bench.npus[config - first_config];
-    if (*npu == NULL && (*npu = npu_create(config->name, &bus)) == NULL) {
-        fprintf(stderr, "the simulator has no %s\n", config->name);
-        exit(2);
+    if (bench.npus[index] == NULL) {
+        bench.npus[index] = npu_create(npu_configs()[index], &bus);
     }
-    return *npu;
+    return bench.npus[index];
 }
 
-/** Let each region end at its guard page; the constants come first, as far as they fit. */
-static void place(const struct changed *s)
+static void abort_run(int signal)
 {
-    const struct corpus_stream *origin = s->origin;
-    uint8_t *start = NULL;
-    for (uint32_t i = origin->regions; i-- > 0;) {
-        start = last_bytes(&bench.regions[i], s->sizes[i]);
-    }
-    memcpy(start, origin->constants,
-           s->sizes[0] < origin->sizes[0] ? s->sizes[0] : origin->sizes[0]);
-    memcpy(last_bytes(&bench.stream, 4 * s->count), s->words, 4 * s->count);
+    (void)signal;
+    npu_abort(bench.npu);
+}
+
+/** End a run after this much processor time; 0: never. */
+static void set_limit(long microseconds)
+{
+    setitimer(ITIMER_VIRTUAL, &(struct itimerval){{0, microseconds}, {0, microseconds}}, NULL);
 }
 
 static void execute(void)
 {
     enum npu_outcome outcome = NPU_OUTCOME_IRQ;
+    set_limit(MOST_MICROSECONDS);
     for (uint32_t round = 0; outcome == NPU_OUTCOME_IRQ; round++) {
         outcome = npu_execute(bench.npu, MOST_OPERATIONS);
         if (outcome == NPU_OUTCOME_STEPPED || round == MOST_ROUNDS) {
@@ -205,105 +181,207 @@ static void execute(void)
         }
         npu_finish(bench.npu);
     }
+    set_limit(0);
     counts.completed += outcome == NPU_OUTCOME_STOPPED;
     counts.cut_short += outcome == NPU_OUTCOME_ABORTED;
 }
 
-/** Run a stream; false: it made an access that it must not make. */
-static bool bench_run(const struct changed *s, const struct verdict *verdict)
+/** Let each region end at its guard page; the constants come first, as far as they fit. */
+static void run(const uint8_t *constants, size_t size)
 {
-    bench.npu = npu_of(s->origin->config);
-    bench.changed = s;
-    bench.verdict = verdict;
+    const struct stream_header *header = &bench.header;
+    for (uint32_t i = 0; i < header->regions; i++) {
+        uint8_t *start = use(&bench.regions[i], header->sizes[i]);
+        if (i == 0) {
+            memcpy(start, constants, size < header->sizes[0] ? size : header->sizes[0]);
+        }
+    }
     bench.accesses = 0;
-    bench.outside = bench.unreported = false;
-    place(s);
     npu_reset(bench.npu);
     npu_write(bench.npu, RESET, 1);
     npu_write(bench.npu, QBASE, STREAM_ADDRESS);
-    npu_write(bench.npu, QSIZE, 4 * s->count);
-    for (uint32_t i = 0; i < s->origin->regions; i++) {
-        npu_write(bench.npu, BASEP + 8 * i, (uint32_t)base_of(i));
+    npu_write(bench.npu, QSIZE, 4 * header->count);
+    for (uint32_t i = 0; i < header->regions; i++) {
+        npu_write(bench.npu, BASEP + 8 * i, (i + 1) * DISTANCE);
     }
     if (npu_write(bench.npu, CMD, 1) == NPU_ACTION_EXECUTE) {
         execute();
     }
-    counts.accesses += bench.accesses;
-    counts.outside += bench.outside;
-    counts.unreported += bench.unreported;
-    return !bench.outside && !bench.unreported;
 }
 
-/* ---- verdicts ---- */
+/* ---- the other build ---- */
 
-/** Does the other build say the same of this stream? */
-static bool same(const struct verdict *verdict)
+static FILE *requests, *answers;
+
+static void start_other_build(const char *program)
 {
-    struct verdict other;
-    if (fread(&other, sizeof other, 1, stdin) != 1) {
-        fprintf(stderr, "the other build gives no verdict\n");
+    int there[2], back[2];
+    if (pipe(there) != 0 || pipe(back) != 0) {
         exit(2);
     }
-    if (memcmp(&other, verdict, sizeof other) == 0) {
-        return true;
+    if (fork() == 0) {
+        dup2(there[0], STDIN_FILENO);
+        dup2(back[1], STDOUT_FILENO);
+        close(there[1]);
+        close(back[0]);
+        execl(program, program, NULL);
+        _exit(2);
     }
+    close(there[0]);
+    close(back[1]);
+    requests = fdopen(there[1], "wb");
+    answers = fdopen(back[0], "rb");
+    (void)signal(SIGPIPE, SIG_IGN);
+}
+
+/** The other build must give the same verdict. */
+static void compare(uint32_t config, const uint32_t *words)
+{
+    struct verdict other;
+    const struct verdict *verdict = &bench.verdict;
+    (void)fwrite(&config, sizeof config, 1, requests);
+    (void)fwrite(&bench.header, sizeof bench.header, 1, requests);
+    (void)fwrite(words, 4, bench.header.count, requests);
+    if (fflush(requests) != 0 || fread(&other, sizeof other, 1, answers) != 1) {
+        fprintf(stderr, "ERROR: the other build gives no verdict\n");
+        abort();
+    }
+    if (memcmp(&other, verdict, sizeof other) != 0) {
+        fprintf(stderr,
+                "ERROR: verdicts differ: error %" PRId32 " at word %" PRId32 ", found %" PRIu64
+                ", expected %" PRIu64 "; the other build: error %" PRId32 " at word %" PRId32
+                ", found %" PRIu64 ", expected %" PRIu64 "\n",
+                verdict->error, verdict->index, verdict->found, verdict->expected, other.error,
+                other.index, other.found, other.expected);
+        abort();
+    }
+}
+
+/* ---- the target ---- */
+
+static uint32_t npu_count(void)
+{
+    uint32_t count = 0;
+    while (npu_configs()[count] != NULL) {
+        count++;
+    }
+    return count;
+}
+
+/** Read an input's header; every field is in bounds afterwards. */
+static bool read_header(const uint8_t *data, size_t size, struct stream_header *header)
+{
+    if (size < sizeof *header) {
+        return false;
+    }
+    memcpy(header, data, sizeof *header);
+    const uint32_t most = (uint32_t)((size - sizeof *header) / 4);
+    header->npu %= npu_count();
+    header->regions = header->regions > REGIONS ? REGIONS : header->regions;
+    header->count = header->count > most ? most : header->count;
+    for (uint32_t i = 0; i < REGIONS; i++) {
+        header->sizes[i] = header->sizes[i] > MOST_BYTES ? MOST_BYTES : header->sizes[i];
+    }
+    return header->count <= MOST_WORDS;
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    const char *program = getenv("VERDICTS");
+    (void)argc;
+    (void)argv;
+    verified = getenv("UNVERIFIED") == NULL;
+    for (uint32_t i = 0; i < REGIONS; i++) {
+        bench.regions[i] = reserve(MOST_BYTES);
+    }
+    bench.stream = reserve(4 * MOST_WORDS);
+    (void)signal(SIGVTALRM, abort_run);
+    if (program != NULL) {
+        start_other_build(program);
+    }
+    return 0;
+}
+
+/** Note what no change of a stream changes: its NPU, its regions and their constants. */
+static void note_origin(const uint8_t *constants, size_t size)
+{
+    uint32_t hash = bench.header.npu * REGIONS + bench.header.regions;
+    for (size_t i = 0; i < size; i++) {
+        hash = (hash ^ constants[i]) * 16777619u;
+    }
+    origins[(hash >> 8) % sizeof origins] = 1;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (!read_header(data, size, &bench.header)) {
+        return 0;
+    }
+    const size_t head = sizeof bench.header + 4 * (size_t)bench.header.count;
+    uint8_t *words = use(&bench.stream, 4 * (size_t)bench.header.count);
+    memcpy(words, data + sizeof bench.header, bench.stream.size);
+    bench.npu = npu_of(bench.header.npu);
+    const uint32_t config = npu_read(bench.npu, CONFIG);
+    ask_verdict(&bench.header, config, (uint32_t *)(void *)words, &bench.verdict);
+    note_origin(data + head, size - head);
+    counts.inputs++;
+    counts.accepted += bench.verdict.error == 0;
+    if (requests != NULL) {
+        compare(config, (uint32_t *)(void *)words);
+    }
+    if (bench.verdict.error == 0 || !verified) {
+        run(data + head, size - head);
+    }
+    return 0;
+}
+
+/** Change the stream and the sizes of its regions. */
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
+{
+    static uint32_t words[MOST_WORDS];
+    uint32_t most_sizes[REGIONS];
+    struct stream_header header;
+    draw_from(seed);
+    if (!read_header(data, size, &header)) {
+        return LLVMFuzzerMutate(data, size, max_size);
+    }
+    const size_t room = header.count + (max_size - size) / 4;
+    struct stream stream = {
+        .family = stream_family(npu_configs()[header.npu]),
+        .words = words,
+        .count = header.count,
+        .most = (uint32_t)(room < MOST_WORDS ? room : MOST_WORDS),
+        .regions = header.regions,
+        .sizes = header.sizes,
+        .most_sizes = most_sizes,
+    };
+    for (uint32_t i = 0; i < REGIONS; i++) {
+        const uint32_t most = header.sizes[i] + MORE_BYTES;
+        most_sizes[i] = most < MOST_BYTES ? most : MOST_BYTES;
+    }
+    memcpy(words, data + sizeof header, 4 * (size_t)header.count);
+    for (uint32_t changes = 1 + draw(MOST_CHANGES); changes > 0; changes--) {
+        stream_mutate(&stream);
+    }
+    const size_t behind = size - sizeof header - 4 * (size_t)header.count;
+    uint8_t *end = data + sizeof header + 4 * (size_t)stream.count;
+    memmove(end, data + size - behind, behind);
+    header.count = stream.count;
+    memcpy(data, &header, sizeof header);
+    memcpy(data + sizeof header, words, 4 * (size_t)stream.count);
+    return (size_t)(end - data) + behind;
+}
+
+__attribute__((destructor)) static void print_counts(void)
+{
     fprintf(stderr,
-            "verdicts differ: error %" PRId32 " at word %" PRId32 ", found %" PRIu64
-            ", expected %" PRIu64 "; the other build: error %" PRId32 " at word %" PRId32
-            ", found %" PRIu64 ", expected %" PRIu64 "\n",
-            verdict->error, verdict->index, verdict->found, verdict->expected, other.error,
-            other.index, other.found, other.expected);
-    counts.different++;
-    return false;
+            "\n{\"inputs\": %" PRIu64 ", \"accepted\": %" PRIu64 ", \"completed\": %" PRIu64
+            ", \"accesses\": %" PRIu64 ", \"cut_short\": %" PRIu64 ", \"outside\": %" PRIu64
+            ", \"unreported\": %" PRIu64 "}\n",
+            counts.inputs, counts.accepted, counts.completed, counts.accesses, counts.cut_short,
+            counts.outside, counts.unreported);
 }
 
-/** Judge one stream and run it; false: something was found. */
-static bool check(const struct changed *s, bool verified)
-{
-    struct verdict verdict;
-    verdict_of(s, &verdict);
-    bool good = !verified || same(&verdict);
-    counts.accepted += verdict.error == 0;
-    if (verdict.error != 0 && verified) {
-        return good;
-    }
-    return bench_run(s, &verdict) && good;
-}
-
-static void print_counts(uint32_t streams)
-{
-    printf("{\"streams\": %" PRIu32 ", \"accepted\": %" PRIu32 ", \"different\": %" PRIu32
-           ", \"completed\": %" PRIu32 ", \"accesses\": %" PRIu64 ", \"cut_short\": %" PRIu32
-           ", \"outside\": %" PRIu32 ", \"unreported\": %" PRIu32 "}\n",
-           streams, counts.accepted, counts.different, counts.completed, counts.accesses,
-           counts.cut_short, counts.outside, counts.unreported);
-}
-
-int main(int argc, char **argv)
-{
-    struct corpus corpus;
-    struct changed stream;
-    if (argc != 6) {
-        fprintf(stderr, "usage: streams run|unverified CORPUS SEED FIRST COUNT\n");
-        return 2;
-    }
-    bool verified = strcmp(argv[1], "unverified") != 0;
-    corpus_read(argv[2], &corpus);
-    uint32_t seed = (uint32_t)strtoul(argv[3], NULL, 10);
-    uint32_t first = (uint32_t)strtoul(argv[4], NULL, 10);
-    uint32_t count = (uint32_t)strtoul(argv[5], NULL, 10);
-    stream.words = malloc(4 * (size_t)change_most_words(&corpus));
-    bench_open(&corpus);
-    for (uint32_t number = first; number - first < count; number++) {
-        change(&corpus, seed, number, &stream);
-        if (!check(&stream, verified)) {
-            fprintf(stderr, "stream %" PRIu32 " of seed %" PRIu32 ", for %s\n", number, seed,
-                    stream.origin->config->name);
-        }
-    }
-    print_counts(count);
-    bench_close(&corpus);
-    free(stream.words);
-    corpus_free(&corpus);
-    return counts.different + counts.outside + counts.unreported == 0 ? 0 : 1;
-}
+#pragma clang attribute pop

@@ -172,6 +172,8 @@ class Hardware(Closeable):
     memories: list[Memory] = field(default_factory=list)
     log: list[str] = field(default_factory=list)
     irq: bool = False
+    accesses: int = 0
+    """Requests on the bus, including those for commands."""
 
     def __post_init__(self) -> None:
         self._lib = _load()
@@ -199,6 +201,7 @@ class Hardware(Closeable):
             self._handle = None
 
     def _map(self, access: AccessStruct) -> int | None:
+        self.accesses += 1
         for memory in self.memories:
             if memory.covers(access.address, access.length, access.write):
                 return int(memory.data.ctypes.data) + int(access.address) - memory.address

@@ -20,7 +20,7 @@ from host_tests.kit import sharing
 
 HERE = Path(__file__).parent
 SUITES = (
-    "streams registers weights rounding",
+    "streams malformed registers weights rounding",
     "fast",
     "u85_streams u85_operators u85_weights u85_accumulators",
 )

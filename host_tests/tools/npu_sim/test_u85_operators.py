@@ -207,29 +207,3 @@ def test_channels_are_reversed():
     steps = {"IFM_STRIDE_X": 4, "OFM_STRIDE_X": 4}
     found = run(pool(3, **registers, **steps), BYTES)[:COUNT].view(np.int8).reshape(4, 4)
     assert (found == BYTES.reshape(4, 4)[:, ::-1]).all()
-
-
-@pytest.mark.parametrize(("content", "words"), [
-    (stream().op("ELEMENTWISE", 12), "has mode 12"),
-    (stream().op("ELEMENTWISE", LSR), "mode 10 has a 8-bit IFM"),
-    (stream(IFM2_PRECISION=5, IFM2_STRIDE_X=2).op("ELEMENTWISE", 1), "8-bit IFM but a 16-bit IFM2"),
-    (stream(IFM_DEPTH_M1=3).op("ELEMENTWISE", 1), "has IFM depth 4 but OFM depth 1"),
-    (stream(IFM_PRECISION=0xC001).op("ELEMENTWISE", 1), "an operand without storage"),
-    (pool(4), "of mode 4 has accumulators of input 0"),
-    (pool(2, OFM_PRECISION=1), "REDUCE_SUM without OFM_SCALE"),
-    (pool(3, OFM_PRECISION=0x2101), "transpose 4 and reverse 0"),
-    (pool(3, OFM_PRECISION=0x0B01), "transpose 1 and reverse 1"),
-    (pool(3, OFM_PRECISION=0x8901), "in a chaining buffer"),
-    (pool(3, ACTIVATION=2), "activation function 2 with a 8-bit OFM"),
-    (pool(3, ACTIVATION=5), "activation function 5 with a 8-bit OFM"),
-    (pool(3, ACTIVATION=4 | 7 << 5), "no DMA has filled byte 0"),
-    (pool(3, ACTIVATION=8 | 1 << 5, OFM_PRECISION=0x103, OFM_STRIDE_X=2), "at 2048 for a table"),
-    (stream().op("RESIZE", 3), "has mode 3"),
-    (stream(RESIZE_X_SCALE_N_M1=0, RESIZE_Y_SCALE_N_M1=0, RESIZE_X_OFFSET=0, RESIZE_Y_OFFSET=0,
-            RESIZE_X_STEP=7, RESIZE_Y_STEP=0).op("RESIZE", 0), "steps by 0 and 7 parts of 1"),
-])  # fmt: skip
-def test_malformed_operation(content, words):
-    outcome, device = execute(CONFIG, content.stop(), [bytes(2048)] * 4)
-    with device:
-        assert outcome is Outcome.PARSE_ERROR, device.log
-        assert words in "".join(device.log)

@@ -13,7 +13,6 @@ from host_tests.tools.npu_sim.hardware import Outcome
 CONFIG = "ethos-u85-256"
 ROOM = [bytes(range(256)), bytes(1024), bytes(256), bytes(256)]
 STATUS_BRANCH_FAULT = 1 << 9
-_CHAINED = 0x8000
 
 
 def stream() -> Stream:
@@ -62,41 +61,6 @@ def test_eight_counters_are_at_offset_0x1000():
         commands = -(-len(content) // 16)
         assert found == [device.cycles, device.cycles, commands + 4, 0, 0, 4]
         assert device.read(0x11A0) == device.cycles
-
-
-@pytest.mark.parametrize(("content", "words"), [
-    (stream().defaults(ACC_FORMAT=0x000).op("CONV"), "has microblock 0"),
-    (stream().defaults(ACC_FORMAT=0x700).op("CONV"), "has microblock 7"),
-    (stream().defaults(ACC_FORMAT=0x302).op("CONV"), "ACC_FORMAT 2 with input 0"),
-    (stream().defaults(ACC_FORMAT=0x330).op("CONV"), "input 3"),
-    (stream().defaults(ACC_FORMAT=0x310).op("CONV"), "keeps accumulators of 1x16x1, but 0x0x0"),
-    (stream().defaults(ACC_FORMAT=0x320).op("CONV"), "begins with an IFM2 of 8 bits, needs 32"),
-    (stream().defaults(ACC_FORMAT=0x320, IFM2_PRECISION=9, IFM2_STRIDE_X=4).op("CONV", 1),
-     "both weights and accumulators"),
-    (stream().defaults(KERNEL_WIDTH_M1=1, IFM_PAD_LEFT=1).op("CONV", 1), "a kernel of 1x2"),
-    (stream().defaults(IFM2_PRECISION=5, IFM2_STRIDE_X=2).op("CONV", 1), "weights of 16 bits"),
-    (stream().defaults(IFM_PRECISION=0xD).op("POOL", 1), "IFM_PRECISION 0x000d"),
-    (stream().defaults(IFM_PRECISION=0x4001).op("POOL", 1), "IFM in 3x1 tiles"),
-    (stream().defaults(IFM_PRECISION=_CHAINED | 1, IFM_REGION=6).op("CONV"), "chaining buffer 6"),
-    (stream().defaults(IFM_PRECISION=_CHAINED | 1, IFM_REGION=5).op("CONV", 1), "holds 0 of 0"),
-    (stream().defaults(OFM_SCALE=1 << 38 | 1).op("CONV", 1), "dbl_rnd 1"),
-    (stream().defaults(OFM_SCALE=6 << 45 | 1).op("CONV", 1), "rounding mode 6"),
-    (stream().defaults(WEIGHT_FORMAT=1, OFM_PRECISION=1).op("DEPTHWISE"), "weights of format 0x1"),
-    (stream().defaults(DMA0_SRC_REGION=0x600).op("DMA_START"), "stride mode 3"),
-    (stream().defaults(DMA0_SRC_REGION=0x800, DMA0_SRC_STRIDE0=16).op("DMA_START"),
-     "needs NPU_SET_DMA0_IDX_REGION"),
-    (stream().defaults(DMA0_SRC_REGION=0x800, DMA0_DST_REGION=0x801).op("DMA_START"),
-     "indexes both source and destination"),
-    (stream().defaults(DMA0_DST_REGION=0x100, DMA0_DST=2048).op("DMA_START"), "outside the tables"),
-    (stream().set(IFM_REGION=0).raw(0x00000181), "NPU_SET_IFM2_SCALAR does not exist"),
-    (stream().raw(0x00010012 | 2 << 16), "KERNEL_WAIT has parameter 0x0003"),
-])  # fmt: skip
-def test_malformed_operation(content, words):
-    outcome, device = run(content.stop())
-    with device:
-        assert outcome is Outcome.PARSE_ERROR, device.log
-        assert words in "".join(device.log)
-        assert device.read(npu.Register.STATUS) & npu.STATUS_PARSE_ERROR
 
 
 def test_malformed_weights_are_a_parse_error():

@@ -64,13 +64,6 @@ def test_operations_by_set_and_way_are_for_the_whole_cache(guest: Guest) -> None
     assert values == expected
 
 
-def test_shared_line(guest: Guest) -> None:
-    values = guest.run("cache_shared_line", "coherence=strict").values
-    assert values == {"result": 0, "neighbour": 0}
-    values = guest.run("cache_shared_line", "coherence=off").values
-    assert values == {"result": 1, "neighbour": 1}
-
-
 def test_the_mpu_determines_how_memory_is_cached(guest: Guest) -> None:
     values = guest.run("cache_by_the_mpu", "coherence=strict").values
     assert values == {

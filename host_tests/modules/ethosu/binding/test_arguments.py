@@ -28,7 +28,9 @@ TABLES = {
         ("ethosu.Model('')", "OSError "),
         ("ethosu.Model('/')", "OSError "),
         ("ethosu.Model(b'')", "ValueError not a .tflite file: 0 bytes"),
+        ("ethosu.Model(b'this is no model at all')", "ValueError not a .tflite file: 23 bytes"),
         ("ethosu.Model(b'TFL3' * 9)", "ValueError file is malformed or truncated at byte 0 of 36"),
+        (_FILE + "ethosu.Model(f[:len(f) // 2])", "ValueError file is malformed or truncated at"),
         ("ethosu.Model('/model.tflite', 5)", "TypeError extra positional"),
         ("ethosu.Model('/model.tflite', other=5)", "TypeError extra keyword"),
         ("ethosu.Model('/model.tflite', npu=-1)", NO_NPU),
@@ -41,6 +43,8 @@ TABLES = {
         ("ethosu.Model('/model.tflite', arena=5)", "TypeError arena is of type int"),
         ("ethosu.Model('/model.tflite', arena=bytes(9999))", "TypeError arena is of type bytes"),
         ("ethosu.Model('/model.tflite', arena=bytearray(0))", "ValueError arena has 0 bytes"),
+        ("ethosu.Model('/model.tflite', arena=bytearray(16))",
+         "ValueError arena has 16 bytes, the model needs "),
         (_FILE + "ethosu.Model(f, arena=f)", "OSError 14 arena at 0x"),
         (_FILE + "f += bytes(9999)\nethosu.Model(memoryview(f)[:-9999], arena=f)", "OSError 14 "),
         (_FILE + "f += bytes(9999)\nethosu.Model(f, arena=memoryview(f)[4096:])", "OSError 14 "),
@@ -48,6 +52,9 @@ TABLES = {
         ("ethosu.Model('/model.tflite', timeout_ms='1')", "TypeError "),
         ("ethosu.Model('/model.tflite', timeout_ms=1 << 70)", TOO_LARGE),
         ("ethosu.Model('/model.tflite', postprocess=5).predict([x])", "TypeError 'int' object is"),
+        ("with ethosu.Model('/model.tflite') as k: pass\nk.predict([x])",
+         "ValueError this model was closed by deinit()"),
+        ("m.nonsense", "AttributeError "),
         ("m.inputs = 5", "AttributeError "),
         ("del m.npu", "AttributeError "),
         ("m.reset(5)", "TypeError "),
@@ -84,6 +91,10 @@ TABLES = {
         ("m.predict([x], other=1)", "TypeError extra keyword"),
         ("assert bytes(m.predict(inputs=[x])[0]) == golden", "nothing"),
         ("assert bytes(m.predict(iter((x,)))[0]) == golden", "nothing"),
+        ("y = m.predict([x])[0]\nz = m.predict([bytearray(768)])[0]\n"
+         "assert bytes(z) != golden == bytes(y)", "nothing"),
+        ("m.inputs[0].data[:] = x\nm.run_into()\nassert bytes(m.outputs[0].data) == golden",
+         "nothing"),
         ("m.run_into(5)", "TypeError "),
         ("m.run_into(None, None, None)", "TypeError extra positional"),
         ("m.run_into(other=1)", "TypeError extra keyword"),
@@ -127,6 +138,9 @@ TABLES = {
         ("t.dequantize(None, bytes(768))", "TypeError into is of type bytes"),
         ("f = array('d', [0] * 768)\nassert t.dequantize(into=f) is f", "nothing"),
         ("assert len(t.dequantize(None, None)) == 768", "nothing"),
+        ("k = ethosu.Model('/model.tflite')\nk.run_into([x])\ny = k.outputs[0].data\nk.deinit()\n"
+         "del k\ngc.collect()\nblocks = [bytearray(b'\\xA5' * 4096) for _ in range(100)]\n"
+         "del blocks\nassert bytes(y) == golden", "nothing"),
         ("t.shape = 5", "AttributeError "),
         ("ethosu.Tensor(m, 0)", "TypeError can't create 'Tensor' instances"),
         ("ethosu.Tensor.quantize(m, [1])", "TypeError argument should be a 'Tensor'"),
@@ -313,6 +327,19 @@ def test_closed_objects_raise(api):
 def test_code_of_the_caller(api, case):
     api.exec(_SETUP)
     check(api, [CALLED[case]])
+
+
+def test_a_model_for_another_npu_or_for_none(api, board_npu, compiled, small_models):
+    other = "ethos-u55-256" if board_npu != "ethos-u55-256" else "ethos-u55-64"
+    source = small_models["small_cnn"]
+    api.write_file("/other.tflite", compiled(source, other).read_bytes())
+    api.write_file("/raw.tflite", source.read_bytes())
+    hint = f"; run: ethosu compile MODEL.tflite --npu {board_npu}"
+    assert raised(api, "ethosu.Model('/other.tflite')") == (
+        f"ValueError model was compiled for {other}, the NPU is {board_npu}{hint}"
+    )
+    error = raised(api, "ethosu.Model('/raw.tflite')")
+    assert error.startswith("ValueError model has no ethos-u operator") and error.endswith(hint)
 
 
 @pytest.mark.parametrize("address", ["0", "UNSEEN", "0xFFFFFF00"])

@@ -11,51 +11,26 @@ from ethosu_tools.mixed_models import MODELS
 from ethosu_tools.tflite.metadata import get, put
 
 from host_tests.kit.board_models import MODEL, raised
+from host_tests.modules.ethosu.driver.streams import commands, npu_calls
 
 OPERATIONS = {0x002, 0x003, 0x005, 0x006, 0x007}  # CONV, DEPTHWISE, POOL, ELEMENTWISE, RESIZE
-DEPTHWISE, POOL, ELEMENTWISE, IFM_BASE0, STOP = 0x003, 0x005, 0x006, 0x4000, 0x000
+DEPTHWISE, POOL, ELEMENTWISE, IFM_BASE0 = 0x003, 0x005, 0x006, 0x4000
 NOWHERE = 0x7FFFFFF0  # outside all regions
-
-
-def stream_at(model: bytes, number: int = 0) -> int:
-    """Offset of an NPU operator's command stream in a compiled model."""
-    from ethosu.vela.tflite.Model import Model
-
-    root = Model.GetRootAs(model, 0)
-    graph = root.Subgraphs(0)
-    operators = [graph.Operators(index) for index in range(graph.OperatorsLength())]
-    calls = [one for one in operators if root.OperatorCodes(one.OpcodeIndex()).CustomCode()]
-    payload = root.Buffers(graph.Tensors(calls[number].Inputs(0)).Buffer()).DataAsNumpy().tobytes()
-    at = model.index(payload) + 4
-    while model[at] != 2:
-        at += 12 if model[at] == 1 else 4
-    return at + 4
-
-
-def commands(model: bytes, start: int):
-    """Byte offset in the stream and code of each command."""
-    at = start
-    while True:
-        (word,) = struct.unpack_from("<I", model, at)
-        code = word & 0x43FF
-        yield at - start, code
-        if code == STOP:
-            return
-        at += 8 if word >> 14 & 3 == 1 else 4
 
 
 def aimed_at_nothing(model: bytes, code: int, number: int = 0) -> tuple[bytes, int]:
     """The model with its first operation of this kind reading unmapped memory, and its offset."""
-    start = stream_at(model, number)
+    stream = npu_calls(model)[number].stream
+    start = model.index(stream)
     address = 0
-    for place, found in commands(model, start):
-        if found == IFM_BASE0:
-            address = start + place + 4
-        elif found == code:
+    for command in commands(stream):
+        if command.code == IFM_BASE0:
+            address = start + command.offset + 4
+        elif command.code == code:
             break
     damaged = bytearray(model)
     struct.pack_into("<I", damaged, address, NOWHERE)
-    return bytes(damaged), place
+    return bytes(damaged), command.offset
 
 
 def compile_to(path, source, npu, *options):
@@ -159,7 +134,8 @@ def test_table_covers_every_operation(small_models, compiled, name, npu):
     """Entries are consecutive, each ends at an operation, the last one at the last operation."""
     model = compiled(small_models[name], npu).read_bytes()
     entries = debug_table.parse(get(model, debug_table.NAME))
-    places = [at for at, code in commands(model, stream_at(model)) if code in OPERATIONS]
+    stream = npu_calls(model)[0].stream
+    places = [command.offset for command in commands(stream) if command.code in OPERATIONS]
     ends = [entry.end for entry in entries]
     assert ends == sorted(set(ends)) and set(ends) <= set(places) and ends[-1] == places[-1]
     assert {entry.npu_operator for entry in entries} == {0}

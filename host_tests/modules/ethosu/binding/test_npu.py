@@ -1,36 +1,22 @@
 # SPDX-License-Identifier: MIT
 """The NPU handle beyond plain invokes: done, cancel, callbacks, await, power, counters."""
 
-import time
-
-import numpy as np
 import pytest
-from ethosu_tools.errors import RemoteError
 
-from host_tests.kit import vela_once
-from host_tests.kit.board_models import raised
-
-
-@pytest.fixture(scope="module")
-def raw(tmp_path_factory, small_models, board_npu):
-    """Command stream, weights and offsets in the raw form of Vela's output."""
-    folder = tmp_path_factory.mktemp("raw")
-    options = "--output-format", "raw", "--accelerator-config", board_npu, "--output-dir", folder
-    vela_once.run_vela(small_models["small_cnn"], options)
-    (product,) = folder.glob("*_vela.npz")
-    return np.load(product)
+from host_tests.kit.board_models import interrupt, raised
 
 
 @pytest.fixture
-def handle(emulated, raw, example):
+def npu(api, board_npu, raw):
     """A board with a reserved NPU `n`, `payload`, `bases`, `fill()` and `right()`."""
-    start, end = int(raw["input_offset"][0]), int(raw["output_offset"][0])
-    emulated.write_file("/payload", raw["cmd_data"].tobytes())
-    emulated.write_file("/weights", raw["weight_data"].tobytes())
-    emulated.exec(
+    call = raw(board_npu)
+    start, end = call.inputs[0].offset, call.outputs[0].offset
+    api.write_file("/payload", call.commands)
+    api.write_file("/weights", call.weights)
+    api.exec(
         "import time, uctypes\n"
         "payload, weights = open('/payload', 'rb').read(), open('/weights', 'rb').read()\n"
-        f"store = bytearray({int(raw['scratch_shape'][0])} + 32)\n"
+        f"store = bytearray({call.scratch_size} + 32)\n"
         "skip = -uctypes.addressof(store) % 32\n"
         "scratch = memoryview(store)[skip:skip + len(store) - 32]\n"
         "bases = [weights, scratch, scratch]\n"
@@ -38,13 +24,28 @@ def handle(emulated, raw, example):
         f"def right(): return bytes(scratch[{end}:{end} + len(golden)]) == golden\n"
         "n = ethosu.reserve()\n"
     )
+    return api
+
+
+@pytest.fixture
+def handle(npu, emulated):
+    """The same, with properties that only the emulated board has."""
     return emulated
+
+
+def test_invoke_and_wait(npu):
+    npu.exec("fill(); n.invoke(payload, bases)")
+    assert npu.eval("right()")
+    npu.exec("fill(); n.invoke_async(payload, bases); n.wait()")
+    assert npu.eval("right()")
 
 
 def test_done_and_wait(handle):
     assert handle.eval("n.done()")
     handle.exec("mask(); fill(); n.invoke_async(payload, bases)")
     assert handle.eval("(n.done(), n.wait(0))") == (False, False)
+    error = raised(handle, "n.invoke_async(payload, bases)")
+    assert error.startswith("OSError 16 an inference is under way")
     handle.exec("unmask()\nwhile not n.done(): pass")
     assert handle.eval("(n.wait(), right())") == (True, True)
 
@@ -104,11 +105,14 @@ def test_late_inference_of_a_handle_is_stopped_for_a_model(handle):
 def test_no_time_out_waits_until_interrupted(handle):
     """-1 means no time-out; Ctrl-C ends the wait and stops the NPU."""
     handle.exec("endless = ethosu.Model('/model.tflite', npu=n, timeout_ms=-1)")
-    for code in ("endless.run_into([x])", "asyncio.run(endless.run([x]))"):
-        handle.exec("import asyncio\nemulator.fault('hang')")
-        handle.start(f"print('begun')\n{code}")
-        with pytest.raises(RemoteError, match="KeyboardInterrupt"):
-            handle.finish(timeout=5, on_output=lambda data: after(handle, data))
+    handle.exec("import asyncio")
+    for code in (
+        "endless.run_into([x])",
+        "asyncio.run(endless.run([x]))",
+        "n.invoke_async(payload, bases, timeout_ms=-1)\nn.wait()",
+    ):
+        handle.exec("emulator.fault('hang')")
+        interrupt(handle, code)
         assert handle.eval("bytes(endless.predict([x])[0]) == golden")
     assert raised(handle, "ethosu.Model('/model.tflite', timeout_ms=-2)").startswith(
         "ValueError timeout_ms is -2, expected milliseconds or -1"
@@ -123,33 +127,26 @@ def test_a_time_out_of_zero_is_the_shortest(emulated, how):
     assert emulated.eval("bytes(m.predict([x])[0]) == golden")
 
 
-def after(board, data):
-    """Interrupt shortly after the first line."""
-    if data.endswith(b"\n"):
-        time.sleep(0.4)
-        board.inject(b"\x03")
-
-
-def test_callback_when_done(handle):
-    handle.exec(
+def test_callback_when_done(npu):
+    npu.exec(
         "seen = []\nfill()\n"
         "n.invoke_async(payload, bases, callback=lambda npu: seen.append((npu is n, npu.wait())))\n"
         "time.sleep_ms(20)"
     )
-    assert handle.eval("(seen, right())") == ([(True, True)], True)
+    assert npu.eval("(seen, right())") == ([(True, True)], True)
 
 
-def test_exception_in_a_callback_is_printed_and_nothing_breaks(handle):
-    out = handle.exec(
+def test_exception_in_a_callback_is_printed_and_nothing_breaks(npu):
+    out = npu.exec(
         "def bad(npu): raise ValueError('in callback')\n"
         "fill()\nn.invoke_async(payload, bases, callback=bad)\ntime.sleep_ms(20)\nn.wait()"
     )
     assert "ValueError: in callback" in out
-    assert handle.eval("right()")
+    assert npu.eval("right()")
 
 
-def test_callback_starts_the_next_inference(handle):
-    handle.exec(
+def test_callback_starts_the_next_inference(npu):
+    npu.exec(
         "left = 5\n"
         "def again(npu):\n"
         "    global left\n"
@@ -160,7 +157,7 @@ def test_callback_starts_the_next_inference(handle):
         "fill(); n.invoke_async(payload, bases, callback=again)\n"
         "while left: time.sleep_ms(1)"
     )
-    assert handle.eval("right()")
+    assert npu.eval("right()")
 
 
 def test_a_callback_is_called_for_its_own_inference_only(handle):
@@ -216,13 +213,13 @@ def test_await(handle):
     assert handle.eval("right()")
 
 
-def test_models_run_on_a_reservation(handle):
-    handle.exec("a, b = (ethosu.Model('/model.tflite', npu=n) for _ in range(2))")
-    assert handle.eval("bytes(a.predict([x])[0]) == bytes(b.predict([x])[0]) == golden")
-    assert raised(handle, "m.predict([x])").startswith("OSError 16 the NPU is reserved")
-    handle.exec("n.release()")
-    assert raised(handle, "a.predict([x])").startswith("OSError 1 this NPU was released")
-    assert handle.eval("bytes(m.predict([x])[0]) == golden")
+def test_models_run_on_a_reservation(npu):
+    npu.exec("a, b = (ethosu.Model('/model.tflite', npu=n) for _ in range(2))")
+    assert npu.eval("bytes(a.predict([x])[0]) == bytes(b.predict([x])[0]) == golden")
+    assert raised(npu, "m.predict([x])").startswith("OSError 16 the NPU is reserved")
+    npu.exec("n.release()")
+    assert raised(npu, "a.predict([x])").startswith("OSError 1 this NPU was released")
+    assert npu.eval("bytes(m.predict([x])[0]) == golden")
 
 
 # Register CMD: the bits that allow the NPU to request clock and power down.
@@ -239,19 +236,19 @@ def test_power_only_while_running_or_all_the_time(handle):
     assert handle.eval(POWER_BITS) == idle
 
 
-def test_counters(handle):
-    handle.exec(
+def test_counters(npu):
+    npu.exec(
         "with n.pmu(ethosu.PMU_NPU_ACTIVE, ethosu.PMU_MAC_ACTIVE) as p:\n"
         "    fill(); n.invoke(payload, bases)\n"
         "    live = p.cycles\n"
         "after = p.cycles"
     )
-    cycles, active, macs = handle.eval("(after, p[0], p[1])")
+    cycles, active, macs = npu.eval("(after, p[0], p[1])")
     assert cycles >= active >= macs > 0
-    assert handle.eval("live > 0 and p.cycles == after and len(p) == 2")
-    assert raised(handle, "p[2]").startswith("IndexError")
-    handle.exec("with p: pass")
-    assert handle.eval("p[1]") == 0
+    assert npu.eval("live > 0 and p.cycles == after and len(p) == 2")
+    assert raised(npu, "p[2]").startswith("IndexError")
+    npu.exec("with p: pass")
+    assert npu.eval("p[1]") == 0
 
 
 def test_release_ends_counting_and_leaves_no_power_request(handle):
@@ -273,47 +270,61 @@ def test_release_ends_counting_and_leaves_no_power_request(handle):
     assert handle.eval(f"idle == {POWER_BITS}")
 
 
-def test_a_new_counter_ends_the_previous_one(handle):
-    handle.exec(
+def test_a_new_counter_ends_the_previous_one(npu):
+    npu.exec(
         "with n.pmu() as a:\n"
         "    fill(); n.invoke(payload, bases)\n"
         "    with n.pmu() as b: pass\n"
         "    kept = a.cycles\n"
         "    fill(); n.invoke(payload, bases)\n"
     )
-    assert handle.eval("a.cycles == kept > b.cycles")
+    assert npu.eval("a.cycles == kept > b.cycles")
 
 
-def test_creating_a_counter_has_no_effect(handle):
-    handle.exec(
+def test_creating_a_counter_has_no_effect(npu):
+    npu.exec(
         "with n.pmu(ethosu.PMU_MAC_ACTIVE) as a:\n"
         "    b = n.pmu(ethosu.PMU_NPU_ACTIVE)\n"
         "    fill(); n.invoke(payload, bases)\n"
         "with n.pmu(ethosu.PMU_MAC_ACTIVE) as c:\n"
         "    fill(); n.invoke(payload, bases)\n"
     )
-    assert handle.eval("a[0] == c[0] > 0")
+    assert npu.eval("a[0] == c[0] > 0")
 
 
-def test_buffers_that_the_payload_writes_must_be_writable(handle):
-    handle.exec(
+def test_buffers_that_the_payload_writes_must_be_writable(npu):
+    npu.exec(
         "size = (len(scratch) + 31) // 32 * 32\n"
         "fixed = bytes(size + 32)\nskip = -uctypes.addressof(fixed) % 32\n"
         "fixed = memoryview(fixed)[skip : skip + size]"
     )
-    assert raised(handle, "n.invoke(payload, [weights, fixed, fixed])").startswith(
+    assert raised(npu, "n.invoke(payload, [weights, fixed, fixed])").startswith(
         "TypeError base that the payload writes is of type memoryview, expected a writable buffer"
     )
+    npu.exec("fill(); n.invoke(payload, bases)")
+    assert npu.eval("right() and bytes(fixed) == bytes(len(fixed))")
+
+
+@pytest.mark.parametrize("short", [0, 1])
+def test_a_base_that_is_too_small_is_refused_before_the_start(npu, short):
+    npu.exec(f"cut = list(bases)\ncut[{short}] = cut[{short}][:16]")
+    assert raised(npu, "n.invoke(payload, cut)").startswith("ValueError command at word ")
+
+
+def test_a_base_that_the_npu_cannot_see_is_refused(handle):
+    handle.exec("t = uctypes.bytearray_at(UNSEEN, len(scratch))")
+    error = raised(handle, "n.invoke(payload, [weights, t, t])")
+    assert error.startswith("OSError 14 base pointer 1, ")
     handle.exec("fill(); n.invoke(payload, bases)")
-    assert handle.eval("right() and bytes(fixed) == bytes(len(fixed))")
+    assert handle.eval("right()")
 
 
-def test_info_and_names(handle, board_npu):
-    info = handle.eval("n.info()")
-    assert info["config"] == board_npu == handle.eval("ethosu.npus()[n.npu]")
-    assert repr(board_npu).strip("'") in handle.exec("print(n)")
-    handle.exec(f"n.release(); n = ethosu.reserve(npu={board_npu!r}); n.release()")
-    handle.exec("n = ethosu.reserve(npu=0); n.release()")
+def test_info_and_names(npu, board_npu):
+    info = npu.eval("n.info()")
+    assert info["config"] == board_npu == npu.eval("ethosu.npus()[n.npu]")
+    assert repr(board_npu).strip("'") in npu.exec("print(n)")
+    npu.exec(f"n.release(); n = ethosu.reserve(npu={board_npu!r}); n.release()")
+    npu.exec("n = ethosu.reserve(npu=0); n.release()")
 
 
 @pytest.mark.parametrize("name", ["EBUSY", "EFAULT", "ECANCELED", "ETIMEDOUT", "EIO", "ENODEV"])

@@ -53,6 +53,10 @@ def test_interrupt_alone_wakes_the_loop(slow):
     assert instructions < 15_000
 
 
+def test_the_cpu_sleeps_in_predict_too(slow):
+    assert slow.eval("(bytes(m.predict([x])[0]) == golden, emulator.npu_slept())") == (True, True)
+
+
 def test_other_tasks_run_in_the_meantime(slow):
     """A task due each millisecond runs; the CPU sleeps in between most of the time."""
     slow.exec(

@@ -18,6 +18,8 @@ INCLUDES = [
         "modules/ethosu",
         "modules/ethosu/driver",
         "modules/ethosu/driver/include",
+        "modules/ethosu/runtime",
+        "modules/ethosu/runtime/describe",
         "tools/sim_host",
         "tools/npu_sim",
     )
@@ -74,6 +76,11 @@ HOST = (BOARD, SIM)
 ALL = (DRIVER, *HOST)
 
 
+def sanitized(sanitizer: str, *flags: str) -> list[str]:
+    """Compiler and flags of a C test that includes headers of runtime, driver and simulator."""
+    return ["gcc", *STRICT, *SANITIZE[sanitizer], *INCLUDES, *flags]
+
+
 def archives(sanitizer: str, *kinds: str) -> list[Path]:
     """Build the archives of sim_host; return those of `kinds`: DRIVER, BOARD, SIM."""
     sharing.make("tools/sim_host", "archives", f"SANITIZE={sanitizer}")
@@ -94,8 +101,8 @@ def shared_library() -> Path:
 def link(output: Path, sanitizer: str, sources: list[str], *kinds: str) -> Path:
     """Compile C tests and link them with these archives, like an application."""
     files = [C / source for source in sources]
-    flags = [*STRICT, *SANITIZE[sanitizer], *INCLUDES]
-    command = ["gcc", *flags, *files, *group(*archives(sanitizer, *kinds)), "-lm", "-o"]
+    libraries = group(*archives(sanitizer, *kinds))
+    command = [*sanitized(sanitizer), *files, *libraries, "-lm", "-o"]
     if sanitizer == "coverage":  # the counters are stored in the build directory
         run([*command, output])
         return output

@@ -1,45 +1,65 @@
 # SPDX-License-Identifier: MIT
-"""NPU calls of a compiled model as passed to the driver: payload, regions and their sizes."""
+"""NPU calls of a compiled model as passed to the driver, and the commands of their streams."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from ethosu.vela.tflite.Model import Model
-from ethosu_tools.tflite import DTYPES, NPU_OPERATOR
+from ethosu_tools.model import ModelFile, read_stream
+
+HAS_PAYLOAD = 0x4000
 
 
 @dataclass(frozen=True)
 class Call:
-    """One ethos-u operator."""
+    """One ethos-u operator: payload, contents of region 0, sizes of all regions."""
 
     payload: bytes
     constants: bytes
     sizes: list[int]
 
+    @property
+    def stream(self) -> bytes:
+        """The command stream in the payload."""
+        return read_stream(self.payload)[1]
+
+    def with_stream(self, stream: bytes) -> bytes:
+        """A COP1 payload with another stream: its last action, whose first word has the length."""
+        front = self.payload[: self.payload.index(self.stream) - 4]
+        words = len(stream) // 4
+        action = 2 | words >> 16 << 8 | (words & 0xFFFF) << 16
+        return front + action.to_bytes(4, "little") + stream
+
 
 def npu_calls(compiled: Path | bytes) -> list[Call]:
-    """Read the NPU calls of a compiled model, a file or its contents."""
-    content = compiled if isinstance(compiled, bytes) else compiled.read_bytes()
-    model = Model.GetRootAs(content, 0)
-    graph = model.Subgraphs(0)
-
-    def data(index: int) -> bytes:
-        buffer = model.Buffers(graph.Tensors(index).Buffer())
-        return buffer.DataAsNumpy().tobytes() if buffer.DataLength() else b""
-
-    def size(index: int) -> int:
-        tensor = graph.Tensors(index)
-        shape = [tensor.Shape(axis) for axis in range(tensor.ShapeLength())]
-        return int(np.prod(shape, dtype=np.int64)) * np.dtype(DTYPES[tensor.Type()]).itemsize
-
+    """Read the NPU calls in the main graph of a compiled model, a file or its contents."""
+    graph = ModelFile.of(compiled).graph
     calls = []
-    for number in range(graph.OperatorsLength()):
-        operator = graph.Operators(number)
-        if model.OperatorCodes(operator.OpcodeIndex()).CustomCode() != NPU_OPERATOR.encode():
-            continue
-        inputs = [operator.Inputs(i) for i in range(operator.InputsLength())]
-        outputs = [operator.Outputs(i) for i in range(operator.OutputsLength())]
-        bases = (inputs[1:] + outputs)[:8]
-        calls.append(Call(data(inputs[0]), data(bases[0]), [size(base) for base in bases]))
+    for operator in graph.operators:
+        if operator.on_npu:
+            payload, *bases = (graph.tensors[index] for index in operator.arguments)
+            sizes = [tensor.size for tensor in bases[:8]]
+            calls.append(Call(payload.content, bases[0].content, sizes))
     return calls
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of a stream, at a byte offset; payload: None if it has only one word."""
+
+    offset: int
+    code: int
+    param: int
+    payload: int | None
+
+
+def commands(stream: bytes) -> Iterator[Command]:
+    """The commands of a stream."""
+    words = np.frombuffer(stream, np.uint32).tolist()
+    at = 0
+    while at < len(words):
+        code, param = words[at] & 0xFFFF, words[at] >> 16
+        payload = words[at + 1] if code & HAS_PAYLOAD else None
+        yield Command(4 * at, code, param, payload)
+        at += 1 if payload is None else 2

@@ -2,7 +2,8 @@
 """The driver in a static archive, linked by applications without special options.
 
 A linker takes only referenced objects from an archive. These tests check that products and the
-verifier are referenced, and that a build without one of them reports it.
+verifier are referenced, and that a build without one of them reports it; test_library.py checks
+that nothing else is linked.
 """
 
 from pathlib import Path
@@ -52,19 +53,6 @@ def test_products_work_if_built_in_and_are_named_if_not(built, family) -> None:
         expected = {"init": sentence}
     lines = cbuild.run([program, name]).splitlines()
     assert dict(line.split(": ", 1) for line in lines) == expected
-
-
-def test_products_that_are_left_out_are_not_linked(built) -> None:
-    """No table of a family or of the verifier excluded by the option."""
-    option, program = built
-    symbols = cbuild.run(["nm", program])
-    for family in FAMILIES:
-        supported = option != f"ETHOSU_{family}=0"
-        verified = supported and option != "ETHOSU_VERIFY=0"
-        # U55 and U65 share an object file, which is linked as a whole.
-        if family == "U85" or supported:
-            assert (f"ethosu_ext_part_{family}" in symbols) == supported
-            assert (f"ethosu_ext_commands_{family}" in symbols) == verified
 
 
 def test_a_build_without_any_npu_is_refused(tmp_path) -> None:

@@ -18,7 +18,7 @@ FAULTS = {
     "irq-lost": ({"irq-lost": 1}, "NPU finished, but no interrupt came within 10000 ms"),
     "irq-late": ({"irq-late": 1}, "NPU finished, but no interrupt came within 10000 ms"),
     "hang": ({"hang": 1}, "inference took longer than 10000 ms: running"),
-    "bus-error": ({"bus-error": 1}, "bus error at "),
+    "bus-error": ({"bus-error": 1}, "of the command stream: bus error at command on port M1"),
     "parse-error": ({"parse-error": 1}, "command parse error"),
     "watchdog": ({"watchdog": 1}, "watchdog"),
     "ecc-error": ({"ecc-error": 1}, "memory error (ECC)"),
@@ -167,22 +167,6 @@ def test_an_npu_that_reads_as_ones_for_a_while_is_survived(host, reads) -> None:
     host.invoke(1)
     assert host.library.sim_host_inject(0, b"dead", 0)
     assert host.invoke(1) == golden
-
-
-def test_two_npus_work_side_by_side_and_one_may_fail(host, compiled, small_models) -> None:
-    """Different configs in one process; a hang of one does not affect the other."""
-    other = "ethos-u55-256"
-    (call,) = npu_calls(compiled(small_models["small_cnn"], other))
-    driver = host.library.sim_host_open(1, other.encode())
-    assert host.library.ethosu_ext_reserve_this(c.c_void_p(driver), c.c_uint64(0)) == 0
-    second = Host(host.library, driver, call)
-    second.load()
-    golden, second_golden = host.invoke(1), second.invoke(1)
-    assert host.library.sim_host_inject(1, b"hang", 1)
-    assert second.invoke(1)[0] == -1
-    assert host.invoke(1) == golden
-    assert second.invoke(1) == second_golden
-    host.library.sim_host_close(1)
 
 
 def test_the_board_rejects_unknown_npus_and_faults(library) -> None:

@@ -8,30 +8,20 @@ from pathlib import Path
 import pytest
 
 from host_tests.kit import sharing
+from host_tests.modules.ethosu.driver import cbuild
 
 HERE = Path(__file__).parent
 
 
 @pytest.fixture(scope="session")
-def damage(repo):
+def damage():
     """Runs the program of damage.c: `damage("cut", path)`; returns what it printed."""
-    module = repo / "modules/ethosu"
 
     @functools.cache
     def build(kind: str, *flags: str) -> Path:
         sharing.make("tools/sim_host", "objects", f"SANITIZE={kind}")
         command = [
-            *("gcc", "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", *flags),
-            *("-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
-            *(
-                f"-I{path}"
-                for path in (
-                    *(module / "runtime", module / "runtime/describe"),
-                    *(module / "driver", module / "driver/include"),
-                )
-            ),
-            f"-I{repo / 'tools/sim_host'}",
-            f"-I{HERE / 'describe'}",
+            *cbuild.sanitized("address", f"-I{HERE / 'describe'}", *flags),
             *(HERE / "damage.c", HERE / "board_none.c", HERE / "exercise.c"),
             HERE / "describe/describe_all.c",
             *sorted((sharing.BUILD / "sim_host" / kind / "modules").rglob("*.o")),

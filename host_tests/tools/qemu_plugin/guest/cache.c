@@ -205,24 +205,6 @@ SCENARIO(cache_sets_and_ways)
     report("lost", *word(DDR + 64) != 2);
 }
 
-/** Two neighbours in one line: the CPU's store destroys the NPU's result, or is lost itself. */
-SCENARIO(cache_shared_line)
-{
-    cache_enable();
-    uint32_t *end = stop(copy(STREAM, DDR, ISRAM, 16));
-    *word(DDR) = 0x11111111;
-    cache_clean(DDR, 16);
-    cache_clean((uintptr_t)STREAM, 64);
-    npu_run(STREAM, end);
-    *word(ISRAM + 16) = 0x22222222;
-    maintain(DCCIMVAC, ISRAM, 16);
-    report("result", *word(ISRAM) == 0x11111111);
-    npu_run(STREAM, end);
-    *word(ISRAM + 16) = 0x33333333;
-    cache_invalidate(ISRAM, 16);
-    report("neighbour", *word(ISRAM + 16) == 0x33333333);
-}
-
 /* --- Memory that the MPU makes uncached or write-through --------------------- */
 
 #define MPU_CTRL (*word(0xE000ED94))

@@ -128,28 +128,6 @@ TEST(facts_about_a_handle)
     check_next_works(drv);
 }
 
-TEST(each_fault_of_the_npu_is_decoded_and_the_next_inference_is_right)
-{
-    static const struct {
-        const char *name;
-        const char *words;
-    } faults[] = {
-        {"bus-error", "byte 0 of the command stream: bus error at command on port M1"},
-        {"watchdog", "watchdog"},
-        {"ecc-error", "ECC"},
-    };
-    for (unsigned i = 0; i < sizeof faults / sizeof faults[0]; i++) {
-        struct ethosu_driver *drv = open_driver("ethos-u55-128");
-        npus[0].end = END_ON_SLEEP;
-        inject(faults[i].name, 1);
-        CHECK_EQ(run_good(drv), -1);
-        check_error(drv, ETHOSU_EXT_E_NPU_FAULT, faults[i].words);
-        check_clean(drv);
-        check_next_works(drv);
-        ethosu_deinit(drv);
-    }
-}
-
 TEST(an_unknown_command_is_reported_with_its_offset)
 {
     uint32_t *words = alloc(64);

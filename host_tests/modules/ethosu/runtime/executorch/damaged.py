@@ -97,6 +97,10 @@ DELEGATES: dict[str, tuple[Make, str]] = {
         lambda blob: _file(_first(blob, offset=0x7FFFFFF0, region=3).encode()),
         r"instruction 0 \(delegate\): region 3 needs 2048 MB, expected less than 2048",
     ),
+    "an output of fewer bytes than its tensor": (
+        lambda blob: _file(_last(blob, shape=(1, 1, 1, 1, 1, 3)).encode()),
+        r"instruction 0 \(delegate\)",
+    ),
     "inputs count 2 with one argument": (
         lambda blob: _file(replace(blob, inputs=blob.inputs * 2).encode()),
         "2 arguments for 2 inputs and 1 outputs",

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from host_tests.kit import sharing
+from host_tests.modules.ethosu.driver import cbuild
 
 HERE = Path(__file__).parent
 
@@ -32,10 +33,7 @@ def build_cases(repo, build_dir):
             for path in sorted(sources - set(changed))
         ]
         command = [
-            *("gcc", "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread"),
-            *("-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
-            *(f"-I{folder}" for folder in (module / "driver/include", *folders)),
-            *flags,
+            *cbuild.sanitized("address", *flags),
             *changed,
             HERE / "run_cases.c",
             *objects,

@@ -15,6 +15,7 @@ from ethosu_tools.mixed_models import MODELS
 from ethosu_tools.qemu import Machine
 
 from host_tests.kit import needs
+from host_tests.modules.ethosu.driver import cbuild
 
 from . import board_cases, plan_writer, runner
 from .maker import STEPS, make
@@ -58,21 +59,11 @@ def build_with(repo, build_dir, cmsis_nn, tmp_path_factory):
         make_it += [f"BUILD={folder}", f"CMSIS_NN_DIR={cmsis_nn}"]
         make_it += [f"CPPFLAGS={' '.join((*flags, '-finstrument-functions'))}"]
         subprocess.run(make_it, check=True)
-        program, module = folder / "run_cases", repo / "modules/ethosu"
-        command = [
-            *("gcc", "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread"),
-            *("-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
-            *(
-                f"-I{path}"
-                for path in (module / "runtime", module / "driver", module / "driver/include")
-            ),
-            *(f"-I{repo / 'tools/sim_host'}", f"-I{cmsis_nn / 'Include'}"),
-            *(HERE / "run_cases.c", HERE / "count_cmsis_nn.c"),
-            *sorted(folder.rglob("*.o")),
-            build_dir / "npu_sim/address/libnpu_sim.a",
-            *("-lm", "-o", program),
-        ]
-        subprocess.run(command, check=True)
+        program = folder / "run_cases"
+        sources = HERE / "run_cases.c", HERE / "count_cmsis_nn.c"
+        objects = *sorted(folder.rglob("*.o")), build_dir / "npu_sim/address/libnpu_sim.a"
+        command = cbuild.sanitized("address", f"-I{cmsis_nn / 'Include'}")
+        cbuild.run([*command, *sources, *objects, "-lm", "-o", program])
         return program
 
     return build
