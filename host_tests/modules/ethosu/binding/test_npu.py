@@ -45,7 +45,7 @@ def test_done_and_wait(handle):
     handle.exec("mask(); fill(); n.invoke_async(payload, bases)")
     assert handle.eval("(n.done(), n.wait(0))") == (False, False)
     error = raised(handle, "n.invoke_async(payload, bases)")
-    assert error.startswith("OSError 16 an inference is under way")
+    assert error.startswith("OSError 16 an inference is running")
     handle.exec("unmask()\nwhile not n.done(): pass")
     assert handle.eval("(n.wait(), right())") == (True, True)
 
