@@ -13,7 +13,7 @@ struct dma_counters {
     uint32_t cpu_copies; /**< copies that were the CPU's from the start */
     uint64_t cpu_bytes;
     uint32_t errors;   /**< transfers that ended with an error: the CPU copied again */
-    uint32_t timeouts; /**< transfers that did not end in time: the same; see LATE_MAX */
+    uint32_t timeouts; /**< transfers that did not end in time: the same; see MAX_TIMEOUTS */
 };
 
 struct dma_counters dma_counters(void);

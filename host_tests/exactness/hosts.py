@@ -67,6 +67,7 @@ def _native(get: Get, npu: str, model: Path, inputs: Rows) -> Rows:
         pytest.skip("the address of the NPU is the emulated board's")
     with native_board.start(npu) as board:
         board.exec("import sys\nsys.modules['ethosu'] = ethosu")
+        assert board.eval("__import__('ethosu') is ethosu")
         return _runner(board, get, npu, model, inputs)
 
 

@@ -2,7 +2,7 @@
 """Models on hosts: every output equals that of the reference, bit by bit.
 
 A new model is a row of models.py, a new host one of hosts.py; ROWS says which run where. The
-simulator on the PC and one board run all kinds of models. The other hosts share the arithmetic, so
+simulator on the PC runs all models, one board most kinds. The other hosts share the arithmetic, so
 a few models show that they move tensors, constants and state correctly.
 """
 

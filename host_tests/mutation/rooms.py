@@ -45,7 +45,10 @@ ROOMS = (
         "executorch", 8, (f"{MODULE}/runtime/executorch/*.c",), "sim-host-variants",
         (f"{TESTS}/runtime/executorch", EXACTNESS),
     ),
-    Room("binding", 12, (f"{MODULE}/binding/*.c",), IMAGE, (f"{TESTS}/binding",)),
+    Room(
+        "binding", 12, (f"{MODULE}/binding/*.c",), f"{IMAGE} plugin",
+        (f"{TESTS}/binding", "host_tests/boards/MPS3_AN547", "host_tests/campaigns/board"),
+    ),
     Room(
         "front ends", 4, (f"{MODULE}/audio/*.c", f"{MODULE}/image/*.c"), IMAGE,
         (f"{TESTS}/audio", f"{TESTS}/image"),

@@ -51,9 +51,9 @@ class Emulation:
 
     With `any_npu`, the board has the NPU that a model was compiled for instead of a fixed one.
     `memories` are shared with the PC, by their names in the plugin's table: one holds the ROM file
-    system, and one the `window` through which tensors are exchanged. `page` is the emulator's
-    register page. `romfs`, if any, is a memory that only the emulator maps, for ROM file systems
-    that are too large for the board's own memory.
+    system, and one the `window` through which tensors are exchanged. `page` has the
+    emulator registers. `romfs`, if any, is a memory that only the emulator maps, for ROM file
+    systems that are too large for the board's own memory.
     """
 
     machine: str

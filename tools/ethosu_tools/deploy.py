@@ -54,7 +54,7 @@ _HASH = "_answer = _hashlib.sha256(memoryview(_rom.open({path!r}, 'rb'))).digest
 _COPY = "_answer = vfs.rom_ioctl(4, 0, {at}, memoryview(_rom.open({path!r}, 'rb'))[{start}:{end}])"
 _KEEP = "_answer = vfs.rom_ioctl(258, 0, {at}, {size})"
 _SEND = "lambda data: b'%d' % vfs.rom_ioctl(4, 0, {at}, data)"
-# The location for an image of that size, if the firmware reports it (ROM_IOCTL_PLACE), and hashes
+# The location for an image of that size, if the firmware reports it (ROM_IOCTL_TARGET), and hashes
 # of its present content.
 _FIND = """\
 _place = vfs.rom_ioctl(257, 0, {size})

@@ -101,7 +101,7 @@ static uint32_t read_register(void *context, uint32_t offset)
     case EMULATOR_CONSOLE_SPACE:
         return (uint32_t)console_space();
     default:
-        message(MESSAGE_GUEST_ERROR, "emulator page: no register to read at 0x%03x", offset);
+        message(MESSAGE_GUEST_ERROR, "emulator registers: no register to read at 0x%03x", offset);
         return 0;
     }
 }
@@ -111,7 +111,7 @@ static uint8_t *buffer(uint32_t size, bool write)
 {
     uint8_t *bytes = guest_memory_map(MASTER_CPU, device.buffer_address, size, write);
     if (!bytes) {
-        message(MESSAGE_GUEST_ERROR, "emulator page: no %smemory for %u bytes at 0x%08x",
+        message(MESSAGE_GUEST_ERROR, "emulator registers: no %smemory for %u bytes at 0x%08x",
                 write ? "writable " : "", size, device.buffer_address);
     }
     return bytes;
@@ -171,7 +171,7 @@ static void write_register(void *context, uint32_t offset, uint32_t value)
         print(value);
         break;
     default:
-        message(MESSAGE_GUEST_ERROR, "emulator page: no register to write at 0x%03x", offset);
+        message(MESSAGE_GUEST_ERROR, "emulator registers: no register to write at 0x%03x", offset);
         break;
     }
     update_irq(NULL);

@@ -176,8 +176,8 @@ def test_bad_buffers_transfer_nothing(guest: Guest) -> None:
     outcome = guest.run("bad_buffers")
     assert outcome.values == {"sent": 0, "received": 0, "unknown_register": 0}
     assert outcome.messages == [
-        "emulator page: no memory for 16 bytes at 0xe0000000",
-        "emulator page: no writable memory for 16 bytes at 0x28000000",
-        "emulator page: no memory for 268435456 bytes at 0x28000000",
-        "emulator page: no register to read at 0x300",
+        "emulator registers: no memory for 16 bytes at 0xe0000000",
+        "emulator registers: no writable memory for 16 bytes at 0x28000000",
+        "emulator registers: no memory for 268435456 bytes at 0x28000000",
+        "emulator registers: no register to read at 0x300",
     ]

@@ -18,7 +18,7 @@ extern struct ethosu_board natmod_board;
  */
 void hooks_init(const struct ethosu_board *board);
 
-/** Enable the interrupts again that port_init() has disabled. */
+/** Enable the interrupts again that hooks_init() disabled. */
 void hooks_deinit(void);
 
 #endif

@@ -208,7 +208,7 @@ def test_unknown_places_are_reported(users_pytest, lab, monkeypatch, ethosu):
     assert acquired(lab, "none") == "None"
     monkeypatch.setenv("LG_COORDINATOR", f"127.0.0.1:{free_port()}")
     code, out = users_pytest("--ethosu-port", "labgrid:one")
-    assert code == 4 and "labgrid's coordinator at 127.0.0.1:" in out and "not answer" in out
+    assert code == 4 and "labgrid's coordinator at 127.0.0.1:" in out and "not respond" in out
     monkeypatch.setenv("LABGRID_PYTHON", "/usr/bin/python3")
     code, out = users_pytest("--ethosu-port", "labgrid:one")
     assert code == 4 and "cannot load labgrid: ModuleNotFoundError: No module named 'lab" in out

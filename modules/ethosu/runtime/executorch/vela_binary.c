@@ -110,7 +110,7 @@ static bool read_blocks(struct vela_binary *binary, struct program_bytes data,
         } else if (block == LAST_BLOCK) {
             return check_blocks(binary, seen, data.size - at, fault);
         } else {
-            return refuse(fault, header, "bytes up to this unknown or repeated block", at, 0);
+            return refuse(fault, header, "bytes before this unknown or repeated block", at, 0);
         }
     }
     return false;
@@ -122,9 +122,10 @@ static bool count_ios(const struct vela_binary *binary, enum vela_block block, u
 {
     struct program_bytes content = binary->blocks[block];
     *count = content.size < 4 ? 0 : fb_word(content.data);
-    // With a count of up to size / 32, the product cannot overflow.
-    return (*count <= content.size / 32 && content.size == 4 + *count * IO_WORDS * 4) ||
-           refuse(fault, names[block], "bytes, inconsistent with its count", content.size, *count);
+    uint64_t size = 4 + (uint64_t)*count * IO_WORDS * 4;
+    uint32_t expected = size > UINT32_MAX ? UINT32_MAX : (uint32_t)size;
+    return content.size == size || refuse(fault, names[block], "bytes, inconsistent with its count",
+                                          content.size, expected);
 }
 
 bool vela_open(struct vela_binary *binary, struct program_bytes data, struct vela_fault *fault)

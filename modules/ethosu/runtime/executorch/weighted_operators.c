@@ -293,7 +293,7 @@ int prepare_linear(struct program_builder *program, const struct fb_vector *argu
         // Bias and offset of the input are in these sums.
         if (p.weighted.bias != NULL || p.filter_offset != 0) {
             return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
-                                  "kernel_sum along with a bias or a filter offset");
+                                  "kernel_sum with a bias or a filter offset is not supported");
         }
         p.weighted.bias = kernel_sum;
         p.weighted.input_offset = 0;

@@ -56,7 +56,7 @@ static int prepare_quantize(struct builder *builder, const struct tflite_operato
         return kernel_bad(builder, "a zero point is outside its type's range");
     }
     if (out.channels != 1 || (!real && in.channels != 1) || !(out.scale > 0.0F)) {
-        return kernel_unsupported(builder, "no scale, or one per channel");
+        return kernel_unsupported(builder, "expected one scale per tensor");
     }
     if (!real) {
         TRY(need_rescale(builder, (double)in.scale / (double)out.scale, &p.scale[0]));
@@ -102,7 +102,7 @@ static int prepare_dequantize(struct builder *builder, const struct tflite_opera
         return kernel_bad_type(builder, &in);
     }
     if (in.channels != 1 || in.count != out.count) {
-        return kernel_unsupported(builder, "no scale, or one per channel");
+        return kernel_unsupported(builder, "expected one scale per tensor");
     }
     struct dequantize p = {
         .input = in.data,

@@ -292,7 +292,7 @@ static int check(struct builder *builder, const struct tflite_operator_call *cal
         }
     }
     if (option(builder, call, "use_regular_nms", 0) != 0) {
-        return kernel_unsupported(builder, "per-class suppression");
+        return kernel_unsupported(builder, "per-class suppression is not supported");
     }
     return read_options(builder, call, p) && shapes_fit(in, out, p)
                ? ETHOSU_MODEL_OK

@@ -55,7 +55,7 @@ static int prepare_concatenation(struct builder *builder, const struct tflite_op
     TRY(kernel_output(builder, call, 0, &out));
     TRY(find_axis(builder, kernel_option(builder, call, CONCATENATION_AXIS, 0), &out, &axis));
     if (kernel_option_byte(builder, call, CONCATENATION_ACTIVATION, 0) != 0) {
-        return kernel_unsupported(builder, "fused activation");
+        return kernel_unsupported(builder, "fused activation is not supported");
     }
     int32_t position = 0;
     for (uint32_t i = 0; i < call->inputs.count; i++) {

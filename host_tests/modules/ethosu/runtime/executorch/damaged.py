@@ -127,11 +127,11 @@ DELEGATES: dict[str, tuple[Make, str]] = {
     ),
     "a count of inputs that its block contradicts": (
         lambda blob: _file(_with_size(blob, "inputs", 44)),
-        "block inputs: 44 bytes, inconsistent with its count",
+        "block inputs: 44 bytes, inconsistent with its count, expected 40",
     ),
     "a count of inputs that wraps around": (
         lambda blob: _file(_with_count(blob, (1 << 30) + 1)),
-        "block inputs: 40 bytes, inconsistent with its count, expected 1073741825",
+        "block inputs: 40 bytes, inconsistent with its count, expected 4294967295",
     ),
     "another first block": (
         lambda blob: _file(_renamed(blob, "vela_bin_stream", "vela_bin")),
