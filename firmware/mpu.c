@@ -71,27 +71,27 @@ static uint32_t region_count(void)
 /** Check the MPU's limits: the number of regions, and no overlap, as that would fault. */
 static const char *refuse(const struct ethosu_board *board)
 {
-    static char sentence[112];
+    static char message[112];
     uint32_t regions = region_count();
     if (board->memory_count > regions) {
-        snprintf(sentence, sizeof sentence, "the board has %u memories, the MPU has %u regions",
+        snprintf(message, sizeof message, "the board has %u memories, the MPU has %u regions",
                  (unsigned)board->memory_count, (unsigned)regions);
-        return sentence;
+        return message;
     }
     for (size_t i = 0; i < board->memory_count; i++) {
         const struct ethosu_memory *memory = &board->memories[i];
         if (!is_range(memory)) {
-            snprintf(sentence, sizeof sentence,
+            snprintf(message, sizeof message,
                      "memory %.20s goes from 0x%08x to 0x%08x, expected multiples of %u",
                      memory->name, (unsigned)(uintptr_t)memory->start,
                      (unsigned)(uintptr_t)memory->end, GRANULE);
-            return sentence;
+            return message;
         }
         const struct ethosu_memory *other = overlapping(board, i);
         if (other != NULL) {
-            snprintf(sentence, sizeof sentence, "memories %.20s and %.20s overlap", other->name,
+            snprintf(message, sizeof message, "memories %.20s and %.20s overlap", other->name,
                      memory->name);
-            return sentence;
+            return message;
         }
     }
     return NULL;

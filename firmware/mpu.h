@@ -10,7 +10,7 @@
 /**
  * Protect memory according to the board's table; addresses outside it fault from now on.
  *
- * @return  NULL, or a sentence with the reason why the MPU can't be set up; it is then off
+ * @return  NULL, or a message with the reason why the MPU can't be set up; it is then off
  */
 const char *mpu_enable(const struct ethosu_board *board);
 

@@ -25,7 +25,7 @@ struct nvm {
      * and word-aligned. NULL: the memory is read-only. @return  false: the device failed
      */
     bool (*write)(uint8_t *at, const uint8_t *bytes, size_t size);
-    const char *why_not; /**< without write(): a sentence with the alternative, or NULL */
+    const char *why_not; /**< without write(): a message with the alternative, or NULL */
 };
 
 /** For memory written with plain stores: {.write = nvm_write_plain}. */

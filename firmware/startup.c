@@ -159,7 +159,7 @@ static const char *find_misplaced(void)
         {"the RAM disk", "_ramdisk_start", _ramdisk_start, _ramdisk_end, 0},
         {"the flash disk", "_flashdisk_start", _flashdisk_start, _flashdisk_end, 0},
     };
-    static char sentence[160];
+    static char message[160];
     for (size_t i = 0; i < sizeof areas / sizeof areas[0]; i++) {
         uintptr_t start = (uintptr_t)areas[i].start;
         size_t size = (uintptr_t)areas[i].end - start;
@@ -169,13 +169,13 @@ static const char *find_misplaced(void)
             continue;
         }
         int used =
-            snprintf(sentence, sizeof sentence, "%s, 0x%08x to 0x%08x (%s in memory.ld), ",
+            snprintf(message, sizeof message, "%s, 0x%08x to 0x%08x (%s in memory.ld), ",
                      areas[i].what, (unsigned)start, (unsigned)(start + size), areas[i].symbol);
-        snprintf(sentence + used, sizeof sentence - (size_t)used,
+        snprintf(message + used, sizeof message - (size_t)used,
                  memory == NULL ? "is not in the board's memory table%s"
                                 : "is in %.20s, which the NPU can't access",
                  memory == NULL ? "" : memory->name);
-        return sentence;
+        return message;
     }
     return NULL;
 }

@@ -25,7 +25,7 @@ enum reset_cause {
     RESET_FAULT,
 };
 
-/** Check the board's table of memories; returns NULL or a sentence with the error. */
+/** Check the board's table of memories; returns NULL or a message with the error. */
 const char *startup_table_fault(void);
 
 /** Why this run of the firmware began. */

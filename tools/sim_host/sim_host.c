@@ -26,9 +26,9 @@ static void on_interrupt(void *argument)
 
 static void print_fault(const struct ethosu_driver *driver)
 {
-    char sentence[160];
-    ethosu_ext_describe(ethosu_ext_last_error(driver), sentence, sizeof sentence);
-    sim_host_print(sentence);
+    char message[160];
+    ethosu_ext_describe(ethosu_ext_last_error(driver), message, sizeof message);
+    sim_host_print(message);
 }
 
 struct ethosu_driver *sim_host_open(unsigned index, const char *config)

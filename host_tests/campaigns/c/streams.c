@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /**
- * libFuzzer target: the verifier judges a command stream, in this build and in one for 32 bits; a
- * stream that it accepts runs on the simulator behind a bus that knows the regions.
+ * libFuzzer target: the verifier checks a command stream, in this build and in a 32-bit build.
+ * Accepted streams run on the simulator, on a bus that checks each access against the regions.
  *
- * Input: see verdict.h. The environment: VERDICTS names the program of verdict.c for 32 bits, with
- * UNVERIFIED all streams run, and nothing that is found ends the program.
+ * Input: see verdict.h. Environment: VERDICTS is the path of verdict.c's 32-bit program; with
+ * UNVERIFIED all streams run, and findings do not end the program.
  *
- * The bus refuses what is outside a region. Each region ends at a page that nobody may touch, so
- * that an access of the simulator itself behind what it asked for ends the program; with
- * AddressSanitizer one before it does, too.
+ * The bus rejects accesses outside all regions. Each region ends at an inaccessible page, so that
+ * the program ends if the simulator accesses bytes after those that it requested; with
+ * AddressSanitizer also bytes before them.
  */
 #define _GNU_SOURCE
 #include "libfuzzer.h"
@@ -135,7 +135,7 @@ static uint8_t *map(void *context, const struct npu_access *access)
     if (access->write && (offset < bench.verdict.start[region] ||
                           offset + access->length > bench.verdict.end[region])) {
         counts.unreported++;
-        find(access, "of what is not reported as written");
+        find(access, "writes bytes that are not reported as written");
     }
     return bench.regions[region].end - size + offset;
 }

@@ -3,7 +3,7 @@
  * mpu NUMBER [START END CACHE CPU]... [ADDRESS]: what firmware/mpu.c does with a unit of
  * so many regions and a board with these memories, called m0, m1 and so on.
  * At ADDRESS the CPU may write, whatever its memory says.
- * Prints the sentence of a refusal, or the registers of each region.
+ * Prints the message of a refusal, or the registers of each region.
  */
 #include <stdio.h>
 #include <stdlib.h>

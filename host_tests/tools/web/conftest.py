@@ -38,7 +38,7 @@ def ready(compiled, tmp_path):
 def server():
     needs.web()
     if not (FOLDER / "index.html").is_file():
-        needs.missing("the page is not there; build it with: make page")
+        needs.missing("the page is not built; run: make page")
     if find() is None:
         needs.missing("chromium is missing: apt-get install chromium")
     with serve(FOLDER) as made:

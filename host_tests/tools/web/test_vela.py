@@ -20,7 +20,7 @@ def parts():
     needs.web()
     folder = paths.root() / "build/web_parts"
     if not (folder / "vela/vela.wasm").is_file() or not (folder / "settings.json").is_file():
-        needs.missing("Vela as WebAssembly is not there; build it with: make web")
+        needs.missing("Vela as WebAssembly is not built; run: make web")
     return folder
 
 

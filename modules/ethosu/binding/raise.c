@@ -15,25 +15,25 @@
 
 MP_REGISTER_ROOT_POINTER(mp_obj_t ethosu_pending_exception);
 
-static _Noreturn void raise_os_error(int number, mp_obj_t sentence)
+static _Noreturn void raise_os_error(int number, mp_obj_t message)
 {
     // The driver's numbers are Linux's; a port may have others for these two.
     number = number == ETHOSU_EXT_ETIMEDOUT   ? MP_ETIMEDOUT
              : number == ETHOSU_EXT_ECANCELED ? MP_ECANCELED
                                               : number;
-    mp_obj_t args[] = {MP_OBJ_NEW_SMALL_INT(number), sentence};
+    mp_obj_t args[] = {MP_OBJ_NEW_SMALL_INT(number), message};
     nlr_raise(mp_obj_exception_make_new(&mp_type_OSError, MP_ARRAY_SIZE(args), 0, args));
 }
 
 _Noreturn void binding_raise_os_error(int number, const char *format, ...)
 {
-    vstr_t sentence;
+    vstr_t message;
     va_list args;
-    vstr_init(&sentence, 64);
+    vstr_init(&message, 64);
     va_start(args, format);
-    vstr_vprintf(&sentence, format, args);
+    vstr_vprintf(&message, format, args);
     va_end(args);
-    raise_os_error(number, mp_obj_new_str_from_vstr(&sentence));
+    raise_os_error(number, mp_obj_new_str_from_vstr(&message));
 }
 
 _Noreturn void binding_raise_cancelled(void)
@@ -43,8 +43,8 @@ _Noreturn void binding_raise_cancelled(void)
 
 static _Noreturn void raise_text(const mp_obj_type_t *type, const char *text)
 {
-    mp_obj_t sentence = mp_obj_new_str(text, strlen(text));
-    nlr_raise(mp_obj_exception_make_new(type, 1, 0, &sentence));
+    mp_obj_t message = mp_obj_new_str(text, strlen(text));
+    nlr_raise(mp_obj_exception_make_new(type, 1, 0, &message));
 }
 
 _Noreturn void binding_raise_inference(const struct ethosu_model *model, int status,

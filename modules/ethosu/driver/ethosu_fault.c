@@ -5,20 +5,20 @@
 #include "ethosu_ext.h"
 #include "ethosu_log.h"
 
-#define ETHOSU_EXT_ERROR(number, name, errno_name, sentence) PLACE_##name,
+#define ETHOSU_EXT_ERROR(number, name, errno_name, message) PLACE_##name,
 enum {
     PLACE_NO_ERROR,
 #include "ethosu_errors.def"
     ERROR_COUNT
 };
 #undef ETHOSU_EXT_ERROR
-#define ETHOSU_EXT_ERROR(number, name, errno_name, sentence) \
+#define ETHOSU_EXT_ERROR(number, name, errno_name, message) \
     _Static_assert(PLACE_##name == (number), "the numbers of errors must follow one another");
 #include "ethosu_errors.def"
 #undef ETHOSU_EXT_ERROR
 
 static const uint8_t errnos[ERROR_COUNT] = {
-#define ETHOSU_EXT_ERROR(number, name, errno_name, sentence) [number] = ETHOSU_EXT_##errno_name,
+#define ETHOSU_EXT_ERROR(number, name, errno_name, message) [number] = ETHOSU_EXT_##errno_name,
 #include "ethosu_errors.def"
 #undef ETHOSU_EXT_ERROR
 };

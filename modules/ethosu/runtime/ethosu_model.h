@@ -87,7 +87,7 @@ enum ethosu_model_status {
     ETHOSU_MODEL_NO_NPU = -12,      /**< NPU operators, but no driver */
 };
 
-/** One NUL-terminated sentence with the value found, the value expected, and the location. */
+/** One NUL-terminated message with the value found, the value expected, and the location. */
 struct ethosu_model_error {
     char text[192];
 };
@@ -332,7 +332,7 @@ void ethosu_model_reset(struct ethosu_model *model);
 int ethosu_model_invoke(struct ethosu_model *model, struct ethosu_driver *driver);
 
 /**
- * Describe a status of ethosu_model_invoke(), _start() or _resume() in one sentence. Call this
+ * Describe a status of ethosu_model_invoke(), _start() or _resume() in one message. Call this
  * before the driver is used for anything else.
  *
  * @return  the status
@@ -374,7 +374,7 @@ const char *ethosu_model_operator_at(const struct ethosu_model *model, uint32_t 
  * @return        false when the operator is not known: nothing is written
  */
 bool ethosu_model_name_operator(const struct ethosu_model *model, uint32_t offset,
-                                const char *sentence, struct ethosu_model_error *error);
+                                const char *message, struct ethosu_model_error *error);
 
 /** Forget an unfinished inference. The caller must have stopped the NPU. */
 void ethosu_model_forget(struct ethosu_model *model);

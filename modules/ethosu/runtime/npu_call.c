@@ -18,9 +18,9 @@ static int refuse_config(struct builder *builder, uint32_t config)
 
 int npu_refuse_fault(struct builder *builder, int status, const struct ethosu_ext_fault *fault)
 {
-    char sentence[128];
-    ethosu_ext_describe(fault, sentence, sizeof sentence);
-    return (build_refuse)(builder, status, sentence); // in terse builds the fault's numbers
+    char message[128];
+    ethosu_ext_describe(fault, message, sizeof message);
+    return (build_refuse)(builder, status, message); // in terse builds the fault's numbers
 }
 
 int npu_parse_payload(struct builder *builder, const void *data, uint32_t size,

@@ -8,7 +8,7 @@
  * fetches them at random moments. The controller sees memory at other addresses
  * than the CPU.
  *
- *     dma_caches COPIES SEED     # exit code 1 and a sentence when a copy is wrong
+ *     dma_caches COPIES SEED     # exit code 1 and a message when a copy is wrong
  */
 #include FRAME  // with its statics
 #include DRIVER // the same

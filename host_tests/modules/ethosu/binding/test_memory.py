@@ -10,8 +10,8 @@ from host_tests.kit.board_models import raised
 from host_tests.kit.firmware_image import places
 from host_tests.modules.ethosu.runtime import hostile
 
-# others(): new objects allocated in these bytes. The heap takes the first place that fits, so none
-# is free there as soon as an object lies behind; some more, because a collection may come between.
+# others(): new objects allocated in these bytes. The heap uses the first free block that fits, so
+# an object after these bytes shows that none is free. More follow, in case a collection runs.
 # `start` is odd: an address above 1 GB is an integer on the heap, whose bytes would keep the block.
 _SETUP = """
 import struct, uctypes

@@ -40,7 +40,7 @@ extern "C" {
 /** Error codes: ETHOSU_EXT_E_ARGUMENT and so on, negative; listed in ethosu_errors.def. */
 enum ethosu_ext_error {
     ETHOSU_EXT_OK = 0,
-#define ETHOSU_EXT_ERROR(number, name, errno_name, sentence) ETHOSU_EXT_E_##name = -(number),
+#define ETHOSU_EXT_ERROR(number, name, errno_name, message) ETHOSU_EXT_E_##name = -(number),
 #include "ethosu_errors.def"
 #undef ETHOSU_EXT_ERROR
 };
@@ -62,11 +62,11 @@ enum ethosu_ext_errno {
 int ethosu_ext_errno(int error);
 
 /**
- * Describe a fault in one sentence, always NUL-terminated.
+ * Describe a fault in one message, always NUL-terminated.
  *
  * @param text  may be NULL when size is 0
  * @param size  bytes of text
- * @return      length of the whole sentence without NUL
+ * @return      length of the whole message without NUL
  */
 size_t ethosu_ext_describe(const struct ethosu_ext_fault *fault, char *text, size_t size);
 

@@ -59,18 +59,18 @@ static void leave(uint32_t code)
 
 /* ---- the inference ---- */
 
-static int fail(const char *sentence)
+static int fail(const char *message)
 {
-    print(sentence);
+    print(message);
     print("\n");
     return 1;
 }
 
 static int fail_with(const struct ethosu_ext_fault *fault)
 {
-    char sentence[160];
-    (void)ethosu_ext_describe(fault, sentence, sizeof sentence);
-    return fail(sentence);
+    char message[160];
+    (void)ethosu_ext_describe(fault, message, sizeof message);
+    return fail(message);
 }
 
 static void print_outputs(const struct ethosu_model *loaded)

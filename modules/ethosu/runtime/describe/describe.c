@@ -136,10 +136,10 @@ int ethosu_describe_payload(const void *payload, uint32_t size,
 {
     struct ethosu_ext_payload found;
     struct ethosu_ext_fault fault;
-    char sentence[128];
+    char message[128];
     if (ethosu_ext_parse_payload(payload, size, &found, &fault) != 0) {
-        ethosu_ext_describe(&fault, sentence, sizeof sentence);
-        return error_set(error, ETHOSU_MODEL_BAD_FILE, "%s", sentence);
+        ethosu_ext_describe(&fault, message, sizeof message);
+        return error_set(error, ETHOSU_MODEL_BAD_FILE, "%s", message);
     }
     memcpy(call->npu, "unknown", sizeof "unknown");
     if (found.has_config) {

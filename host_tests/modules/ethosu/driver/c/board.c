@@ -267,9 +267,9 @@ struct ethosu_driver *open_driver(const char *config)
 
 const char *error_text(const struct ethosu_driver *drv)
 {
-    static char sentence[200];
-    ethosu_ext_describe(ethosu_ext_last_error(drv), sentence, sizeof sentence);
-    return sentence;
+    static char message[200];
+    ethosu_ext_describe(ethosu_ext_last_error(drv), message, sizeof message);
+    return message;
 }
 
 uint32_t *good_payload;

@@ -106,7 +106,7 @@ void complete(unsigned index);
 /** A driver on the first NPU, reserved. */
 struct ethosu_driver *open_driver(const char *config);
 
-/** The sentence for the driver's last error. */
+/** The message for the driver's last error. */
 const char *error_text(const struct ethosu_driver *drv);
 
 /* ---- a payload that runs ---- */
@@ -128,7 +128,7 @@ void start_endless(struct ethosu_driver *drv);
 /** The same, waited for; returns what the wait returns. */
 int run_good(struct ethosu_driver *drv);
 
-/** Check the driver's last error, and a part of its sentence. */
+/** Check the driver's last error, and a part of its message. */
 void check_error(const struct ethosu_driver *drv, int code, const char *text);
 
 /** Check that nothing of an ended inference is left: pairs closed, power off, handle idle. */

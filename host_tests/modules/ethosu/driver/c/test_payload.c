@@ -20,7 +20,7 @@ static int parse(const uint32_t *words, size_t size, struct ethosu_ext_payload *
     return error;
 }
 
-static const char *sentence(const struct ethosu_ext_fault *fault)
+static const char *message(const struct ethosu_ext_fault *fault)
 {
     static char text[200];
     ethosu_ext_describe(fault, text, sizeof text);
@@ -86,7 +86,7 @@ TEST(each_field_of_cop2_is_checked)
         memcpy(words, good_cop2, sizeof words);
         words[cases[i].word] = cases[i].value;
         CHECK_EQ(parse(words, sizeof words, &payload, &fault), cases[i].error);
-        CHECK_TEXT(sentence(&fault), cases[i].part);
+        CHECK_TEXT(message(&fault), cases[i].part);
     }
 }
 
@@ -133,7 +133,7 @@ static void check_refused(const uint32_t *words, size_t size, int code, const ch
     struct ethosu_ext_fault fault = {0};
     CHECK_EQ(parse(words, size, &payload, &fault), code);
     CHECK_EQ(fault.code, code);
-    CHECK_TEXT(sentence(&fault), part);
+    CHECK_TEXT(message(&fault), part);
 }
 
 TEST(each_malformed_payload_has_its_own_reason)

@@ -47,9 +47,9 @@ static void answer(uint32_t config)
     for (int i = 0; i < ETHOSU_EXT_MAX_BASES; i++) {
         printf(" %" PRIu64 ":%" PRIu64, (uint64_t)writes.start[i], (uint64_t)writes.end[i]);
     }
-    char sentence[200];
-    ethosu_ext_describe(&fault, sentence, sizeof sentence);
-    printf(" | %s\n", sentence);
+    char message[200];
+    ethosu_ext_describe(&fault, message, sizeof message);
+    printf(" | %s\n", message);
     (void)fflush(stdout);
 }
 

@@ -385,9 +385,9 @@ PROGRAMS: dict[str, tuple[Make, str]] = {
         _only(_instruction(MOVE)),
         r"instruction 0 \(\): source and target differ in shape or type",
     ),
-    "a condition that is no bool": (_only(_instruction(JUMP)), "condition is not a bool"),
+    "a condition that is not a bool": (_only(_instruction(JUMP)), "condition is not a bool"),
     "a jump backwards": (_only(_instruction(JUMP, 0)), "jumps backwards or past the end"),
-    "a jump behind the end": (
+    "a jump past the end": (
         _only(_instruction(JUMP, 2)),
         "jumps backwards or past the end",
     ),

@@ -7,7 +7,7 @@
  * CASES is a row of cases, each: bytes of model, steps, bytes of all inputs of
  * all steps (three 32-bit words), the model, the inputs. RESULTS gets for each:
  * status, bytes, then that many bytes of all outputs of all steps, or of a
- * sentence when the status is not 0.
+ * message when the status is not 0.
  */
 #include "ethosu_model.h"
 #include "sim_host.h"
