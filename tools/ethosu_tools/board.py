@@ -461,8 +461,13 @@ class QemuBoard(Board):
         self._new_lines = NewLogLines()
         try:
             super().__init__(machine.port, boot_timeout=boot_timeout, process=machine.process)
-        except BaseException:
+        except BaseException as error:
+            # If QEMU ends before its port is opened, the port's error does not say why.
+            is_lost = isinstance(error, BoardLinkError) and "QEMU" not in str(error)
+            details = self._failure_details() if is_lost else ""
             machine.close()
+            if details:
+                raise BoardLinkError(f"{error}{details}") from None
             raise
         machine.rest()
 

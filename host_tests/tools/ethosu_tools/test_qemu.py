@@ -230,7 +230,7 @@ def heap_in_no_memory(path):
 
 FAULTY = {
     undefined_instruction: r"\*\*\* Fault: UsageFault.* cause: undefined instruction",
-    heap_in_no_memory: r"\*\*\* Fatal: Python's heap, 0x60000000 to 0x60800000 .* no memory",
+    heap_in_no_memory: r"\*\*\* Fatal: Python's heap, .* is not in the board's memory table",
 }
 
 

@@ -164,5 +164,5 @@ def untyped(body):
 @pytest.mark.parametrize("path", IN_PYTHON, ids=lambda path: str(path.relative_to(REPO)))
 def test_modules_in_python_have_types_and_docstrings(path):
     """Calling an untyped function is an error in the caller under mypy --strict."""
-    offered = sharing.script(REPO / "tools/setup/book.py").offered
-    assert list(untyped(offered(ast.parse(path.read_text())))) == []
+    public = sharing.script(REPO / "tools/setup/book.py").public
+    assert list(untyped(public(ast.parse(path.read_text())))) == []
