@@ -3,7 +3,7 @@
 
 A fault can be in a driver, in the emulated device, in a board's numbers, or in the combination of
 plugin and QEMU. So each device is tested on one board that has it, and each board and each QEMU
-machine by a few tests that cover all of it (test_every_board.py, test_bringup.py).
+machine by a few tests that cover all of it (test_every_board.py).
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence

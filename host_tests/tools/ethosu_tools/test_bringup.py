@@ -14,6 +14,7 @@ from ethosu_tools.commands import bringup as command
 from ethosu_tools.errors import RemoteError
 from ethosu_tools.qemu import Machine
 
+from host_tests.kit import matrix
 from host_tests.kit.fake_board import FakeBoard
 
 EMULATED = [name for name in boards.names() if boards.load(name).qemu]
@@ -32,7 +33,11 @@ def bring_up(ethosu, monkeypatch):
     return run
 
 
-@pytest.mark.parametrize("name", EMULATED)
+# One board for each core of each chip; test_every_board.py runs on all of them.
+QUICK = matrix.one_of_each(EMULATED, lambda name: (boards.load(name).core, boards.load(name).npus))
+
+
+@pytest.mark.parametrize("name", matrix.cases(EMULATED, QUICK))
 def test_every_emulated_board_passes(bring_up, name):
     with Machine(board=name, console="uart") as machine:
         code, out, err = bring_up(machine, "--board", name)

@@ -45,7 +45,7 @@ def test_the_text_names_clock_and_source(ethosu, small_models):
 
 def test_a_board_at_a_port_has_a_clock_of_its_own(ethosu, small_models, compiled):
     path = compiled(small_models["small_cnn"], "ethos-u55-128")
-    with qemu.Machine("ethos-u55-128", console="uart") as machine:
+    with qemu.Machine("ethos-u55-128") as machine:
         Board(machine.port).close()
         data = measured(ethosu, path, "--on", machine.port)
         assert data["npu_ms"] is None and data["cpu_instructions"] is None
@@ -69,7 +69,7 @@ def test_a_first_inference_that_fails_leaves_the_npu_free(
     path = compiled(small_models["small_cnn"], "ethos-u55-128")
     failing = latency._PREPARE.replace("run_into()", "run_into([], [])", 1)
     monkeypatch.setattr(latency, "_PREPARE", failing)
-    with qemu.Machine("ethos-u55-128", console="uart") as machine:
+    with qemu.Machine("ethos-u55-128") as machine:
         code, _, err = ethosu("bench", path, "--on", machine.port)
         assert code == 5 and "ValueError" in err
         with Board(machine.port) as board:
