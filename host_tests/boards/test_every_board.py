@@ -75,6 +75,7 @@ def test_it_boots_to_the_prompt_on_its_uart(each_qemu, every_board, record_prope
     facts = every_board.machine.board
     with Machine(board=facts.name, console="uart") as machine, serial.Serial(machine.port) as port:
         terminal = Port(port, lambda seconds: Deadline(seconds, machine.process))
+        terminal.write(b"\r")  # opening the port drops a prompt that was already sent
         terminal.read_until(b">>> ")
         terminal.write(b"'rea' + 'dy'\r")
         terminal.read_until(b"'ready'\r\n>>> ")

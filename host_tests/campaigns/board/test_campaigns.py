@@ -28,6 +28,7 @@ def test_each_fault_is_injected_at_a_random_time(npu):
                 running.round(number)
     assert running.failures == []
     assert running.ends["right"] > 0 and len(running.ends) > 2
+    assert any(end.startswith("OSError") for end in running.ends)
 
 
 def test_ctrl_c_at_many_moments():
