@@ -7,17 +7,14 @@ The whole suite runs on one of them with `--board NAME`.
 import subprocess
 
 import pytest
-import serial
 from ethosu_tools import boards, paths, romfs
 from ethosu_tools.board import Board, QemuBoard
-from ethosu_tools.deadline import Deadline
 from ethosu_tools.deploy import deploy
 from ethosu_tools.errors import RemoteError
-from ethosu_tools.port import Port
 from ethosu_tools.qemu import Machine
 
 from host_tests.firmware.emulator.test_emulated import wait_for_log
-from host_tests.kit import firmware_image, matrix
+from host_tests.kit import firmware_image, matrix, uart
 from host_tests.kit.board_models import put, raised
 
 EMULATED = [name for name in boards.names() if boards.load(name).qemu]
@@ -73,10 +70,10 @@ def test_its_root_is_writable(every_board):
 def test_it_boots_to_the_prompt_on_its_uart(each_qemu, every_board, record_property):
     """From the reset button until a command can be typed."""
     facts = every_board.machine.board
-    with Machine(board=facts.name, console="uart") as machine, serial.Serial(machine.port) as port:
-        terminal = Port(port, lambda seconds: Deadline(seconds, machine.process))
-        terminal.write(b"\r")  # opening the port drops a prompt that was already sent
-        terminal.read_until(b">>> ")
+    with (
+        Machine(board=facts.name, console="uart") as machine,
+        uart.at_prompt(machine) as terminal,
+    ):
         terminal.write(b"'rea' + 'dy'\r")
         terminal.read_until(b"'ready'\r\n>>> ")
         machine.reset()

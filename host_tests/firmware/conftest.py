@@ -10,14 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import serial
 from ethosu_tools import boards, paths
 from ethosu_tools.board import Board, QemuBoard
 from ethosu_tools.deadline import Deadline
 from ethosu_tools.port import Port
 from ethosu_tools.qemu import Machine, find_qemu
 
-from host_tests.kit import sharing
+from host_tests.kit import sharing, uart
 
 START_TIMEOUT_S = 10
 
@@ -30,8 +29,7 @@ class Uart:
         self.port = port
 
     def terminal(self) -> contextlib.AbstractContextManager[Port]:
-        port = serial.Serial(self.port)
-        return contextlib.closing(Port(port, lambda seconds: Deadline(seconds, self.process)))
+        return uart.terminal(self.port, self.process)
 
     def board(self) -> contextlib.AbstractContextManager[Board]:
         return contextlib.closing(Board(self.port, process=self.process))

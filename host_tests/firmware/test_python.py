@@ -26,7 +26,7 @@ def test_an_expression_is_evaluated(board, expression):
 
 def test_it_identifies_its_board(board, request):
     if request.config.getoption("--ethosu-port"):
-        pytest.skip("which board it is, is known of an emulated one only")
+        pytest.skip("the name of a board is known only if it is emulated")
     facts = boards.chosen()
     folder, _, core = facts.name.partition("-")
     board.exec("import machine, os, sys")

@@ -65,13 +65,17 @@ def writable_rom(request: pytest.FixtureRequest) -> None:
         pytest.skip("the ROM file system of this board is read-only")
 
 
+def _shared(name: str, what: str) -> Path:
+    folder = REPO.parent / "shared" / name
+    if not folder.is_dir():
+        needs.missing(f"{folder} is not there: {what} are not part of the tree")
+    return folder
+
+
 @pytest.fixture(scope="session")
 def shared_models() -> Path:
     """Folder of third-party models next to the tree."""
-    models = REPO.parent / "shared" / "models"
-    if not models.is_dir():
-        needs.missing(f"{models} is not there: third-party models are not part of the tree")
-    return models
+    return _shared("models", "third-party models")
 
 
 @pytest.fixture(scope="session")
@@ -174,10 +178,7 @@ def raw(vela, small_models):
 @pytest.fixture(scope="session")
 def shared_programs() -> Path:
     """Folder of exported programs next to the tree."""
-    folder = REPO.parent / "shared" / "executorch"
-    if not folder.is_dir():
-        needs.missing(f"{folder} is not there: exported programs are not part of the tree")
-    return folder
+    return _shared("executorch", "exported programs")
 
 
 @pytest.fixture(scope="session")

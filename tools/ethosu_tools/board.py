@@ -461,13 +461,8 @@ class QemuBoard(Board):
         self._new_lines = NewLogLines()
         try:
             super().__init__(machine.port, boot_timeout=boot_timeout, process=machine.process)
-        except BaseException as error:
-            # If QEMU ends before its port is opened, the port's error does not say why.
-            is_lost = isinstance(error, BoardLinkError) and "QEMU" not in str(error)
-            details = self._failure_details() if is_lost else ""
+        except BaseException:
             machine.close()
-            if details:
-                raise BoardLinkError(f"{error}{details}") from None
             raise
         machine.rest()
 
@@ -519,6 +514,12 @@ class QemuBoard(Board):
     def _soft_reset(self) -> None:
         super()._soft_reset()
         self.machine.rest()
+
+    def _open(self) -> Transport:
+        try:
+            return super()._open()
+        except BoardLinkError as error:  # QEMU may have ended
+            raise BoardLinkError(f"{error}{self._failure_details()}") from None
 
     def _failure_details(self) -> str:
         return f"; QEMU {self.machine.state()}, its log ends: {self.machine.log_tail()}"

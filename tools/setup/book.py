@@ -28,13 +28,15 @@ _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]+)\)")
 
 
-def files(pattern: str) -> list[Path]:
-    """Files of the tree whose path from the root matches; `*` also matches slashes."""
+def files(*patterns: str) -> list[Path]:
+    """Files of the tree whose path from the root matches one; `*` also matches slashes."""
     found: list[Path] = []
     for folder, subfolders, names in os.walk(REPO):
         subfolders[:] = [each for each in subfolders if each not in _NO_PAGES]
         found += [(Path(folder) / name).relative_to(REPO) for name in names]
-    return sorted(path for path in found if fnmatch(path.as_posix(), pattern))
+    return sorted(
+        path for path in found if any(fnmatch(path.as_posix(), each) for each in patterns)
+    )
 
 
 def convert(path: Path, known: set[Path]) -> str:
@@ -146,11 +148,11 @@ def commands() -> str:
 
 def write(folder: Path) -> None:
     """Write all pages."""
-    pictures = [*files("*.svg"), *files("*.png")]
+    pictures = files("*.svg", "*.png")
     pages = files("*.md")
     known = {*pages, *pictures}
     contents = {path: convert(path, known) for path in pages}
-    for path in (path for pattern in _MODULES for path in files(pattern)):
+    for path in files(*_MODULES):
         contents[Path("reference") / f"{module_name(REPO / path)}.md"] = reference(REPO / path)
     contents[Path("reference/commands.md")] = commands()
     for path, text in contents.items():

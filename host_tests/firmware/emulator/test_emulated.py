@@ -4,14 +4,12 @@
 import time
 
 import pytest
-import serial
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.deadline import Deadline
 from ethosu_tools.errors import RemoteError
-from ethosu_tools.port import Port
 from ethosu_tools.qemu import Machine
 
-from host_tests.kit import firmware_image
+from host_tests.kit import firmware_image, uart
 
 
 def wait_for_log(machine: Machine, words: str) -> str:
@@ -155,10 +153,8 @@ print(total, end="")
 
 def test_uart_works_with_a_plugin_console(board_npu):
     """Output goes to the console that sent input."""
-    with Machine(board_npu, console="uart") as machine, serial.Serial(machine.port) as port:
-        terminal = Port(port, lambda seconds: Deadline(seconds, machine.process))
-        terminal.write(b"\r")  # opening the port drops a prompt that was already sent
-        terminal.read_until(b">>> ")  # on some boards, output before the UART is on is lost
+    # On some boards, output before the UART is on is lost.
+    with Machine(board_npu, console="uart") as machine, uart.at_prompt(machine) as terminal:
         terminal.write(b"\r\x03\x03print(6 * 7)\r")
         assert terminal.read_until(b"42\r\n>>> ").endswith(b"42\r\n>>> ")
 

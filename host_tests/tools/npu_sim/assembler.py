@@ -8,7 +8,7 @@ import struct
 
 from host_tests.tools.npu_sim import hardware as npu
 
-_PAYLOAD = 0x4000
+PAYLOAD = 0x4000
 
 # CONFIG as Vela writes it to each payload.
 CONFIGS = {
@@ -74,7 +74,7 @@ class Stream:
         """Set registers; payload registers take bits 47:32 of the value as parameter."""
         for name, value in registers.items():
             code = self._codes[f"SET_{name}"]
-            if code & _PAYLOAD:
+            if code & PAYLOAD:
                 high = value >> 32 & 0xFFFF
                 self.words += [high << 16 | code, value & 0xFFFFFFFF]
             else:

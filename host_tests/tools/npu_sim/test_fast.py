@@ -14,7 +14,7 @@ import pytest
 
 from host_tests.kit import sharing
 from host_tests.tools.npu_sim import random_operations_u85 as u85
-from host_tests.tools.npu_sim.assembler import execute
+from host_tests.tools.npu_sim.assembler import PAYLOAD, execute
 from host_tests.tools.npu_sim.hardware import Outcome, commands
 from host_tests.tools.npu_sim.random_operations import CONFIG, KINDS, U85_KINDS, make
 
@@ -23,7 +23,6 @@ SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")
 SEEDS = range(12 if SANITIZED else 30)
 OPERATIONS = [(CONFIG, kind) for kind in KINDS] + [(u85.CONFIG, kind) for kind in U85_KINDS]
 LANES = 16
-PAYLOAD = 0x4000
 
 
 @pytest.fixture(scope="module")

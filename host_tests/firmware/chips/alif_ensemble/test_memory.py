@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import serial
 from ethosu_tools import boards, paths
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 
-from host_tests.firmware.conftest import START_TIMEOUT_S
+from host_tests.kit import uart
 from host_tests.kit.board_models import load, raised
 
 BOARDS = [name for name in boards.names() if name.startswith("ALIF_ENSEMBLE_E7-")]
@@ -53,10 +52,7 @@ def test_the_stores_of_a_line_arrive_together(alif):
 
 def test_a_stray_store_to_mram_is_a_fault_that_its_uart_reports(alif):
     name = alif.machine.board.name
-    with Machine(board=name, console="uart") as machine, serial.Serial(machine.port) as port:
-        port.timeout = START_TIMEOUT_S
-        port.write(b"\r")  # opening the port drops a prompt that was already sent
-        assert port.read_until(b">>> ").endswith(b">>> ")
+    with Machine(board=name, console="uart") as machine, uart.at_prompt(machine) as port:
         port.write(b"import machine; machine.mem32[%d] = 0\r" % disk(alif))
         said = port.read_until(b"skipped once.\r\n")
     assert b"*** Fault: MemManage" in said and b"address: %#010x" % disk(alif) in said

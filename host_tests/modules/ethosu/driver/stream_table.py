@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from host_tests.modules.ethosu.driver import cbuild
-from host_tests.tools.npu_sim.assembler import CONFIGS, Stream
+from host_tests.tools.npu_sim.assembler import CONFIGS, PAYLOAD, Stream
 
 TABLE = Path(__file__).with_name("verify.txt")
 PRODUCTS = {
@@ -17,7 +17,6 @@ PRODUCTS = {
     "u85": "ethos-u85-256",
     "u85-1024": "ethos-u85-1024",
 }
-PAYLOAD = 0x4000
 MASK32 = 0xFFFFFFFF
 MAPS = {"ifm": "IFM", "ifm2": "IFM2", "ofm": "OFM"}
 OPERATIONS = frozenset(

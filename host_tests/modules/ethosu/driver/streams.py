@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from ethosu_tools.model import ModelFile, read_stream
 
-HAS_PAYLOAD = 0x4000
+from host_tests.tools.npu_sim.assembler import PAYLOAD
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,6 @@ def commands(stream: bytes) -> Iterator[Command]:
     at = 0
     while at < len(words):
         code, param = words[at] & 0xFFFF, words[at] >> 16
-        payload = words[at + 1] if code & HAS_PAYLOAD else None
+        payload = words[at + 1] if code & PAYLOAD else None
         yield Command(4 * at, code, param, payload)
         at += 1 if payload is None else 2
