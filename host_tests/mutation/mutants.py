@@ -106,7 +106,9 @@ def read(path: Path) -> list[dict]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
 
 
-def write(path: Path, mutant: Mutant, **result: object) -> None:
-    """Append a row: the mutant and what became of it."""
+def write(path: Path, mutant: Mutant, **result: object) -> dict:
+    """Append a row, and return it: the mutant and what became of it."""
+    row = {**asdict(mutant), **result}
     with path.open("a") as file:
-        file.write(json.dumps({**asdict(mutant), **result}) + "\n")
+        file.write(json.dumps(row) + "\n")
+    return row

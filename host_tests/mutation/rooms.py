@@ -79,15 +79,26 @@ def files(tree: Path, room: Room) -> list[Path]:
     return sorted(path for path in found if not any(each in str(path) for each in room.but))
 
 
-def tests(tree: Path, room: Room, source: Path) -> list[str]:
-    """The tests of a source: first those whose text names it, then all of the room."""
+# Hosts of the matrix for which no room builds anything.
+HOSTS = "not (exactness and not sim and not sanitized)"
+NEAREST = 6
+
+
+def tests(tree: Path, room: Room) -> list[Path]:
+    """The tests of a room, from the root of the tree."""
     folders = [path for pattern in room.tests for path in sorted(tree.glob(pattern))]
     every = [
         path
         for folder in folders
         for path in (sorted(folder.rglob("test_*.py")) if folder.is_dir() else [folder])
     ]
-    ordered = dict.fromkeys(path.relative_to(tree) for path in every)
+    return list(dict.fromkeys(path.relative_to(tree) for path in every))
+
+
+def near(tree: Path, room: Room, source: Path) -> list[Path]:
+    """The tests that find most faults of a source: those with its name, or that mention it."""
     stem = source.stem.removeprefix("ethosu_")
-    naming = [path for path in ordered if stem in (tree / path).read_text() or stem in path.stem]
-    return [str(path) for path in dict.fromkeys([*naming, *ordered])]
+    ordered = tests(tree, room)
+    named = [path for path in ordered if stem in path.stem]
+    mention = [path for path in ordered if stem in (tree / path).read_text()]
+    return list(dict.fromkeys([*named, *mention, *ordered]))[:NEAREST]
