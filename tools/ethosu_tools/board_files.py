@@ -4,6 +4,7 @@
 firmware/board.py uses it with the system's Python, so it needs nothing but the standard library.
 """
 
+import functools
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,9 @@ FILE = "board.toml"
 CHIP_FILE = "chip.toml"
 CHIPS = "firmware/chips"
 
+# Commands list all boards in the help of --board, so each file is needed several times.
+_parsed = functools.cache(tomllib.loads)
+
 
 def files(root: Path, name: str = FILE) -> list[Path]:
     """The files of this name in the folders of boards."""
@@ -22,9 +26,9 @@ def files(root: Path, name: str = FILE) -> list[Path]:
 
 def read(root: Path, path: Path) -> dict[str, Any]:
     """A board.toml merged over the file of its chip, with all variants."""
-    table = tomllib.loads(path.read_text())
+    table = _parsed(path.read_text())
     if "chip" in table:
-        return over(tomllib.loads((root / CHIPS / table["chip"] / CHIP_FILE).read_text()), table)
+        return over(_parsed((root / CHIPS / table["chip"] / CHIP_FILE).read_text()), table)
     return table
 
 
