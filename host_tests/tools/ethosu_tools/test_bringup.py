@@ -39,7 +39,7 @@ QUICK = matrix.one_of_each(EMULATED, lambda name: (boards.load(name).core, board
 
 @pytest.mark.parametrize("name", matrix.cases(EMULATED, QUICK))
 def test_every_emulated_board_passes(bring_up, name):
-    """One on its UART, which takes CPU time for each byte: other tests flood those of the others."""
+    """One on its UART, which takes CPU time for each byte; other tests flood the other UARTs."""
     console = "uart" if name == boards.DEFAULT else "fast"
     with Machine(board=name, console=console) as machine:
         code, out, err = bring_up(machine, "--board", name)
