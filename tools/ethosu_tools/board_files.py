@@ -4,7 +4,6 @@
 firmware/board.py uses it with the system's Python, so it needs nothing but the standard library.
 """
 
-import functools
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,6 @@ FILE = "board.toml"
 CHIP_FILE = "chip.toml"
 CHIPS = "firmware/chips"
 
-# Commands list all boards in the help of --board, so each file is needed several times.
-_parsed = functools.cache(tomllib.loads)
-
 
 def files(root: Path, name: str = FILE) -> list[Path]:
     """The files of this name in the folders of boards."""
@@ -26,9 +22,9 @@ def files(root: Path, name: str = FILE) -> list[Path]:
 
 def read(root: Path, path: Path) -> dict[str, Any]:
     """A board.toml merged over the file of its chip, with all variants."""
-    table = _parsed(path.read_text())
+    table = tomllib.loads(path.read_text())
     if "chip" in table:
-        return over(_parsed((root / CHIPS / table["chip"] / CHIP_FILE).read_text()), table)
+        return over(tomllib.loads((root / CHIPS / table["chip"] / CHIP_FILE).read_text()), table)
     return table
 
 
