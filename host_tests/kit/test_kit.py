@@ -7,7 +7,9 @@ import threading
 import time
 from types import SimpleNamespace
 
-from host_tests.kit import cpu_seconds, sharing, vela_once
+from ethosu_tools import make_model
+
+from host_tests.kit import cpu_seconds, sharing, vela_once, vela_server
 
 BURN = """
 import time
@@ -97,3 +99,16 @@ def test_vela_runs_once_for_the_same_model_and_options(tmp_path, monkeypatch):
         assert vela_once.run_vela(source, ["--npu", "u55", "--output-dir", output]) == "said"
         assert (output / f"{source.stem}_vela.tflite").read_bytes() == b"ledom"
     assert runs == [["--npu", "u55"]]
+
+
+def test_the_server_runs_vela_like_a_process_of_its_own(tmp_path, monkeypatch):
+    """In the caller's folder, and again after it has rejected something."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.tflite").write_bytes(make_model.small_cnn())
+    words = ["small.tflite", "--accelerator-config"]
+    rejected, expected = vela_server.run([*words, "x"], 60), vela_once._start([*words, "x"])
+    assert (rejected.returncode, rejected.stderr) == (expected.returncode, expected.stderr)
+    assert "invalid choice: 'x'" in rejected.stderr
+    done = vela_server.run([*words, "ethos-u55-64"], 60)
+    assert done.returncode == 0 and "Network summary for small" in done.stdout
+    assert (tmp_path / "output/small_vela.tflite").is_file()

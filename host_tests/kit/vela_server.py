@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A process that has imported Vela, and runs it in a fork for each request.
 
-The import takes three times as long as to compile a small model. Requests and
-answers are lines of JSON.
+The import takes three times as long as to compile a small model. Requests and answers are lines of
+JSON.
 """
 
 import functools
@@ -30,7 +30,7 @@ def _server(user: int) -> "subprocess.Popen[str]":
 
 
 def run(arguments: Sequence[str], seconds: int) -> "subprocess.CompletedProcess[str]":
-    """Run Vela like `python -m ethosu.vela`; SIGALRM ends it after so many seconds."""
+    """Run Vela like `python -m ethosu.vela`; SIGALRM ends it after `seconds`."""
     request = json.dumps([list(arguments), str(Path.cwd()), seconds])
     with _LOCK:
         server = _server(os.getpid())
