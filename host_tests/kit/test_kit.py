@@ -7,9 +7,7 @@ import threading
 import time
 from types import SimpleNamespace
 
-from ethosu_tools import make_model
-
-from host_tests.kit import cpu_seconds, sharing, vela_once, vela_server
+from host_tests.kit import cpu_seconds, sharing, vela_once
 
 BURN = """
 import time
@@ -101,14 +99,14 @@ def test_vela_runs_once_for_the_same_model_and_options(tmp_path, monkeypatch):
     assert runs == [["--npu", "u55"]]
 
 
-def test_the_server_runs_vela_like_a_process_of_its_own(tmp_path, monkeypatch):
-    """In the caller's folder, and again after it has rejected something."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "small.tflite").write_bytes(make_model.small_cnn())
-    words = ["small.tflite", "--accelerator-config"]
-    rejected, expected = vela_server.run([*words, "x"], 60), vela_once._start([*words, "x"])
-    assert (rejected.returncode, rejected.stderr) == (expected.returncode, expected.stderr)
-    assert "invalid choice: 'x'" in rejected.stderr
-    done = vela_server.run([*words, "ethos-u55-64"], 60)
-    assert done.returncode == 0 and "Network summary for small" in done.stdout
-    assert (tmp_path / "output/small_vela.tflite").is_file()
+def test_vela_starts_no_process_for_a_model_that_it_accepts(tmp_path, monkeypatch, small_models):
+    monkeypatch.setattr(sharing, "CACHE", tmp_path / "cache")
+    refused = []
+    monkeypatch.setattr(vela_once, "_real", lambda source, options: refused.append(source) or "no")
+    options = ["--accelerator-config", "ethos-u55-64", "--output-dir", tmp_path / "out"]
+    assert "MACs/batch" in vela_once.run_vela(small_models["small_cnn"], options)
+    assert (tmp_path / "out/small_cnn_vela.tflite").is_file()
+    damaged = tmp_path / "damaged.tflite"
+    damaged.write_bytes(small_models["small_cnn"].read_bytes()[:100])
+    assert vela_once.run_vela(damaged, options) == "no"
+    assert refused == [damaged]

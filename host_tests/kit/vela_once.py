@@ -1,29 +1,28 @@
 # SPDX-License-Identifier: MIT
 """Runs Vela once per model and options for all callers, and caches its output by content.
 
-A server that has imported Vela runs it: see vela_server.py.
-
 The name of a file does not count, but what Vela prints names the first file with this content.
 """
 
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from ethosu_tools import vela
 
-from host_tests.kit import sharing, vela_server
+from host_tests.kit import sharing
 
-_real, _start, _run = vela.run_vela, vela.start_vela, subprocess.run
+_real, _run = vela.run_vela, subprocess.run
 _SAID = "said.txt"
 
 
 def run_vela(source: Path, options: Sequence[object]) -> str:
     """`vela.run_vela` on a model that it accepts, with `--output-dir` among the options."""
     words = [str(option) for option in options]
-    if _is_replaced() or not source.is_file():
+    # A test that replaces subprocess.run checks the handling of Vela's exit.
+    if subprocess.run is not _run or not source.is_file():
         return _real(source, words)
     at = words.index("--output-dir")
     output = Path(words.pop(at + 1))
@@ -31,7 +30,8 @@ def run_vela(source: Path, options: Sequence[object]) -> str:
 
     def compile_it(folder: Path) -> None:
         folder.mkdir()
-        said = _real(source, [*words, "--output-dir", str(folder)])
+        options = [*words, "--output-dir", str(folder)]
+        said = _forked(source, options, folder / _SAID) or _real(source, options)
         for path in folder.iterdir():
             path.rename(path.with_name(path.name.removeprefix(source.stem)))
         (folder / _SAID).write_text(said)
@@ -45,21 +45,22 @@ def run_vela(source: Path, options: Sequence[object]) -> str:
     return (made / _SAID).read_text()
 
 
-def start_vela(arguments: Sequence[str]) -> "subprocess.CompletedProcess[str]":
-    """`vela.start_vela` by the server."""
-    if _is_replaced():
-        return _start(arguments)
-    return vela_server.run(arguments, vela.TIMEOUT_S)
+def _forked(source: Path, options: list[str], log: Path) -> str | None:
+    """What Vela prints in a child of this process, which loads it once; None if it fails.
 
+    Loading Vela takes longer than compiling a small model.
+    """
+    from host_tests.generator import isolated
+    from host_tests.generator import vela as loaded
 
-def _is_replaced() -> bool:
-    """Whether a test has replaced subprocess.run, to check the handling of Vela's exit."""
-    return subprocess.run is not _run
+    try:
+        status = isolated.call(loaded.run, [*options, str(source)], log, timeout_s=vela.TIMEOUT_S)
+    except Exception:
+        return None
+    return log.read_text() if status == 0 else None
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _vela_once() -> Iterator[None]:
-    """Make the tools in this process use cache and server."""
-    vela.run_vela, vela.start_vela = run_vela, start_vela
-    yield
-    vela_server.close()
+def _vela_once() -> None:
+    """Make the tools in this process use this cache."""
+    vela.run_vela = run_vela

@@ -213,16 +213,13 @@ def _check_mode(mode: str | None, config: str, board: VelaFacts | None) -> None:
         raise UsageError(f"unknown memory mode {mode!r}; expected one of {modes}")
 
 
-def start_vela(arguments: Sequence[str]) -> "subprocess.CompletedProcess[str]":
-    """Run Vela in a process of its own, because it may crash."""
-    command = [sys.executable, "-P", "-m", "ethosu.vela", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
-
-
 def run_vela(source: Path, options: Sequence[str]) -> str:
     """Run Vela and return its output; InputError if it rejects the model or crashes."""
+    command = [sys.executable, "-P", "-m", "ethosu.vela", *options, str(source)]
     try:
-        done = start_vela([*options, str(source)])
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+        )
     except subprocess.TimeoutExpired:
         raise InputError(f"Vela did not finish compiling {source} within {TIMEOUT_S} s") from None
     if "No module named" in done.stderr:
