@@ -29,10 +29,10 @@ from ethosu_tools.tflite import model_metadata
 from ethosu_tools.vela import TARGETS, compile_model, run_vela, vela_options
 
 from host_tests.generator import case as cases
-from host_tests.generator import coverage, isolated, vela
+from host_tests.generator import coverage, vela
 from host_tests.generator.builder import UnsuitableError
 from host_tests.generator.families import FAMILIES
-from host_tests.kit import sharing
+from host_tests.kit import isolated, sharing
 from host_tests.modules.ethosu.driver.streams import Call, npu_calls
 from host_tests.modules.ethosu.runtime.kernels import (
     cases as _fill_generators,  # noqa: F401

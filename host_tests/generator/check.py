@@ -14,7 +14,9 @@ from ethosu_tools.errors import ToolError
 from ethosu_tools.oracle import BUILTIN, REFERENCE, Oracle
 from ethosu_tools.sim import Simulation
 
-from . import coverage, isolated, vela
+from host_tests.kit import isolated
+
+from . import coverage, vela
 from .case import Case
 
 # Operators that may stay on the CPU because they compute nothing there.

@@ -11,8 +11,10 @@ import argparse
 from ethosu_tools.errors import ToolError
 from ethosu_tools.sim import Simulation
 
+from host_tests.kit import isolated
+
 from . import case as cases
-from . import isolated, vela
+from . import vela
 from .builder import UnsuitableError
 from .families import U55_U65, U85
 

@@ -7,7 +7,9 @@ from ethosu_tools.oracle import REFERENCE, Oracle
 from ethosu_tools.sim import Simulation
 from ethosu_tools.tflite.writer import Graph, write
 
-from . import isolated, vela
+from host_tests.kit import isolated
+
+from . import vela
 from .case import Case
 from .families import U85
 

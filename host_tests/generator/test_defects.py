@@ -13,9 +13,10 @@ from ai_edge_litert import schema_py_generated as schema
 from ethosu_tools.cli import main
 from ethosu_tools.tflite import parse
 
+from host_tests.kit import isolated
 from host_tests.modules.ethosu.driver import streams
 
-from . import coverage, isolated, vela
+from . import coverage, vela
 from .builder import Builder, UnsuitableError
 from .check import Result, Verdict, reference, simulate
 from .defects import DEFECTS, Constant, Count, Offset, Register

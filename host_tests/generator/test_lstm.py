@@ -12,8 +12,10 @@ from ethosu_tools.oracle import Oracle
 from ethosu_tools.sim import Simulation
 from ethosu_tools.tflite.writer import Graph, write
 
+from host_tests.kit import isolated
+
 from . import case as cases
-from . import coverage, isolated, vela
+from . import coverage, vela
 from .operators import GENERATORS
 
 LSTM = "UNIDIRECTIONAL_SEQUENCE_LSTM"

@@ -10,7 +10,9 @@ import pytest
 from ethosu_tools.vela import TARGETS
 from ethosu_tools.vela_versions import TESTED
 
-from . import coverage, isolated, vela
+from host_tests.kit import isolated
+
+from . import coverage, vela
 from .builder import Builder
 from .case import Case, feeds
 from .check import Result, Verdict, reference, simulate

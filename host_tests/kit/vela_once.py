@@ -50,11 +50,12 @@ def _forked(source: Path, options: list[str], log: Path) -> str | None:
 
     Loading Vela takes longer than compiling a small model.
     """
-    from host_tests.generator import isolated
-    from host_tests.generator import vela as loaded
+    from host_tests.kit import isolated, loaded_vela
 
     try:
-        status = isolated.call(loaded.run, [*options, str(source)], log, timeout_s=vela.TIMEOUT_S)
+        status = isolated.call(
+            loaded_vela.run, [*options, str(source)], log, timeout_s=vela.TIMEOUT_S
+        )
     except Exception:
         return None
     return log.read_text() if status == 0 else None

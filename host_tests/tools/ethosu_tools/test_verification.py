@@ -12,10 +12,11 @@ from ethosu_tools.python_model import Model
 from ethosu_tools.tflite.metadata import put
 from ethosu_tools.validate import work
 
-from host_tests.generator import isolated, test_velas, vela
+from host_tests.generator import test_velas, vela
 from host_tests.generator.defects import Register
 from host_tests.generator.operators.convolution import VALID
 from host_tests.generator.test_defects import with_registers
+from host_tests.kit import isolated
 
 REFUSAL = "command at word "
 WAY_OUT = "if you trust the file, use --no-verify (in Python verify=False)"

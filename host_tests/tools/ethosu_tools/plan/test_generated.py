@@ -14,9 +14,10 @@ from ethosu_tools.sim import Simulation
 from ethosu_tools.tflite import parse
 
 from host_tests.generator import case as cases
-from host_tests.generator import isolated, vela
+from host_tests.generator import vela
 from host_tests.generator.builder import UnsuitableError
 from host_tests.generator.operators import BOUNDS, OPTIMISED_KERNELS
+from host_tests.kit import isolated
 
 from . import c_runtime
 
