@@ -2,7 +2,6 @@
 """Coverage of the driver by its C tests."""
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -37,8 +36,8 @@ def gcov(objects: Path) -> list[dict]:
     """Files of the driver as gcov reports them."""
     data = sorted(objects.rglob("*.gcda"))
     command = ["gcov", "--branch-probabilities", "--json-format", "--stdout", *data]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=objects)
-    reports = [json.loads(line) for line in done.stdout.splitlines() if line]
+    lines = sharing.run(command, objects).splitlines()
+    reports = [json.loads(line) for line in lines if line]
     return [file for report in reports for file in report["files"] if DRIVER in file["file"]]
 
 

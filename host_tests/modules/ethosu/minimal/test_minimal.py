@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A build without any optional part works, is small, and reports errors as numbers."""
 
-import os
 import re
 import shlex
 import subprocess
@@ -118,11 +117,9 @@ def test_a_program_in_c_is_small(repo, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def minimal(repo, tmp_path_factory):
+def minimal(tmp_path_factory):
     build = tmp_path_factory.mktemp("minimal")
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
-    command = ["make", "-C", repo / "firmware", "-j2", f"BUILD={build}", *OPTIONS]
-    subprocess.run(command, check=True, capture_output=True, env=environment)
+    sharing.make("firmware", f"BUILD={build}", *OPTIONS)
     return build / "firmware.elf"
 
 

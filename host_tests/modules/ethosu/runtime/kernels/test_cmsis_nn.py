@@ -159,5 +159,5 @@ def planner_library(repo, cmsis_nn):
 @pytest.mark.parametrize("name", ["mixed_cnn", "detection"])
 def test_mixed_graph_on_a_board(cmsis_nn_board, planner_library, compile_mixed, name):
     mixed = MODELS[name]
-    source, _, planned = compile_mixed(name, mixed.make(), mixed.options, cmsis_nn=True)
-    board_cases.check_graph(cmsis_nn_board, source, planned)
+    model = compile_mixed(name, mixed.make(), mixed.options, cmsis_nn=True)
+    board_cases.check_graph(cmsis_nn_board, model.source, model.planned)
