@@ -26,12 +26,12 @@ def discover(folder: str) -> dict[str, str]:
     A module is a command if its docstring starts with "`ethosu NAME`: summary." Nothing is
     imported, because most of the modules are slow to load.
     """
-    found = {}
+    summaries = {}
     for path in sorted((Path(__file__).parent / folder).glob("*.py")):
         title = _TITLE.match(ast.get_docstring(ast.parse(path.read_text())) or "")
         if title and title[1] == path.stem.replace("_", "-"):
-            found[title[1]] = title[2]
-    return found
+            summaries[title[1]] = title[2]
+    return summaries
 
 
 def make_parser(chosen: str | None) -> argparse.ArgumentParser:

@@ -79,8 +79,8 @@ def test_estimate_and_report_include_it(ethosu, too_large, tmp_path):
     words = ["report", too_large["arena"], "--board", HE, "-o", page, "--steps", 1, "--json"]
     code, out, err = ethosu(*words)
     assert code == 0, err
-    (sentence,) = json.loads(out)["fit"]["short"]
-    assert sentence.startswith("its arena needs") and sentence in page.read_text()
+    (reason,) = json.loads(out)["fit"]["short"]
+    assert reason.startswith("its arena needs") and reason in page.read_text()
 
 
 def test_the_size_of_a_fitting_model_is_printed(ethosu, small_models, tmp_path):

@@ -48,8 +48,8 @@ PYTORCH = MODULE / "docs/pytorch.md"
 
 
 def blocks(page, language="python"):
-    found = rf"^```{language}\n(.*?)^```$"
-    return re.findall(found, page.read_text(), re.MULTILINE | re.DOTALL)
+    block = rf"^```{language}\n(.*?)^```$"
+    return re.findall(block, page.read_text(), re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture(scope="module")

@@ -424,11 +424,11 @@ struct program_instruction *program_get_instruction(struct program *program, uin
     struct program_known *known = &program->known;
     struct program_instruction *call = &known->calls[place];
     if (known->instructions[place] != index + 1 || index == UINT32_MAX) {
-        struct fb_union found = fb_union_at(&program->fb, &program->instructions, index);
-        bool calls = found.type == PROGRAM_KERNEL_CALL || found.type == PROGRAM_DELEGATE_CALL;
-        call->type = found.type;
+        struct fb_union member = fb_union_at(&program->fb, &program->instructions, index);
+        bool calls = member.type == PROGRAM_KERNEL_CALL || member.type == PROGRAM_DELEGATE_CALL;
+        call->type = member.type;
         call->row = call->arguments.count = 0;
-        fb_read(&program->fb, found.table, calls ? call_fields : number_fields,
+        fb_read(&program->fb, member.table, calls ? call_fields : number_fields,
                 calls ? &call->index : &call->first);
         known->instructions[place] = program->fb.bad ? 0 : index + 1;
     }
