@@ -44,7 +44,7 @@ _PAYLOADS = re.compile(r"device_u|ethosu_(payload|verify|fault|messages|text|pro
 
 
 def _objects(bits: int, *, learns: bool = True) -> list[Path]:
-    """Driver, runtime and board, sanitized, which libFuzzer learns from or not."""
+    """Driver, runtime and board, sanitized; instrumented for libFuzzer on request."""
     options = [] if bits == 64 else [f"CPPFLAGS=-m{bits}"]
     options += [] if learns else [f"FLAGS_fuzz=-O1 -g {_SANITIZE}"]
     build = sharing.BUILD / f"sim_host/fuzz{'' if bits == 64 else bits}{'' if learns else '_plain'}"
@@ -56,7 +56,7 @@ def _objects(bits: int, *, learns: bool = True) -> list[Path]:
 
 
 def _simulator() -> list[Path]:
-    """The sanitized simulator, not instrumented: what the verifier and the loaders do counts."""
+    """The sanitized simulator; not instrumented, because only new code elsewhere counts."""
     build = sharing.BUILD / "npu_sim/fuzz_plain"
     sources = sorted((sharing.REPO / "tools/npu_sim").glob("*.c"))
     objects = [build / path.with_suffix(".o").name for path in sources]
@@ -85,9 +85,9 @@ def _payloads(bits: int) -> list[object]:
 
 
 def _streams(bits: int) -> list[object]:
-    """Sources of the program of c/streams.c, in which each stream is a changed one of Vela's.
+    """Sources of the program of c/streams.c, which mutates Vela's streams.
 
-    Streams that lead somewhere new in the verifier would be changed again: most are rejected.
+    Instrumented, it would also mutate streams that reach new code, most of which are rejected.
     """
     objects = [path for path in _objects(bits, learns=False) if _PAYLOADS.match(path.name)]
     sources = [C / "streams.c", C / "verdict.c", FUZZ / "mutate_stream.c"]
@@ -156,7 +156,7 @@ class Loading:
             f"-max_len={self.longest}",
         ]
         options += ["-rss_limit_mb=2000", "-timeout=60", "-detect_leaks=0", "-mutate_depth=2"]
-        options += ["-entropic=0", "-verbosity=0"]  # its bookkeeping costs a fifth of the runs
+        options += ["-entropic=0", "-verbosity=0"]  # its bookkeeping takes a fifth of the time
         options += ["-reduce_inputs=0"] if self.target == "streams" else []
         options.append(f"-artifact_prefix={found}/")
         return self.fuzz([*options, inputs, self.corpus / self.target], **environment)

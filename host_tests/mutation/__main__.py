@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Seeds mutants and tells which the tests find.
+"""Seeds mutants and reports which of them the tests find.
 
-    make mutations COUNT=300      draw and run; continues where it was stopped
+    make mutations COUNT=300      draw and run; resumes an earlier run
     python -m host_tests.mutation run OLD --of NEW --tree PATH   survivors of NEW in another tree
     python -m host_tests.mutation compare NEW OLD                survivors that the other kills
 
 To show that a new suite finds all faults that an old one found, only its survivors have to run in
-the old tree. Run it in a copy of the tree that is already built: it changes sources and restores
-them. A mutant that does not compile does not count.
+the old tree. Run it in a copy of the tree that is already built, because it changes sources (and
+restores them). A mutant that does not compile does not count.
 """
 
 import argparse
@@ -30,7 +30,7 @@ KILLED, SURVIVED, INVALID, GONE = "killed", "survived", "invalid", "gone"
 
 
 def run(tree: Path, command: list[str], seconds: float) -> tuple[int | None, str]:
-    """Exit code, None when it took longer, and what it printed."""
+    """Exit code, or None after a time-out; and the output."""
     process = subprocess.Popen(
         command, cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         errors="replace", start_new_session=True,
@@ -44,7 +44,7 @@ def run(tree: Path, command: list[str], seconds: float) -> tuple[int | None, str
 
 
 def judge(tree: Path, mutant: Mutant, workers: int) -> dict[str, object]:
-    """What becomes of a mutant."""
+    """Returns the fate of a mutant."""
     room = mutants.room_of(mutant)
     begun = time.monotonic()
     with mutants.seeded(tree, mutant) as file:
@@ -70,7 +70,7 @@ def judge(tree: Path, mutant: Mutant, workers: int) -> dict[str, object]:
 
 
 def wanted(tree: Path, count: int, seed: int, done: list[dict]) -> list[Mutant]:
-    """One mutant of each room that has too few yet, the most missing first."""
+    """One mutant of each room that still has too few; the room that lacks most comes first."""
     valid = Counter(row["room"] for row in done if row["result"] in (KILLED, SURVIVED))
     seen = {(row["file"], row["line"]) for row in done}
     missing = {room: count * room.share / 100 - valid[room.name] for room in ROOMS}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Mutants: which there are, drawing some, seeding one into a tree."""
+"""Mutants: lists them, draws some, and seeds one into a tree."""
 
 import contextlib
 import functools
@@ -23,7 +23,7 @@ _IGNORED = [
 
 @dataclass(frozen=True)
 class Mutant:
-    """A line that is another."""
+    """A changed line."""
 
     room: str
     file: str
@@ -51,7 +51,7 @@ def of(tree: Path, room: Room, file: Path) -> list[Mutant]:
 
 @functools.cache
 def drawn(tree: Path, room: Room, seed: int) -> list[Mutant]:
-    """Mutants of a room in random order: each line of code is as likely, and is mutated once."""
+    """Mutants of a room in random order: all lines of code are equally likely, and mutated once."""
     choice = random.Random(f"{seed} {room.name}")
     by_line: dict[tuple[str, int], list[Mutant]] = {}
     for file in files(tree, room):
@@ -63,12 +63,12 @@ def drawn(tree: Path, room: Room, seed: int) -> list[Mutant]:
 
 
 def room_of(mutant: Mutant) -> Room:
-    """Where it was drawn."""
+    """Its file and line."""
     return next(room for room in ROOMS if room.name == mutant.room)
 
 
 def _file_in(tree: Path, mutant: Mutant) -> Path | None:
-    """The file, or, where the tree has it elsewhere, the one that has the line."""
+    """The file, or, if the tree has moved it, the file that contains the line."""
     own = tree / mutant.file
     if own.is_file() and mutant.before in own.read_text().splitlines(keepends=True):
         return own
@@ -84,7 +84,7 @@ def _file_in(tree: Path, mutant: Mutant) -> Path | None:
 
 @contextlib.contextmanager
 def seeded(tree: Path, mutant: Mutant) -> Iterator[Path | None]:
-    """The tree with the mutant; yields the file, from the root, or None when it lacks the line."""
+    """The tree with the mutant; yields the file's path from the root, or None without that line."""
     path = _file_in(tree, mutant)
     if path is None:
         yield None
@@ -107,6 +107,6 @@ def read(path: Path) -> list[dict]:
 
 
 def write(path: Path, mutant: Mutant, **result: object) -> None:
-    """Append a row: the mutant and what became of it."""
+    """Append a row: the mutant and its fate."""
     with path.open("a") as file:
         file.write(json.dumps({**asdict(mutant), **result}) + "\n")

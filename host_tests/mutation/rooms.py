@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where mutants are seeded, what is built for them, and which tests run."""
+"""The sources that are mutated, what is built for them, and which tests run."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,7 +7,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Room:
-    """A part of the product with the tests that have to find its faults."""
+    """A part of the product, with the tests that must find its faults."""
 
     name: str
     share: int
@@ -74,13 +74,13 @@ ROOMS = (
 
 
 def files(tree: Path, room: Room) -> list[Path]:
-    """The sources of a room, from the root of the tree."""
+    """Paths of a room's sources from the root of the tree."""
     found = {path.relative_to(tree) for pattern in room.sources for path in tree.glob(pattern)}
     return sorted(path for path in found if not any(each in str(path) for each in room.but))
 
 
 def tests(tree: Path, room: Room, source: Path) -> list[str]:
-    """The tests of a source: first those whose text names it, then all of the room."""
+    """The tests of a source: first those that contain its name, then all others of the room."""
     folders = [path for pattern in room.tests for path in sorted(tree.glob(pattern))]
     every = [
         path

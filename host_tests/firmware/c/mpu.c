@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
- * mpu NUMBER [START END CACHE CPU]... [ADDRESS]: what firmware/mpu.c does with a unit of
- * so many regions and a board with these memories, called m0, m1 and so on.
- * At ADDRESS the CPU may write, whatever its memory says.
- * Prints the message of a refusal, or the registers of each region.
+ * mpu NUMBER [START END CACHE CPU]... [ADDRESS]: run firmware/mpu.c with an MPU of NUMBER regions
+ * and a board with these memories, named m0, m1 and so on. At ADDRESS the CPU may write even if the
+ * memory is read-only. Prints the error message, or the registers of each region.
  */
 #include <stdio.h>
 #include <stdlib.h>
