@@ -167,9 +167,9 @@ def compile_mixed(tmp_path_factory) -> Callable[..., Planned]:
 def empty_tree(tmp_path, monkeypatch) -> Iterator[Path]:
     """A folder that `ethosu_tools` takes for the source tree."""
     monkeypatch.setattr(paths, "root", lambda: tmp_path)
-    boards.load.cache_clear()
+    boards.forget()
     yield tmp_path
-    boards.load.cache_clear()
+    boards.forget()
 
 
 @pytest.fixture(scope="session")

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Mutants: lists them, draws some, and seeds one into a tree."""
+"""Mutants: which there are, drawing some, seeding one into a tree."""
 
 import contextlib
 import functools
 import io
 import json
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,9 +22,14 @@ _IGNORED = [
 ]  # fmt: skip
 
 
+_NUMBER = re.compile(r"(0[xX][\da-fA-F]+|\d+(\.\d*)?([eE][-+]?\d+)?)[uUlLfF]*")
+_PAIRS, _OPERATORS = ("()", "[]", "{}"), "<>=&|+-*/%"
+_STATEMENT = re.compile(r"\s*(?!return\b)[\w>.*()\[\]-]+( [-+*/|&^<>]*= .*|\(.*\)|\+\+|--);$")
+
+
 @dataclass(frozen=True)
 class Mutant:
-    """A changed line."""
+    """A line that is another."""
 
     room: str
     file: str
@@ -31,6 +37,30 @@ class Mutant:
     """From 1."""
     before: str
     after: str
+
+
+def is_plausible(before: str, after: str) -> bool:
+    """Whether a line of C may compile: universalmutator does not know about tokens."""
+    if "/*" in after and "/*" not in before:
+        return bool(_STATEMENT.match(before.rstrip("\n")))
+    pairs = [i for i, (x, y) in enumerate(zip(before, after, strict=False)) if x != y]
+    start = pairs[0] if pairs else min(len(before), len(after))
+    removed, neighbours = before[start], (before[start - 1] + before[start + 1 : start + 2])
+    words = re.findall(r"[\w.]+", after)
+    return not (
+        # Arguments in another order mostly have wrong types; so have formats.
+        sorted(before.replace(" ", "")) == sorted(after.replace(" ", ""))
+        or ('""' in after and '""' not in before and "%" in before)
+        or (removed.isdigit() and re.search(r"[A-Za-z_]\d*$", before[:start]))
+        or any(word[0].isdigit() and not _NUMBER.fullmatch(word) for word in words)
+        or len(re.findall(r"\)\w", after)) > len(re.findall(r"\)\w", before))
+        or any(
+            before.count(a) - before.count(b) != after.count(a) - after.count(b) for a, b in _PAIRS
+        )
+        # A pointer, an address, a sign; a character of a longer operator.
+        or (removed in "*&-" and not neighbours[-1:].isspace())
+        or (removed in _OPERATORS and any(each in _OPERATORS for each in neighbours))
+    )
 
 
 def of(tree: Path, room: Room, file: Path) -> list[Mutant]:
@@ -46,12 +76,13 @@ def of(tree: Path, room: Room, file: Path) -> list[Mutant]:
         Mutant(room.name, str(file), number, lines[number - 1], after)
         for number, after, *_ in made
         if after.split() != lines[number - 1].split() and "\n" not in after.rstrip("\n")
+        if room.rules != "c" or is_plausible(lines[number - 1], after)
     ]
 
 
 @functools.cache
 def drawn(tree: Path, room: Room, seed: int) -> list[Mutant]:
-    """Mutants of a room in random order: all lines of code are equally likely, and mutated once."""
+    """Mutants of a room in random order: each line of code is as likely, and is mutated once."""
     choice = random.Random(f"{seed} {room.name}")
     by_line: dict[tuple[str, int], list[Mutant]] = {}
     for file in files(tree, room):
@@ -63,12 +94,12 @@ def drawn(tree: Path, room: Room, seed: int) -> list[Mutant]:
 
 
 def room_of(mutant: Mutant) -> Room:
-    """Its file and line."""
+    """Where it was drawn."""
     return next(room for room in ROOMS if room.name == mutant.room)
 
 
 def _file_in(tree: Path, mutant: Mutant) -> Path | None:
-    """The file, or, if the tree has moved it, the file that contains the line."""
+    """The file, or, where the tree has it elsewhere, the one that has the line."""
     own = tree / mutant.file
     if own.is_file() and mutant.before in own.read_text().splitlines(keepends=True):
         return own
@@ -84,7 +115,7 @@ def _file_in(tree: Path, mutant: Mutant) -> Path | None:
 
 @contextlib.contextmanager
 def seeded(tree: Path, mutant: Mutant) -> Iterator[Path | None]:
-    """The tree with the mutant; yields the file's path from the root, or None without that line."""
+    """The tree with the mutant; yields the file, from the root, or None when it lacks the line."""
     path = _file_in(tree, mutant)
     if path is None:
         yield None
@@ -106,7 +137,9 @@ def read(path: Path) -> list[dict]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
 
 
-def write(path: Path, mutant: Mutant, **result: object) -> None:
-    """Append a row: the mutant and its fate."""
+def write(path: Path, mutant: Mutant, **result: object) -> dict:
+    """Append a row, and return it: the mutant and what became of it."""
+    row = {**asdict(mutant), **result}
     with path.open("a") as file:
-        file.write(json.dumps({**asdict(mutant), **result}) + "\n")
+        file.write(json.dumps(row) + "\n")
+    return row
