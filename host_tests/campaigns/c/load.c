@@ -28,7 +28,7 @@
  * instructions, and at most one in four of them is a comparison, which is counted here.
  */
 #define STEPS_PER_UNIT (2u * 200u / 4u)
-#define LOAD_STEPS (STEPS_PER_UNIT * WORK_AT_LEAST)
+#define LOAD_STEPS (STEPS_PER_UNIT * MIN_WORK)
 #define LOAD_STEPS_PER_BYTE (STEPS_PER_UNIT * WORK_PER_BYTE)
 
 /** Comparisons after which a run of CPU kernels is stopped, like a time-out of the caller. */

@@ -8,7 +8,7 @@
 _Static_assert(sizeof(struct reader) <= sizeof((struct ethosu_description){0}.reader), "reader");
 
 /** Read budget per file, and per byte of it; files can refer to a table repeatedly. */
-enum { READS_AT_LEAST = 65536, READS_PER_BYTE = 4 };
+enum { MIN_READS = 65536, READS_PER_BYTE = 4 };
 
 int describe_take(struct ethosu_description *description, uint64_t reads,
                   struct ethosu_model_error *error)
@@ -40,7 +40,7 @@ void describe_start(struct ethosu_description *description, const void *file, si
 {
     memset(description, 0, sizeof *description);
     description->program = (struct ethosu_describe_bytes){file, (uint32_t)size};
-    description->reads = READS_AT_LEAST + (uint64_t)READS_PER_BYTE * size;
+    description->reads = MIN_READS + (uint64_t)READS_PER_BYTE * size;
     reader_of(description)->graph = UINT32_MAX;
 }
 

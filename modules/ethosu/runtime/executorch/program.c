@@ -98,7 +98,7 @@ enum header {
     HEADER_LENGTH_AT = 12,
     HEADER_TABLES_SIZE_AT = 16,
     HEADER_SEGMENTS_AT = 24,
-    HEADER_LEAST = 24
+    HEADER_MIN = 24
 };
 
 const uint8_t program_tensor_types[PROGRAM_TENSOR_TYPES] = {
@@ -134,7 +134,7 @@ static bool read_header(struct program *program)
     uint32_t length = fb_u32(fb, HEADER_LENGTH_AT);
     uint64_t tables = fb_u64(fb, HEADER_TABLES_SIZE_AT);
     uint64_t segments = fb_u64(fb, HEADER_SEGMENTS_AT);
-    if (fb->bad || length < HEADER_LEAST || tables < 8 || tables > program->file_size ||
+    if (fb->bad || length < HEADER_MIN || tables < 8 || tables > program->file_size ||
         segments > program->file_size) {
         fb->bad = true;
         fb->bad_at = HEADER_AT;
