@@ -104,8 +104,9 @@ def _add_planned(folder: Path) -> None:
     """Models with plans and debug tables."""
     net = MixedNet("state", 1)
     x = net.svdf(net.input((1, 8)), 4, memory=3)
-    net.graph.outputs.append(net.dense(x, 4, gain=1.0).tensor)
-    sources = {name: maker() for name, maker in MODELS.items()} | {"state": net.finish()}
+    sources = {name: maker() for name, maker in MODELS.items()} | {
+        "state": net.finish(net.dense(x, 4, gain=1.0))
+    }
     for name, model in sources.items():
         source, compiled = folder / f"{name}.source", folder / f"{name}.compiled"
         source.write_bytes(model)

@@ -13,7 +13,6 @@ from ethosu_tools.errors import InputError, RemoteError
 from ethosu_tools.estimate import systems
 from ethosu_tools.model import ModelFile
 from ethosu_tools.qemu import Machine
-from ethosu_tools.tflite.writer import write
 
 from host_tests.kit import firmware_image
 
@@ -21,8 +20,7 @@ HE = "ALIF_ENSEMBLE_E7-M55_HE"
 
 
 def save(net, output, path):
-    net.graph.outputs.append(output.tensor)
-    path.write_bytes(write([net.graph], path.stem))
+    path.write_bytes(net.finish(output))
     return path
 
 

@@ -13,7 +13,6 @@ import pytest
 from ethosu_tools import Model
 from ethosu_tools.errors import BoardError, InputError
 from ethosu_tools.make_model import Net
-from ethosu_tools.tflite.writer import write
 
 from host_tests.kit.reference_cases import assert_exact
 
@@ -73,8 +72,7 @@ def resize() -> bytes:
         "ResizeNearestNeighborOptions",
     )
     net.graph.operator(*options)
-    net.graph.outputs.append(y.tensor)
-    return write([net.graph], "resize")
+    return net.finish(y)
 
 
 def test_resize_is_refused_by_the_kernel(kernel, compiled, tmp_path):

@@ -65,8 +65,7 @@ def keyword_model():
     net = make_model.Net("keywords", 3)
     x = net.conv(net.input((1, 49, 10, 1)), 8, kernel=(10, 4), stride=(2, 2))
     x = net.dense(net.reshape(x, (1, 25 * 5 * 8)), 12, gain=8.0)
-    net.graph.outputs.append(net.softmax(x).tensor)
-    return make_model.write([net.graph], "keywords: random weights")
+    return net.finish(net.softmax(x))
 
 
 def person_model():
@@ -74,8 +73,7 @@ def person_model():
     net = make_model.Net("person", 4)
     x = net.conv(net.input((1, 96, 96, 1)), 4, kernel=(8, 8), stride=(8, 8))
     x = net.dense(net.reshape(x, (1, 12 * 12 * 4)), 2, gain=8.0)
-    net.graph.outputs.append(net.softmax(x).tensor)
-    return make_model.write([net.graph], "person: random weights")
+    return net.finish(net.softmax(x))
 
 
 def bitmap(pixels):
