@@ -39,11 +39,16 @@ def build_dir() -> Path:
     return sharing.BUILD
 
 
-@pytest.fixture
-def counting(request: pytest.FixtureRequest) -> Iterator[Board]:
-    """An emulated board with reproducible counts."""
+@pytest.fixture(scope="session")
+def emulator_only(request: pytest.FixtureRequest) -> None:
+    """Required by tests that need an emulated board: its registers, counters, memory, firmware."""
     if request.config.getoption("--ethosu-port"):
-        pytest.skip("counts instructions of an emulated board")
+        pytest.skip("needs an emulated board, and --port gives another one")
+
+
+@pytest.fixture
+def counting(request: pytest.FixtureRequest, emulator_only) -> Iterator[Board]:
+    """An emulated board with reproducible counts."""
     firmware = request.config.getoption("--firmware")
     with QemuBoard(Machine(None, firmware=firmware, repeatable=True)) as board:
         yield board
@@ -230,9 +235,7 @@ def api(board, board_npu, compiled, small_models, example) -> Board:
 
 
 @pytest.fixture
-def emulated(request, api) -> Board:
+def emulated(emulator_only, api) -> Board:
     """The same, with properties that only the emulated board has."""
-    if request.config.getoption("--ethosu-port"):
-        pytest.skip("uses registers and counters of the emulated board")
     api.exec("import emulator\n" + firmware_image.places())
     return api

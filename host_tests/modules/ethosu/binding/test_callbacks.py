@@ -156,10 +156,8 @@ _DURING_A_LOAD = {
 
 
 @pytest.fixture(scope="module")
-def long_load(request, board_npu, compiled, many_layers):
+def long_load(emulator_only, board_npu, compiled, many_layers):
     """A board that loads a model from ROM while a callback runs an action: `go(action)`."""
-    if request.config.getoption("--ethosu-port"):
-        pytest.skip("would write the ROM file system of a real board")
     image = romfs.build({"model.tflite": compiled(many_layers, board_npu).read_bytes()})
     with QemuBoard(Machine(board_npu, romfs=image)) as board:
         board.exec(

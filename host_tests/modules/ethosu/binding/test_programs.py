@@ -361,10 +361,8 @@ def test_refusals(board, call, expected):
 
 
 @pytest.fixture(scope="module")
-def figures(request, cases, tmp_path_factory):
+def figures(emulator_only, cases, tmp_path_factory):
     """Instruction counts of the programs from overhead.py, by name."""
-    if request.config.getoption("--ethosu-port"):
-        pytest.skip("counts instructions of the emulated board")
     folder = tmp_path_factory.mktemp("programs")
     for name, case in cases.items():
         (folder / f"{name}.pte").write_bytes(case.program)

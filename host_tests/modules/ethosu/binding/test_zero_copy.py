@@ -32,10 +32,8 @@ def large(board_npu, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def board_with_rom(request, large, board_npu):
+def board_with_rom(emulator_only, large, board_npu):
     """A board with the model in its ROM, at an odd address after another file."""
-    if request.config.getoption("--ethosu-port"):
-        pytest.skip("would replace the ROM file system of a real board")
     image = romfs.build({"a_note.txt": b"odd", "large.tflite": large[1].read_bytes()})
     machine = Machine(board_npu, romfs=image)
     with QemuBoard(machine) as board:

@@ -84,10 +84,8 @@ def bitmap(pixels):
 
 
 @pytest.fixture(scope="module")
-def rom(request, board_npu, compiled, spotter, tmp_path_factory):
+def rom(emulator_only, board_npu, compiled, spotter, tmp_path_factory):
     """A board with the models loaded by examples and docs."""
-    if request.config.getoption("--ethosu-port"):
-        pytest.skip("would replace the ROM file system of a real board")
     keywords = tmp_path_factory.mktemp("keywords") / "kws.tflite"
     keywords.write_bytes(keyword_model())
     files = doc_rom.files(board_npu) | discs.rom_files(board_npu)
