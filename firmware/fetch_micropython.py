@@ -33,9 +33,9 @@ class SourceError(RuntimeError):
     """One source of MicroPython failed; the text is one sentence."""
 
 
-def say(message: str) -> None:
-    """Tell the user on stderr: stdout carries only the path."""
-    print(f"micropython: {message}", file=sys.stderr)
+def say(message: str, source: str = "micropython") -> None:
+    """Print a message on stderr, because stdout carries only the path."""
+    print(f"{source}: {message}", file=sys.stderr)
 
 
 def check_tree(tree: Path, version: str) -> Path:

@@ -12,12 +12,7 @@ import tempfile
 import tomllib
 from pathlib import Path
 
-from fetch_micropython import PINS, ROOT, SourceError, run
-
-
-def say(message: str) -> None:
-    """Tell the user on stderr: stdout carries only the path."""
-    print(f"ulab: {message}", file=sys.stderr)
+from fetch_micropython import PINS, ROOT, SourceError, run, say
 
 
 def find() -> Path:
@@ -26,7 +21,7 @@ def find() -> Path:
     tree = ROOT / "build" / "ulab" / pin["commit"]
     if (tree / "code" / "micropython.mk").is_file():
         return tree
-    say(f"fetching {pin['commit'][:10]} from {pin['address']} …")
+    say(f"fetching {pin['commit'][:10]} from {pin['address']} …", "ulab")
     tree.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=tree.parent) as folder:
         fresh = Path(folder) / "tree"
@@ -47,7 +42,7 @@ def main() -> int:
     try:
         print(find())
     except SourceError as error:
-        say(f"{error}. Fetch it by hand, and set ULAB_DIR to it.")
+        say(f"{error}. Fetch it by hand, and set ULAB_DIR to it.", "ulab")
         return 1
     return 0
 
