@@ -49,8 +49,7 @@ class Compiled:
 def run(arguments: list[str], log: Path) -> int:
     """Run Vela in this process; its output goes to `log`."""
     with _printing_to(log):
-        status: int = vela.main(arguments)
-    return status
+        return int(vela.main(arguments))
 
 
 def compile_case(case: Case) -> Compiled:
