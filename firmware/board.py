@@ -234,7 +234,7 @@ def linker_script(table: Table, source: str) -> str:
 def constants(table: Table, source: str, variant: str) -> str:
     """mpconfigboard.h."""
     names = table["micropython"]
-    found = {
+    macros = {
         "BOARD_NAME": quoted(names["board"].format(variant=variant)),
         "BOARD_MCU_NAME": quoted(names["mcu"]),
         "BOARD_PLATFORM": quoted(names["platform"]),
@@ -252,12 +252,12 @@ def constants(table: Table, source: str, variant: str) -> str:
     }  # fmt: skip
     emulated = {}
     if "qemu" in table:
-        found["BOARD_EMULATOR_BASE"] = number(table["qemu"]["page"])
-        found["BOARD_EMULATOR_IRQ"] = number(table["qemu"]["page_irq"])
+        macros["BOARD_EMULATOR_BASE"] = number(table["qemu"]["page"])
+        macros["BOARD_EMULATOR_IRQ"] = number(table["qemu"]["page_irq"])
         if "romfs" in table["qemu"]:
             emulated["BOARD_EMULATED_ROMFS"] = number(table["qemu"]["romfs"]["start"])
             emulated["BOARD_EMULATED_ROMFS_SIZE"] = number(table["qemu"]["romfs"]["size"])
-    lines = "".join(f"#define {name} {value}\n" for name, value in found.items())
+    lines = "".join(f"#define {name} {value}\n" for name, value in macros.items())
     if emulated:
         only = "".join(f"#define {name} {value}\n" for name, value in emulated.items())
         lines += f"#ifdef FIRMWARE_EMULATOR\n{only}#endif\n"
@@ -382,12 +382,12 @@ def make(board: str, folder: Path, out: Path) -> None:
 
 def every() -> list[tuple[str, Table]]:
     """All boards and their tables."""
-    found = []
+    boards = []
     for path in board_files.files(ROOT):
         table = board_files.read(ROOT, path)
         for name in board_files.variants(path.parent.name, table):
-            found.append((name, board_files.choose(table, name.partition("-")[2])))
-    return found
+            boards.append((name, board_files.choose(table, name.partition("-")[2])))
+    return boards
 
 
 def main(command: str, *arguments: str) -> None:

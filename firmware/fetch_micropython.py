@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Lay MicroPython's source out under build/micropython/<version>, and print where it is.
+"""Put MicroPython's source into build/micropython/<version>, and print its path.
 
-Sources, in order: MICROPYTHON_DIR if set; the tree laid out before; the tarball
+Sources, in order: MICROPYTHON_DIR if set; the tree of an earlier run; the tarball
 of Debian's source package, which apt downloads and checks against the SHA-256 in
-micropython.toml; a git clone of the release tag. When a source fails, the script
-says why and tries the next one. It needs nothing but Python.
+micropython.toml; a git clone of the release tag. If a source fails, the script
+prints the reason and tries the next one. It only needs Python.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ TIMEOUT_S = 300
 
 
 class SourceError(RuntimeError):
-    """One source of MicroPython failed; the message is one sentence."""
+    """One source of MicroPython failed; the text is one sentence."""
 
 
-def say(sentence: str) -> None:
-    """Tell the user on stderr: stdout carries only the path."""
-    print(f"micropython: {sentence}", file=sys.stderr)
+def say(message: str, source: str = "micropython") -> None:
+    """Print a message on stderr, because stdout carries only the path."""
+    print(f"{source}: {message}", file=sys.stderr)
 
 
 def check_tree(tree: Path, version: str) -> Path:
-    """`tree` if it is MicroPython's source of this version, else a SourceError."""
+    """Return `tree` if it is MicroPython's source of this version; else raise a SourceError."""
     header = tree / "py" / "mpconfig.h"
     if not header.is_file():
         raise SourceError(f"{tree} holds no MicroPython source (py/mpconfig.h is missing)")
@@ -48,9 +48,9 @@ def check_tree(tree: Path, version: str) -> Path:
         words = line.split()
         if len(words) == 3 and words[0] == "#define" and words[1].startswith("MICROPY_VERSION_"):
             numbers[words[1].removeprefix("MICROPY_VERSION_")] = words[2]
-    found = ".".join(numbers.get(part, "?") for part in ("MAJOR", "MINOR", "MICRO"))
-    if found != version:
-        raise SourceError(f"{tree} is MicroPython {found}, expected {version}")
+    actual = ".".join(numbers.get(part, "?") for part in ("MAJOR", "MINOR", "MICRO"))
+    if actual != version:
+        raise SourceError(f"{tree} is MicroPython {actual}, expected {version}")
     return tree
 
 
@@ -134,7 +134,7 @@ def lay_out(pin: dict[str, str], version: str, tree: Path) -> Path:
 
 
 def find(version: str | None) -> Path:
-    """Where MicroPython's source of `version` (default: the pinned default) is."""
+    """Path of MicroPython's source of `version` (default: the pinned default)."""
     pins = tomllib.loads(PINS.read_text())
     version = version or pins["default"]
     if version not in pins["release"]:
@@ -151,7 +151,7 @@ def find(version: str | None) -> Path:
         try:
             return check_tree(tree, version)
         except SourceError as error:
-            say(f"the cached tree is fetched anew: {error}")
+            say(f"the cached tree is fetched again: {error}")
     return lay_out(pins["release"][version], version, tree)
 
 

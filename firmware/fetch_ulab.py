@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Lay ulab's source out under build/ulab/<commit>, and print where it is.
+"""Put ulab's source into build/ulab/<commit>, and print its path.
 
 The commit is pinned in micropython.toml; git checks that the content is that of the commit.
 """
@@ -12,21 +12,16 @@ import tempfile
 import tomllib
 from pathlib import Path
 
-from fetch_micropython import PINS, ROOT, SourceError, run
-
-
-def say(sentence: str) -> None:
-    """Tell the user on stderr: stdout carries only the path."""
-    print(f"ulab: {sentence}", file=sys.stderr)
+from fetch_micropython import PINS, ROOT, SourceError, run, say
 
 
 def find() -> Path:
-    """Where the source of the pinned commit is; fetched if it is not there yet."""
+    """Path of the source of the pinned commit, which is fetched if necessary."""
     pin = tomllib.loads(PINS.read_text())["ulab"]
     tree = ROOT / "build" / "ulab" / pin["commit"]
     if (tree / "code" / "micropython.mk").is_file():
         return tree
-    say(f"fetching {pin['commit'][:10]} from {pin['address']} …")
+    say(f"fetching {pin['commit'][:10]} from {pin['address']} …", "ulab")
     tree.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=tree.parent) as folder:
         fresh = Path(folder) / "tree"
@@ -34,9 +29,9 @@ def find() -> Path:
         run(["git", "init", "-q", str(fresh)], "git init")
         run([*git, "fetch", "-q", "--depth=1", pin["address"], pin["commit"]], "git fetch")
         run([*git, "checkout", "-q", "FETCH_HEAD"], "git checkout")
-        found = run([*git, "rev-parse", "HEAD"], "git rev-parse").strip()
-        if found != pin["commit"]:
-            raise SourceError(f"the commit is {found}, expected {pin['commit']}")
+        commit = run([*git, "rev-parse", "HEAD"], "git rev-parse").strip()
+        if commit != pin["commit"]:
+            raise SourceError(f"the commit is {commit}, expected {pin['commit']}")
         shutil.rmtree(tree, ignore_errors=True)
         fresh.rename(tree)
     return tree
@@ -47,7 +42,7 @@ def main() -> int:
     try:
         print(find())
     except SourceError as error:
-        say(f"{error}. Fetch it by hand, and set ULAB_DIR to it.")
+        say(f"{error}. Fetch it by hand, and set ULAB_DIR to it.", "ulab")
         return 1
     return 0
 

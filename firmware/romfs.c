@@ -149,25 +149,26 @@ static bool move(const struct journal *image)
     return true;
 }
 
-static bool read_journal(struct journal *found)
+static bool read_journal(struct journal *journal)
 {
     if (board_nvm.write == NULL) {
         return false;
     }
-    memcpy(found, journal_address(), sizeof(*found));
-    return found->magic == JOURNAL_MAGIC && found->check == check(found) &&
-           found->size <= found->from && found->from <= partition.len &&
-           found->size <= partition.len - found->from && found->from % nvm_unit(&board_nvm) == 0;
+    memcpy(journal, journal_address(), sizeof(*journal));
+    return journal->magic == JOURNAL_MAGIC && journal->check == check(journal) &&
+           journal->size <= journal->from && journal->from <= partition.len &&
+           journal->size <= partition.len - journal->from &&
+           journal->from % nvm_unit(&board_nvm) == 0;
 }
 
 /** Replay the journal, if any; replaying it twice is harmless. */
 static bool replay_journal(void)
 {
-    struct journal found;
-    if (!read_journal(&found)) {
+    struct journal journal;
+    if (!read_journal(&journal)) {
         return true;
     }
-    bool done = found.size != 0 ? move(&found) : nvm_clear(&board_nvm, at(0));
+    bool done = journal.size != 0 ? move(&journal) : nvm_clear(&board_nvm, at(0));
     return done && nvm_clear(&board_nvm, journal_address());
 }
 
@@ -203,8 +204,8 @@ static bool is_emulated(void)
 /** Is a journal pending from an earlier deploy? Then there is no valid image at the start. */
 static bool is_broken(void)
 {
-    struct journal found;
-    return deploy.size == 0 && !is_emulated() && read_journal(&found);
+    struct journal journal;
+    return deploy.size == 0 && !is_emulated() && read_journal(&journal);
 }
 
 void romfs_start(void)
@@ -220,13 +221,13 @@ void romfs_start(void)
 /** Unmount the file system mounted at the start. */
 static void unmount(void)
 {
-    mp_vfs_mount_t *each = MP_STATE_VM(vfs_mount_table);
-    while (each != NULL && (each->len != strlen("/rom") || strcmp(each->str, "/rom") != 0 ||
-                            !mp_obj_is_type(each->obj, &mp_type_vfs_rom))) {
-        each = each->next;
+    mp_vfs_mount_t *mount = MP_STATE_VM(vfs_mount_table);
+    while (mount != NULL && (mount->len != strlen("/rom") || strcmp(mount->str, "/rom") != 0 ||
+                             !mp_obj_is_type(mount->obj, &mp_type_vfs_rom))) {
+        mount = mount->next;
     }
-    if (each != NULL) {
-        mp_vfs_umount(each->obj);
+    if (mount != NULL) {
+        mp_vfs_umount(mount->obj);
     }
 }
 

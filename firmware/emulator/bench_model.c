@@ -3,7 +3,7 @@
  * emulator.model_costs(file): guest instructions of the model runtime and the
  * driver, called from C as a program without Python would.
  */
-#include "bench_model.h"
+#include "modemulator.h"
 
 #include "emulator.h"
 #include "emulator_registers.h"

@@ -11,7 +11,7 @@
 /** Tries, each some microseconds of the host's, to send a fault report to a reader that sleeps. */
 #define FAULT_MAX_POLLS 10000u
 
-static bool found;
+static bool present;
 static uint32_t features;
 
 static volatile uint32_t *at(uint32_t offset)
@@ -32,9 +32,9 @@ static void transfer(uint32_t command, const void *buffer, size_t size)
 static bool probe(void)
 {
     uint32_t id = 0;
-    found = fault_guarded_read(at(EMULATOR_ID), &id) && id == EMULATOR_ID_VALUE;
-    features = found ? *at(EMULATOR_FEATURES) : 0;
-    return found;
+    present = fault_guarded_read(at(EMULATOR_ID), &id) && id == EMULATOR_ID_VALUE;
+    features = present ? *at(EMULATOR_FEATURES) : 0;
+    return present;
 }
 
 uint32_t emulator_features(void)
@@ -44,7 +44,7 @@ uint32_t emulator_features(void)
 
 uint32_t emulator_register(uint32_t offset)
 {
-    return found ? *at(offset) : 0;
+    return present ? *at(offset) : 0;
 }
 
 uint64_t emulator_counter(uint32_t offset)
@@ -63,14 +63,14 @@ static void send_log(const char *bytes, size_t size)
 
 void emulator_log(const char *bytes, size_t size)
 {
-    if (found) {
+    if (present) {
         send_log(bytes, size);
     }
 }
 
 bool emulator_inject(const char *bytes, size_t size)
 {
-    if (!found) {
+    if (!present) {
         return false;
     }
     transfer(EMULATOR_FAULT, bytes, size);

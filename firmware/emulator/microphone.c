@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** A microphone whose samples are written to a ring by the SysTick interrupt, like a DMA's. */
-#include "microphone.h"
+#include "modemulator.h"
 
 #include "modules/ethosu/binding/audio.h"
 #include "py/runtime.h"

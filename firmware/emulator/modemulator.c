@@ -7,10 +7,9 @@
 
 #include <string.h>
 
-#include "bench_model.h"
 #include "arm_ethos_io_memcpy.h"
 #include "emulator_registers.h"
-#include "microphone.h"
+#include "modemulator.h"
 #include "py/obj.h"
 #include "py/runtime.h"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Before boot.py: mount the board's disk, formatted if need be; modules may lie in /lib too."""
+"""Runs before boot.py: mounts the board's disk, formats it if necessary, adds /lib to sys.path."""
 
 import sys
 

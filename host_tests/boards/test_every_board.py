@@ -4,8 +4,6 @@
 The whole suite runs on one of them with `--board NAME`.
 """
 
-import subprocess
-
 import pytest
 from ethosu_tools import boards, paths, romfs
 from ethosu_tools.board import Board, QemuBoard
@@ -14,7 +12,7 @@ from ethosu_tools.errors import RemoteError
 from ethosu_tools.qemu import Machine
 
 from host_tests.firmware.emulator.test_emulated import wait_for_log
-from host_tests.kit import firmware_image, matrix, uart
+from host_tests.kit import firmware_image, matrix, sharing, uart
 from host_tests.kit.board_models import put, raised
 
 EMULATED = [name for name in boards.names() if boards.load(name).qemu]
@@ -171,8 +169,8 @@ def test_it_starts_in_the_state_left_by_a_boot_loader(every_board, left):
     every_board.exec("import machine")
     before = every_board.eval(ENABLED)
     image = paths.firmware(every_board.machine.board.name)
-    lines = subprocess.run(["arm-none-eabi-nm", image], check=True, capture_output=True, text=True)
-    symbols = {line.split()[2]: int(line.split()[0], 16) for line in lines.stdout.splitlines()}
+    lines = sharing.run(["arm-none-eabi-nm", image]).splitlines()
+    symbols = {line.split()[2]: int(line.split()[0], 16) for line in lines}
     every_board.start(LEFT.format(**left, **symbols))
     every_board.inject(b"x")
     wait_for_log(every_board.machine, f"left {left['fault_mask']}")

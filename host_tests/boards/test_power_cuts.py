@@ -52,7 +52,7 @@ def board(request: pytest.FixtureRequest) -> Iterator[QemuBoard]:
 
 
 def cut(board: QemuBoard, step: int, code: str, again: int = 0, fail: int = 0) -> bool:
-    """Run code until the power fails in this step; False if there is no such step."""
+    """Run code until the power fails in this step; False if it has fewer steps."""
     before = len(board.machine.log())
     faults = {"seed": step, "cut-again": again, "cut": step, "fail": fail}
     board.start(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Runs a campaign: python -m host_tests.campaigns streams --runs 10000000 (`make campaign-streams`)
 
-A campaign that was stopped goes on where it was when the same seed is asked for; without --seed it
-is that of the campaign under way, or a new one of the day.
+A campaign that was stopped resumes if it is started with the same seed. Without --seed, this is the
+seed of the unfinished campaign, or else the date.
 """
 
 from __future__ import annotations

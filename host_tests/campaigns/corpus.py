@@ -105,8 +105,9 @@ def _add_planned(folder: Path) -> None:
     """Models with plans and debug tables."""
     net = MixedNet("state", 1)
     x = net.svdf(net.input((1, 8)), 4, memory=3)
-    net.graph.outputs.append(net.dense(x, 4, gain=1.0).tensor)
-    sources = {name: maker() for name, maker in MODELS.items()} | {"state": net.finish()}
+    sources = {name: maker() for name, maker in MODELS.items()} | {
+        "state": net.finish(net.dense(x, 4, gain=1.0))
+    }
     for name, model in sources.items():
         source, compiled = folder / f"{name}.source", folder / f"{name}.compiled"
         source.write_bytes(model)
@@ -119,11 +120,11 @@ def _add_planned(folder: Path) -> None:
 def _add_source(folder: Path, name: str, model: bytes) -> None:
     """A model with labels, stored and deflated, and Vela's debug database."""
     labels = [f"label {index}" for index in range(50)]
-    told = model_metadata.ModelMetadata(labels, (127.5,), (60, 61, 62.5))
-    data = model_metadata.write(model, told, 1, 1)
+    metadata = model_metadata.ModelMetadata(labels, (127.5,), (60, 61, 62.5))
+    data = model_metadata.write(model, metadata, 1, 1)
     packed = io.BytesIO(data)
     with zipfile.ZipFile(packed, "a", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("words.txt", "\n".join(told.labels) * 20)
+        archive.writestr("words.txt", "\n".join(metadata.labels) * 20)
     (folder / "sources" / name).write_bytes(data)
     (folder / "sources" / f"{name}.deflated").write_bytes(packed.getvalue())
     npu = "ethos-u55-128"

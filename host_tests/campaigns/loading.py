@@ -44,7 +44,7 @@ _PAYLOADS = r"device_u|ethosu_(payload|verify|fault|messages|text|products)"
 
 
 def _objects(bits: int, *, learns: bool = True, named: str = "") -> list[Path]:
-    """Driver, runtime and board, sanitized, which libFuzzer learns from or not.
+    """Driver, runtime and board, sanitized; instrumented for libFuzzer on request.
 
     `named` is a pattern at the start of the files' names; only these are compiled.
     """
@@ -62,7 +62,7 @@ def _objects(bits: int, *, learns: bool = True, named: str = "") -> list[Path]:
 
 
 def _simulator() -> list[Path]:
-    """The sanitized simulator, not instrumented: what the verifier and the loaders do counts."""
+    """The sanitized simulator; not instrumented, because only new code elsewhere counts."""
     build = sharing.BUILD / "npu_sim/fuzz_plain"
     sources = sorted((sharing.REPO / "tools/npu_sim").glob("*.c"))
     objects = [build / path.with_suffix(".o").name for path in sources]
@@ -90,9 +90,9 @@ def _payloads(bits: int) -> list[object]:
 
 
 def _streams(bits: int) -> list[object]:
-    """Sources of the program of c/streams.c, in which each stream is a changed one of Vela's.
+    """Sources of the program of c/streams.c, which mutates Vela's streams.
 
-    Streams that lead somewhere new in the verifier would be changed again: most are rejected.
+    Instrumented, it would also mutate streams that reach new code, most of which are rejected.
     """
     objects = _objects(bits, learns=False, named=_PAYLOADS)
     sources = [C / "streams.c", C / "verdict.c", FUZZ / "mutate_stream.c"]
@@ -161,7 +161,7 @@ class Loading:
             f"-max_len={self.longest}",
         ]
         options += ["-rss_limit_mb=2000", "-timeout=60", "-detect_leaks=0", "-mutate_depth=2"]
-        options += ["-entropic=0", "-verbosity=0"]  # its bookkeeping costs a fifth of the runs
+        options += ["-entropic=0", "-verbosity=0"]  # its bookkeeping takes a fifth of the time
         options += ["-reduce_inputs=0"] if self.target == "streams" else []
         options.append(f"-artifact_prefix={found}/")
         return self.fuzz([*options, inputs, self.corpus / self.target], **environment)

@@ -183,11 +183,11 @@ class Line:
         with board.Board(self.machine.port) as handle:
             handle.soft_reset()
             names = handle.ask(deploy._OPEN)
-            found = {
+            files = {
                 path: handle.ask(f"_answer = _rom.open({path!r}, 'rb').read()") for path, _ in names
             }
         self.line.resume()
-        return found
+        return files
 
 
 def _draw(dice: random.Random) -> Fault:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The campaign on the host's readers, short."""
+"""Short form of the campaign on the host's readers."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The models of the matrix, by name: how each is made, and what the reference computes for it."""
+"""The models of the matrix, by name: how each is created, and the reference's results."""
 
 import functools
 import json
@@ -29,7 +29,7 @@ NOT_COMPUTED = {"CALL_ONCE", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "
 
 @dataclass(frozen=True)
 class TfliteModel:
-    """A model that is made, or the file of a package, or a file's name in `shared_models`."""
+    """A generated model, a file of a package, or the name of a file in `shared_models`."""
 
     source: Callable[[], bytes] | Path
     steps: int
@@ -78,7 +78,7 @@ def operator_program(make: Callable[[int], made.Case], seed: int) -> Prepare:
 
 
 def _twice(get: Get, name: str, case: made.Case) -> tuple[Path, Case]:
-    """A second run must not see data of the first one."""
+    """The second run must not use data of the first."""
     path = get("model_folder") / f"{name.replace(' ', '_')}.pte"
     path.write_bytes(case.program)
     return path, Case(path, [case.inputs] * 2, [case.outputs] * 2)
@@ -128,7 +128,7 @@ _MIXED = {
     name: TfliteModel(mixed.make, 5, extremes=False, vela=mixed.options, on_cpu=True)
     for name, mixed in mixed_models.MODELS.items()
 }
-# Layers of our own models that Vela is told to leave to the CPU.
+# Layers of our own models that Vela must leave to the CPU.
 _LEFT = {
     f"{name} without {kept}": TfliteModel(
         make_model.MODELS[name], 10, extremes=False, vela=("--ignore-ops", kept), on_cpu=True

@@ -39,7 +39,7 @@ SMOKE = (*SMALL, "okay_nabu")
 
 
 class Row(NamedTuple):
-    """All these models on all these NPUs; an NPU None is that of the host."""
+    """All these models on all these NPUs; None is the host's own NPU."""
 
     host: str
     npus: Sequence[str | None]
@@ -59,7 +59,7 @@ U85_SYSTEMS = (
     u85_system("Flash_Low", "Shared_Sram"),
     u85_system("DRAM_Low", "Sram_Only"),
 )
-# Where the arena is, and whether fast scratch is apart.
+# Location of the arena, and of separate fast scratch.
 U85_MODES = (
     u85_system("Flash_High", "Sram_Only"),
     u85_system("Flash_High", "Shared_Sram"),
@@ -71,7 +71,7 @@ EXPORTED_U55 = tuple(name for name in EXPORTED if "u85" not in name)
 
 
 def programs_for(npu: str, names: Sequence[str] = PROGRAMS) -> list[str]:
-    """Of these programs those that are for this NPU."""
+    """Those of these programs that are for this NPU."""
     family = npu.split("-")[1]
     return [name for name in names if f" {family}" in name]
 
@@ -139,15 +139,15 @@ ROWS = (
 
 
 def cells() -> list[object]:
-    """All rows, once each: a slow row leaves out what a quick one has."""
-    found = {}
+    """All cells, once each: a slow row omits those of a quick one."""
+    parameters = {}
     for row in sorted(ROWS, key=lambda row: row.slow):
         for cell in itertools.product([row.host], row.npus, row.models, [row.vela]):
             host, npu, model, options = cell
             name = "-".join((host, npu or "own NPU", model, *options))
             marks = (*HOSTS[host].marks, *([pytest.mark.slow] if row.slow else []))
-            found.setdefault(name, pytest.param(*cell, id=name, marks=marks))
-    return list(found.values())
+            parameters.setdefault(name, pytest.param(*cell, id=name, marks=marks))
+    return list(parameters.values())
 
 
 @pytest.fixture(scope="session")

@@ -57,9 +57,9 @@ def _find_port(process: subprocess.Popen) -> str:
     while not deadline.expired():
         if select.select([process.stdout], [], [], 0.1)[0]:
             text += process.stdout.read1().decode()
-        found = re.search(r"redirected to (\S+)", text)
-        if found:
-            return found[1]
+        match = re.search(r"redirected to (\S+)", text)
+        if match:
+            return match[1]
     raise AssertionError(f"QEMU named no serial port: {text}")
 
 

@@ -3,19 +3,16 @@
 
 import re
 import struct
-import subprocess
 from pathlib import Path
 
-
-def _output(*command: str | Path) -> str:
-    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout
+from host_tests.kit import sharing
 
 
 def patched(firmware: Path, copy: Path, symbol: str, word: int, value: int) -> int:
     """Make a copy in which this word of a constant has a new value; return the old one."""
-    symbols = _output("arm-none-eabi-nm", firmware)
+    symbols = sharing.run(["arm-none-eabi-nm", firmware])
     address = int(re.search(rf"^(\w+) T {symbol}$", symbols, re.MULTILINE)[1], 16)
-    sections = _output("arm-none-eabi-objdump", "-h", firmware)
+    sections = sharing.run(["arm-none-eabi-objdump", "-h", firmware])
     words = re.search(r"\.text +\w+ +(\w+) +\w+ +(\w+)", sections)
     start, offset = (int(number, 16) for number in words.groups())
     image = bytearray(firmware.read_bytes())

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Faults give a readable report, then the board works again."""
 
-import subprocess
-
 import pytest
 
-from host_tests.kit import firmware_image
+from host_tests.kit import firmware_image, sharing
 from host_tests.kit.firmware_image import Cpu
 
 # Each line causes one fault; `call` jumps to an address.
@@ -87,7 +85,7 @@ def test_report(stock, name):
 def test_report_names_the_location(stock, firmware):
     report = report_after(stock, PROGRAMS["read of null"][0])
     command = report.partition("where: ")[2].splitlines()[0].replace("firmware.elf", str(firmware))
-    place = subprocess.run(command.split(), capture_output=True, text=True, check=True).stdout
+    place = sharing.run(command.split())
     assert "machine_mem" in place
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from host_tests.kit import sharing
 from host_tests.kit.firmware_image import Image
 
 from .conftest import start
@@ -26,22 +27,18 @@ ENABLE = 1
 Memory = tuple[int, int, int, int]
 
 
-def _output(*command: str | Path) -> str:
-    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout
-
-
 @pytest.fixture(scope="module")
 def program(repo, tmp_path_factory) -> Path:
     """firmware/mpu.c on this machine, with variables as registers."""
     program = tmp_path_factory.mktemp("mpu") / "mpu"
     cmsis = next((repo / "build/micropython").glob("1.*")) / "lib/cmsis/inc"
     folders = ("firmware", "firmware/common", "modules/ethosu/driver/include")
-    _output(
+    sharing.run([
         *("gcc", "-std=gnu11", "-g", "-Wall", "-Wextra", "-Werror"),
         *("-fsanitize=undefined,address", "-fno-sanitize-recover=all"),
         *(f"-I{repo / folder}" for folder in folders),
         *("-isystem", cmsis, "-o", program, repo / "host_tests/firmware/c/mpu.c"),
-    )
+    ])  # fmt: skip
     return program
 
 
@@ -88,8 +85,8 @@ def _refused(done: subprocess.CompletedProcess[str]) -> str:
 
 
 def test_more_memories_than_regions_are_refused(program):
-    sentence = "the board has 9 memories, the MPU has 8 regions"
-    assert _refused(_run(program, 8, *_memories(9))) == sentence
+    message = "the board has 9 memories, the MPU has 8 regions"
+    assert _refused(_run(program, 8, *_memories(9))) == message
 
 
 @pytest.mark.parametrize(
@@ -120,7 +117,7 @@ HEAP = "Python's heap, 0x60000000 to 0x60800000 (_gc_heap_start in memory.ld), i
 
 
 @pytest.mark.parametrize(
-    ("word", "value", "sentence"),
+    ("word", "value", "message"),
     [
         (1, 0x60800000, HEAP + "not in the board's memory table"),
         (2, 0x60400000, HEAP + "not in the board's memory table"),
@@ -128,13 +125,13 @@ HEAP = "Python's heap, 0x60000000 to 0x60800000 (_gc_heap_start in memory.ld), i
         (2, 0x62800000, "/rom, 0x62000000 to 0x63000000 (_romfs_start in memory.ld), is not in th"),
     ],
 )
-def test_the_table_has_the_memories_of_python_and_files(firmware, tmp_path, word, value, sentence):
+def test_the_table_has_the_memories_of_python_and_files(firmware, tmp_path, word, value, message):
     """The board reports the first one that is missing or inaccessible to the NPU at start-up."""
     copy = tmp_path / "firmware.elf"
     _first_row(firmware, copy, word, value)
     with start(copy) as uart, uart.terminal() as terminal:
         said = terminal.read_until(b"skipped once.\r\n")
-    assert f"*** Fatal: {sentence}" in said.decode(), said
+    assert f"*** Fatal: {message}" in said.decode(), said
 
 
 def _with_memory_count(firmware: Path, copy: Path, count: int) -> Path:
@@ -152,6 +149,6 @@ def test_too_many_memories_are_reported_over_the_uart(firmware, tmp_path):
     ):
         said = terminal.read_until(b"skipped once.\r\n")
         again = terminal.read_until(b"skipped once.\r\n")
-    sentence = b"*** Fatal: the board has 17 memories, the MPU has 16 regions\r\n"
-    assert sentence in said, said
-    assert sentence in again, "after the reset, too"
+    message = b"*** Fatal: the board has 17 memories, the MPU has 16 regions\r\n"
+    assert message in said, said
+    assert message in again, "after the reset, too"

@@ -7,10 +7,11 @@ viper and asm_thumb, and native .mpy files, which py/persistentcode.c relocates 
 """
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
+
+from host_tests.kit import sharing
 
 FUNCTION = "mp_emit_glue_assign_native"
 
@@ -42,7 +43,7 @@ def follow_each_other(operations: list[str], *wanted: str) -> bool:
 @pytest.fixture(scope="module")
 def code(firmware: Path) -> str:
     command = ["arm-none-eabi-objdump", "-d", "--no-show-raw-insn", f"--disassemble={FUNCTION}"]
-    text = subprocess.run([*command, firmware], check=True, capture_output=True, text=True).stdout
+    text = sharing.run([*command, firmware])
     assert f"<{FUNCTION}>:" in text
     return text
 

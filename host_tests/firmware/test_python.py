@@ -24,9 +24,7 @@ def test_an_expression_is_evaluated(board, expression):
     assert board.eval(expression) == EXPRESSIONS[expression]
 
 
-def test_it_identifies_its_board(board, request):
-    if request.config.getoption("--ethosu-port"):
-        pytest.skip("the name of a board is known only if it is emulated")
+def test_it_identifies_its_board(board, emulator_only):
     facts = boards.chosen()
     folder, _, core = facts.name.partition("-")
     board.exec("import machine, os, sys")

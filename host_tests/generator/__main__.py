@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Checks generated cases: one seed, a range, or as many as a time allows.
 
-python -m host_tests.generator --seed 17              one case, told in full
+python -m host_tests.generator --seed 17              one case, in detail
 python -m host_tests.generator --count 2000           seeds 0..1999
 python -m host_tests.generator --seconds 3600         as many as fit, from a seed of the day
 python -m host_tests.generator --choices FILE         a case that was reduced and saved

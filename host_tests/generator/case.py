@@ -17,7 +17,7 @@ from .families import U55_U65, Family
 # Small arenas force cascades, stripes and buffered weights.
 ARENAS = (None, None, 131_072, 49_152, 24_576, 12_288, 6_144)
 
-_MOST_OPERATORS = 5
+_MAX_OPERATORS = 5
 _RANDOM_FEEDS = 2
 
 
@@ -55,7 +55,7 @@ def make(
     first = names[draws.integer(0, len(names) - 1, None if seed is None else seed % len(names))]
     _add(b, family, first)
     more = [name for name in names if name not in family.alone]
-    others = (0, 0, 0, 1, 2, 3, _MOST_OPERATORS - 1)
+    others = (0, 0, 0, 1, 2, 3, _MAX_OPERATORS - 1)
     for _ in range(0 if first in family.alone else draws.choice(others)):
         _add(b, family, draws.choice(more))
     if not b.operators:

@@ -56,14 +56,14 @@ def operations(
 
 def count_features(model: bytes, ways: Mapping[str, Ways]) -> Counter[str]:
     """Count operations, their modes, and the ways in which they are used."""
-    found: Counter[str] = Counter()
+    features: Counter[str] = Counter()
     for name, param, state in operations(model, ways):
         mode = MODES.get(f"NPU_OP_{name}", {}).get(param)
         kind = f"{name} {mode}" if mode else name
         label = name if name == "CONV" else kind
-        found.update({name, kind})
-        found.update(f"{label} {way}" for way in ways[name](param, state))
-    return found
+        features.update({name, kind})
+        features.update(f"{label} {way}" for way in ways[name](param, state))
+    return features
 
 
 def features(model: bytes) -> Counter[str]:

@@ -10,10 +10,10 @@ from .builder import UnsuitableError
 from .case import Case
 from .check import Result, check
 
-MOST_TRIALS = 200
+MAX_TRIALS = 200
 
 
-def reduce_case(case: Case, result: Result, trials: int = MOST_TRIALS) -> tuple[Case, Result]:
+def reduce_case(case: Case, result: Result, trials: int = MAX_TRIALS) -> tuple[Case, Result]:
     """The smallest case found with the same verdict, and its result."""
     progress = True
     while progress and trials > 0:

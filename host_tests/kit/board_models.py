@@ -37,16 +37,14 @@ def raised(board: Board, code: str) -> str:
     ).strip()
 
 
-def interrupt(board: Board, code: str) -> None:
-    """Start code that never returns, and interrupt it with Ctrl-C."""
+def interrupt(board: Board, code: str, after: float = 0.2) -> None:
+    """Start code that never returns, and interrupt it with Ctrl-C, by default once it waits."""
     board.start(f"print('begun')\n{code}")
-    heard = []
 
     def on_output(data: bytes) -> None:
-        heard.append(data)
-        if len(heard) == 1:
-            time.sleep(0.2)  # until the rest of the line has arrived and the wait has begun
+        if data.endswith(b"\n"):
+            time.sleep(after)
             board.inject(b"\x03")
 
     with pytest.raises(RemoteError, match="KeyboardInterrupt"):
-        board.finish(timeout=5, on_output=on_output)
+        board.finish(timeout=10, on_output=on_output)

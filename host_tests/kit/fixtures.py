@@ -3,10 +3,13 @@
 
 import functools
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from ethosu_tools import boards, paths
 from ethosu_tools.board import Board, QemuBoard
 from ethosu_tools.qemu import Machine
 
@@ -36,11 +39,16 @@ def build_dir() -> Path:
     return sharing.BUILD
 
 
-@pytest.fixture
-def counting(request: pytest.FixtureRequest) -> Iterator[Board]:
-    """An emulated board with reproducible counts."""
+@pytest.fixture(scope="session")
+def emulator_only(request: pytest.FixtureRequest) -> None:
+    """Required by tests that need an emulated board: its registers, counters, memory, firmware."""
     if request.config.getoption("--ethosu-port"):
-        pytest.skip("counts instructions of an emulated board")
+        pytest.skip("needs an emulated board, and --port gives another one")
+
+
+@pytest.fixture
+def counting(request: pytest.FixtureRequest, emulator_only) -> Iterator[Board]:
+    """An emulated board with reproducible counts."""
     firmware = request.config.getoption("--firmware")
     with QemuBoard(Machine(None, firmware=firmware, repeatable=True)) as board:
         yield board
@@ -131,9 +139,20 @@ def compiled(tmp_path_factory):
     return compile_once
 
 
+@dataclass(frozen=True)
+class Planned:
+    """Files of a model in its three forms, what Vela reports, and the plan."""
+
+    source: Path
+    compiled: Path
+    planned: Path
+    facts: dict[str, Any]
+    plan: Any
+
+
 @pytest.fixture(scope="session")
-def compile_mixed(tmp_path_factory):
-    """Compiles with some operators left on the CPU; gives source, Vela's output, planned model."""
+def compile_mixed(tmp_path_factory) -> Callable[..., Planned]:
+    """Compiles and plans as `ethosu compile` does, with some operators left on the CPU."""
     from ethosu_tools import vela
     from ethosu_tools.plan import plan_file
 
@@ -142,11 +161,20 @@ def compile_mixed(tmp_path_factory):
     def compile_it(name, model, options=(), npu="ethos-u55-128", **choices):
         source, compiled, planned = (folder / f"{name}{end}.tflite" for end in ("", "_v", "_p"))
         source.write_bytes(model)
-        vela.compile_model(source, npu, compiled, more_options=options)
-        plan_file(compiled, planned, **choices)
-        return source, compiled, planned
+        facts = vela.compile_model(source, npu, compiled, more_options=options)
+        plan = plan_file(compiled, planned, **choices)
+        return Planned(source, compiled, planned, facts, plan)
 
     return compile_it
+
+
+@pytest.fixture
+def empty_tree(tmp_path, monkeypatch) -> Iterator[Path]:
+    """A folder that `ethosu_tools` takes for the source tree."""
+    monkeypatch.setattr(paths, "root", lambda: tmp_path)
+    boards.forget()
+    yield tmp_path
+    boards.forget()
 
 
 @pytest.fixture(scope="session")
@@ -207,9 +235,7 @@ def api(board, board_npu, compiled, small_models, example) -> Board:
 
 
 @pytest.fixture
-def emulated(request, api) -> Board:
+def emulated(emulator_only, api) -> Board:
     """The same, with properties that only the emulated board has."""
-    if request.config.getoption("--ethosu-port"):
-        pytest.skip("uses registers and counters of the emulated board")
     api.exec("import emulator\n" + firmware_image.places())
     return api

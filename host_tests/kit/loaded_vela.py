@@ -28,7 +28,7 @@ with redirect_stdout(_CurrentOutput()):
 
 
 def run(arguments: list[str], log: Path) -> int:
-    """Run Vela in this process; what it prints goes to `log`."""
+    """Run Vela in this process; its output goes to `log`."""
     with _printing_to(log):
         return int(vela.main(arguments))
 

@@ -23,12 +23,12 @@ def python_with(extra: str, variable: str) -> str:
 
     Without either the test is skipped, even with CI=true, because the packages are optional.
     """
-    found = os.environ.get(variable) or other_python.environment(extra)
-    if not found:
+    python = os.environ.get(variable) or other_python.environment(extra)
+    if not python:
         pytest.skip(
             f"NOT TESTED WITH {extra.upper()}: run `ethosu setup {extra}`, or set {variable}"
         )
-    return found
+    return python
 
 
 def tree(variable: str, what: str) -> Path:

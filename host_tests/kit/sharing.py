@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
@@ -32,6 +32,14 @@ KEPT_S = 3 * 24 * 3600
 _SOURCES = ("modules", "tools", "host_tests", "boards", "firmware")
 _C_SUFFIXES = frozenset({".c", ".def", ".h", ".inc", ".mk"})
 _TOOL_SUFFIXES = frozenset({".ini", ".py"})
+
+
+def run(words: Iterable[object], folder: Path | None = None) -> str:
+    """Run a command and return its standard output; on failure, report all output."""
+    command = [str(word) for word in words]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
+    assert done.returncode == 0, f"{' '.join(command)}: {done.stdout}{done.stderr}"
+    return done.stdout
 
 
 @functools.cache
@@ -104,7 +112,7 @@ def program(name: str, command: Iterable[object], *, folder: Path | None = None)
         sources = [word for word in words if word.endswith(".c")]
         flags = [word for word in words[:-1] if word not in sources and not _is_for_linker(word)]
         made = dict(zip(sources, objects(flags, sources, folder=folder), strict=True))
-        _run([*(made.get(word, word) for word in words), output], folder)
+        run([*(made.get(word, word) for word in words), output], folder)
 
     return cached(name, ("program", c_sources(), *words, *linked), build)
 
@@ -123,12 +131,12 @@ def objects(
 
 
 def _object(flags: list[str], source: str, folder: Path | None) -> Path:
-    text = _run([*flags, "-E", source], folder)
+    text = run([*flags, "-E", source], folder)
     command = [*flags, "-c", source, "-o"]
     # The preprocessed text shows the effect of macros and include folders on a source.
     others = [word for word in command if not word.startswith(("-D", "-I"))]
     name = f"{Path(source).stem}.o"
-    return cached(name, ("object", *others, text), lambda output: _run([*command, output], folder))
+    return cached(name, ("object", *others, text), lambda output: run([*command, output], folder))
 
 
 def folder_with(name: str, text: str) -> Path:
@@ -139,13 +147,6 @@ def folder_with(name: str, text: str) -> Path:
         (folder / name).write_text(text)
 
     return cached(name, ("file", text), write)
-
-
-def _run(words: Sequence[object], folder: Path | None) -> str:
-    command = [str(word) for word in words]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
-    assert done.returncode == 0, f"{' '.join(command)}: {done.stderr}"
-    return done.stdout
 
 
 def python_with(folder: Path, *packages: str) -> Path:

@@ -1,11 +1,20 @@
 # SPDX-License-Identifier: MIT
-"""Stand-ins for programs, and for the device at the other end of a serial line."""
+"""Stand-ins for programs, a board's file, and the device at the other end of a serial line."""
 
 import contextlib
 import os
 import sys
 import threading
 import tty
+
+# The start of a board.toml; variants and sections may follow.
+BOARD = """\
+title = "a board"
+core = "Cortex-M55"
+clock_mhz = 100
+npus = ["ethos-u55-128"]
+romfs = { start = 0x1000, size = 0x1000 }
+"""
 
 
 def program(path, text, interpreter=sys.executable):

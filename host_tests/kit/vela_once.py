@@ -46,7 +46,7 @@ def run_vela(source: Path, options: Sequence[object]) -> str:
 
 
 def _forked(source: Path, options: list[str], log: Path) -> str | None:
-    """What Vela prints in a child of this process, which loads it once; None if it fails.
+    """Vela's output in a child of this process, which loads Vela once; None if it fails.
 
     Loading Vela takes longer than compiling a small model.
     """

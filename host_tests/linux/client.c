@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /**
- * The first and only program of a Linux: it loads the driver's modules, runs models with the
- * runtime of modules/ethosu on the kernel's NPU, and switches the machine off.
+ * The only program of a Linux system, started as init. It loads the driver's modules, runs models
+ * with the runtime of modules/ethosu on the kernel's NPU, and switches the machine off.
  *
- * The kernel's command line may say "fault": the first inference must fail; "count": each model's
- * first inference is repeated, and counted; "refusals". What it finds is printed, a line each, for
- * test_linux.py.
+ * The kernel's command line may contain "fault": the first inference must fail; "count": each
+ * model's first inference is repeated and counted; or "refusals". The results are printed, one per
+ * line, for test_linux.py.
  */
 #include "ethosu_accel.h"
 #include "ethosu_model.h"
@@ -57,7 +57,7 @@ static void load_modules(void)
     }
 }
 
-/** What the kernel has logged of its driver; its console would write into our lines. */
+/** Print the kernel's log about its driver. On the console it would be mixed with our lines. */
 static void print_log(void)
 {
     char line[1024];
@@ -83,7 +83,7 @@ static bool asked_for(const char *word)
 
 /* ---- models ---- */
 
-/** A file of test_linux.py: these numbers, the model, then inputs and outputs of each step. */
+/** Header of a file from test_linux.py; the model follows, then inputs and outputs of each step. */
 struct header {
     uint32_t model_bytes;
     uint32_t steps;
@@ -140,9 +140,9 @@ static unsigned differing(struct running *running)
     unsigned count = 0;
     const struct ethosu_model_buffer *outputs = ethosu_model_outputs(running->model);
     for (uint32_t i = 0; i < running->header.outputs; i++) {
-        const uint8_t *found = outputs[i].data;
+        const uint8_t *output = outputs[i].data;
         for (uint32_t at = 0; at < outputs[i].size; at++) {
-            count += found[at] != *running->next++;
+            count += output[at] != *running->next++;
         }
     }
     return count;
@@ -191,7 +191,7 @@ static void run_file(const char *name, const uint8_t *bytes, bool fault)
     ethosu_accel_close(running.npu);
 }
 
-/** Count an inference of the model; 0 cycles: nothing was counted. */
+/** Count an inference of the model; 0 cycles if nothing was counted. */
 static void count_file(const char *name, const uint8_t *bytes)
 {
     const uint16_t events[] = {NPU_ACTIVE};

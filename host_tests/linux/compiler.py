@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Debian's compiler for arm64, below build/cross: installed it would remove that for 32-bit x86."""
+"""Debian's compiler for arm64, in build/cross: installing it would remove that for 32-bit x86."""
 
 from __future__ import annotations
 
@@ -53,17 +53,17 @@ def _fetch(to: Path) -> None:
     """Fill a folder with the unpacked packages and the tools."""
     with debian.apt([debian.codename()]) as options:
         shown = debian.run("apt-cache", *options, "show", f"gcc-{TARGET}")
-        found = re.search(rf"gcc-(\d+)-{TARGET}", shown)
-        if not found:
+        match = re.search(rf"gcc-(\d+)-{TARGET}", shown)
+        if not match:
             raise PackageMissingError(f"{debian.codename()} has no gcc-{TARGET}")
-        names = [package.format(n=found[1]) for package in PACKAGES]
+        names = [package.format(n=match[1]) for package in PACKAGES]
         debian.run("apt-get", "-q", *options, "download", *names, folder=to)
     for package in to.glob("*.deb"):
         debian.run("dpkg-deb", "--extract", str(package), str(to / "root"))
         package.unlink()
-    _write_tools(to, found[1])
+    _write_tools(to, match[1])
 
 
 def get() -> str:
-    """Return how the tools' names begin; fetched at the first call."""
+    """Return the prefix of the tools' names; they are fetched at the first call."""
     return f"{debian.keep(BUILD, _fetch) / TARGET}-"

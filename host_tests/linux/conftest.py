@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Fixtures: Debian's kernel and the client, or a sentence that says what is missing."""
+"""Fixtures: Debian's kernel and the client, or a message that names what is missing."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from host_tests.linux import kernel, machine
 
 @pytest.fixture(scope="session")
 def linux() -> machine.Linux:
-    """All that is needed to boot."""
+    """Everything needed to boot."""
     try:
         return machine.Linux(kernel.get(), machine.build_client())
     except PackageMissingError as error:

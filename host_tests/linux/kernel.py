@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Debian's own kernel for arm64, with its own ethosu driver, below build/linux.
+"""Debian's kernel for arm64 with its ethosu driver, in build/linux.
 
-The suite is the one that has a kernel with that driver. Its packages' names carry the version, and
-vanish from the archive when the next one comes: the newest is taken, and kept.
+SUITE has a kernel with that driver. The packages' names contain the version, and the archive drops
+them when a new version arrives, so the newest is fetched, and kept.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Kernel:
     """A kernel image, and the modules that its ethosu driver needs, in the order of loading."""
 
     def __init__(self, folder: Path) -> None:
-        """Take what `_fetch` has left."""
+        """Read the files that `_fetch` has written."""
         self.image = folder / "vmlinuz"
         self.version = (folder / "version").read_text()
         self.modules = sorted(folder.glob("*.ko"))
@@ -34,12 +34,12 @@ class Kernel:
 
 def _depends(module: bytes) -> list[str]:
     """Names of the modules that a module needs."""
-    found = re.search(rb"\0depends=([^\0]*)\0", module)
-    return [name for name in (found[1].decode() if found else "").split(",") if name]
+    match = re.search(rb"\0depends=([^\0]*)\0", module)
+    return [name for name in (match[1].decode() if match else "").split(",") if name]
 
 
 def _with_dependencies(folder: Path, name: str, done: dict[str, bytes]) -> None:
-    """Read a module, after those that it needs; names have `_` where files may have `-`."""
+    """Read a module after its dependencies; names have `_` where files may have `-`."""
     if name in done:
         return
     files = [path for path in folder.rglob("*.ko.xz") if path.name[:-6].replace("-", "_") == name]
@@ -55,15 +55,15 @@ def _download(to: Path) -> str:
     """Unpack the packages of the newest kernel; returns its version."""
     with debian.apt([SUITE], "arm64") as options:
         shown = debian.run("apt-cache", *options, "show", META)
-        found = re.search(r"^Depends:.* linux-image-(\S+)-arm64 \(= (\S+)\)", shown, re.MULTILINE)
-        if not found:
+        match = re.search(r"^Depends:.* linux-image-(\S+)-arm64 \(= (\S+)\)", shown, re.MULTILINE)
+        if not match:
             raise PackageMissingError(f"{SUITE} has no {META} that names a kernel")
-        names = [f"linux-{kind}-{found[1]}-arm64" for kind in ("binary", "modules")]
+        names = [f"linux-{kind}-{match[1]}-arm64" for kind in ("binary", "modules")]
         debian.run("apt-get", "-q", *options, "download", *names, folder=to)
     for package in to.glob("*.deb"):
         debian.run("dpkg-deb", "--extract", str(package), str(to / "root"))
         package.unlink()
-    return found[2]
+    return match[2]
 
 
 def _fetch(to: Path) -> None:

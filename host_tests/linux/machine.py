@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Boots Linux in QEMU with a client that runs models, and reads what it says."""
+"""Boots Linux in QEMU with a client that runs models, and reads its output."""
 
 from __future__ import annotations
 
@@ -68,24 +68,24 @@ def _initramfs(files: Mapping[str, tuple[bytes, int]]) -> bytes:
 
 @dataclass(frozen=True)
 class Boot:
-    """What a boot has printed: client and kernel, and the plugin."""
+    """Output of a boot: of client and kernel, and of the plugin."""
 
     output: str
     messages: str
 
     def differing(self) -> dict[str, list[int]]:
-        """Bytes that differ, of each step of each model that ran."""
-        found: dict[str, list[int]] = {}
+        """Number of differing bytes in each step of each model."""
+        counts: dict[str, list[int]] = {}
         for name, count in re.findall(r"^(\S+): (\d+) bytes differ", self.output, re.MULTILINE):
-            found.setdefault(name, []).append(int(count))
-        return found
+            counts.setdefault(name, []).append(int(count))
+        return counts
 
     def of(self, pattern: str) -> list[tuple[str, str]]:
-        """Return name and text of each line \"NAME: TEXT\" whose text begins so."""
+        """Return name and text of each line \"NAME: TEXT\" whose text matches."""
         return re.findall(rf"^(\S+): ({pattern}.*?)\r?$", self.output, re.MULTILINE)
 
     def errnos(self) -> dict[str, int]:
-        """What the client's refusals were answered."""
+        """The errno of each call of refusals.c."""
         lines = re.findall(r"^errno of (.*): (\d+)\r?$", self.output, re.MULTILINE)
         return {name: int(error) for name, error in lines}
 

@@ -147,12 +147,12 @@ static void check_others(void)
 }
 
 void refusals(const struct ethosu_accel_calls *made, const char *path,
-              void (*told)(const char *name, int error))
+              void (*callback)(const char *name, int error))
 {
     struct accel_npu_info info = {0};
     struct accel_query query = {.size = sizeof info, .pointer = (uintptr_t)&info};
     calls = made;
-    report = told;
+    report = callback;
     file = calls->open(path, O_RDWR);
     check("query", ACCEL_QUERY, &query);
     check_streams();

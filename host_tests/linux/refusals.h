@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Calls that the kernel's driver of the NPU refuses, and some that it accepts: which errno? */
+/** Calls that the kernel's NPU driver rejects, and some that it accepts, with their errno. */
 #ifndef REFUSALS_H
 #define REFUSALS_H
 

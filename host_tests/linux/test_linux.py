@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Linux's own driver of the NPU, in Debian's own kernel, on the emulated NPU.
+"""Linux's own NPU driver, in Debian's kernel, on the emulated NPU.
 
-Nothing of that kernel is ours: it finds the NPU by the device tree, and the runtime's models run on
-it. Each of these boots QEMU for some ten seconds of CPU time.
+The kernel is unmodified: it finds the NPU by the device tree, and our runtime runs models on it.
+Each test boots QEMU, for about ten seconds of CPU time.
 """
 
 import os
@@ -76,9 +76,9 @@ def test_operators_of_the_cpu_and_programs_run_on_linux(
 ):
     npu, files = "ethos-u65-256", {}
     for name, mixed in MIXED.items():
-        source, _, planned = compile_mixed(f"{name}_u65", mixed.make(), mixed.options, npu=npu)
-        case = make_case(source, STEPS, extremes=False)
-        files[name] = model_file(planned.read_bytes(), case.inputs, case.outputs)
+        model = compile_mixed(f"{name}_u65", mixed.make(), mixed.options, npu=npu)
+        case = make_case(model.source, STEPS, extremes=False)
+        files[name] = model_file(model.planned.read_bytes(), case.inputs, case.outputs)
     source = small_models["small_cnn"]
     program = made.real_ends(source, raw("u65 dedicated")).encode()
     case = made.real_case(source, program)
@@ -90,8 +90,8 @@ def test_operators_of_the_cpu_and_programs_run_on_linux(
 
 def generated(family, npu):
     """Graphs that the simulator computes exactly in this process, with their operators."""
-    family, found, seed = replace(family, npus=(npu,)), {}, FIRST_SEED
-    while len(found) < GRAPHS:
+    family, models, seed = replace(family, npus=(npu,)), {}, FIRST_SEED
+    while len(models) < GRAPHS:
         seed += 1
         try:
             case = graphs.make(seed, family=family)
@@ -100,8 +100,8 @@ def generated(family, npu):
         result = check(case)
         if result.verdict == Verdict.EXACT and "CALL_ONCE" not in case.operators:
             file = model_file(result.compiled, case.feeds, result.expected)
-            found[f"g{seed}"] = file, case
-    return found
+            models[f"g{seed}"] = file, case
+    return models
 
 
 @pytest.mark.parametrize(
@@ -112,9 +112,9 @@ def test_generated_graphs_are_exact_or_refused_for_a_reason(linux, tmp_path, fam
     made_of = generated(family, npu)
     boot = linux.boot(tmp_path, npu, {name: file for name, (file, _) in made_of.items()})
     refused = dict([*boot.of("refused"), *boot.of("failed")])
-    for name, sentence in refused.items():
-        print(f"{name}: {made_of[name][1]}: {sentence}")
-        assert "Linux's driver rejected" in sentence, name
+    for name, message in refused.items():
+        print(f"{name}: {made_of[name][1]}: {message}")
+        assert "Linux's driver rejected" in message, name
         assert REFUSED & set(made_of[name][1].operators), name
     print(*sorted({text for name, text in boot.of(".*") if name == "log"}), sep="\n")
     exact = {name: len(case.feeds) * [0] for name, (_, case) in made_of.items()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What Linux's driver refuses is what tools/sim_accel refuses."""
+"""Linux's driver and tools/sim_accel reject the same calls."""
 
 import ctypes as c
 import errno
@@ -9,7 +9,7 @@ import pytest
 from host_tests.kit import sharing
 from host_tests.linux.machine import HERE
 
-# What Linux 7.3 answers.
+# The errors of Linux 7.3.
 EXPECTED = {
     "query": 0,
     "stream empty": errno.EINVAL,
@@ -54,9 +54,9 @@ def test_the_simulated_device_refuses_as_linux_does():
         *("-DETHOSU_ACCEL", *(f"-I{folder}" for folder in folders)),
         *(HERE / "refusals.c", "-o"),
     ]
-    found = {}
+    errors = {}
     report = c.CFUNCTYPE(None, c.c_char_p, c.c_int)(
-        lambda name, error: found.__setitem__(name.decode(), error)
+        lambda name, error: errors.__setitem__(name.decode(), error)
     )
     kernel = c.CDLL(str(library))
     kernel.sim_accel_calls.restype = c.c_void_p
@@ -65,7 +65,7 @@ def test_the_simulated_device_refuses_as_linux_does():
     c.CDLL(str(sharing.program("refusals.so", command))).refusals(
         calls, b"/dev/accel/accel0", report
     )
-    assert found == EXPECTED
+    assert errors == EXPECTED
     assert kernel.sim_accel_open_files() == 0
 
 

@@ -36,7 +36,7 @@ def boards(on_a_chip: bool) -> list[str]:
 
 
 def kernels() -> list[str]:
-    """CPU operators whose names are no common words."""
+    """CPU operators whose names are not common words."""
     return _found(r"^KERNEL\((\w+_\w+)", MODULE / "runtime/kernels/kernels.def")
 
 
@@ -61,7 +61,7 @@ def _of_product(product: tuple[str, int]) -> str:
 
 
 def methods() -> list[str]:
-    """Methods of Model whose names nothing else has."""
+    """Methods of Model with unique names."""
     rows = r"MP_QSTR_([a-z]\w+)\), MP_ROM_PTR\(&model_"
     common = {"cancel", "info", "method", "reset", "run"}
     return sorted({*_found(rows, MODULE / "binding/model_object.c")} - common)
@@ -73,23 +73,23 @@ def kinds() -> list[str]:
 
 
 def errors() -> list[str]:
-    """Reasons for which the driver fails."""
+    """Reasons for errors of the driver."""
     return _found(r"^ETHOSU_EXT_ERROR\(\d+, (\w+),", MODULE / "driver/include/ethosu_errors.def")
 
 
 @dataclass(frozen=True)
 class Change:
-    """A usual change, and how what was added by an earlier one of its kind is found."""
+    """A usual kind of change, and how to find examples of it in the tree."""
 
     name: str
     examples: Callable[[], list]
     pattern: Callable[[Any], str]
     """Extended regular expression of the lines that name the example."""
     own: str = ""
-    """Glob pattern of files that belong to the example whatever they name."""
+    """Glob pattern of files that belong to the example even if they do not name it."""
 
     def files(self) -> list[set[str]]:
-        """Files that name each example; tests and Markdown apart, none is exempt."""
+        """Files that name each example. Only tests and Markdown are exempt."""
         examples = self.examples()
         patterns = [self.pattern(example) for example in examples]
         options = [option for pattern in patterns for option in ("-e", pattern)]
@@ -99,17 +99,17 @@ class Change:
             env=os.environ | {"LC_ALL": "C"},  # five times as fast as with UTF-8
         ).stdout.splitlines()  # fmt: skip
         named = [line.partition(":") for line in lines]
-        found = [
+        counted = [
             {file for file, _, line in named if re.search(pattern, line)} for pattern in patterns
         ]
         if self.own:
-            for example, files in zip(examples, found, strict=True):
+            for example, files in zip(examples, counted, strict=True):
                 own = REPO.glob(self.own.format(example))
                 files |= {str(path.relative_to(REPO)) for path in own if path.suffix != ".md"}
-        return found
+        return counted
 
     def count(self) -> int:
-        """Number of files, the median of all examples."""
+        """Median of the number of files over all examples."""
         return statistics.median_high(map(len, self.files()))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""CONTRIBUTING.md, "Places to touch", has the numbers that `changes` counts; tables agree."""
+"""The numbers in CONTRIBUTING.md, "Places to touch", are those counted by `changes`."""
 
 import re
 

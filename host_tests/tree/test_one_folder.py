@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""A board is one folder: firmware, module and tools ask its table and know none of its addresses.
+"""A board is one folder: firmware, module and tools read its table, and contain no address.
 
-host_tests/tree/test_changes.py looks for the names of boards in the same way.
+host_tests/tree/test_changes.py searches for the names of boards in the same way.
 """
 
 import re
@@ -12,13 +12,13 @@ ADDRESS = re.compile(
     r"|6[0-3]000000|68000000|20000000|21000000|213ff000|28000000)u?\b",
     re.IGNORECASE,
 )
-# What emulates the board knows its addresses, and so does the example in C, which has no board.
+# The board's emulation contains its addresses, and so does the C example, which uses no board.
 EMULATORS = {
     "modules/ethosu/examples/c/main.c",
     "modules/ethosu/examples/c/mps3_an547.ld",
     "tools/sim_host/sim_host.h",
 }
-# Folders of boards: emulated ones, a chip's part of one, and the one to copy.
+# Folders of boards: emulated boards, the files of a chip, and the template.
 BOARDS = ("firmware/chips/", "firmware/template/", "tools/qemu_plugin/boards/")
 FOLDERS = ("firmware", "modules", "tools")
 SOURCES = ("Makefile", "*.mk", "*.c", "*.h", "*.def", "*.ld", "*.py", "*.sh", "*.toml")

@@ -22,7 +22,7 @@ SOURCE = re.compile(r"[\w.*/-]+\.(?:c|h|def|mk|ld|py|pyi|sh|md|toml|lock)")
 MAKE = re.compile(r"(?:^|[;&|] *)make +([^;&|]+)")
 ETHOSU = re.compile(r"(?:^|[;&|] *)(?:\S*/)?ethosu +([a-z][^;&|]*)")
 
-# Files that pages name and that are not this tree's: MicroPython's, or on a board.
+# Files named by pages that are not in this tree, but MicroPython's or on a board.
 ELSEWHERE = {
     "boot.py", "main.py",
     "py/nativeglue.h", "tools/mpy_ld.py",
@@ -38,7 +38,7 @@ def _tracked(*patterns: str) -> list[str]:
 
 
 PAGES = _tracked("*.md")
-# What is not in the changelog, which also names what there was.
+# Checked on all pages except the changelog, which also names things that no longer exist.
 PRESENT = [page for page in PAGES if page != "CHANGELOG.md"]
 
 
@@ -53,13 +53,13 @@ def text(page: str) -> str:
 
 
 def prose(page: str) -> str:
-    """The page without blocks of code."""
+    """The page without its code blocks."""
     return FENCE.sub("", text(page))
 
 
 def test_pages_are_found():
     if not (REPO / ".git").exists():
-        pytest.skip("this tree is no checkout of git, which tells its files from others")
+        pytest.skip("not a git checkout, which is needed to list the tree's files")
     for page in ("README", "ARCHITECTURE", "CONTRIBUTING", "CHANGELOG", "SECURITY"):
         assert f"{page}.md" in PAGES
 
@@ -84,7 +84,7 @@ def test_links_lead_somewhere(page):
 
 
 def is_there(name: str, page: str) -> bool:
-    """Is this a file of the tree, as seen from the page, from the root, or by its last parts?"""
+    """Is this a file of the tree, relative to the page or the root, or by its last parts?"""
     if name in ELSEWHERE:
         return True
     for folder in ((REPO / page).parent, REPO):
@@ -116,7 +116,7 @@ def test_named_files_exist(page):
 
 @functools.cache
 def targets(folder: str, file: str) -> set[str]:
-    """The targets of a Makefile, as make itself lists them."""
+    """The targets of a Makefile, listed by make itself."""
     listed = subprocess.run(
         ["make", "-pRrq", "-C", REPO / folder, "-f", file, "no-such-target"],
         capture_output=True, text=True,
@@ -134,7 +134,7 @@ def commands(page: str) -> list[str]:
 
 
 def unknown_targets(command: str, page: str) -> set[str]:
-    """Targets that no Makefile has which the call can mean: the root's, or the page's folder's."""
+    """Targets that are neither in the root's Makefile nor in that of the page's folder."""
     named, words, folder, file = set(), shlex.split(command), "", "Makefile"
     while words:
         word = words.pop(0)
@@ -163,7 +163,7 @@ parser_of = functools.cache(cli.make_parser)
 
 
 def unknown_options(call: str) -> set[str]:
-    """Options that this command of the tools does not have."""
+    """Options in the call that this command does not have."""
     words = shlex.split(call)
     if words[0] == "bench" and words[1:] and words[1] not in cli.discover("bench"):
         words.insert(1, bench.DEFAULT)  # the name of a model stands for it

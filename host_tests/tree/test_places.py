@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 SOURCES = {".c", ".h", ".py", ".sh"}
-# Folders of sources that have no folder of tests of their own, and whose tests are theirs as well.
+# Folders of sources that share the tests of another folder.
 TESTED_IN = {
     "tools/web/board": "tools/web",
     "firmware/modules": "firmware",
@@ -42,7 +42,7 @@ def tracked(repo: Path, *patterns: str) -> list[Path]:
 @pytest.fixture(scope="module")
 def files(repo) -> list[Path]:
     if not (repo / ".git").exists():
-        pytest.skip("this tree is no checkout of git, which tells its files from others")
+        pytest.skip("not a git checkout, which is needed to list the tree's files")
     return tracked(repo)
 
 

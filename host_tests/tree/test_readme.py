@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The commands of README.md and docs/ work: blocks that open with ```sh test run, in order.
 
-They run in a folder that looks like the tree, so that what they write stays out of it. The block's
-output is in the report when it fails.
+They run in a folder of links to the tree, so that their output does not end up in it. If a block
+fails, its output is in the report.
 """
 
 import os
@@ -18,16 +18,16 @@ BLOCK = re.compile(r"^```sh test\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def blocks():
-    """The commands of each page: a block may need what the one before it wrote."""
+    """The commands of each page, together, because a block may need files from an earlier one."""
     for page in PAGES:
-        found = BLOCK.findall(page.read_text()) if page.exists() else []
-        if found:
-            yield pytest.param("\n".join(found), id=page.name)
+        code = BLOCK.findall(page.read_text()) if page.exists() else []
+        if code:
+            yield pytest.param("\n".join(code), id=page.name)
 
 
 @pytest.fixture(scope="module")
 def place(repo, tmp_path_factory):
-    """A folder with the tree's files and folders as links."""
+    """A folder with links to the tree's files and folders."""
     folder = tmp_path_factory.mktemp("readme")
     for entry in repo.iterdir():
         (folder / entry.name).symlink_to(entry)

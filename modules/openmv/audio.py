@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """OpenMV's microphone `audio` for a board without one: sound is a file, then silence.
 
-The sound waits for the program: a piece is read when the program takes it.
+No sound is lost: a piece is read when the program takes it.
 """
 
 import struct
@@ -16,7 +16,7 @@ _period = 0
 
 
 def init(channels=1, frequency=16000, samples=512):
-    """Set pieces of `samples` 16-bit samples; the file has to have these channels and frequency."""
+    """Set the piece size to `samples` 16-bit samples; the file must match the other arguments."""
     global _file, _piece, _period
     stop_streaming()
     if _file is not None:
@@ -37,7 +37,7 @@ def init(channels=1, frequency=16000, samples=512):
 
 
 def _open_wave(file):
-    """Go to the samples of a WAVE file of 16 bits; return (channels, frequency)."""
+    """Seek to the samples of a 16-bit WAVE file; return (channels, frequency)."""
     if file.read(4) != b"RIFF" or file.read(8)[4:] != b"WAVE":
         raise ValueError(f"{PATH} is not a WAVE file")
     found = None
@@ -76,7 +76,7 @@ def start_streaming(callback):
 
 
 def stop_streaming():
-    """End the calls."""
+    """Stop the calls."""
     global _timer
     if _timer is not None:
         _timer.deinit()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """OpenMV's camera `csi` for a board without one: frames are the files of a folder.
 
-Frames come in the order of their names, again and again. One that is larger than the frame size or
-the window is cut to its middle; none is scaled.
+Frames are returned in the order of their names, repeatedly. A frame larger than the frame size or
+the window is cropped to its centre; none is scaled.
 """
 
 import os
@@ -33,7 +33,7 @@ class CSI:
         self.reset()
 
     def reset(self):
-        """Begin with the first frame, in its own size, in colour."""
+        """Start with the first frame, in its own size, in colour."""
         self.next = 0
         self._pixformat = RGB565
         self._framesize = None
@@ -48,14 +48,14 @@ class CSI:
         self._pixformat = format
 
     def framesize(self, size=None):
-        """Set the largest width and height of a frame; without an argument, get it."""
+        """Set the maximum width and height of a frame; without an argument, get it."""
         if size is None:
             return self._framesize
         self._framesize = size
         self._window = None
 
     def window(self, roi=None):
-        """Set (width, height) of the middle, or (x, y, width, height); get it."""
+        """Set (width, height) of the centre, or (x, y, width, height); without argument, get it."""
         if roi is None:
             return self._window
         if len(roi) not in (2, 4):
@@ -76,7 +76,7 @@ class CSI:
     def snapshot(self, time=-1, frames=-1):
         """The next frame; with `frames`, after skipping that many. `time` has no effect.
 
-        The frame before is overwritten.
+        The previous frame is overwritten.
         """
         self.next += max(frames, 0)
         path = self.paths[self.next % len(self.paths)]
@@ -94,7 +94,7 @@ class CSI:
 
 
 def _middle(roi, size):
-    """The middle of a rectangle, at most of this size."""
+    """The centre of a rectangle, at most of this size."""
     width, height = min(roi[2], size[0]), min(roi[3], size[1])
     return roi[0] + (roi[2] - width) // 2, roi[1] + (roi[3] - height) // 2, width, height
 

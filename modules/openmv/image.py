@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """OpenMV's `image`, as far as scripts for `ml` use it: pixels, a crop, drawing, .bmp and .pgm.
 
-MicroPython's `framebuf` draws: shapes and letters are not OpenMV's, pixel for pixel.
+MicroPython's `framebuf` draws, so shapes and letters are not pixel-identical to OpenMV's.
 """
 
 import struct
@@ -21,7 +21,7 @@ class Image:
     """A picture of GRAYSCALE or RGB565 pixels."""
 
     def __init__(self, source, height=None, pixformat=RGB565, *, buffer=None, copy_to_fb=False):
-        """Of a file, or Image(width, height, pixformat) with its own pixels or those of `buffer`.
+        """Read a file, or create Image(width, height, pixformat), optionally on `buffer`.
 
         A file is a .bmp of 16 bits per pixel (RGB565), or a .pgm of 8. `copy_to_fb` has no effect.
         """
@@ -55,11 +55,11 @@ class Image:
         return self._pixels
 
     def copy(self):
-        """Another picture of the same pixels."""
+        """Another image of the same pixels."""
         return self.crop(roi=(0, 0, self._w, self._h))
 
     def crop(self, roi, into=None):
-        """A copy of the part (x, y, width, height); `into`: a picture to reuse where it fits."""
+        """A copy of the part (x, y, width, height); `into`: an image to reuse if it fits."""
         x, y, width, height = roi
         if x < 0 or y < 0 or width < 1 or height < 1 or x + width > self._w or y + height > self._h:
             raise ValueError(f"roi {roi} is outside an image of {self._w} x {self._h}")
@@ -176,7 +176,7 @@ class Image:
         return framebuf.FrameBuffer(self._pixels, self._w, self._h, _BUFFERS[self._format])
 
     def _style(self, rest, options):
-        """Colour, thickness, fill: by place or by name."""
+        """Colour, thickness, fill: by position or by name."""
         given = {"color": _WHITE, "thickness": 1, "fill": False}
         given.update(zip(_STYLE, rest))  # noqa: B905  (MicroPython)
         for name, value in options.items():
@@ -198,7 +198,7 @@ def _rgb565(red, green, blue):
 
 
 def _place(args, count):
-    """Numbers, in a tuple or by themselves, and what follows them."""
+    """Numbers, in a tuple or as separate arguments, and the remaining arguments."""
     if isinstance(args[0], (tuple, list)):
         return args[0], args[1:]
     return args[:count], args[count:]
@@ -208,7 +208,7 @@ def _read(path):
     """Width, height, format and pixels of a file."""
     with open(path, "rb") as file:
         try:
-            data = memoryview(file)  # in ROM: where it is
+            data = memoryview(file)  # in ROM: used in place
         except TypeError:
             data = file.read()
     if bytes(data[:2]) == b"P5":
@@ -232,7 +232,7 @@ def _read(path):
 
 
 def _read_pgm(path, data):
-    """A .pgm as `save` and most programs write it: a head of three numbers, then bytes."""
+    """A .pgm as written by `save` and most programs: a header of three numbers, then bytes."""
     head, at = bytes(data[:256]), 2
     numbers = []
     while len(numbers) < 3:

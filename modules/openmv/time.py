@@ -9,26 +9,26 @@ class clock:  # noqa: N801  (OpenMV's name)
     """Counts frames, and the time between tick() and fps() or avg()."""
 
     def __init__(self):
-        """No frame so far."""
+        """Start without frames."""
         self.reset()
 
     def reset(self):
-        """Begin to count again."""
+        """Restart the count."""
         self.begun = ticks_ms()
         self.spent = 0
         self.frames = 0
 
     def tick(self):
-        """A frame begins."""
+        """Start a frame."""
         self.begun = ticks_ms()
 
     def avg(self):
-        """A frame ends: the mean time of all so far, in milliseconds."""
+        """End a frame; returns the mean time of all frames in milliseconds."""
         self.frames += 1
         self.spent += ticks_diff(ticks_ms(), self.begun)
         return self.spent / self.frames
 
     def fps(self):
-        """A frame ends: frames per second, 0.0 if they took less than a millisecond."""
+        """End a frame; returns frames per second, or 0.0 if they took less than a millisecond."""
         mean = self.avg()
         return 1000.0 / mean if mean else 0.0

@@ -26,12 +26,12 @@ def is_device(where: str) -> bool:
 
 def devices() -> list[Path]:
     """Device files of this machine's NPUs; SetupError if none is found."""
-    found = sorted(FOLDER.glob("accel*"))
-    if not found:
+    paths = sorted(FOLDER.glob("accel*"))
+    if not paths:
         raise SetupError(
             f"no {FOLDER}/accel*: Linux has found no NPU here, or has no driver for it"
         )
-    return found
+    return paths
 
 
 class AccelModel(NativeModel):

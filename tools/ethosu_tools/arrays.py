@@ -302,8 +302,8 @@ def _shown(number: int) -> str:
 def _steps(timed: Mapping[str, int], steps: int | None) -> int:
     lengths = set(timed.values())
     if len(lengths) > 1:
-        found = ", ".join(f"{key}: {length}" for key, length in timed.items())
-        raise InputError(f"the inputs' time axes differ in length ({found})")
+        listed = ", ".join(f"{key}: {length}" for key, length in timed.items())
+        raise InputError(f"the inputs' time axes differ in length ({listed})")
     if not lengths:
         return steps or 1
     length = lengths.pop()

@@ -310,8 +310,8 @@ class Board(Closeable):
 
     def file_hash(self, path: str) -> bytes | None:
         """SHA-256 of a file on the board, or None if it does not exist."""
-        found = self.ask(board_code.FILE_HASH.format(path=path), timeout=_HASH_TIMEOUT_S)
-        return found if isinstance(found, bytes) else None
+        digest = self.ask(board_code.FILE_HASH.format(path=path), timeout=_HASH_TIMEOUT_S)
+        return digest if isinstance(digest, bytes) else None
 
     @contextlib.contextmanager
     def lent(self) -> Iterator[str]:

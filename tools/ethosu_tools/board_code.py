@@ -107,14 +107,14 @@ _KINDS: dict[Any, str] = {
 }
 
 
-def checked(found: Any, kind: Kind, port: str) -> Any:
+def checked(answer: Any, kind: Kind, port: str) -> Any:
     """The answer of the board at `port`; BoardError if it is of another type."""
-    kinds, values = (kind, found) if isinstance(kind, tuple) else ((kind,), (found,))
+    kinds, values = (kind, answer) if isinstance(kind, tuple) else ((kind,), (answer,))
     right = isinstance(values, tuple) and len(values) == len(kinds)
     if not right or not all(map(isinstance, values, kinds)):
         names = ", ".join(_KINDS.get(each, "a value") for each in kinds)
-        raise BoardError(f"the board at {port} answered {found!r:.100}, expected {names}")
-    return found
+        raise BoardError(f"the board at {port} answered {answer!r:.100}, expected {names}")
+    return answer
 
 
 def encoded(data: bytes) -> str:

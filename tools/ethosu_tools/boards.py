@@ -125,10 +125,10 @@ def names() -> list[str]:
 
 def every() -> list[BoardFacts]:
     """Return all boards; raises SetupError if there are none, as next to an installed wheel."""
-    found = names()
-    if not found:
+    known = names()
+    if not known:
         raise SetupError(f"{_folder()} has no boards: set ETHOSU_ROOT to the project's source tree")
-    return [load(name) for name in found]
+    return [load(name) for name in known]
 
 
 def chosen(name: str | None = None) -> BoardFacts:
@@ -141,9 +141,9 @@ def load(name: str) -> BoardFacts:
     """Read the data of a board; raises InputError if it does not exist."""
     folder, _, variant = name.partition("-")
     path = _folder() / folder / FILE
-    found = _names_in(path) if path in files(FILE) else []
-    if name not in found:
-        raise InputError(f"unknown board {name!r}; expected one of {', '.join(found or names())}")
+    known = _names_in(path) if path in files(FILE) else []
+    if name not in known:
+        raise InputError(f"unknown board {name!r}; expected one of {', '.join(known or names())}")
     try:
         return _facts(name, board_files.choose(_table(path), variant))
     except (KeyError, TypeError, ValueError) as error:

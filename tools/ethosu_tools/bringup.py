@@ -172,9 +172,9 @@ class Outcome:
         return fits[0] if fits else " ".join(advice.values())
 
 
-def _expect(right: bool, found: str) -> None:
+def _expect(right: bool, problem: str) -> None:
     if not right:
-        raise CheckError(found)
+        raise CheckError(problem)
 
 
 def _prompt(bench: Bench) -> str:
@@ -191,19 +191,19 @@ def _prompt(bench: Bench) -> str:
 
 
 def _npu(bench: Bench) -> str:
-    found = bench.board.ask("import ethosu\n_answer = ethosu.npus()", kind=list)
-    _expect(bool(found), "ethosu.npus() is empty")
-    if not all(npu in vela.NPUS for npu in found):
-        raise BoardError(f"ethosu.npus() is {found!r:.100}, expected names such as {vela.NPUS[0]}")
-    bench.npu = found[0]
+    npus = bench.board.ask("import ethosu\n_answer = ethosu.npus()", kind=list)
+    _expect(bool(npus), "ethosu.npus() is empty")
+    if not all(npu in vela.NPUS for npu in npus):
+        raise BoardError(f"ethosu.npus() is {npus!r:.100}, expected names such as {vela.NPUS[0]}")
+    bench.npu = npus[0]
     facts = bench.facts
     if facts and not (facts.qemu and facts.qemu.any_npu):
         _expect(
-            found[0] == facts.npus[0],
-            f"this is the firmware of {bench.machine}: the NPU is {found[0]}, the board.toml of "
+            npus[0] == facts.npus[0],
+            f"this is the firmware of {bench.machine}: the NPU is {npus[0]}, the board.toml of "
             f"{facts.name} expects {facts.npus[0]}",
         )
-    return ", ".join(found)
+    return ", ".join(npus)
 
 
 def _interrupt(bench: Bench) -> str:

@@ -25,12 +25,12 @@ def discover(folder: str) -> dict[str, str]:
     A module is a command if its docstring starts with "`ethosu NAME`: summary." Nothing is
     imported or parsed, because most of the modules are slow to load.
     """
-    found = {}
+    summaries = {}
     for path in sorted((Path(__file__).parent / folder).glob("*.py")):
         title = _TITLE.search(path.read_text())
         if title and title[1] == path.stem.replace("_", "-"):
-            found[title[1]] = title[2]
-    return found
+            summaries[title[1]] = title[2]
+    return summaries
 
 
 def make_parser(chosen: str | None) -> argparse.ArgumentParser:

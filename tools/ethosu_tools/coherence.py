@@ -19,8 +19,8 @@ _MODES = re.compile(r"off|strict|evict:([0-9]{1,10})")
 
 def check(mode: str) -> str:
     """Return the mode; raises InputError if it is invalid."""
-    found = _MODES.fullmatch(mode)
-    if found is None or int(found[1] or 0) >= 1 << 32:
+    match = _MODES.fullmatch(mode)
+    if match is None or int(match[1] or 0) >= 1 << 32:
         raise InputError(f"{mode!r} is not a coherence mode: expected off, strict or evict:SEED")
     return mode
 

@@ -66,10 +66,10 @@ class Context:
 
     def layers(self, offset: int) -> str | None:
         """Layers with a command at this offset: one per stream that is long enough."""
-        found = self.names.find_all(offset)
-        if len(found) == 1:
-            return found[0][1]
-        return " or ".join(f"{name} (ethos-u {stream})" for stream, name in found) or None
+        names = self.names.find_all(offset)
+        if len(names) == 1:
+            return names[0][1]
+        return " or ".join(f"{name} (ethos-u {stream})" for stream, name in names) or None
 
 
 def decode(text: str, model: Model, firmware: Path | None = None) -> list[Finding]:
@@ -81,16 +81,16 @@ def decode(text: str, model: Model, firmware: Path | None = None) -> list[Findin
     context = Context(file, Names(file), firmware)
     # The tools' own errors join the lines of a log with bars.
     text = text.replace("\r\n", "\n").replace(" | ", "\n  ")
-    found = [
+    matches = [
         (match, finding)
         for pattern, read in _PATTERNS
         for match in re.finditer(pattern, text, re.MULTILINE)
         for finding in read(match, context)
     ]
-    starts = sorted(match.start() for match, _ in found)
+    starts = sorted(match.start() for match, _ in matches)
     return [
         finding  # unless it is the beginning of another message
-        for match, finding in sorted(found, key=lambda pair: pair[0].start())
+        for match, finding in sorted(matches, key=lambda pair: pair[0].start())
         if not any(match.start() < start < match.end() for start in starts)
     ]
 

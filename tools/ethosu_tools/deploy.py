@@ -121,9 +121,9 @@ def deploy(
 
 def _list(board: Board, room: int) -> dict[str, int]:
     """Paths and sizes of the files on the board; raises BoardError if they are impossible."""
-    found = board.ask(_OPEN)
+    answer = board.ask(_OPEN)
     try:
-        sizes = dict(found)
+        sizes = dict(answer)
         possible = (
             all(map(_is_file, sizes.items()))
             and sum(sizes.values()) <= room
@@ -132,12 +132,12 @@ def _list(board: Board, room: int) -> dict[str, int]:
     except (TypeError, ValueError):
         possible = False
     if not possible:
-        raise BoardError(f"the board reported an invalid list of files: {found!r:.100}")
+        raise BoardError(f"the board reported an invalid list of files: {answer!r:.100}")
     return sizes
 
 
-def _is_file(found: tuple[object, object]) -> bool:
-    path, size = found
+def _is_file(entry: tuple[object, object]) -> bool:
+    path, size = entry
     if not isinstance(path, str) or not isinstance(size, int):
         return False
     return len(path) <= _LONGEST_PATH and all(path.split("/")) and size >= 0
@@ -210,12 +210,12 @@ def _state_of_rom(board: Board, error: BoardError, hashes: dict[str, bytes], kee
         return f"/rom has {content}; deploy again"
     try:
         board.soft_reset()  # the board completes an image if it can
-        found = _hashes(board)
+        present = _hashes(board)
     except BoardError as second:
         return str(second)
-    if found == hashes:
+    if present == hashes:
         return "/rom has the new files nevertheless"
-    return f"/rom {'still has the old files' if found else 'is empty'}; deploy again"
+    return f"/rom {'still has the old files' if present else 'is empty'}; deploy again"
 
 
 def _keeps_old(board: Board, size: int) -> bool:
@@ -253,11 +253,11 @@ def _write(
 def _find_parts(board: Board, image: bytes) -> set[int]:
     """Offsets of parts that need not be sent; the first part is always written again."""
     code = _FIND.format(size=len(image), part=_PART_BYTES)
-    found = board.ask(code, timeout=_HASH_TIMEOUT_S, kind=list)
+    digests = board.ask(code, timeout=_HASH_TIMEOUT_S, kind=list)
     starts = range(0, len(image), _PART_BYTES)
     return {
         at
-        for at, digest in zip(starts, found, strict=False)
+        for at, digest in zip(starts, digests, strict=False)
         if at and hashlib.sha256(image[at : at + _PART_BYTES]).digest() == digest
     }
 
@@ -305,9 +305,9 @@ def _check(port: str, hashes: dict[str, bytes]) -> None:
     """Compare the files that a fresh interpreter finds with the expected ones."""
     with Board(port) as board:
         board.soft_reset()
-        found = _hashes(board)
-    if found != hashes:
-        wrong = sorted(path for path in hashes | found if found.get(path) != hashes.get(path))
+        present = _hashes(board)
+    if present != hashes:
+        wrong = sorted(path for path in hashes | present if present.get(path) != hashes.get(path))
         raise BoardError(
             f"files in the ROM of {port} differ from those sent; deploy again: {', '.join(wrong)}"
         )
@@ -323,9 +323,9 @@ def _hash(board: Board, path: str) -> bytes:
 
 
 def _ask_zero(board: Board, code: str) -> None:
-    found = board.ask(code, timeout=_HASH_TIMEOUT_S)
-    if found != 0:
-        _fail(board, found)
+    answer = board.ask(code, timeout=_HASH_TIMEOUT_S)
+    if answer != 0:
+        _fail(board, answer)
 
 
 def _fail(board: Board, answer: object) -> NoReturn:

@@ -25,16 +25,16 @@ def read_whole(path: Path) -> bytes:
         # A plain open() would block on a pipe without a writer.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
         try:
-            found = os.fstat(descriptor)
-            if not stat.S_ISREG(found.st_mode):
-                raise InputError(f"{path} cannot be read: it is {_kind(found.st_mode)}, not a file")
-            if found.st_size > LARGEST:
+            state = os.fstat(descriptor)
+            if not stat.S_ISREG(state.st_mode):
+                raise InputError(f"{path} cannot be read: it is {_kind(state.st_mode)}, not a file")
+            if state.st_size > LARGEST:
                 raise InputError(
-                    f"{path} cannot be read: it has {found.st_size:,} bytes, more than {LARGEST:,}"
+                    f"{path} cannot be read: it has {state.st_size:,} bytes, more than {LARGEST:,}"
                 )
             with open(descriptor, "rb", closefd=False) as file:
                 # read() allocates as much as requested; files of /proc have a size of 0.
-                data = file.read(found.st_size or LARGEST)
+                data = file.read(state.st_size or LARGEST)
             if data is None:  # such as /proc/kmsg, which claims to be a file
                 raise InputError(f"{path} cannot be read: it is an endless stream, not a file")
             return data

@@ -90,15 +90,15 @@ def room_of(board: BoardFacts) -> Room | None:
 
 def ask(board: Board) -> Room | None:
     """Free resources of a connected board; None if its firmware has no module `ethosu`."""
-    found = board.ask(_ASK)
+    answer = board.ask(_ASK)
     try:
-        npus, free, rom = found
+        npus, free, rom = answer
         valid = all(isinstance(npu, str) for npu in npus or ()) and isinstance(free, int)
         valid = valid and (rom is None or isinstance(rom, int))
     except (TypeError, ValueError):
         valid = False
     if not valid:
-        raise BoardError(f"the board reported invalid NPUs or memory sizes: {found!r:.100}")
+        raise BoardError(f"the board reported invalid NPUs or memory sizes: {answer!r:.100}")
     return None if npus is None else Room(f"the board at {board.port}", tuple(npus), free, rom)
 
 

@@ -198,10 +198,10 @@ def _own_folder() -> Path:
 def _is_private(folder: Path) -> bool:
     """Whether it is a folder, not a link to one, that only this user can write to."""
     try:
-        found = folder.lstat()
+        state = folder.lstat()
     except OSError:
         return False
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022
+    return stat.S_ISDIR(state.st_mode) and state.st_uid == os.getuid() and not state.st_mode & 0o022
 
 
 def _open(path: Path) -> int:
@@ -221,10 +221,10 @@ def _open(path: Path) -> int:
 
 def _checked(file: int, path: Path) -> int:
     """The open file, if it is certainly a lock file: it will be truncated and written."""
-    found = os.fstat(file)
-    if not stat.S_ISREG(found.st_mode):
+    state = os.fstat(file)
+    if not stat.S_ISREG(state.st_mode):
         kind = "not a regular file"
-    elif found.st_nlink > 1:
+    elif state.st_nlink > 1:
         kind = "a hard link"
     else:
         return file

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -237,6 +237,11 @@ class Net:
         tensor = self.graph.tensor(name, shape, "int8", x.scale, x.zero_point)
         return Signal(tensor, shape, x.scale, x.zero_point, x.rms)
 
+    def finish(self, *outputs: Signal | int, others: Sequence[Graph] = ()) -> bytes:
+        """The file; `outputs` follow those that layers have added to the graph."""
+        self.graph.outputs += [x if isinstance(x, int) else x.tensor for x in outputs]
+        return write([self.graph, *others], f"{self.graph.name}: random weights")
+
     def _integers(self, name: str, values: tuple[int, ...]) -> int:
         return self.graph.constant(name, np.array(values, np.int32))
 
@@ -250,8 +255,7 @@ def small_cnn(seed: int = 1) -> bytes:
     x = net.pool(net.add(x, y), "MAX_POOL_2D", 2)
     x = net.pool(net.conv(x, 24, kernel=(1, 1)), "AVERAGE_POOL_2D", 4)
     x = net.softmax(net.dense(net.reshape(x, (1, 24)), 10, gain=8.0))
-    net.graph.outputs.append(x.tensor)
-    return write([net.graph], "small_cnn: random weights")
+    return net.finish(x)
 
 
 def small_streaming(seed: int = 2) -> bytes:
@@ -265,8 +269,7 @@ def small_streaming(seed: int = 2) -> bytes:
     x = remember_from(init, net, x, "features", past=6)
     x = net.conv(net.depthwise(x, (7, 1), padding=VALID), 16, kernel=(1, 1))
     x = net.to_uint8(net.sigmoid(net.dense(x, 1, gain=2.0)))
-    net.graph.outputs.append(x.tensor)
-    return write([net.graph, init], "small_streaming: random weights")
+    return net.finish(x, others=[init])
 
 
 # Inverted residual blocks of MobileNetV2: expansion, depth, count, stride of the first.
@@ -290,8 +293,7 @@ def mobilenet_v2(seed: int = 3) -> bytes:
             x = _inverted_residual(net, x, expansion, depth, 1 if index else stride)
     x = net.pool(net.conv(x, 1280, kernel=(1, 1)), "AVERAGE_POOL_2D", 7)
     x = net.softmax(net.dense(net.reshape(x, (1, 1280)), 1000, gain=8.0))
-    net.graph.outputs.append(x.tensor)
-    return write([net.graph], "mobilenet_v2: random weights")
+    return net.finish(x)
 
 
 def weights_300k(seed: int = 5) -> bytes:
@@ -299,8 +301,7 @@ def weights_300k(seed: int = 5) -> bytes:
     net = Net("weights_300k", seed)
     x = net.conv(net.input((1, 4, 4, 64)), 600, kernel=(3, 3))
     x = net.dense(net.reshape(net.pool(x, "MAX_POOL_2D", 4), (1, 600)), 10, gain=2.0)
-    net.graph.outputs.append(x.tensor)
-    return write([net.graph], "weights_300k: random weights")
+    return net.finish(x)
 
 
 def _inverted_residual(net: Net, x: Signal, expansion: int, depth: int, stride: int) -> Signal:

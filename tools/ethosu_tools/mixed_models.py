@@ -25,7 +25,6 @@ import numpy as np
 from flatbuffers import flexbuffers
 
 from .make_model import INT8_RMS, NONE, RELU, SAME, VALID, Net, Signal, small_cnn
-from .tflite.writer import write
 
 INT16_RMS = 18918.0  # of numbers spread evenly over the int16 range
 INT32 = 2  # the schema's TensorType
@@ -189,10 +188,6 @@ class MixedNet(Net):
         )
         return y
 
-    def finish(self) -> bytes:
-        """The file."""
-        return write([self.graph], f"{self.graph.name}: random weights")
-
 
 def float_io(seed: int = 11) -> bytes:
     """An image classifier with float inputs and outputs."""
@@ -200,8 +195,7 @@ def float_io(seed: int = 11) -> bytes:
     x = net.conv(net.float_input((1, 24, 24, 3)), 8, kernel=(3, 3), stride=(2, 2))
     x = net.pool(net.conv(x, 16, kernel=(3, 3)), "MAX_POOL_2D", 2)
     x = net.reshape(net.pool(x, "AVERAGE_POOL_2D", 6), (1, 16))
-    net.graph.outputs.append(net.to_float(net.softmax(net.dense(x, 10, gain=6.0))))
-    return net.finish()
+    return net.finish(net.to_float(net.softmax(net.dense(x, 10, gain=6.0))))
 
 
 def svdf(seed: int = 12) -> bytes:
@@ -210,8 +204,7 @@ def svdf(seed: int = 12) -> bytes:
     x = net.input((1, 40))
     x = net.dense(net.svdf(x, 48, memory=8), 32, gain=1.0)
     x = net.softmax(net.dense(net.svdf(x, 24, memory=10, rank=2), 4, gain=6.0))
-    net.graph.outputs.append(x.tensor)
-    return net.finish()
+    return net.finish(x)
 
 
 def two_branches(seed: int = 16) -> bytes:
@@ -221,8 +214,7 @@ def two_branches(seed: int = 16) -> bytes:
     image = net.pool(net.conv(image, 16, kernel=(3, 3)), "AVERAGE_POOL_2D", 16)
     image = net.dense(net.reshape(image, (1, 16)), 24, gain=2.0)
     sound = net.svdf(net.svdf(net.input((1, 40)), 48, memory=8), 24, memory=10, rank=2)
-    net.graph.outputs.append(net.softmax(net.dense(net.add(image, sound), 6, gain=4.0)).tensor)
-    return net.finish()
+    return net.finish(net.softmax(net.dense(net.add(image, sound), 6, gain=4.0)))
 
 
 def attention(seed: int = 13) -> bytes:
@@ -236,8 +228,7 @@ def attention(seed: int = 13) -> bytes:
     y = net.matmul(weights, value, transposed=False)
     y = net.conv(net.reshape(y, x.shape), 16, kernel=(1, 1), activation=NONE)
     y = net.reshape(net.add(x, y), (1, 192))
-    net.graph.outputs.append(net.dense(y, 5, gain=2.0).tensor)
-    return net.finish()
+    return net.finish(net.dense(y, 5, gain=2.0))
 
 
 def segmenter(seed: int = 14) -> bytes:

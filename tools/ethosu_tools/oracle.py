@@ -92,10 +92,10 @@ def _litert_version() -> str:
 
 
 def _check_version() -> None:
-    found = _litert_version()
-    if found != LITERT_VERSION:
+    installed = _litert_version()
+    if installed != LITERT_VERSION:
         raise SetupError(
-            f"the reference is ai-edge-litert {LITERT_VERSION}, but {found} is installed; "
+            f"the reference is ai-edge-litert {LITERT_VERSION}, but {installed} is installed; "
             f"install it with: pip install ai-edge-litert=={LITERT_VERSION}"
         )
 

@@ -204,16 +204,16 @@ class Pool:
         while True:
             with ExitStack() as stack:
                 locked: list[LockedError] = []
-                found: list[Taken] = []
+                boards: list[Taken] = []
                 for need in needs:
-                    taken = self._take(need, found, locked)
+                    taken = self._take(need, boards, locked)
                     if taken is None:
                         break
                     stack.callback(taken.close)
-                    found.append(taken)
+                    boards.append(taken)
                 else:
                     stack.pop_all()
-                    return found
+                    return boards
             left = self._wait - (time.monotonic() - start)
             if left <= 0 and not any(error.same_run for error in locked):
                 raise NoBoardError(
@@ -229,9 +229,9 @@ class Pool:
                     stack.enter_context(waiting(place.locked))
             time.sleep(_POLL_S)
 
-    def _take(self, need: Needs, found: Sequence[Taken], locked: list[LockedError]) -> Taken | None:
+    def _take(self, need: Needs, held: Sequence[Taken], locked: list[LockedError]) -> Taken | None:
         """The first available board; None if all are in use."""
-        used = {taken.place for taken in found if taken.place.locked}
+        used = {taken.place for taken in held if taken.place.locked}
         places = [place for place in self._candidates(need) if place not in used]
         for place in sorted(places, key=lambda place: not self._has(place, need.npu)):
             same_run = any(error.same_run for error in locked)
@@ -255,9 +255,9 @@ class Pool:
             taken.close()
         if locked:
             return None
-        if found:
+        if held:
             raise NoSuchBoardError(
-                f"the test needs more than {len(found)} boards, and no other board in the pool "
+                f"the test needs more than {len(held)} boards, and no other board in the pool "
                 f"meets the requirements ({need}); available: {self._kinds()}"
             )
         raise self._reason(need)
@@ -305,23 +305,23 @@ def expanded(places: Sequence[Place], run: str) -> list[Place]:
 
     If the result has several places, an emulated one has one user at a time in this `run`.
     """
-    found = [expansion for place in places for expansion in _expanded(place)]
-    if len(found) == 1:
-        return found
+    expansions = [expansion for place in places for expansion in _expanded(place)]
+    if len(expansions) == 1:
+        return expansions
     return [
         place if place.is_real else replace(place, lock=f"emulated://{run}/{index}")
-        for index, place in enumerate(found)
+        for index, place in enumerate(expansions)
     ]
 
 
 def _expanded(place: Place) -> list[Place]:
     if not labgrid_places.is_place(place.port):
         return [place]
-    found = labgrid_places.expand(place.port)
-    name = place.name if len(found) == 1 else ""
+    ports = labgrid_places.expand(place.port)
+    name = place.name if len(ports) == 1 else ""
     return [
         replace(place, port=port, name=name, tags=place.tags | set(map("=".join, tags.items())))
-        for port, tags in found.items()
+        for port, tags in ports.items()
     ]
 
 

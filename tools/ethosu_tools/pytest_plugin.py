@@ -234,10 +234,10 @@ def board_port(request: pytest.FixtureRequest, _pool: "Pool") -> "Iterator[str]"
 
 
 def _mark(request: pytest.FixtureRequest) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     for mark in request.node.iter_markers("ethosu"):
-        found = {**mark.kwargs, **found}
-    return found
+        arguments = {**mark.kwargs, **arguments}
+    return arguments
 
 
 def _needs(request: pytest.FixtureRequest) -> "Needs":
@@ -268,9 +268,9 @@ def _use(request: pytest.FixtureRequest, needs: "Needs", count: int) -> "list[Ta
     try:
         return pool.use([needs] * count)
     except ToolError as error:
-        found = error
+        problem = error
     # Outside the handler, because pytest would otherwise show the causing exception as well.
     # The command line must be valid; a mark that the pool cannot satisfy is for another pool.
-    if isinstance(found, NoSuchBoardError) and _mark(request):
-        pytest.skip(str(found))
-    pytest.fail(str(found), pytrace=False)
+    if isinstance(problem, NoSuchBoardError) and _mark(request):
+        pytest.skip(str(problem))
+    pytest.fail(str(problem), pytrace=False)

@@ -66,9 +66,9 @@ class Reporter:
         self, item: pytest.Item, call: pytest.CallInfo[object]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Add the output of the boards to a failure, and remove the frames of these tools."""
-        found, full = call.excinfo, item.config.getoption("fulltrace", False)
-        if found and isinstance(found.value, ToolError) and not full:
-            found.traceback = type(found.traceback)(_without_ours(found.tb) or found.tb)
+        raised, full = call.excinfo, item.config.getoption("fulltrace", False)
+        if raised and isinstance(raised.value, ToolError) and not full:
+            raised.traceback = type(raised.traceback)(_without_ours(raised.tb) or raised.tb)
         report = yield
         if report.failed:
             for taken in item.stash.get(_TAKEN, ()):

@@ -410,10 +410,10 @@ def find_qemu(program: str = _QEMU) -> str:
             f"{program} is not installed; install Debian's qemu-system-arm: "
             "sudo apt install qemu-system-arm"
         )
-    found = version(qemu)
-    if found < OLDEST_QEMU:
+    installed = version(qemu)
+    if installed < OLDEST_QEMU:
         raise SetupError(
-            f"{qemu} is version {found[0]}.{found[1]}, but the NPU plugin needs "
+            f"{qemu} is version {installed[0]}.{installed[1]}, but the NPU plugin needs "
             f"{OLDEST_QEMU[0]}.{OLDEST_QEMU[1]} or newer"
         )
     return qemu
@@ -423,10 +423,10 @@ def find_qemu(program: str = _QEMU) -> str:
 def version(qemu: str) -> tuple[int, int]:
     """The first two numbers of QEMU's version, which takes 0.1 s at each call otherwise."""
     text = subprocess.run([qemu, "--version"], capture_output=True, text=True, check=False).stdout
-    found = re.search(r"version (\d+)\.(\d+)", text)
-    if found is None:
+    match = re.search(r"version (\d+)\.(\d+)", text)
+    if match is None:
         raise SetupError(f"{qemu} does not report a version; set ETHOSU_QEMU to a QEMU")
-    return int(found[1]), int(found[2])
+    return int(match[1]), int(match[2])
 
 
 def options(

@@ -89,14 +89,14 @@ def _read_tree(path: Path, above: tuple[Path, ...]) -> Tree:
 
 def sizes(image: bytes) -> dict[str, int]:
     """Sizes of the files of an image, by path; for a damaged one, of those before the damage."""
-    found: dict[str, int] = {}
+    by_path: dict[str, int] = {}
     with contextlib.suppress(IndexError, RecursionError):
         length, start = _read_number(image, len(_MAGIC))
-        _add_sizes(image, start, min(start + length, len(image)), "", found)
-    return found
+        _add_sizes(image, start, min(start + length, len(image)), "", by_path)
+    return by_path
 
 
-def _add_sizes(image: bytes, at: int, end: int, folder: str, found: dict[str, int]) -> None:
+def _add_sizes(image: bytes, at: int, end: int, folder: str, by_path: dict[str, int]) -> None:
     while at < end:
         kind, at = _read_number(image, at)
         size, at = _read_number(image, at)
@@ -105,9 +105,9 @@ def _add_sizes(image: bytes, at: int, end: int, folder: str, found: dict[str, in
             inside = name + length
             path = folder + image[name:inside].decode(errors="replace")
             path += "/" if kind == _DIRECTORY else ""
-            _add_sizes(image, inside, min(at + size, end), path, found)
+            _add_sizes(image, inside, min(at + size, end), path, by_path)
         elif kind == _DATA:
-            found[folder] = size
+            by_path[folder] = size
         elif kind != _PADDING:
             return
         at += size

@@ -73,7 +73,7 @@ def without_kernel(graph: Graph) -> list[Operator]:
 
 def floats(graph: Graph) -> tuple[str, list[Operator]]:
     """How a model uses floats ("" if it does not), and the operators that compute with them."""
-    found: list[Operator] = []
+    operators: list[Operator] = []
     weights: set[str] = set()
     for operator in graph.operators:
         if operator.on_npu or operator.name == "QUANTIZE":
@@ -81,14 +81,14 @@ def floats(graph: Graph) -> tuple[str, list[Operator]]:
         tensors = [graph.tensors[index] for index in operator.inputs if index >= 0]
         weights |= {tensor.dtype for tensor in tensors if tensor.constant}
         if operator.name not in _CONVERSIONS and tensors and tensors[0].dtype in _FLOATS:
-            found.append(operator)
-    if not found:
-        return "", found
+            operators.append(operator)
+    if not operators:
+        return "", operators
     if "float16" in weights:
-        return "float16 weights, float32 arithmetic", found
+        return "float16 weights, float32 arithmetic", operators
     if weights & {"int8", "uint8", "int4"}:
-        return "dynamic range: int8 weights, float32 arithmetic", found
-    return "float32", found
+        return "dynamic range: int8 weights, float32 arithmetic", operators
+    return "float32", operators
 
 
 def _explain(source: ModelFile, made: ModelFile, error: InputError) -> str:

@@ -44,9 +44,9 @@ int npu_command_find(enum npu_family_index family, uint32_t code)
             high = middle;
         }
     }
-    int found = -1;
+    int best = -1;
     for (; low < NPU_COMMAND_COUNT && npu_command_table[low].code == code; low++) {
-        found = found < 0 || npu_command_table[low].param_mask[family] >= 0 ? low : found;
+        best = best < 0 || npu_command_table[low].param_mask[family] >= 0 ? low : best;
     }
-    return found;
+    return best;
 }

@@ -187,7 +187,7 @@ static bool (*const decode_shape[NPU_FAMILIES])(struct npu *npu, struct dma *dma
 
 static bool decode(struct npu *npu, struct npu_op *op)
 {
-    struct dma *dma = npu_own(npu, op, sizeof *dma);
+    struct dma *dma = npu_new_decoded(npu, op, sizeof *dma);
     int64_t length;
     uint32_t source, target;
     if (dma == NULL || !decode_end(npu, NPU_SET_DMA0_SRC_REGION, NPU_SET_DMA0_SRC, &dma->source) ||
@@ -293,7 +293,7 @@ static bool copy_row(struct npu *npu, const struct dma *dma, uint64_t plane, uin
 
 static bool execute(struct npu *npu, const struct npu_op *op)
 {
-    const struct dma *dma = op->own;
+    const struct dma *dma = op->decoded;
     for (uint64_t plane = 0; plane < dma->planes; plane++) {
         for (uint64_t row = 0; row < dma->rows; row++) {
             if (npu_should_abort(npu) || !copy_row(npu, dma, plane, row)) {

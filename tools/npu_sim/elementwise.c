@@ -32,7 +32,7 @@ struct side {
 
 struct elementwise {
     const struct npu_op *op;
-    const struct elementwise_decoded *own;
+    const struct elementwise_decoded *decoded;
     struct side left, right;
     size_t count;    /**< elements of an OFM row */
     int64_t *scaled; /**< a row of the right operand, and one of the left */
@@ -43,9 +43,9 @@ struct elementwise {
 static const struct npu_input_scale unit = {{1, 0}, 0, NPU_ROUND_NATURAL};
 static const int64_t past_32_bits = (int64_t)1 << 60;
 
-static bool is_sum(const struct elementwise_decoded *own)
+static bool is_sum(const struct elementwise_decoded *decoded)
 {
-    return own->mode == NPU_EW_ADD || own->mode == NPU_EW_SUB;
+    return decoded->mode == NPU_EW_ADD || decoded->mode == NPU_EW_SUB;
 }
 
 /* --- Decode --------------------------------------------------------------- */
@@ -67,10 +67,10 @@ static bool decode_shifted_sum(struct npu *npu, struct npu_op *op, struct npu_op
 }
 
 /** OPA_SCALE and OPB_SCALE, as used by the scale mode. */
-static bool decode_sum(struct npu *npu, struct npu_op *op, struct elementwise_decoded *own)
+static bool decode_sum(struct npu *npu, struct npu_op *op, struct elementwise_decoded *decoded)
 {
-    struct npu_operand *a = own->swapped ? &own->ifm2 : &own->ifm;
-    struct npu_operand *b = own->swapped ? &own->ifm : &own->ifm2;
+    struct npu_operand *a = decoded->swapped ? &decoded->ifm2 : &decoded->ifm;
+    struct npu_operand *b = decoded->swapped ? &decoded->ifm : &decoded->ifm2;
     uint32_t mode;
     uint64_t scale_a, scale_b;
     if (!npu_get_field(npu, NPU_FIELD_OPERAND_SCALE_MODE, &mode)) {
@@ -96,61 +96,61 @@ static bool decode_sum(struct npu *npu, struct npu_op *op, struct elementwise_de
 
 /** U55 and U65: ADD and SUB scale their operands; LRELU scales negative values with OFM_SCALE. */
 static bool decode_shared_scales(struct npu *npu, struct npu_op *op,
-                                 struct elementwise_decoded *own)
+                                 struct elementwise_decoded *decoded)
 {
     struct npu_scale scale;
-    bool lrelu = own->mode == NPU_EW_LRELU;
-    if ((lrelu || own->row->old_ofm_scale) && !npu_decode_ofm_scale(npu, &scale)) {
+    bool lrelu = decoded->mode == NPU_EW_LRELU;
+    if ((lrelu || decoded->row->old_ofm_scale) && !npu_decode_ofm_scale(npu, &scale)) {
         return false;
     }
-    if (own->row->old_ofm_scale) {
+    if (decoded->row->old_ofm_scale) {
         op->scale = scale;
     }
     if (lrelu) {
-        own->terms.negative = (struct npu_input_scale){scale, 0, op->output.rounding};
+        decoded->terms.negative = (struct npu_input_scale){scale, 0, op->output.rounding};
     }
-    return !is_sum(own) || decode_sum(npu, op, own);
+    return !is_sum(decoded) || decode_sum(npu, op, decoded);
 }
 
 /** U85: one scale per operand; in LRELU these are for positive and negative values. */
 static bool decode_operand_scales(struct npu *npu, struct npu_op *op,
-                                  struct elementwise_decoded *own)
+                                  struct elementwise_decoded *decoded)
 {
     if (!npu_decode_ofm_scale(npu, &op->scale)) {
         return false;
     }
-    if (own->mode == NPU_EW_LRELU) {
-        return npu_decode_ifm_scale(npu, &own->terms.positive) &&
-               npu_decode_ifm2_scale(npu, &own->terms.negative);
+    if (decoded->mode == NPU_EW_LRELU) {
+        return npu_decode_ifm_scale(npu, &decoded->terms.positive) &&
+               npu_decode_ifm2_scale(npu, &decoded->terms.negative);
     }
-    if (!npu_decode_ifm_scale(npu, &own->ifm.scale)) {
+    if (!npu_decode_ifm_scale(npu, &decoded->ifm.scale)) {
         return false;
     }
-    return !own->row->binary || npu_decode_ifm2_scale(npu, &own->ifm2.scale);
+    return !decoded->row->binary || npu_decode_ifm2_scale(npu, &decoded->ifm2.scale);
 }
 
-static bool decode_scales(struct npu *npu, struct npu_op *op, struct elementwise_decoded *own)
+static bool decode_scales(struct npu *npu, struct npu_op *op, struct elementwise_decoded *decoded)
 {
-    bool each = npu->product->family->operand_scales;
-    own->terms.rounding = op->output.rounding;
-    if (!(each ? decode_operand_scales : decode_shared_scales)(npu, op, own)) {
+    bool per_operand = npu->product->family->operand_scales;
+    decoded->terms.rounding = op->output.rounding;
+    if (!(per_operand ? decode_operand_scales : decode_shared_scales)(npu, op, decoded)) {
         return false;
     }
     /* Products of 32-bit elements are only shifted; the multiplier is ignored. */
-    if (own->mode == NPU_EW_MUL && op->ifm.bits == 32) {
+    if (decoded->mode == NPU_EW_MUL && op->ifm.bits == 32) {
         op->scale.multiplier = 1;
     }
     return true;
 }
 
-static bool decode_second(struct npu *npu, struct npu_op *op, struct elementwise_decoded *own)
+static bool decode_second(struct npu *npu, struct npu_op *op, struct elementwise_decoded *decoded)
 {
     uint32_t swap;
-    if (!npu_decode_operand2(npu, op, &own->ifm2) ||
+    if (!npu_decode_operand2(npu, op, &decoded->ifm2) ||
         !npu_get_field(npu, NPU_FIELD_OPERAND_SWAP, &swap)) {
         return false;
     }
-    own->swapped = swap != 0;
+    decoded->swapped = swap != 0;
     if (op->ifm2.bits == op->ifm.bits) {
         return true;
     }
@@ -160,10 +160,10 @@ static bool decode_second(struct npu *npu, struct npu_op *op, struct elementwise
 
 /** U85 ignores IFM_DEPTH with a chained operand. */
 static bool check_depth(struct npu *npu, const struct npu_op *op,
-                        const struct elementwise_decoded *own)
+                        const struct elementwise_decoded *decoded)
 {
     uint64_t depth_m1;
-    if (own->ifm.is_scalar || op->ifm.chained || op->ifm2.chained) {
+    if (decoded->ifm.is_scalar || op->ifm.chained || op->ifm2.chained) {
         return true;
     }
     if (!npu_get(npu, NPU_SET_IFM_DEPTH_M1, &depth_m1)) {
@@ -177,40 +177,42 @@ static bool check_depth(struct npu *npu, const struct npu_op *op,
 }
 
 static enum npu_output_class output_class(const struct npu_op *op,
-                                          const struct elementwise_decoded *own)
+                                          const struct elementwise_decoded *decoded)
 {
     if (op->ifm.bits == 32) {
-        return own->row->binary ? NPU_OUTPUT_BINARY_32 : NPU_OUTPUT_UNARY_32;
+        return decoded->row->binary ? NPU_OUTPUT_BINARY_32 : NPU_OUTPUT_UNARY_32;
     }
-    if (own->mode == NPU_EW_MUL) {
+    if (decoded->mode == NPU_EW_MUL) {
         return op->output.map.bits == 32 ? NPU_OUTPUT_MUL_TO_32 : NPU_OUTPUT_MUL_OR_ACC40;
     }
-    return is_sum(own) ? NPU_OUTPUT_ADD : NPU_OUTPUT_OTHER;
+    return is_sum(decoded) ? NPU_OUTPUT_ADD : NPU_OUTPUT_OTHER;
 }
 
 static bool decode(struct npu *npu, struct npu_op *op)
 {
-    struct elementwise_decoded *own = npu_own(npu, op, sizeof *own);
-    if (own == NULL) {
+    struct elementwise_decoded *decoded = npu_new_decoded(npu, op, sizeof *decoded);
+    if (decoded == NULL) {
         return false;
     }
     if (op->param >= npu->product->family->elementwise_modes ||
         npu_elementwise_modes[op->param].compute == NULL) {
         return npu_fail(npu, NPU_FAULT_PARSE, "has mode %u", (unsigned)op->param);
     }
-    own->mode = (enum npu_elementwise_mode)op->param;
-    own->row = &npu_elementwise_modes[op->param];
-    own->ifm.scale = own->ifm2.scale = own->terms.positive = own->terms.negative = unit;
-    if (!npu_decode_output(npu, op) || !npu_decode_operand(npu, op, &own->ifm) ||
-        (own->row->binary && !decode_second(npu, op, own)) || !check_depth(npu, op, own)) {
+    decoded->mode = (enum npu_elementwise_mode)op->param;
+    decoded->row = &npu_elementwise_modes[op->param];
+    decoded->ifm.scale = decoded->ifm2.scale = decoded->terms.positive = decoded->terms.negative =
+        unit;
+    if (!npu_decode_output(npu, op) || !npu_decode_operand(npu, op, &decoded->ifm) ||
+        (decoded->row->binary && !decode_second(npu, op, decoded)) ||
+        !check_depth(npu, op, decoded)) {
         return false;
     }
-    if (own->row->only_32 && op->ifm.bits != 32) {
+    if (decoded->row->only_32 && op->ifm.bits != 32) {
         return npu_fail(npu, NPU_FAULT_PARSE, "mode %u has a %u-bit IFM, not supported",
-                        (unsigned)own->mode, op->ifm.bits);
+                        (unsigned)decoded->mode, op->ifm.bits);
     }
-    op->output_class = output_class(op, own);
-    return decode_scales(npu, op, own);
+    op->output_class = output_class(op, decoded);
+    return decode_scales(npu, op, decoded);
 }
 
 /* --- Execute -------------------------------------------------------------- */
@@ -233,14 +235,14 @@ static void scale_row(const struct side *side, size_t count, int64_t *out)
 /** The exact path. out: values before the output stage. */
 static void compute_row(const struct elementwise *elementwise, int64_t *out)
 {
-    const struct elementwise_decoded *own = elementwise->own;
+    const struct elementwise_decoded *decoded = elementwise->decoded;
     size_t count = elementwise->count;
     int64_t *left = elementwise->scaled + count;
     scale_row(&elementwise->left, count, left);
-    if (own->row->binary) {
+    if (decoded->row->binary) {
         scale_row(&elementwise->right, count, elementwise->scaled);
     }
-    own->row->compute(&own->terms, left, elementwise->scaled, count, out);
+    decoded->row->compute(&decoded->terms, left, elementwise->scaled, count, out);
     npu_scale_all(out, count, elementwise->op->scale, elementwise->op->output.rounding);
 }
 
@@ -281,18 +283,19 @@ static int64_t fill_table(struct side *side, int64_t sign)
 static void choose_way(struct npu *npu, struct elementwise *elementwise)
 {
     const struct npu_op *op = elementwise->op;
-    const struct elementwise_decoded *own = elementwise->own;
+    const struct elementwise_decoded *decoded = elementwise->decoded;
     struct side *left = &elementwise->left;
     struct side *right = &elementwise->right;
-    if (!own->row->binary || op->ifm.bits != 8 || own->ifm.is_scalar || own->ifm2.is_scalar) {
+    if (!decoded->row->binary || op->ifm.bits != 8 || decoded->ifm.is_scalar ||
+        decoded->ifm2.is_scalar) {
         return;
     }
     int64_t largest;
-    if (is_sum(own)) {
-        int64_t sign = own->mode == NPU_EW_ADD ? 1 : -1;
+    if (is_sum(decoded)) {
+        int64_t sign = decoded->mode == NPU_EW_ADD ? 1 : -1;
         largest = fill_table(left, 1) + fill_table(right, sign);
-    } else if (own->mode == NPU_EW_MUL && npu_is_unit(own->ifm.scale.scale) &&
-               npu_is_unit(own->ifm2.scale.scale)) {
+    } else if (decoded->mode == NPU_EW_MUL && npu_is_unit(decoded->ifm.scale.scale) &&
+               npu_is_unit(decoded->ifm2.scale.scale)) {
         largest = npu_map_largest(&op->ifm) * npu_map_largest(&op->ifm2);
     } else {
         return;
@@ -312,7 +315,7 @@ static bool write_row(struct npu *npu, const struct elementwise *elementwise, ui
         compute_row(elementwise, out);
         return npu_output_write(npu, output, y, 0, output->map.width, out);
     }
-    if (elementwise->own->mode == NPU_EW_MUL) {
+    if (elementwise->decoded->mode == NPU_EW_MUL) {
         multiply_quickly(left->row, right->row, count, out);
     } else {
         add_quickly(left, right, count, out);
@@ -330,7 +333,7 @@ static bool load_row(struct npu *npu, const struct elementwise *elementwise,
 
 static bool run_rows(struct npu *npu, const struct elementwise *elementwise, void *out)
 {
-    bool binary = elementwise->own->row->binary;
+    bool binary = elementwise->decoded->row->binary;
     for (uint32_t y = 0; y < elementwise->op->output.map.height; y++) {
         if (npu_should_abort(npu) || !load_row(npu, elementwise, &elementwise->left, y) ||
             (binary && !load_row(npu, elementwise, &elementwise->right, y)) ||
@@ -343,14 +346,14 @@ static bool run_rows(struct npu *npu, const struct elementwise *elementwise, voi
 
 static bool execute(struct npu *npu, const struct npu_op *op)
 {
-    const struct elementwise_decoded *own = op->own;
-    struct elementwise elementwise = {.op = op, .own = own};
+    const struct elementwise_decoded *decoded = op->decoded;
+    struct elementwise elementwise = {.op = op, .decoded = decoded};
     struct side *left = &elementwise.left;
     struct side *right = &elementwise.right;
-    left->operand = own->swapped ? &own->ifm2 : &own->ifm;
-    right->operand = own->swapped ? &own->ifm : &own->ifm2;
-    left->map = own->swapped ? &op->ifm2 : &op->ifm;
-    right->map = own->swapped ? &op->ifm : &op->ifm2;
+    left->operand = decoded->swapped ? &decoded->ifm2 : &decoded->ifm;
+    right->operand = decoded->swapped ? &decoded->ifm : &decoded->ifm2;
+    left->map = decoded->swapped ? &op->ifm2 : &op->ifm;
+    right->map = decoded->swapped ? &op->ifm : &op->ifm2;
     size_t count = (size_t)op->output.map.width * op->output.map.depth;
     elementwise.count = count;
     elementwise.scaled = npu_scratch_get(npu, NPU_BUFFER_SUMS, count, 2 * sizeof(int64_t));

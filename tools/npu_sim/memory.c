@@ -111,9 +111,9 @@ static uint8_t *find_mapped(const struct npu *npu, enum npu_channel channel, uns
 uint8_t *npu_map(struct npu *npu, enum npu_channel channel, unsigned region, int64_t offset,
                  uint64_t length)
 {
-    uint8_t *found = find_mapped(npu, channel, region, offset, length);
-    if (found != NULL) {
-        return found;
+    uint8_t *known = find_mapped(npu, channel, region, offset, length);
+    if (known != NULL) {
+        return known;
     }
     if (npu->run.base[region] % BASE_ALIGNMENT != 0) {
         npu_fail(npu, NPU_FAULT_PARSE,

@@ -9,14 +9,14 @@
 
 /* --- Decode --------------------------------------------------------------- */
 
-void *npu_own(struct npu *npu, struct npu_op *op, size_t bytes)
+void *npu_new_decoded(struct npu *npu, struct npu_op *op, size_t bytes)
 {
-    void *own = npu_scratch_get(npu, NPU_BUFFER_OWN, 1, bytes);
-    if (own != NULL) {
-        memset(own, 0, bytes);
+    void *decoded = npu_scratch_get(npu, NPU_BUFFER_DECODED, 1, bytes);
+    if (decoded != NULL) {
+        memset(decoded, 0, bytes);
     }
-    op->own = own;
-    return own;
+    op->decoded = decoded;
+    return decoded;
 }
 
 /** Rows of a chaining buffer are contiguous. */

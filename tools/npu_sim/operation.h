@@ -41,7 +41,7 @@ struct npu_op {
     struct npu_weight_streams weights;
     struct npu_scale_streams scales;
 
-    const void *own; /**< operator-specific state, see npu_own() */
+    const void *decoded; /**< operator-specific state, see npu_new_decoded() */
 
     /* For transfers and timing. */
     uint32_t inputs;  /**< input channels that each output channel sums over, 0 for no MACs */
@@ -57,7 +57,7 @@ struct npu_operator {
 };
 
 /** Zeroed memory for operator-specific state, until the next operation; NULL after a fault. */
-void *npu_own(struct npu *npu, struct npu_op *op, size_t bytes);
+void *npu_new_decoded(struct npu *npu, struct npu_op *op, size_t bytes);
 
 /** Decode OFM, activation and block; the first step of all operators except DMA and branches. */
 bool npu_decode_output(struct npu *npu, struct npu_op *op);

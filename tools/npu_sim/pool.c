@@ -29,7 +29,7 @@ struct pool_decoded {
 
 struct pool {
     const struct npu_op *op;
-    struct pool_decoded own;
+    struct pool_decoded decoded;
     struct npu_kernel_window window;
     struct npu_accumulator_rows accumulators;
     const struct npu_channel_scale *channel_scales; /**< NULL if all channels share one scale */
@@ -130,7 +130,7 @@ static struct npu_scale reciprocal(uint32_t count)
 /** Accumulators of one pixel, [OFM depth]; preset with their start values in summing modes. */
 static void gather_pixel(const struct pool *pool, const struct pixel *at, int64_t *acc)
 {
-    switch (pool->own.mode) {
+    switch (pool->decoded.mode) {
     case POOL_MAX:
         extreme_of_window(&pool->window, at, 1, acc);
         break;
@@ -142,7 +142,7 @@ static void gather_pixel(const struct pool *pool, const struct pixel *at, int64_
         break;
     case POOL_ARGMAX_X:
     case POOL_ARGMAX_Y:
-        position_of_maximum(&pool->window, at, pool->own.mode == POOL_ARGMAX_Y, acc);
+        position_of_maximum(&pool->window, at, pool->decoded.mode == POOL_ARGMAX_Y, acc);
         break;
     case POOL_NONE:
         break;
@@ -159,7 +159,7 @@ static void pool_pixel(const struct pool *pool, uint32_t oy, uint32_t ox, int64_
                        npu_kernel_window_taps_x(&pool->window, ox)};
     uint32_t count = (at.down.last - at.down.first) * (at.across.last - at.across.first);
     gather_pixel(pool, &at, acc);
-    if (pool->own.divide && count > 0) {
+    if (pool->decoded.divide && count > 0) {
         npu_scale_all(acc, pool->op->output.map.depth, reciprocal(count),
                       pool->op->output.rounding);
     }
@@ -200,7 +200,7 @@ static bool write_row_quickly(struct npu *npu, const struct pool *pool, uint32_t
             if (npu_should_abort(npu)) {
                 return false;
             }
-            if (pool->own.mode == POOL_MAX) {
+            if (pool->decoded.mode == POOL_MAX) {
                 maximum_of_taps(inputs, pool->taps, first, pixel_step, span.pixels, sums);
             } else {
                 npu_dot_depthwise(inputs, pool->taps, first, pixel_step, ones, 0, span.pixels,
@@ -238,7 +238,7 @@ static bool run_row(struct npu *npu, const struct pool *pool, uint32_t oy, int64
     if (!npu_accumulators_start(npu, &pool->accumulators, oy, 0, ofm->width, acc)) {
         return false;
     }
-    for (uint32_t ox = 0; ox < ofm->width && pool->own.mode != POOL_NONE; ox++) {
+    for (uint32_t ox = 0; ox < ofm->width && pool->decoded.mode != POOL_NONE; ox++) {
         if (npu_should_abort(npu)) {
             return false;
         }
@@ -261,7 +261,7 @@ static bool run_rows(struct npu *npu, struct pool *pool)
 {
     const struct npu_feature_map *ofm = &pool->op->output.map;
     int64_t *acc = npu_scratch_get(npu, NPU_BUFFER_ACC, ofm->width, ofm->depth * sizeof *acc);
-    bool reads = pool->own.mode != POOL_NONE;
+    bool reads = pool->decoded.mode != POOL_NONE;
     if (acc == NULL) {
         return false;
     }
@@ -279,9 +279,9 @@ static bool run_rows(struct npu *npu, struct pool *pool)
 static void choose_way(struct npu *npu, struct pool *pool)
 {
     const struct npu_op *op = pool->op;
-    bool maximum = pool->own.mode == POOL_MAX;
-    bool sums = pool->own.mode == POOL_AVERAGE || pool->own.mode == POOL_SUM;
-    if (!(maximum ? !op->kernel.padded : sums) || pool->own.divide || op->scales.count != 0 ||
+    bool maximum = pool->decoded.mode == POOL_MAX;
+    bool sums = pool->decoded.mode == POOL_AVERAGE || pool->decoded.mode == POOL_SUM;
+    if (!(maximum ? !op->kernel.padded : sums) || pool->decoded.divide || op->scales.count != 0 ||
         !npu_map_fits_16(&op->ifm) || !npu_accumulators_plain(&op->accumulators)) {
         return;
     }
@@ -293,7 +293,7 @@ static bool execute(struct npu *npu, const struct npu_op *op)
 {
     struct pool pool = {
         .op = op,
-        .own = *(const struct pool_decoded *)op->own,
+        .decoded = *(const struct pool_decoded *)op->decoded,
         .taps = npu_kernel_taps(&op->kernel),
     };
     if (op->scales.count != 0) {
@@ -315,19 +315,19 @@ static bool execute(struct npu *npu, const struct npu_op *op)
  * Averages divided by the number of non-padding elements are not scaled: all of them on U85, those
  * of a padded IFM on U55 and U65.
  */
-static bool decode_scale(struct npu *npu, struct npu_op *op, struct pool_decoded *own)
+static bool decode_scale(struct npu *npu, struct npu_op *op, struct pool_decoded *decoded)
 {
     bool pool_scales = npu->product->family->pool_scales;
-    bool average = own->mode == POOL_AVERAGE;
-    own->divide = average && (pool_scales || op->kernel.padded || !op->output.global_scale);
-    if (!op->output.global_scale && own->mode == POOL_REDUCE_SUM) {
+    bool average = decoded->mode == POOL_AVERAGE;
+    decoded->divide = average && (pool_scales || op->kernel.padded || !op->output.global_scale);
+    if (!op->output.global_scale && decoded->mode == POOL_REDUCE_SUM) {
         return npu_fail(npu, NPU_FAULT_PARSE, "REDUCE_SUM without OFM_SCALE is not supported");
     }
     if (!op->output.global_scale) {
         return !pool_scales || npu_decode_scales(npu, op);
     }
-    bool maximum = own->mode == POOL_MAX && !pool_scales;
-    return maximum || own->divide || npu_decode_ofm_scale(npu, &op->scale);
+    bool maximum = decoded->mode == POOL_MAX && !pool_scales;
+    return maximum || decoded->divide || npu_decode_ofm_scale(npu, &op->scale);
 }
 
 /**
@@ -365,26 +365,26 @@ static bool check_mode(struct npu *npu, const struct npu_op *op, enum pool_mode 
 
 static bool decode(struct npu *npu, struct npu_op *op)
 {
-    struct pool_decoded *own = npu_own(npu, op, sizeof *own);
-    if (own == NULL) {
+    struct pool_decoded *decoded = npu_new_decoded(npu, op, sizeof *decoded);
+    if (decoded == NULL) {
         return false;
     }
-    own->mode = (enum pool_mode)op->param;
+    decoded->mode = (enum pool_mode)op->param;
     if (op->param >= npu->product->family->pool_modes) {
         return npu_fail(npu, NPU_FAULT_PARSE, "has mode %u", (unsigned)op->param);
     }
     if (!npu_decode_output(npu, op) || !npu_decode_kernel(npu, op) ||
-        !npu_decode_accumulators(npu, op) || !check_mode(npu, op, own->mode) ||
-        !decode_scale(npu, op, own)) {
+        !npu_decode_accumulators(npu, op) || !check_mode(npu, op, decoded->mode) ||
+        !decode_scale(npu, op, decoded)) {
         return false;
     }
-    op->spans_depth = own->mode == POOL_REDUCE_SUM;
-    op->output_class = own->mode == POOL_MAX ? NPU_OUTPUT_MAX_POOL : NPU_OUTPUT_OTHER;
-    if (own->mode == POOL_NONE) {
+    op->spans_depth = decoded->mode == POOL_REDUCE_SUM;
+    op->output_class = decoded->mode == POOL_MAX ? NPU_OUTPUT_MAX_POOL : NPU_OUTPUT_OTHER;
+    if (decoded->mode == POOL_NONE) {
         /* Its input is IFM2 or the kept accumulators. */
         op->ifm = (struct npu_feature_map){.bits = op->ifm2.bits};
     }
-    bool positions = own->mode == POOL_ARGMAX_X || own->mode == POOL_ARGMAX_Y;
+    bool positions = decoded->mode == POOL_ARGMAX_X || decoded->mode == POOL_ARGMAX_Y;
     return !positions || decode_position(npu, op);
 }
 

@@ -27,7 +27,7 @@ struct resize_decoded {
 
 struct resize {
     const struct npu_op *op;
-    const struct resize_decoded *own;
+    const struct resize_decoded *decoded;
     int32_t *rows[2]; /**< the IFM rows read last */
     uint32_t held[2]; /**< their row numbers */
 };
@@ -56,7 +56,7 @@ static struct between find(const struct axis *axis, uint32_t o)
 static uint32_t nearest(const struct resize *resize, const struct axis *axis,
                         const struct between *at)
 {
-    bool up = resize->own->mode == RESIZE_NEAREST && 2 * at->fraction >= axis->parts;
+    bool up = resize->decoded->mode == RESIZE_NEAREST && 2 * at->fraction >= axis->parts;
     return up ? at->second : at->first;
 }
 
@@ -79,8 +79,8 @@ static void pick_row(const struct resize *resize, const int32_t *row, int64_t *a
 {
     size_t depth = resize->op->ifm.depth;
     for (uint32_t ox = 0; ox < resize->op->output.map.width; ox++, acc += depth) {
-        struct between x = find(&resize->own->across, ox);
-        const int32_t *input = row + nearest(resize, &resize->own->across, &x) * depth;
+        struct between x = find(&resize->decoded->across, ox);
+        const int32_t *input = row + nearest(resize, &resize->decoded->across, &x) * depth;
         for (size_t c = 0; c < depth; c++) {
             acc[c] = input[c];
         }
@@ -92,10 +92,10 @@ static void mix_row(const struct resize *resize, const int32_t *const rows[2],
                     const struct between *y, int64_t *acc)
 {
     size_t depth = resize->op->ifm.depth;
-    const int64_t weight_y[] = {resize->own->down.parts - y->fraction, y->fraction};
+    const int64_t weight_y[] = {resize->decoded->down.parts - y->fraction, y->fraction};
     for (uint32_t ox = 0; ox < resize->op->output.map.width; ox++, acc += depth) {
-        struct between x = find(&resize->own->across, ox);
-        const int64_t weight_x[] = {resize->own->across.parts - x.fraction, x.fraction};
+        struct between x = find(&resize->decoded->across, ox);
+        const int64_t weight_x[] = {resize->decoded->across.parts - x.fraction, x.fraction};
         const size_t columns[] = {x.first * depth, x.second * depth};
         memset(acc, 0, depth * sizeof *acc);
         for (unsigned i = 0; i < 4; i++) {
@@ -110,9 +110,9 @@ static void mix_row(const struct resize *resize, const int32_t *const rows[2],
 
 static bool fill_row(struct npu *npu, struct resize *resize, uint32_t oy, int64_t *acc)
 {
-    struct between y = find(&resize->own->down, oy);
-    if (resize->own->mode != RESIZE_BILINEAR) {
-        uint32_t only = nearest(resize, &resize->own->down, &y);
+    struct between y = find(&resize->decoded->down, oy);
+    if (resize->decoded->mode != RESIZE_BILINEAR) {
+        uint32_t only = nearest(resize, &resize->decoded->down, &y);
         const int32_t *row = get_row(npu, resize, only, only);
         if (row != NULL) {
             pick_row(resize, row, acc);
@@ -157,7 +157,7 @@ static bool run_rows(struct npu *npu, struct resize *resize)
 
 static bool execute(struct npu *npu, const struct npu_op *op)
 {
-    struct resize resize = {.op = op, .own = op->own};
+    struct resize resize = {.op = op, .decoded = op->decoded};
     return run_rows(npu, &resize);
 }
 
@@ -185,11 +185,11 @@ static bool decode_axis(struct npu *npu, enum npu_command_row parts, enum npu_co
 
 static bool decode(struct npu *npu, struct npu_op *op)
 {
-    struct resize_decoded *own = npu_own(npu, op, sizeof *own);
-    if (own == NULL) {
+    struct resize_decoded *decoded = npu_new_decoded(npu, op, sizeof *decoded);
+    if (decoded == NULL) {
         return false;
     }
-    own->mode = (enum resize_mode)op->param;
+    decoded->mode = (enum resize_mode)op->param;
     if (op->param >= RESIZE_MODES) {
         return npu_fail(npu, NPU_FAULT_PARSE, "has mode %u", (unsigned)op->param);
     }
@@ -197,14 +197,14 @@ static bool decode(struct npu *npu, struct npu_op *op)
         !npu_decode_ifm(npu, &op->ifm) ||
         !decode_axis(npu, NPU_SET_RESIZE_Y_SCALE_N_M1, NPU_SET_RESIZE_Y_OFFSET,
                      NPU_FIELD_RESIZE_Y_STEP, NPU_FIELD_RESIZE_Y_STEP_REST,
-                     NPU_SET_KERNEL_HEIGHT_M1, &own->down) ||
+                     NPU_SET_KERNEL_HEIGHT_M1, &decoded->down) ||
         !decode_axis(npu, NPU_SET_RESIZE_X_SCALE_N_M1, NPU_SET_RESIZE_X_OFFSET,
                      NPU_FIELD_RESIZE_X_STEP, NPU_FIELD_RESIZE_X_STEP_REST, NPU_SET_KERNEL_WIDTH_M1,
-                     &own->across)) {
+                     &decoded->across)) {
         return false;
     }
-    op->ifm.height = own->down.size;
-    op->ifm.width = own->across.size;
+    op->ifm.height = decoded->down.size;
+    op->ifm.width = decoded->across.size;
     op->output_class = NPU_OUTPUT_OTHER;
     const struct npu_feature_map *ofm = &op->output.map;
     if (op->ifm.depth != ofm->depth || op->ifm.bits == 32 || !op->output.global_scale) {

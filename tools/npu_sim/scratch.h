@@ -19,7 +19,7 @@ enum npu_buffer {
     NPU_BUFFER_OPERAND, /**< second operand */
     NPU_BUFFER_KEPT,    /**< accumulators for the next operation */
     NPU_BUFFER_PACKED,  /**< variable weights */
-    NPU_BUFFER_OWN,     /**< operator-specific decoded state, see npu_own() */
+    NPU_BUFFER_DECODED, /**< operator-specific decoded state, see npu_new_decoded() */
     NPU_BUFFER_CHAIN0,  /**< first of NPU_CHAINS chaining buffers */
     NPU_BUFFER_CHAIN_LAST = NPU_BUFFER_CHAIN0 + 6, /**< the last of them, NPU_ARRANGED */
     NPU_BUFFER_COUNT

@@ -55,15 +55,15 @@ struct npu_weights *npu_cache_find(struct npu_weight_cache *cache, uint64_t key,
 /** Slot of an unused entry, or of the least recently used one. */
 static int oldest(const struct npu_weight_cache *cache, const struct npu_weights *keep)
 {
-    int found = -1;
+    int slot = -1;
     for (int i = 0; i < NPU_CACHE_ENTRIES; i++) {
         const struct npu_weights *entry = cache->entries[i];
         if (entry != NULL && entry != keep &&
-            (found < 0 || entry->used < cache->entries[found]->used)) {
-            found = i;
+            (slot < 0 || entry->used < cache->entries[slot]->used)) {
+            slot = i;
         }
     }
-    return found;
+    return slot;
 }
 
 static void evict(struct npu_weight_cache *cache, int slot)

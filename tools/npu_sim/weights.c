@@ -108,17 +108,17 @@ static void count_events(struct npu *npu, const struct npu_order *order)
 }
 
 static bool map_streams(struct npu *npu, const struct npu_weight_streams *from,
-                        struct npu_weight_bytes *found)
+                        struct npu_weight_bytes *mapped)
 {
-    *found = (struct npu_weight_bytes){{NULL}, {0}};
+    *mapped = (struct npu_weight_bytes){{NULL}, {0}};
     for (uint32_t core = 0; core < NPU_WEIGHT_CORES; core++) {
         const struct npu_stream *stream = &from->streams[core];
         if (stream->bytes == 0) {
             continue;
         }
-        found->length[core] = stream->bytes;
-        found->bytes[core] = map_stream(npu, stream, NPU_READ_WEIGHT);
-        if (found->bytes[core] == NULL) {
+        mapped->length[core] = stream->bytes;
+        mapped->bytes[core] = map_stream(npu, stream, NPU_READ_WEIGHT);
+        if (mapped->bytes[core] == NULL) {
             return false;
         }
     }
@@ -126,14 +126,14 @@ static bool map_streams(struct npu *npu, const struct npu_weight_streams *from,
 }
 
 static bool decode_all(struct npu *npu, const struct npu_weight_streams *from,
-                       const struct npu_weight_bytes *found, int16_t *out)
+                       const struct npu_weight_bytes *mapped, int16_t *out)
 {
     if (from->fast) {
-        return load_fast(npu, &from->order, found->bytes[0], found->length[0], out);
+        return load_fast(npu, &from->order, mapped->bytes[0], mapped->length[0], out);
     }
     for (uint32_t core = 0; core < NPU_WEIGHT_CORES; core++) {
-        if (found->bytes[core] != NULL &&
-            !load_core(npu, &from->order, core, found->bytes[core], found->length[core], out)) {
+        if (mapped->bytes[core] != NULL &&
+            !load_core(npu, &from->order, core, mapped->bytes[core], mapped->length[core], out)) {
             return false;
         }
     }
@@ -142,20 +142,20 @@ static bool decode_all(struct npu *npu, const struct npu_weight_streams *from,
 
 struct npu_weights *npu_weights_load(struct npu *npu, const struct npu_weight_streams *from)
 {
-    struct npu_weight_bytes found;
-    if (!map_streams(npu, from, &found)) {
+    struct npu_weight_bytes mapped;
+    if (!map_streams(npu, from, &mapped)) {
         return NULL;
     }
     count_events(npu, &from->order);
     uint64_t key = npu_order_key(&from->order) ^ from->fast;
-    struct npu_weights *weights = npu_cache_find(&npu->weights, key, &found);
+    struct npu_weights *weights = npu_cache_find(&npu->weights, key, &mapped);
     if (weights != NULL) {
         return weights;
     }
-    weights = npu_cache_add(&npu->weights, key, &found, from->count);
+    weights = npu_cache_add(&npu->weights, key, &mapped, from->count);
     if (weights == NULL) {
         npu_fail(npu, NPU_FAULT_PARSE, "no host memory for %zu weights", from->count);
-    } else if (!decode_all(npu, from, &found, weights->plain)) {
+    } else if (!decode_all(npu, from, &mapped, weights->plain)) {
         npu_cache_drop(&npu->weights, weights);
         weights = NULL;
     }

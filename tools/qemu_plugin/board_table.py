@@ -108,12 +108,12 @@ def board(name: str, symbol: str, table: Table) -> tuple[str, str]:
 def tables(folder: Path) -> list[tuple[str, Table]]:
     """All boards: the default one first."""
     files = [tomllib.loads(path.read_text()) for path in sorted(folder.glob("*.toml"))]
-    found = []
+    boards = []
     for file in sorted(files, key=lambda table: not table.get("default")):
         for name, own in file["boards"].items():
             core = file["cores"][own["core"]] if "core" in own else {}
-            found.append((name, board_files.over(board_files.over(file, core), own)))
-    return found
+            boards.append((name, board_files.over(board_files.over(file, core), own)))
+    return boards
 
 
 def source(folder: Path) -> str:

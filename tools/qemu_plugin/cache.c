@@ -253,13 +253,13 @@ void cache_maintain_all(enum coherence_operation operation)
 
 uint8_t *cache_map(enum guest_memory_master master, uint64_t address, uint64_t length, bool write)
 {
-    uint8_t *found = guest_memory_map(master, address, length, write), *memory = NULL;
-    if (found && cache_enabled()) {
+    uint8_t *uncached = guest_memory_map(master, address, length, write), *memory = NULL;
+    if (uncached && cache_enabled()) {
         pthread_mutex_lock(&cache.lock);
-        memory = coherence_map(&cache.coherence, (uintptr_t)found, length, machine_in_access());
+        memory = coherence_map(&cache.coherence, (uintptr_t)uncached, length, machine_in_access());
         pthread_mutex_unlock(&cache.lock);
     }
-    return memory ? memory : found;
+    return memory ? memory : uncached;
 }
 
 void cache_barrier(void)
@@ -295,13 +295,13 @@ void cache_event(void)
 
 uint8_t *cache_bus_bytes(uint64_t address, unsigned size, bool write)
 {
-    uint8_t *found = guest_memory_map(MASTER_DMA, address, size, write), *memory = NULL;
-    if (found && cache_enabled()) {
+    uint8_t *uncached = guest_memory_map(MASTER_DMA, address, size, write), *memory = NULL;
+    if (uncached && cache_enabled()) {
         pthread_mutex_lock(&cache.lock);
-        memory = coherence_memory(&cache.coherence, (uintptr_t)found, size);
+        memory = coherence_memory(&cache.coherence, (uintptr_t)uncached, size);
         pthread_mutex_unlock(&cache.lock);
     }
-    return memory ? memory : found;
+    return memory ? memory : uncached;
 }
 
 static uint64_t bus_read(void *opaque, uint64_t address, unsigned size)

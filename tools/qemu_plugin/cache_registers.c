@@ -236,12 +236,12 @@ static void map(struct window *window)
         .impl = {.min_access_size = 4, .max_access_size = 4},
     };
     MemoryRegion *view = machine_cpu_view(), *region = (MemoryRegion *)window->region;
-    MemoryRegionSection found = memory_region_find(view, window->base, window->size);
-    if (!found.region || found.size[0] < window->size) {
+    MemoryRegionSection section = memory_region_find(view, window->base, window->size);
+    if (!section.region || section.size[0] < window->size) {
         fatal("this QEMU's Cortex-M55 has no register at 0x%08x", window->base);
     }
-    window->original = found.region;
-    window->offset = found.offset;
+    window->original = section.region;
+    window->offset = section.offset;
     memory_region_init_io(region, NULL, &ops, window, "ethosu-caches", window->size);
     memory_region_add_subregion_overlap(view, window->base, region, 10);
 }

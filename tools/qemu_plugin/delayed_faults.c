@@ -13,13 +13,8 @@ static struct delayed {
     struct fault fault;
     void (*inject)(const struct fault *fault); /**< NULL if free */
     bool has_timer;
-    _Alignas(max_align_t) unsigned char timer[TIMER_ROOM];
+    struct virtual_timer timer;
 } delayed_faults[MAX_DELAYED];
-
-static QEMUTimer *fault_timer(struct delayed *delayed)
-{
-    return (QEMUTimer *)delayed->timer;
-}
 
 static void on_time(void *context)
 {
@@ -38,13 +33,13 @@ bool delayed_fault_add(const struct fault *fault, void (*inject)(const struct fa
             continue;
         }
         if (!delayed->has_timer) {
-            timer_init_full(fault_timer(delayed), NULL, QEMU_CLOCK_VIRTUAL, 1, 0, on_time, delayed);
+            virtual_timer_create(&delayed->timer, on_time, delayed);
             delayed->has_timer = true;
         }
         delayed->fault = *fault;
         delayed->inject = inject;
-        timer_mod(fault_timer(delayed),
-                  qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) + (int64_t)fault->after);
+        virtual_timer_set(&delayed->timer,
+                          qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) + (int64_t)fault->after);
         return true;
     }
     return false;
@@ -56,7 +51,7 @@ void delayed_fault_cancel(const struct fault *fault)
          delayed++) {
         if (delayed->inject && strcmp(delayed->fault.device, fault->device) == 0 &&
             strcmp(delayed->fault.name, fault->name) == 0) {
-            timer_del(fault_timer(delayed));
+            virtual_timer_stop(&delayed->timer);
             delayed->inject = NULL;
         }
     }

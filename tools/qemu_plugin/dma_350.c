@@ -70,18 +70,13 @@ struct channel {
     uint32_t registers[CHANNEL_SIZE / 4];
     bool silent; /**< its interrupt is lost */
     uint64_t instructions_at_start;
-    _Alignas(max_align_t) unsigned char timer[TIMER_ROOM];
+    struct virtual_timer timer;
 };
 
 static struct {
     const struct dma_slot *slot;
     struct channel channels[CHANNEL_COUNT];
 } dma;
-
-static QEMUTimer *channel_timer(struct channel *channel)
-{
-    return (QEMUTimer *)channel->timer;
-}
 
 static uint32_t *at(struct channel *channel, enum channel_register offset)
 {
@@ -181,13 +176,13 @@ static void start(struct channel *channel)
                 number_of(channel));
         fail(channel, CONFIGURATION_ERROR);
     } else if (!dma_fault_due(DMA_HANG)) {
-        timer_mod(channel_timer(channel), dma_due_time((bytes(channel) >> BUS_SHIFT) + 1));
+        virtual_timer_set(&channel->timer, dma_due_time((bytes(channel) >> BUS_SHIFT) + 1));
     }
 }
 
 static void reset_channel(struct channel *channel)
 {
-    timer_del(channel_timer(channel));
+    virtual_timer_stop(&channel->timer);
     memset(channel->registers, 0, sizeof channel->registers);
     *at(channel, CONTROL) = CONTROL_COPY;
     *at(channel, SOURCE_TRANSFER) = *at(channel, DESTINATION_TRANSFER) = RESET_TRANSFER;
@@ -202,7 +197,7 @@ static void command(struct channel *channel, uint32_t value)
 {
     const bool runs = *at(channel, COMMAND) & ENABLE;
     if (value & STOP && runs) {
-        timer_del(channel_timer(channel));
+        virtual_timer_stop(&channel->timer);
         end(channel, STOPPED);
     } else if (value & CLEAR && !runs) {
         reset_channel(channel);
@@ -262,7 +257,7 @@ static void create(const struct dma_slot *slot)
     dma.slot = slot;
     for (size_t i = 0; i < CHANNEL_COUNT; i++) {
         struct channel *channel = &dma.channels[i];
-        timer_init_full(channel_timer(channel), NULL, QEMU_CLOCK_VIRTUAL, 1, 0, complete, channel);
+        virtual_timer_create(&channel->timer, complete, channel);
     }
     machine_map(&(struct machine_window){"dma", slot->base, WINDOW_SIZE, read_register,
                                          write_register, &slot->gate},

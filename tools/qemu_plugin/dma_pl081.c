@@ -61,7 +61,7 @@ struct piece {
 struct channel {
     uint32_t held; /**< delayed write that enables it, or 0 */
     uint64_t instructions_at_start;
-    _Alignas(max_align_t) unsigned char timer[TIMER_ROOM];
+    struct virtual_timer timer;
 };
 
 static struct {
@@ -71,11 +71,6 @@ static struct {
     uint32_t errors;  /**< one bit per channel that ended with an error */
     uint32_t enabled; /**< those with the interrupt enabled */
 } dma;
-
-static QEMUTimer *channel_timer(struct channel *channel)
-{
-    return (QEMUTimer *)channel->timer;
-}
 
 static uint32_t get(uint32_t offset)
 {
@@ -208,13 +203,13 @@ static void start(struct channel *channel, uint32_t configuration)
     channel->held = configuration;
     channel->instructions_at_start = dma_note_start();
     if (!dma_fault_due(DMA_HANG)) {
-        timer_mod(channel_timer(channel), dma_due_time(units_in_all));
+        virtual_timer_set(&channel->timer, dma_due_time(units_in_all));
     }
 }
 
 static void cancel(struct channel *channel)
 {
-    timer_del(channel_timer(channel));
+    virtual_timer_stop(&channel->timer);
     channel->held = 0;
 }
 
@@ -293,7 +288,7 @@ static void create(const struct dma_slot *slot)
     sysbus_connect_irq(controller, 0, dma.irq);
     for (size_t i = 0; i < CHANNEL_COUNT; i++) {
         struct channel *channel = &dma.channels[i];
-        timer_init_full(channel_timer(channel), NULL, QEMU_CLOCK_VIRTUAL, 1, 0, complete, channel);
+        virtual_timer_create(&channel->timer, complete, channel);
     }
     machine_map(&(struct machine_window){"dma", slot->base, WINDOW_SIZE, read_register,
                                          write_register, &slot->gate},

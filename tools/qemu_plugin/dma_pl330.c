@@ -68,7 +68,7 @@ struct channel {
     uint32_t fault; /**< enum fault_type */
     uint64_t units; /**< that it writes */
     uint64_t instructions_at_start;
-    _Alignas(max_align_t) unsigned char timer[TIMER_ROOM];
+    struct virtual_timer timer;
 };
 
 static struct {
@@ -92,11 +92,6 @@ static struct {
     uint32_t events;      /**< sent, but not forwarded to the CPU */
     _Alignas(max_align_t) unsigned char region[MEMORY_REGION_ROOM];
 } bus;
-
-static QEMUTimer *channel_timer(struct channel *channel)
-{
-    return (QEMUTimer *)channel->timer;
-}
 
 static uint32_t get(uint32_t offset)
 {
@@ -252,13 +247,13 @@ static void start(struct channel *channel)
     channel->instructions_at_start = dma_note_start();
     dry_run(channel);
     if (!dma_fault_due(DMA_HANG)) {
-        timer_mod(channel_timer(channel), dma_due_time(channel->units));
+        virtual_timer_set(&channel->timer, dma_due_time(channel->units));
     }
 }
 
 static void cancel(struct channel *channel)
 {
-    timer_del(channel_timer(channel));
+    virtual_timer_stop(&channel->timer);
     channel->go[0] = 0;
     channel->fault = 0;
 }
@@ -393,7 +388,7 @@ static void create(const struct dma_slot *slot)
     }
     for (size_t i = 0; i < CHANNEL_COUNT; i++) {
         struct channel *channel = &dma.channels[i];
-        timer_init_full(channel_timer(channel), NULL, QEMU_CLOCK_VIRTUAL, 1, 0, complete, channel);
+        virtual_timer_create(&channel->timer, complete, channel);
     }
     machine_map(&(struct machine_window){"dma", slot->base, WINDOW_SIZE, read_register,
                                          write_register, &slot->gate},

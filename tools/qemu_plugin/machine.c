@@ -36,11 +36,11 @@ static Object *controller;
 
 static const struct kind *find_kind(void)
 {
-    const struct kind *found = kinds;
-    while (strcmp(found->machine, board()->machine) != 0) {
-        found++;
+    const struct kind *match = kinds;
+    while (strcmp(match->machine, board()->machine) != 0) {
+        match++;
     }
-    return found;
+    return match;
 }
 
 void machine_find(void)

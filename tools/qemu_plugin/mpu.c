@@ -98,15 +98,15 @@ void mpu_reset(void)
 
 enum coherence_attribute mpu_attribute(uint64_t address, uint64_t *end)
 {
-    enum coherence_attribute found = COHERENCE_WRITE_BACK;
+    enum coherence_attribute attribute = COHERENCE_WRITE_BACK;
     for (size_t i = 0; i < region_count; i++) {
         uint64_t first = regions[i].first, behind = (uint64_t)regions[i].last + 1;
         if (address >= first && address < behind) {
-            found = regions[i].attribute;
+            attribute = regions[i].attribute;
             *end = behind < *end ? behind : *end;
         } else if (first > address && first < *end) {
             *end = first;
         }
     }
-    return found;
+    return attribute;
 }

@@ -27,7 +27,7 @@ struct npu_device {
     qemu_irq irq;
     struct npu_timing timing;
     struct worker worker;
-    _Alignas(max_align_t) unsigned char timer[TIMER_ROOM];
+    struct virtual_timer timer;
     bool running;             /**< started, but npu_finish() not yet called */
     enum npu_outcome outcome; /**< of the last npu_execute() */
     uint64_t instructions_at_start;
@@ -42,11 +42,6 @@ static unsigned runs;
 const struct npu_run_record *npu_device_last_run(void)
 {
     return &last_run;
-}
-
-static QEMUTimer *device_timer(struct npu_device *device)
-{
-    return (QEMUTimer *)device->timer;
 }
 
 /* --- The simulator's bus ------------------------------------------------------ */
@@ -117,7 +112,7 @@ static void execute_by_virtual_clock(struct npu_device *device)
     int64_t start = qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
     execute(device);
     uint64_t duration = npu_cycles(device->sim) * 1000 / device->timing.megahertz;
-    timer_mod(device_timer(device), start + (int64_t)duration);
+    virtual_timer_set(&device->timer, start + (int64_t)duration);
 }
 
 static void resume(struct npu_device *device)
@@ -168,7 +163,7 @@ static void end_run(struct npu_device *device)
 {
     npu_abort(device->sim);
     worker_join(&device->worker);
-    timer_del(device_timer(device));
+    virtual_timer_stop(&device->timer);
     if (device->faults.run.hang) {
         execute(device); // not started yet; ends immediately since it is aborted
         device->faults.run.hang = false;
@@ -236,7 +231,7 @@ struct npu_device *npu_device_create(const struct npu_slot *slot, const char *co
     }
     npu_set_memories(device->sim, timing.memories, timing.memory_count);
     worker_init(&device->worker, execute, complete, device);
-    timer_init_full(device_timer(device), NULL, QEMU_CLOCK_VIRTUAL, 1, 0, complete, device);
+    virtual_timer_create(&device->timer, complete, device);
     machine_map(&(struct machine_window){slot->argument, slot->base,
                                          npu_registers_size(device->sim), read_register,
                                          write_register, &slot->gate},

@@ -67,11 +67,11 @@ static const char *read_npu_memory(struct options *options, const char *value)
     if (timing->memory_count == NPU_MEMORIES) {
         return "at most 4 of them";
     }
-    int found =
+    int fields =
         sscanf(value, "%" SCNi64 ":%" SCNi64 ":%" SCNu32 ":%" SCNu16 ":%" SCNu16 ":%" SCNu16 "%c",
                &start, &size, &memory.millibytes, &memory.read_latency, &memory.write_latency,
                &memory.burst, &rest);
-    if (found != 6 || memory.millibytes == 0 || memory.burst == 0) {
+    if (fields != 6 || memory.millibytes == 0 || memory.burst == 0) {
         return "START:SIZE:MILLIBYTES:READ_LATENCY:WRITE_LATENCY:BURST";
     }
     memory.start = (uint64_t)start;

@@ -242,6 +242,28 @@ QEMU_FUNCTIONS_NONE(QEMU_DECLARE)
 QEMU_FUNCTIONS_OPTIONAL(QEMU_DECLARE)
 #undef QEMU_DECLARE
 
+/** A timer on QEMU's virtual clock. */
+struct virtual_timer {
+    _Alignas(max_align_t) unsigned char memory[TIMER_ROOM];
+};
+
+static inline void virtual_timer_create(struct virtual_timer *timer, void (*callback)(void *),
+                                        void *opaque)
+{
+    timer_init_full((QEMUTimer *)timer->memory, NULL, QEMU_CLOCK_VIRTUAL, 1, 0, callback, opaque);
+}
+
+/** Call the callback at this time, in ns. */
+static inline void virtual_timer_set(struct virtual_timer *timer, int64_t due)
+{
+    timer_mod((QEMUTimer *)timer->memory, due);
+}
+
+static inline void virtual_timer_stop(struct virtual_timer *timer)
+{
+    timer_del((QEMUTimer *)timer->memory);
+}
+
 /** Plugin API of the running QEMU: 1, or 2 for 2 and later. */
 int qemu_api_level(void);
 

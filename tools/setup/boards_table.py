@@ -39,8 +39,8 @@ def tests(junit: Path) -> str:
 def copied(name: str) -> str:
     """Cost of a copy by the DMA controller, in CPU instructions: "1.60 %; 49.7 %"."""
     with contextlib.redirect_stdout(None):
-        found = [copy_cost.measure(name, coherence) for coherence in ("off", "strict")]
-    return "; ".join(f"{100 * each['reference']['ratio']:.2f} %" for each in found)
+        costs = [copy_cost.measure(name, coherence) for coherence in ("off", "strict")]
+    return "; ".join(f"{100 * each['reference']['ratio']:.2f} %" for each in costs)
 
 
 def text_bytes(name: str) -> str:
@@ -70,8 +70,8 @@ def table(folder: Path) -> str:
     """The rows of all emulated boards."""
     rows = [_HEAD]
     for name in (facts.name for facts in boards.every() if facts.qemu):
-        found = [tests(folder / f"{name}-{qemu}.xml") for qemu in _QEMUS]
-        columns = [f"`{name}`", *found, copied(name), text_bytes(name), lines(name)]
+        results = [tests(folder / f"{name}-{qemu}.xml") for qemu in _QEMUS]
+        columns = [f"`{name}`", *results, copied(name), text_bytes(name), lines(name)]
         rows.append(f"| {' | '.join(columns)} |")
     return "\n".join(rows)
 

@@ -30,12 +30,12 @@ _LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]+)\)")
 
 def files(*patterns: str) -> list[Path]:
     """Files of the tree whose path from the root matches one; `*` also matches slashes."""
-    found: list[Path] = []
+    pages: list[Path] = []
     for folder, subfolders, names in os.walk(REPO):
         subfolders[:] = [each for each in subfolders if each not in _NO_PAGES]
-        found += [(Path(folder) / name).relative_to(REPO) for name in names]
+        pages += [(Path(folder) / name).relative_to(REPO) for name in names]
     return sorted(
-        path for path in found if any(fnmatch(path.as_posix(), each) for each in patterns)
+        path for path in pages if any(fnmatch(path.as_posix(), each) for each in patterns)
     )
 
 

@@ -79,7 +79,7 @@ def _properties(of: ElementTree.Element) -> dict[str, str]:
 
 def results(junit: Path, names: Sequence[str]) -> Results:
     """Read the tests' file."""
-    found = Results()
+    totals = Results()
     suite = ElementTree.parse(junit).getroot()
     for case in suite.iter("testcase"):
         words = re.split(r"[\[\]]", case.get("name", "") + "[]")[1]
@@ -87,42 +87,42 @@ def results(junit: Path, names: Sequence[str]) -> Results:
         qemu = next((qemu for qemu in _QEMUS if qemu in words.split("-")), None)
         if board and qemu:
             kind = next((child.tag for child in case if child.tag != "properties"), "passed")
-            found.counts[f"{board} {qemu}"][kind] += 1
+            totals.counts[f"{board} {qemu}"][kind] += 1
             if transcript := _properties(case).get("transcript"):
-                found.boots[f"{board} {qemu}"] = transcript
-    for each in suite.iter("testsuite"):
-        found.properties |= _properties(each)
-    return found
+                totals.boots[f"{board} {qemu}"] = transcript
+    for part in suite.iter("testsuite"):
+        totals.properties |= _properties(part)
+    return totals
 
 
-def boot(name: str, found: Results) -> list[str]:
+def boot(name: str, totals: Results) -> list[str]:
     """A board's output from reset to prompt, for both QEMUs if it differs."""
     outputs: dict[str, list[str]] = {}
     for qemu in _QEMUS:
-        if text := found.boots.get(f"{name} {qemu}"):
-            outputs.setdefault(text.strip(), []).append(found.properties.get(f"qemu {qemu}", qemu))
+        if text := totals.boots.get(f"{name} {qemu}"):
+            outputs.setdefault(text.strip(), []).append(totals.properties.get(f"qemu {qemu}", qemu))
     return [
         f"\n{name} on {' and '.join(qemus)}:\n\n{textwrap.indent(text, '    ')}"
         for text, qemus in outputs.items()
     ]
 
 
-def report(names: Sequence[str], found: Results, tools: Mapping[str, str]) -> str:
+def report(names: Sequence[str], totals: Results, tools: Mapping[str, str]) -> str:
     """Make the page that lists what each image was tested with."""
     lines = [_HEAD]
     for name in names:
         facts = boards.load(name)
         for qemu in _QEMUS:
-            count = found.counts.get(f"{name} {qemu}", Counter())
+            count = totals.counts.get(f"{name} {qemu}", Counter())
             tests = ", ".join(f"{count[kind]} {kind}" for kind in sorted(count)) or "not tested"
             lines.append(
                 f"| {name} | {facts.core} | {facts.npus[0]} | {facts.proof} "
-                f"| {found.properties.get(f'qemu {qemu}', qemu)} | {tests} |"
+                f"| {totals.properties.get(f'qemu {qemu}', qemu)} | {tests} |"
             )
     lines.append(_FOOT)
     lines += [f"| {name} | {value} |" for name, value in tools.items()]
     lines.append(_BOOTS)
-    lines += [text for name in names for text in boot(name, found)]
+    lines += [text for name in names for text in boot(name, totals)]
     return "\n".join(lines) + "\n"
 
 

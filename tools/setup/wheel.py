@@ -113,10 +113,10 @@ def platform_tag(libraries: Iterable[Path]) -> str:
 
 def _glibc(section: GNUVerNeedSection) -> Iterator[tuple[int, int]]:
     for _, names in section.iter_versions():
-        for each in names:
-            found = re.fullmatch(r"GLIBC_(\d+)\.(\d+)(?:\.\d+)?", each.name)
-            if found:
-                yield int(found[1]), int(found[2])
+        for symbol in names:
+            version = re.fullmatch(r"GLIBC_(\d+)\.(\d+)(?:\.\d+)?", symbol.name)
+            if version:
+                yield int(version[1]), int(version[2])
 
 
 def make(target: Path, root: Path, machine: str | None = None) -> tuple[Path, list[str]]:

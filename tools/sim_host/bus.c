@@ -222,21 +222,21 @@ unsigned sim_host_damaged_guards(void)
 /** The memory accepts only secure accesses, like a chip's after reset. */
 uint8_t *sim_host_map(const struct npu_access *access)
 {
-    uint8_t *found = NULL;
+    uint8_t *bytes = NULL;
     uint64_t offset = access->address - SIM_HOST_BUS_BASE;
     uint64_t length = access->length;
     if (!access->secure) {
         return NULL;
     }
     pthread_mutex_lock(&bus.lock);
-    for (unsigned i = 0; i < bus.count && found == NULL; i++) {
+    for (unsigned i = 0; i < bus.count && bytes == NULL; i++) {
         const struct block *block = &bus.blocks[i];
         if (offset >= block->start && length <= block->size &&
             offset - block->start <= block->size - length) {
             uint8_t *start = bus.window + offset;
-            found = block->memory == NULL ? start : sim_host_cache_map(start, length);
+            bytes = block->memory == NULL ? start : sim_host_cache_map(start, length);
         }
     }
     pthread_mutex_unlock(&bus.lock);
-    return found;
+    return bytes;
 }

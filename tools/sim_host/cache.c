@@ -129,9 +129,9 @@ uint8_t *sim_host_cache_map(const uint8_t *start, uint64_t length)
 {
     bool cpu_stopped = !sim_host_time_is_real();
     pthread_mutex_lock(&cache.lock);
-    uint8_t *found = coherence_map(&cache.coherence, (uintptr_t)start, length, cpu_stopped);
+    uint8_t *bytes = coherence_map(&cache.coherence, (uintptr_t)start, length, cpu_stopped);
     pthread_mutex_unlock(&cache.lock);
-    return found;
+    return bytes;
 }
 
 void sim_host_cache_event(void)

@@ -122,14 +122,14 @@ def parse(line: str) -> Found:
     return Found(label, float(score), (x, y, width, height))
 
 
-def draw(picture: Array, found: list[Found]) -> Array:
+def draw(picture: Array, discs: list[Found]) -> Array:
     """The picture with a three-pixel frame around each box, in a darker shade of its colour."""
     result = picture.copy()
-    for each in found:
-        x, y, width, height = each.box
+    for disc in discs:
+        x, y, width, height = disc.box
         x0, y0 = max(x, 0), max(y, 0)
         inside = result[y0 : y + height, x0 : x + width].copy()
-        result[y0 : y + height, x0 : x + width] = np.array(COLORS[each.label]) // 2
+        result[y0 : y + height, x0 : x + width] = np.array(COLORS[disc.label]) // 2
         result[y0 + 3 : y + height - 3, x0 + 3 : x + width - 3] = inside[3:-3, 3:-3]
     return result
 
@@ -154,11 +154,11 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("output", type=Path, metavar="FILE.png", help="the picture with boxes")
     args = parser.parse_args(arguments)
-    found = find(paths.root() / "modules/ethosu/examples/objects.py")
-    for each in found:
-        print(f"{each.label:<6} {each.score:.2f} at {each.box}")
-    write_whole(args.output, png(draw(make_picture(), found)))
-    print(f"{len(found)} objects; the boxes are drawn in {args.output}")
+    discs = find(paths.root() / "modules/ethosu/examples/objects.py")
+    for disc in discs:
+        print(f"{disc.label:<6} {disc.score:.2f} at {disc.box}")
+    write_whole(args.output, png(draw(make_picture(), discs)))
+    print(f"{len(discs)} objects; the boxes are drawn in {args.output}")
 
 
 if __name__ == "__main__":

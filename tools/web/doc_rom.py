@@ -22,7 +22,7 @@ def sound() -> bytes:
 
 def files(npu: str = NPU) -> dict[str, bytes]:
     """The files, with models compiled for this NPU."""
-    found: dict[str, bytes] = {}
+    models: dict[str, bytes] = {}
     with tempfile.TemporaryDirectory(prefix="ethosu-") as name:
         folder = Path(name)
         sources = {"okay_nabu": keywords.load("okay_nabu").model}
@@ -32,11 +32,11 @@ def files(npu: str = NPU) -> dict[str, bytes]:
         compiled = folder / "compiled.tflite"
         for model, source in sources.items():
             compile_model(source, npu, compiled)
-            found[f"{model}.tflite"] = compiled.read_bytes()
-        compiled.write_bytes(found["small_cnn.tflite"])
+            models[f"{model}.tflite"] = compiled.read_bytes()
+        compiled.write_bytes(models["small_cnn.tflite"])
         selftest.add(sources["small_cnn"], compiled)
         with_selftest = compiled.read_bytes()
     same = dict.fromkeys(("proven.tflite", "stripes_vela.tflite"), with_selftest)
     return (
-        found | same | {"small_cnn_vela.tflite": found["small_cnn.tflite"], "speech.pcm": sound()}
+        models | same | {"small_cnn_vela.tflite": models["small_cnn.tflite"], "speech.pcm": sound()}
     )

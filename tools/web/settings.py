@@ -120,14 +120,14 @@ def main() -> None:
         "short_error": latency.SHORT_ERROR,
         "error": latency.ERROR,
     }
-    found = {
+    settings = {
         "vela_version": version("ethos-u-vela"),
         "texts": texts,
         "targets": targets,
         "systems": [timed(system) for system in systems.every()],
         "interval": interval,
     }
-    output.write_text(json.dumps(found))
+    output.write_text(json.dumps(settings))
 
 
 if __name__ == "__main__":

@@ -72,16 +72,15 @@ LAYERS = {
 @pytest.fixture
 def layers(tmp_path):
     """Number of products in each layer, and its model."""
-    found = {}
+    layers = {}
     for name, layer in LAYERS.items():
         net = MixedNet("layer", 1)
         y, products = layer(net)
-        net.graph.outputs.append(y.tensor)
-        path = tmp_path / f"{len(found)}.tflite"
-        path.write_bytes(net.finish())
+        path = tmp_path / f"{len(layers)}.tflite"
+        path.write_bytes(net.finish(y))
         plan.plan_file(path, path, cmsis_nn="CMSIS_NN_DIR" in os.environ)
-        found[name] = products, path
-    return found
+        layers[name] = products, path
+    return layers
 
 
 def measure(layers, firmware):

@@ -48,7 +48,7 @@ def test_each_fault_is_injected_at_a_random_time(npu):
 
 
 def test_ctrl_c_at_many_moments():
-    """Of each use."""
+    """During each use."""
     running = Running("ethos-u55-128", SEED)
     with contextlib.closing(running.board):
         for number in range(len(USES) * len(drawable(running.npu))):

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /**
- * libFuzzer target: a model from anywhere is measured, loaded, looked at, and run: its kernels
- * here, its NPU calls by the driver on the simulator. Sanitizers and guard zones are the judge.
+ * libFuzzer target: measure, load, describe and run any model file. CPU kernels run here, NPU calls
+ * through the driver on the simulator. Sanitizers and guard zones detect errors.
  *
- * The simulator needs 64 bits: in a build for 32 only models without NPU calls run.
+ * The simulator needs 64 bits, so a 32-bit build runs only models without NPU calls.
  *
- * Behind an ExecuTorch program there may be a data file (.ptd), at a multiple of 16 bytes.
+ * An ExecuTorch program may be followed by a data file (.ptd), at a multiple of 16 bytes.
  */
 #define _GNU_SOURCE
 #include "builder.h"
@@ -19,24 +19,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** More memory than this only makes runs slower. */
-#define MOST_MEMORY (256u << 10)
+/** A larger limit would only make runs slower. */
+#define MAX_MEMORY (256u << 10)
 
 /**
- * Loading is linear in the file's size: the loader ends it after so many units of work, for any
- * file and for each byte, once while it measures and once while it loads. A unit is some 200
- * instructions at most, and at most every fourth of these is a comparison that is counted here.
+ * Loading is linear in the file's size. The loader allows a fixed number of units of work, plus
+ * some for each byte, both when it measures and when it loads. A unit is at most about 200
+ * instructions, and at most one in four of them is a comparison, which is counted here.
  */
 #define STEPS_PER_UNIT (2u * 200u / 4u)
-#define LOAD_STEPS (STEPS_PER_UNIT * WORK_AT_LEAST)
+#define LOAD_STEPS (STEPS_PER_UNIT * MIN_WORK)
 #define LOAD_STEPS_PER_BYTE (STEPS_PER_UNIT * WORK_PER_BYTE)
 
-/** A run of the CPU's kernels is ended after so many comparisons: the caller's time-out does that.
- */
+/** Comparisons after which a run of CPU kernels is stopped, like a time-out of the caller. */
 #define RUN_STEPS 300000u
 
-/** Of the inputs that load, one in so many runs, chosen by its bytes: a run costs as much as 50
- * loads.
+/**
+ * One in this many of the inputs that load is run, chosen by its bytes, because a run costs as much
+ * as 50 loads.
  */
 #ifndef RUN_EVERY
 #define RUN_EVERY 1u
@@ -46,7 +46,7 @@ static struct {
     uint64_t inputs, loaded, run, run_on_npu, cut_short, most_load_steps;
 } counts;
 
-/** The environment may allow fewer steps, so that a test sees a limit at work. */
+/** The environment may allow fewer steps, so that a test can reach a limit. */
 static uint64_t limit(const char *variable, uint64_t most)
 {
     const char *text = getenv(variable);
@@ -62,7 +62,7 @@ static bool is_chosen(const uint8_t *data, size_t size)
     return (hash >> 8) % RUN_EVERY == 0;
 }
 
-/** Length of the program before a data file, `size` when there is none. */
+/** Length of the program before a data file; `size` without a data file. */
 static size_t find_data(const uint8_t *file, size_t size)
 {
     static const char identifier[] = "FT01FH01";
@@ -78,7 +78,7 @@ static int load(const struct ethosu_model_source *source, struct ethosu_model_me
     if (status != ETHOSU_MODEL_OK) {
         return status;
     }
-    if (memory->arena_size > MOST_MEMORY || memory->object_size > MOST_MEMORY) {
+    if (memory->arena_size > MAX_MEMORY || memory->object_size > MAX_MEMORY) {
         return ETHOSU_MODEL_NO_MEMORY;
     }
     memory->object = malloc(memory->object_size);
@@ -86,7 +86,7 @@ static int load(const struct ethosu_model_source *source, struct ethosu_model_me
     return exercise_load(source, memory, model, error);
 }
 
-/** Which operator is at this place of the command stream, by the file's debug table? */
+/** Look up the operator at this offset of the command stream in the file's debug table. */
 static void look_up(const struct ethosu_model *model)
 {
     uint32_t length = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * See load_npu.h. A run is bounded by counts: of accesses, then the bus refuses, and of
- * operations, then the stream is aborted. The linker leads the calls through here (--wrap).
+ * See load_npu.h. Two counts limit a run: after too many accesses the bus rejects them, and after
+ * too many operations the stream is aborted. The linker redirects the calls to this file (--wrap).
  */
 #include "load_npu.h"
 
@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_ACCESSES 3000u
-#define MOST_OPERATIONS 1000u
+#define MAX_ACCESSES 3000u
+#define MAX_OPERATIONS 1000u
 
 static unsigned accesses;
 
@@ -71,7 +71,7 @@ uint8_t *__real_sim_host_map(const struct npu_access *access);
 uint8_t *__wrap_sim_host_map(const struct npu_access *access);
 uint8_t *__wrap_sim_host_map(const struct npu_access *access)
 {
-    return ++accesses > MOST_ACCESSES ? NULL : __real_sim_host_map(access);
+    return ++accesses > MAX_ACCESSES ? NULL : __real_sim_host_map(access);
 }
 
 enum npu_outcome __real_npu_execute(npu_t *npu, unsigned most);
@@ -79,7 +79,7 @@ enum npu_outcome __wrap_npu_execute(npu_t *npu, unsigned most);
 enum npu_outcome __wrap_npu_execute(npu_t *npu, unsigned most)
 {
     (void)most;
-    enum npu_outcome outcome = __real_npu_execute(npu, MOST_OPERATIONS);
+    enum npu_outcome outcome = __real_npu_execute(npu, MAX_OPERATIONS);
     if (outcome == NPU_OUTCOME_STEPPED) {
         npu_abort(npu);
         outcome = __real_npu_execute(npu, 0);
@@ -87,7 +87,7 @@ enum npu_outcome __wrap_npu_execute(npu_t *npu, unsigned most)
     return outcome;
 }
 
-/** What the runtime calls of the driver is not left half-way. */
+/** The runtime's calls of the driver are not interrupted. */
 #define WHOLE(function, parameters, arguments)    \
     int __real_##function parameters;             \
     int __wrap_##function parameters;             \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** The NPU that load.c runs models on, if the build has one, and memory that it sees. */
+/** The NPU on which load.c runs models, if the build has one, and memory that it can access. */
 #ifndef LOAD_NPU_H
 #define LOAD_NPU_H
 
@@ -7,14 +7,14 @@
 
 struct ethosu_driver;
 
-/** Exactly so many bytes, with guard zones on either side, aligned to 16. */
+/** Allocate exactly this many bytes, aligned to 16, between two guard zones. */
 void *load_npu_memory(size_t size);
 void load_npu_free(void *memory);
 
-/** A reserved NPU of this config; NULL: there is none. */
+/** A reserved NPU of this config; NULL if the build has none. */
 struct ethosu_driver *load_npu_driver(const char *config);
 
-/** An inference on it was left. */
+/** An inference on it was abandoned. */
 void load_npu_stop(struct ethosu_driver *driver);
 
 /** End the program if a guard zone was written. */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /**
- * libFuzzer's mutator of model files: FlatBuffers, and what lies in them or behind them. A table
- * says where each format has tables and vectors; most changes give one of their words a value at a
- * boundary. Random bytes seldom get past the first check.
+ * Mutator of model files for libFuzzer: FlatBuffers, and data inside or after them. A table lists
+ * the tables and vectors of each format. Most changes set one of their words to a boundary value,
+ * because random bytes rarely pass the first check.
  *
- * With DELEGATES only the delegates of ExecuTorch programs change.
+ * With DELEGATES, only the delegates of ExecuTorch programs change.
  */
 #define _GNU_SOURCE
 #include "flatbuffer.h"
@@ -18,13 +18,13 @@
 #define DELEGATES 0
 #endif
 
-#define MOST_CHANGES 2u
-#define MOST_RANK 8u
+#define MAX_CHANGES 2u
+#define MAX_RANK 8u
 
-/** A change of a dimension visits at most so many tables. */
-#define MOST_TABLES 1000u
+/** Maximum number of tables that a change of a dimension visits. */
+#define MAX_TABLES 1000u
 
-/** Bytes behind a mark that a change may reach. */
+/** Number of bytes after a mark that may change. */
 #define HEADER_BYTES 48u
 
 enum table {
@@ -49,7 +49,7 @@ enum table {
     OTHER, /**< only its scalars change */
 };
 
-/** Kinds of fields; that of a vector is log2 of the bytes of an element. */
+/** Kinds of fields. The kind of a vector is log2 of its element size in bytes. */
 enum kind {
     BYTES = FB_KIND_BYTES,
     WORDS = FB_KIND_WORDS,
@@ -59,7 +59,7 @@ enum kind {
     CHILDREN,
 };
 
-/** A field of a table. A field that is heavier is chosen more often. */
+/** A field of a table. Fields with a larger weight are chosen more often. */
 struct row {
     uint8_t table, field, kind, weight;
     uint8_t of; /**< table that a child is */
@@ -119,13 +119,13 @@ static const struct row rows[] = {
 
 #define ROWS (sizeof rows / sizeof rows[0])
 
-/** The bytes of the mutator, which may change them. */
+/** The bytes to mutate. */
 static uint8_t *at(const struct flatbuffer *fb, uint32_t position)
 {
     return (uint8_t *)(uintptr_t)fb->data + position;
 }
 
-/** Change the word at a position of the buffer; nothing when it is outside, or 0. */
+/** Change the word at a position of the buffer; no effect at position 0 or outside. */
 static void change_word(struct flatbuffer *fb, uint32_t position)
 {
     if (position != 0 && position <= fb->size - 4) {
@@ -140,7 +140,7 @@ static uint32_t half_at(const struct flatbuffer *fb, uint32_t position)
     return position < fb->size - 1 ? *at(fb, position) | (uint32_t)*at(fb, position + 1) << 8 : 0;
 }
 
-/** Change a size in a vtable, or where a field is. */
+/** Change a size in a vtable, or the position of a field. */
 static void change_vtable(struct flatbuffer *fb, uint32_t vtable)
 {
     uint32_t position = vtable + 2 * draw(half_at(fb, vtable) / 2 + 1);
@@ -150,7 +150,7 @@ static void change_vtable(struct flatbuffer *fb, uint32_t vtable)
     }
 }
 
-/** Change a scalar of a table, which may be an offset in the file; seldom its vtable. */
+/** Change a scalar of a table, which may be an offset in the file; rarely its vtable. */
 static void change_field(struct flatbuffer *fb, uint32_t table)
 {
     uint32_t vtable = table - fb_u32(fb, table);
@@ -174,25 +174,25 @@ static struct fb_vector vector_of(struct flatbuffer *fb, uint32_t table, const s
 {
     uint32_t kind = row->kind == SHAPE || row->kind == CHILDREN ? WORDS : row->kind;
     const struct fb_field fields[] = {FB_FIELD(row->field, (uint8_t)kind), FB_END};
-    struct fb_vector found;
-    fb_read(fb, table, fields, &found);
-    return found;
+    struct fb_vector vector;
+    fb_read(fb, table, fields, &vector);
+    return vector;
 }
 
 static uint32_t child_of(struct flatbuffer *fb, uint32_t table, const struct row *row)
 {
     const struct fb_field fields[] = {FB_TABLE(row->field), FB_END};
-    uint32_t found;
-    fb_read(fb, table, fields, &found);
-    return found;
+    uint32_t child;
+    fb_read(fb, table, fields, &child);
+    return child;
 }
 
-/** Give a dimension another value wherever it is: then the shapes still fit to each other. */
+/** Change a dimension in all tables that have it, so that the shapes remain consistent. */
 static void change_shapes(struct flatbuffer *fb, enum table kind, uint32_t table, uint32_t old,
                           uint32_t value, uint32_t *tables)
 {
     for (const struct row *row = rows; row < rows + ROWS && table != 0; row++) {
-        if (row->table != kind || *tables >= MOST_TABLES) {
+        if (row->table != kind || *tables >= MAX_TABLES) {
             continue;
         }
         if (row->kind == CHILD) {
@@ -202,8 +202,8 @@ static void change_shapes(struct flatbuffer *fb, enum table kind, uint32_t table
         if (row->kind == SHAPE || row->kind == CHILDREN) {
             vector = vector_of(fb, table, row);
         }
-        uint32_t most = row->kind == SHAPE ? MOST_RANK : MOST_TABLES;
-        for (uint32_t i = 0; i < vector.count && i < most && *tables < MOST_TABLES; i++) {
+        uint32_t most = row->kind == SHAPE ? MAX_RANK : MAX_TABLES;
+        for (uint32_t i = 0; i < vector.count && i < most && *tables < MAX_TABLES; i++) {
             if (row->kind == CHILDREN) {
                 ++*tables;
                 change_shapes(fb, row->of, fb_element(fb, &vector, i), old, value, tables);
@@ -214,7 +214,7 @@ static void change_shapes(struct flatbuffer *fb, enum table kind, uint32_t table
     }
 }
 
-/** Change an element of a vector, or (seldom) its count. */
+/** Change an element of a vector, or (rarely) its count. */
 static void change_vector(struct flatbuffer *fb, const struct fb_vector *vector, uint32_t kind)
 {
     uint32_t words = kind == BYTES   ? (vector->count + 3) / 4
@@ -224,7 +224,7 @@ static void change_vector(struct flatbuffer *fb, const struct fb_vector *vector,
     change_word(fb, count ? vector->position - 4 : vector->position + 4 * draw(words));
 }
 
-/** The field of a table to change, or to follow; NULL: one of its scalars. */
+/** The field of a table to change or to follow; NULL to change one of its scalars. */
 static const struct row *choose(enum table table)
 {
     uint32_t sum = 1;
@@ -242,7 +242,7 @@ static const struct row *choose(enum table table)
     return NULL;
 }
 
-/** Walk from the root to some field, and change it. */
+/** Walk from the root to a random field, and change it. */
 static void change_flatbuffer(struct flatbuffer *fb, enum table root)
 {
     const uint32_t first = fb_follow(fb, 0);
@@ -273,7 +273,7 @@ static void change_flatbuffer(struct flatbuffer *fb, enum table root)
     }
 }
 
-/** Some place of a mark in the file, NULL: it has none. */
+/** A random occurrence of a mark in the file, or NULL. */
 static uint8_t *find(uint8_t *data, size_t size, const char *mark)
 {
     size_t start = draw((uint32_t)size);
@@ -281,7 +281,7 @@ static uint8_t *find(uint8_t *data, size_t size, const char *mark)
     return found != NULL ? found : memmem(data, size, mark, strlen(mark));
 }
 
-/** One of the FlatBuffers in the file: it, or what it holds, or what is behind it. */
+/** One of the FlatBuffers in the file: the outer one, one inside it, or one after it. */
 static bool change_tables(uint8_t *data, size_t size)
 {
     static const struct {
@@ -314,7 +314,7 @@ static bool change_header(uint8_t *data, size_t size)
     return fb.size != 0;
 }
 
-/** The payload of a custom operator: a vector of bytes, whose length is before it. */
+/** The payload of a custom operator: a vector of bytes, preceded by its length. */
 static bool change_payload(uint8_t *data, size_t size)
 {
     uint8_t *mark = find(data, size, "COP");
@@ -326,10 +326,12 @@ static bool change_payload(uint8_t *data, size_t size)
     return true;
 }
 
-/** Of the header of a block in a delegate's data. */
+/** Sizes in the header of a block in a delegate's data. */
 enum { BLOCK_HEADER = 32, BLOCK_SIZE_AT = 16 };
 
-/** A block's name or size, a word of its contents, or (its command stream, too) any of its bytes.
+/**
+ * Change a block's name or size, a word of its contents, or any of its bytes, including the command
+ * stream's.
  */
 static void change_block(uint8_t *block, uint32_t size)
 {
@@ -381,7 +383,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
     if (size < 64 || (!DELEGATES && draw(8) == 0)) {
         return LLVMFuzzerMutate(data, size, max_size);
     }
-    for (uint32_t changes = 1 + draw(MOST_CHANGES); changes > 0; changes--) {
+    for (uint32_t changes = 1 + draw(MAX_CHANGES); changes > 0; changes--) {
         if (!change(data, size)) {
             return LLVMFuzzerMutate(data, size, max_size);
         }

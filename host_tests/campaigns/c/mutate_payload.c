@@ -8,9 +8,9 @@
 
 #include <string.h>
 
-enum { WORD = 4, MOST_WORDS = 1 << 14, MOST_CHANGES = 3 };
+enum { WORD = 4, MAX_WORDS = 1 << 14, MAX_CHANGES = 3 };
 
-/** Words of a COP2 payload that count bytes up to the end of the stream. */
+/** Words of a COP2 payload that contain the number of bytes up to the end of the stream. */
 enum { COP2_TOTAL = 8, COP2_ENTRY_BYTES = 20 };
 
 /** Action of a COP1 payload that does nothing. */
@@ -28,7 +28,7 @@ static void store(uint8_t *at, uint32_t word)
     memcpy(at, &word, WORD);
 }
 
-/** Write the stream's new length where the payload's form, COP1 or COP2, has it. */
+/** Write the stream's new length into the payload, COP1 or COP2. */
 static void set_length(uint8_t *data, uint32_t offset, uint32_t old, uint32_t words)
 {
     if (data[3] == '1') {
@@ -43,7 +43,7 @@ static void set_length(uint8_t *data, uint32_t offset, uint32_t old, uint32_t wo
 static size_t change_stream(uint8_t *data, size_t size, size_t max_size,
                             const struct ethosu_ext_payload *payload)
 {
-    static uint32_t words[MOST_WORDS];
+    static uint32_t words[MAX_WORDS];
     uint32_t sizes[STREAM_REGIONS] = {65536, 262144, 4096};
     uint32_t offset = (uint32_t)(payload->stream - data);
     uint32_t old = (uint32_t)payload->stream_bytes / WORD;
@@ -52,11 +52,11 @@ static size_t change_stream(uint8_t *data, size_t size, size_t max_size,
         .family = draw(STREAM_FAMILIES),
         .words = words,
         .count = old,
-        .most = (uint32_t)(room < MOST_WORDS ? room : MOST_WORDS),
+        .most = (uint32_t)(room < MAX_WORDS ? room : MAX_WORDS),
         .sizes = sizes,
     };
     memcpy(words, payload->stream, payload->stream_bytes);
-    for (uint32_t changes = 1 + draw(MOST_CHANGES); changes > 0; changes--) {
+    for (uint32_t changes = 1 + draw(MAX_CHANGES); changes > 0; changes--) {
         stream_mutate(&stream);
     }
     size_t behind = size - offset - WORD * (size_t)old;
@@ -71,7 +71,7 @@ size_t mutate_payload(uint8_t *data, size_t size, size_t max_size)
 {
     struct ethosu_ext_payload payload;
     if (draw(4) == 0 || ethosu_ext_parse_payload(data, size, &payload, NULL) != 0 ||
-        payload.stream_bytes > WORD * MOST_WORDS) {
+        payload.stream_bytes > WORD * MAX_WORDS) {
         return LLVMFuzzerMutate(data, size, max_size);
     }
     if (draw(8) == 0) {

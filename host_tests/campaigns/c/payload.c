@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * libFuzzer target: a payload from anywhere, parsed and its stream verified.
- * AddressSanitizer sees each byte read outside, UBSan each sum that overflows.
+ * libFuzzer target: parse any payload and verify its stream. AddressSanitizer reports each read
+ * outside the payload, UBSan each sum that overflows.
  */
 #include "mutate_payload.h"
 #include "ethosu_ext.h"

@@ -12,12 +12,12 @@ jmp_buf *steps_escape;
 static uint64_t most_steps = UINT64_MAX;
 static unsigned pauses;
 
-/** libFuzzer learns from comparisons of one input in so many: that is enough, and costs less. */
+/** libFuzzer is shown the comparisons of one in this many inputs, which is enough and cheaper. */
 #define LEARN_EVERY 8u
 static unsigned inputs;
 static bool learns;
 
-/** These functions are no part of what is counted. */
+/** These functions are not counted themselves. */
 #define NOT_COUNTED __attribute__((no_sanitize("coverage", "address", "undefined")))
 
 void steps_allow(uint64_t most)
@@ -53,7 +53,7 @@ static NOT_COUNTED void too_many(void)
     abort();
 }
 
-/** The hook itself must see its caller's address: hence the tail call. */
+/** A tail call, because the hook needs its caller's address. */
 #define COUNTED(name, type)                                             \
     void __real_##name(type a, type b);                                 \
     void __wrap_##name(type a, type b);                                 \

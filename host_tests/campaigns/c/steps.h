@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * Counts the comparisons that instrumented code makes, and so bounds how long an input takes by a
- * number that repeats exactly. The linker leads libFuzzer's hooks through steps.c (--wrap).
+ * Counts the comparisons of instrumented code, which limits the time of an input by a number that
+ * is exactly reproducible. The linker redirects libFuzzer's hooks to steps.c (--wrap).
  */
 #ifndef STEPS_H
 #define STEPS_H
@@ -12,16 +12,17 @@
 /** Comparisons since steps_allow(). */
 extern uint64_t steps;
 
-/** Where to go when there are more steps than allowed; NULL: end the program, that is a finding. */
+/** Where to continue after too many steps; NULL: end the program, which is a finding. */
 extern jmp_buf *steps_escape;
 
 /** A new input begins. */
 void steps_begin(void);
 
-/** Count from 0; more than `most` steps are too many. */
+/** Count from 0, and allow `most` steps. */
 void steps_allow(uint64_t most);
 
-/** Functions of the driver and the simulator must not be left half-way: don't escape until resume.
+/**
+ * Do not escape until resume, because functions of driver and simulator must not be interrupted.
  */
 void steps_pause(void);
 void steps_resume(void);

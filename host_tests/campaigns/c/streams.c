@@ -27,31 +27,32 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-/** All that libFuzzer learns is where a stream comes from: so it changes each of Vela's, and no
- * other.
+/**
+ * libFuzzer learns only where a stream comes from, so it mutates each of Vela's streams and no
+ * others.
  */
 __attribute__((section("__libfuzzer_extra_counters"))) static uint8_t origins[1024];
 
 #pragma clang attribute push(__attribute__((no_sanitize("coverage"))), apply_to = function)
 
 #define PAGE 4096u
-#define MOST_NPUS 32u
-#define MOST_WORDS 16384u
-#define MOST_CHANGES 3u
+#define MAX_NPUS 32u
+#define MAX_WORDS 16384u
+#define MAX_CHANGES 3u
 
-/** Bytes of a region, and by how many a change may enlarge it. */
-#define MOST_BYTES (1u << 20)
+/** Maximum size of a region, and by how much a change may enlarge it. */
+#define MAX_BYTES (1u << 20)
 #define MORE_BYTES 65536u
 
-/** Regions are so far apart; no power of two, since changed addresses often are some. */
+/** Distance between regions; not a power of two, because mutated addresses often are. */
 #define DISTANCE 0x0FEDCBA0u
 #define STREAM_ADDRESS 0xF1234560u
 
-/** What a run may cost: changed shapes can be huge with strides of 0, and branches go back. */
-#define MOST_ACCESSES 3000u
-#define MOST_OPERATIONS 10000u
-#define MOST_ROUNDS 100u
-#define MOST_MICROSECONDS 5000u
+/** Limits of a run: changed shapes can be huge with strides of 0, and branches can loop. */
+#define MAX_ACCESSES 3000u
+#define MAX_OPERATIONS 10000u
+#define MAX_ROUNDS 100u
+#define MAX_MICROSECONDS 5000u
 
 enum { CMD = 0x008, RESET = 0x00C, QBASE = 0x010, QSIZE = 0x020, CONFIG = 0x028, BASEP = 0x080 };
 
@@ -68,7 +69,7 @@ struct guarded {
 };
 
 static struct {
-    npu_t *npus[MOST_NPUS]; /**< NULL until it is needed */
+    npu_t *npus[MAX_NPUS]; /**< NULL until it is needed */
     npu_t *npu;
     struct guarded regions[REGIONS];
     struct guarded stream;
@@ -92,7 +93,7 @@ static struct guarded reserve(size_t size)
     return (struct guarded){memory + PAGE + size, 0};
 }
 
-/** Use the last bytes of such memory. */
+/** Use the last bytes of this memory. */
 static uint8_t *use(struct guarded *memory, size_t size)
 {
     ASAN_POISON_MEMORY_REGION(memory->end - memory->size, memory->size);
@@ -116,7 +117,7 @@ static uint8_t *map(void *context, const struct npu_access *access)
 {
     (void)context;
     counts.accesses++;
-    if (++bench.accesses > MOST_ACCESSES) {
+    if (++bench.accesses > MAX_ACCESSES) {
         npu_abort(bench.npu);
     }
     uint64_t offset = access->address - STREAM_ADDRESS;
@@ -163,7 +164,7 @@ static void abort_run(int signal)
     npu_abort(bench.npu);
 }
 
-/** End a run after this much processor time; 0: never. */
+/** End a run after this processor time; 0 for never. */
 static void set_limit(long microseconds)
 {
     setitimer(ITIMER_VIRTUAL, &(struct itimerval){{0, microseconds}, {0, microseconds}}, NULL);
@@ -172,10 +173,10 @@ static void set_limit(long microseconds)
 static void execute(void)
 {
     enum npu_outcome outcome = NPU_OUTCOME_IRQ;
-    set_limit(MOST_MICROSECONDS);
+    set_limit(MAX_MICROSECONDS);
     for (uint32_t round = 0; outcome == NPU_OUTCOME_IRQ; round++) {
-        outcome = npu_execute(bench.npu, MOST_OPERATIONS);
-        if (outcome == NPU_OUTCOME_STEPPED || round == MOST_ROUNDS) {
+        outcome = npu_execute(bench.npu, MAX_OPERATIONS);
+        if (outcome == NPU_OUTCOME_STEPPED || round == MAX_ROUNDS) {
             npu_abort(bench.npu);
             outcome = npu_execute(bench.npu, 0);
         }
@@ -186,7 +187,10 @@ static void execute(void)
     counts.cut_short += outcome == NPU_OUTCOME_ABORTED;
 }
 
-/** Let each region end at its guard page; the constants come first, as far as they fit. */
+/**
+ * Place each region at the end of its memory, before the guard page; the constants first, as far as
+ * they fit.
+ */
 static void run(const uint8_t *constants, size_t size)
 {
     const struct stream_header *header = &bench.header;
@@ -280,9 +284,9 @@ static bool read_header(const uint8_t *data, size_t size, struct stream_header *
     header->regions = header->regions > REGIONS ? REGIONS : header->regions;
     header->count = header->count > most ? most : header->count;
     for (uint32_t i = 0; i < REGIONS; i++) {
-        header->sizes[i] = header->sizes[i] > MOST_BYTES ? MOST_BYTES : header->sizes[i];
+        header->sizes[i] = header->sizes[i] > MAX_BYTES ? MAX_BYTES : header->sizes[i];
     }
-    return header->count <= MOST_WORDS;
+    return header->count <= MAX_WORDS;
 }
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
@@ -294,9 +298,9 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     (void)argv;
     verified = getenv("UNVERIFIED") == NULL;
     for (uint32_t i = 0; i < REGIONS; i++) {
-        bench.regions[i] = reserve(MOST_BYTES);
+        bench.regions[i] = reserve(MAX_BYTES);
     }
-    bench.stream = reserve(4 * MOST_WORDS);
+    bench.stream = reserve(4 * MAX_WORDS);
     (void)signal(SIGVTALRM, abort_run);
     if (program != NULL) {
         start_other_build(program);
@@ -330,7 +334,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 /** Change the stream and the sizes of its regions. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
 {
-    static uint32_t words[MOST_WORDS];
+    static uint32_t words[MAX_WORDS];
     uint32_t most_sizes[REGIONS];
     struct stream_header header;
     draw_from(seed);
@@ -342,17 +346,17 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
         .family = stream_family(npu_configs()[header.npu]),
         .words = words,
         .count = header.count,
-        .most = (uint32_t)(room < MOST_WORDS ? room : MOST_WORDS),
+        .most = (uint32_t)(room < MAX_WORDS ? room : MAX_WORDS),
         .regions = header.regions,
         .sizes = header.sizes,
         .most_sizes = most_sizes,
     };
     for (uint32_t i = 0; i < REGIONS; i++) {
         const uint32_t most = header.sizes[i] + MORE_BYTES;
-        most_sizes[i] = most < MOST_BYTES ? most : MOST_BYTES;
+        most_sizes[i] = most < MAX_BYTES ? most : MAX_BYTES;
     }
     memcpy(words, data + sizeof header, 4 * (size_t)header.count);
-    for (uint32_t changes = 1 + draw(MOST_CHANGES); changes > 0; changes--) {
+    for (uint32_t changes = 1 + draw(MAX_CHANGES); changes > 0; changes--) {
         stream_mutate(&stream);
     }
     const size_t behind = size - sizeof header - 4 * (size_t)header.count;

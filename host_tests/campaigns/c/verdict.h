@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** The verifier's verdict on a stream, in a form that is the same in builds for 32 and 64 bits. */
+/** The verifier's verdict on a stream, in the same format in 32-bit and 64-bit builds. */
 #ifndef VERDICT_H
 #define VERDICT_H
 
@@ -7,7 +7,7 @@
 
 #define REGIONS 8u
 
-/** The start of an input of the fuzzer; the stream follows, then the contents of region 0. */
+/** Header of a fuzzer input; the stream and the contents of region 0 follow. */
 struct stream_header {
     uint32_t origin; /**< number of the stream of Vela's that it was, which no change changes */
     uint32_t npu;    /**< its index among npu_configs() */

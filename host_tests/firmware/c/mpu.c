@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
 /**
- * mpu NUMBER [START END CACHE CPU]... [ADDRESS]: what firmware/mpu.c does with a unit of
- * so many regions and a board with these memories, called m0, m1 and so on.
- * At ADDRESS the CPU may write, whatever its memory says.
- * Prints the message of a refusal, or the registers of each region.
+ * mpu NUMBER [START END CACHE CPU]... [ADDRESS]: run firmware/mpu.c with an MPU of NUMBER regions
+ * and a board with these memories, named m0, m1 and so on. At ADDRESS the CPU may write even if the
+ * memory is read-only. Prints the error message, or the registers of each region.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "../../../firmware/cpu.h"
 
-#define MEMORIES_MOST 32
+#define MEMORIES_MAX 32
 
 /* CMSIS's values are used as they are; what would touch the core's registers is recorded here. */
 
@@ -21,7 +20,7 @@ static struct {
 static struct {
     uint32_t rbar;
     uint32_t rlar;
-} regions_set[MEMORIES_MOST];
+} regions_set[MEMORIES_MAX];
 
 static uint8_t attributes_set[8];
 static int enabled = 1;
@@ -39,8 +38,8 @@ static int enabled = 1;
 
 #include "../../../firmware/mpu.c"
 
-static struct ethosu_memory memories[MEMORIES_MOST];
-const struct ethosu_board ethosu_board = {.memories = memories, .memory_count = MEMORIES_MOST};
+static struct ethosu_memory memories[MEMORIES_MAX];
+const struct ethosu_board ethosu_board = {.memories = memories, .memory_count = MEMORIES_MAX};
 
 static uint32_t number(const char *text)
 {
@@ -58,9 +57,9 @@ static void print_regions(size_t count)
 
 int main(int count, char **arguments)
 {
-    static char names[MEMORIES_MOST][8];
+    static char names[MEMORIES_MAX][8];
     size_t used = 0;
-    for (int i = 2; i + 3 < count && used < MEMORIES_MOST; i += 4, used++) {
+    for (int i = 2; i + 3 < count && used < MEMORIES_MAX; i += 4, used++) {
         snprintf(names[used], sizeof names[used], "m%zu", used);
         memories[used] = (struct ethosu_memory){
             .name = names[used],
@@ -71,7 +70,7 @@ int main(int count, char **arguments)
         };
     }
     uint32_t regions = number(arguments[1]);
-    if (regions > MEMORIES_MOST) {
+    if (regions > MEMORIES_MAX) {
         return 3;
     }
     for (uint32_t i = 0; i < regions; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** A payload in memory that counts as constant changes by nvm_write(), and by nvm_clear(). */
+/** Change a payload in memory declared constant, with nvm_write() and with nvm_clear(). */
 #include "ethosu_ext.h"
 #include "nvm.h"
 #include "sim_host.h"

@@ -10,7 +10,6 @@ from ethosu_tools import coherence
 from ethosu_tools.board import Board, QemuBoard
 from ethosu_tools.make_model import Net
 from ethosu_tools.qemu import Machine
-from ethosu_tools.tflite.writer import write
 
 from host_tests.firmware.conftest import start
 from host_tests.kit import board_models, firmware_image
@@ -178,9 +177,8 @@ def wide_case(tmp_path_factory):
     """A model whose input is copied by the DMA controller, with the cache on or off."""
     net = Net("wide", 1)
     x = net.conv(net.input((1, 32, 32, 3)), 8, kernel=(3, 3), stride=(4, 4))
-    net.graph.outputs.append(x.tensor)
     path = tmp_path_factory.mktemp("wide") / "wide.tflite"
-    path.write_bytes(write([net.graph], "random weights"))
+    path.write_bytes(net.finish(x))
     return make_case(path, 1, extremes=False)
 
 

@@ -2,11 +2,12 @@
 """The copy hook in each image with DMA: the board's version is linked, and all callers use it."""
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 from ethosu_tools import paths
+
+from host_tests.kit import sharing
 
 from . import WITH_DMA
 
@@ -17,10 +18,6 @@ INSTRUMENT_FUNCTIONS = {"dma_module_copy", "emulator_copy_cost"}
 @pytest.fixture(scope="module", params=WITH_DMA)
 def image(request) -> Path:
     return paths.firmware(request.param)
-
-
-def _run(*command: str | Path) -> str:
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 def _object(image: Path, source: str) -> Path:
@@ -38,15 +35,17 @@ def test_link_map_has_the_board_s_hook(image):
 
 
 def test_symbol_is_strong_and_from_the_board(image):
-    symbols = re.findall(rf"^\w+ (\w) {HOOK}$", _run("arm-none-eabi-nm", image), re.MULTILINE)
+    symbols = re.findall(
+        rf"^\w+ (\w) {HOOK}$", sharing.run(["arm-none-eabi-nm", image]), re.MULTILINE
+    )
     assert symbols == ["T"]
     weak = _object(image, "modules/ethosu/driver/arm_ethos_io_memcpy.c")
-    assert f" W {HOOK}" in _run("arm-none-eabi-nm", weak)
+    assert f" W {HOOK}" in sharing.run(["arm-none-eabi-nm", weak])
 
 
 def test_calls_survive_the_link(image):
     """In the image, callers used by the firmware reach the board's function."""
-    text = _run("arm-none-eabi-objdump", "-d", "--no-show-raw-insn", image)
+    text = sharing.run(["arm-none-eabi-objdump", "-d", "--no-show-raw-insn", image])
     address = re.search(rf"^(\w+) <{HOOK}>:", text, re.MULTILINE)
     assert address
     callers, function = set(), ""

@@ -2,7 +2,6 @@
 """The product does not depend on tools: emulator-only code is only in the emulator's images."""
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from ethosu_tools import paths
 from ethosu_tools.errors import RemoteError
 
 from host_tests.firmware.conftest import build, start
+from host_tests.kit import sharing
 
 # Global names in firmware/emulator/, and the folder itself in the linker's map.
 EMULATOR_SYMBOL = r"^\w+ \w ((?:emulator|bench_model)_\w+)$"
@@ -17,9 +17,8 @@ EMULATOR_OBJECT = r"firmware/emulator/\w+\.o"
 
 
 def _symbols(image: Path) -> list[str]:
-    command = ["arm-none-eabi-nm", "--defined-only", image]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    return re.findall(EMULATOR_SYMBOL, done.stdout, re.MULTILINE)
+    symbols = sharing.run(["arm-none-eabi-nm", "--defined-only", image])
+    return re.findall(EMULATOR_SYMBOL, symbols, re.MULTILINE)
 
 
 def _objects(image: Path) -> list[str]:

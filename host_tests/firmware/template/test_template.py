@@ -3,15 +3,14 @@
 
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
-from ethosu_tools import boards, flash, paths, vela
+from ethosu_tools import boards, flash, vela
 from ethosu_tools.boards import Span
 
 from host_tests.firmware.conftest import build
-from host_tests.kit import firmware_image
+from host_tests.kit import firmware_image, sharing
 
 FILES = {"README.md", "board.toml", "dma.c", "init.c", "uart.c"}
 HOOK = "arm_ethos_io_memcpy"
@@ -27,10 +26,6 @@ def image(repo) -> Path:
     )
 
 
-def _run(*command: str | Path) -> str:
-    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout
-
-
 def test_the_folder_has_a_board_s_files_and_its_page_names_each(repo):
     folder = repo / "firmware/template"
     assert {path.name for path in folder.iterdir()} == FILES
@@ -39,14 +34,11 @@ def test_the_folder_has_a_board_s_files_and_its_page_names_each(repo):
 
 
 @pytest.fixture
-def copied(repo, tmp_path, monkeypatch):
+def copied(repo, empty_tree):
     """The tools' data about a board that is a copy of the folder."""
-    shutil.copytree(repo / "firmware/template", tmp_path / "boards/COPY")
-    (tmp_path / "build").symlink_to(repo / "build")
-    monkeypatch.setattr(paths, "root", lambda: tmp_path)
-    boards.forget()
-    yield boards.load("COPY")
-    boards.forget()
+    shutil.copytree(repo / "firmware/template", empty_tree / "boards/COPY")
+    (empty_tree / "build").symlink_to(repo / "build")
+    return boards.load("COPY")
 
 
 def test_its_copy_is_a_board(copied):
@@ -55,14 +47,18 @@ def test_its_copy_is_a_board(copied):
 
 def test_values_given_twice_agree(copied, image):
     """The tools' numbers match the linked image."""
-    symbols = re.findall(r"^(\w+) A (_\w+)$", _run("arm-none-eabi-nm", image), re.MULTILINE)
+    symbols = re.findall(
+        r"^(\w+) A (_\w+)$", sharing.run(["arm-none-eabi-nm", image]), re.MULTILINE
+    )
     at = {name: int(address, 16) for address, name in symbols}
     assert copied.romfs == Span(at["_romfs_start"], at["_romfs_end"] - at["_romfs_start"] - 256)
     assert (copied.heap.start, copied.heap.end) == (at["_gc_heap_start"], at["_gc_heap_end"])
     assert copied.flash["jlink"]["address"] == min(
         int(start, 16)
         for start in re.findall(
-            r"^ +LOAD .* paddr (0x\w+)", _run("arm-none-eabi-objdump", "-p", image), re.MULTILINE
+            r"^ +LOAD .* paddr (0x\w+)",
+            sharing.run(["arm-none-eabi-objdump", "-p", image]),
+            re.MULTILINE,
         )
     )
     (sram,) = (row for row in firmware_image.Image(image).memories if row.name == "SRAM")
@@ -89,18 +85,20 @@ def test_the_page_of_boards_names_each_setting_of_each_way_to_flash(repo):
 
 
 def test_the_board_s_copy_replaces_the_driver_s(image):
-    symbols = re.findall(rf"^\w+ (\w) {HOOK}$", _run("arm-none-eabi-nm", image), re.MULTILINE)
+    symbols = re.findall(
+        rf"^\w+ (\w) {HOOK}$", sharing.run(["arm-none-eabi-nm", image]), re.MULTILINE
+    )
     assert symbols == ["T"]
 
 
 def test_the_image_has_nothing_of_the_emulator(image):
-    assert "emulator_" not in _run("arm-none-eabi-nm", image)
+    assert "emulator_" not in sharing.run(["arm-none-eabi-nm", image])
 
 
 def test_the_vector_table_is_aligned_to_its_size(image, build_dir):
     """A core ignores the low bits of VTOR: 2,048 bytes for 480 interrupts, 1,024 for 128."""
     for elf, least in ((image, 2048), (build_dir / "firmware/MPS3_AN547/firmware.elf", 1024)):
-        sections = _run("arm-none-eabi-objdump", "-h", elf)
+        sections = sharing.run(["arm-none-eabi-objdump", "-h", elf])
         size, start, power = re.search(
             r"\.vectors +(\w+) +(\w+) .* 2\*\*(\d+)$", sections, re.MULTILINE
         ).groups()

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from host_tests.kit import sharing
 from host_tests.modules.ethosu.driver import cbuild
 
 GCC = ["arm-none-eabi-gcc", "-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard"]
@@ -141,10 +142,9 @@ def test_headers_of_the_module_hide_no_others(module, tmp_path):
     (tmp_path / "generated.c").write_text('#include <error.h>\n#include "pin.h"\n')
     (tmp_path / "flags.mk").write_text(PRINT_FLAGS)
     make = ["make", "-s", "-f", tmp_path / "flags.mk", f"USERMOD_DIR={module}", "BUILD="]
-    printed = subprocess.run(make, check=True, capture_output=True, text=True).stdout
-    flags = shlex.split(printed)
+    flags = shlex.split(sharing.run(make))
     command = ["gcc", "-E", *flags, f"-I{tmp_path / 'port'}", tmp_path / "generated.c"]
-    found = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    found = sharing.run(command)
     assert "error_at_line" in found and "int the_port;" in found
     assert f"{module}/binding" in flags
 

@@ -110,13 +110,13 @@ def test_a_soft_reset_of_the_qemu_port_stops_npus(repo, qemu):
     """MicroPython's exit function calls the module's."""
     elf = repo / "build/ports/qemu/firmware.elf"
     command = ["arm-none-eabi-objdump", "-d", "--disassemble=mp_deinit", elf]
-    code = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    code = sharing.run(command)
     assert "<ethosu_deinit_all>" in code
 
 
 def test_the_examples_omit_exactly_what_the_source_lacks(repo):
     """If the source includes it, the examples and the page should not leave it out."""
     fetch = ["python3", repo / "firmware/fetch_micropython.py"]
-    tree = subprocess.run(fetch, check=True, capture_output=True, text=True).stdout.strip()
+    tree = sharing.run(fetch).strip()
     there = [name for name in LEFT_OUT if list((repo / tree / name).glob("*"))]
     assert there == [], f"{tree} has {there}, which Debian's source package lacks"

@@ -11,9 +11,7 @@ from host_tests.kit import needs, sharing
 
 
 @pytest.fixture(scope="session")
-def ulab_firmware(request, build_dir) -> Path:
-    if request.config.getoption("--ethosu-port"):
-        pytest.skip("a board at a port has its own firmware")
+def ulab_firmware(emulator_only, build_dir) -> Path:
     source = os.environ.get("ULAB_DIR")
     name = boards.chosen().name
     done = sharing.try_make(

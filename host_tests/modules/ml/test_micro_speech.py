@@ -72,7 +72,7 @@ def board(ulab_firmware, board_npu, compiled, example):
 def expected_of(oracle, rows, words):
     """(label or None, scores) after each slice, as listen() defines them."""
     tensor, output = oracle.inputs[0], oracle.outputs[0]
-    spectrogram, history, told = np.zeros((49, 40)), np.zeros((34, 4)), []
+    spectrogram, history, expected = np.zeros((49, 40)), np.zeros((34, 4)), []
     for row in rows:
         spectrogram = np.vstack([spectrogram[1:], row])
         (raw,) = oracle.step([quantized(spectrogram, tensor).reshape(tensor.shape)])
@@ -83,8 +83,8 @@ def expected_of(oracle, rows, words):
         label = LABELS[best] if mean[best] > 0.65 and LABELS[best] in words else None
         if label:
             spectrogram, history = np.zeros((49, 40)), np.zeros((34, 4))
-        told.append((label, mean))
-    return told
+        expected.append((label, mean))
+    return expected
 
 
 @pytest.mark.parametrize("name", HEARD)

@@ -82,7 +82,9 @@ def openmv():
     if name is None:
         needs.missing("OPENMV'S SCRIPTS NOT RUN: set OPENMV_DIR to a checkout of its tree")
     tree = Path(name)
-    assert (tree / "lib/models").is_dir(), f"{tree} has no lib/models: it is no tree of OpenMV"
+    assert (tree / "lib/models").is_dir(), (
+        f"{tree} has no lib/models: it is not a checkout of OpenMV"
+    )
     return tree
 
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * Firmware as others have it: it prints by UART and semihosting, asks the NPU what it is, and ends
- * as its command line says.
+ * Third-party firmware: it prints by UART and semihosting, reads the NPU's identity, and ends as
+ * its command line requests.
  */
 #define SYSTICK_HANDLER reset
 #include "semihost.h"

@@ -11,29 +11,26 @@ from ethosu_tools.board import open_board
 from ethosu_tools.boards import Span
 from ethosu_tools.errors import InputError, SetupError
 
-TOML = """\
-title = "a board"
-core = "Cortex-M55"
-clock_mhz = 100
-npus = ["ethos-u55-128"]
-romfs = { start = 0x1000, size = 0x1000 }
+from host_tests.kit import stand_ins
+
+TOML = (
+    stand_ins.BOARD
+    + """\
 [variants.fast]
 clock_mhz = 400
 romfs = { size = 0x2000 }
 [variants.slow]
 """
+)
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(empty_tree):
     """A tree with one board, that has two variants."""
-    path = tmp_path / "boards/B/board.toml"
+    path = empty_tree / "boards/B/board.toml"
     path.parent.mkdir(parents=True)
     path.write_text(TOML)
-    monkeypatch.setattr(paths, "root", lambda: tmp_path)
-    boards.forget()
-    yield path
-    boards.forget()
+    return path
 
 
 def test_each_folder_with_a_board_is_found(repo):

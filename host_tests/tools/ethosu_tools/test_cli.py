@@ -201,18 +201,18 @@ def test_a_reference_with_other_inputs_is_reported(ethosu, small_models, compile
 
 def test_the_reference_shows_its_progress(small_models):
     model = small_models["small_cnn"]
-    told = []
+    updates = []
 
-    class Told(Ui):
+    class RecordingUi(Ui):
         @contextlib.contextmanager
         def progress(self, title):
-            yield lambda done, total: told.append((title, done, total))
+            yield lambda done, total: updates.append((title, done, total))
 
     inputs = np.zeros((3, 1, 16, 16, 3), np.int8)
     feed = arrays.check({"0": inputs}, tflite.describe(model).inputs)
     rows = [[array] for array in oracle.run(model, {"0": inputs})["0"]]
-    run.compare(rows, feed, model, Told())
-    assert told == [("running the reference kernels", step, 3) for step in range(3)]
+    run.compare(rows, feed, model, RecordingUi())
+    assert updates == [("running the reference kernels", step, 3) for step in range(3)]
 
 
 @pytest.fixture

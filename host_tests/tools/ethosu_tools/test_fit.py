@@ -13,7 +13,6 @@ from ethosu_tools.errors import InputError, RemoteError
 from ethosu_tools.estimate import systems
 from ethosu_tools.model import ModelFile
 from ethosu_tools.qemu import Machine
-from ethosu_tools.tflite.writer import write
 
 from host_tests.kit import firmware_image
 
@@ -21,8 +20,7 @@ HE = "ALIF_ENSEMBLE_E7-M55_HE"
 
 
 def save(net, output, path):
-    net.graph.outputs.append(output.tensor)
-    path.write_bytes(write([net.graph], path.stem))
+    path.write_bytes(net.finish(output))
     return path
 
 
@@ -79,8 +77,8 @@ def test_estimate_and_report_include_it(ethosu, too_large, tmp_path):
     words = ["report", too_large["arena"], "--board", HE, "-o", page, "--steps", 1, "--json"]
     code, out, err = ethosu(*words)
     assert code == 0, err
-    (sentence,) = json.loads(out)["fit"]["short"]
-    assert sentence.startswith("its arena needs") and sentence in page.read_text()
+    (reason,) = json.loads(out)["fit"]["short"]
+    assert reason.startswith("its arena needs") and reason in page.read_text()
 
 
 def test_the_size_of_a_fitting_model_is_printed(ethosu, small_models, tmp_path):

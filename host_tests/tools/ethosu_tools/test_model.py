@@ -89,7 +89,7 @@ def test_tasks_take_turns(model, inputs, expected):
 
 
 @pytest.mark.parametrize(
-    ("given", "sentence"),
+    ("given", "message"),
     [
         ([], "has 1 inputs, found 0"),
         ([np.zeros(5, np.int8)], r"input 0 must have shape \[1, 16, 16, 3\], found \[5\]$"),
@@ -102,8 +102,8 @@ def test_tasks_take_turns(model, inputs, expected):
         ([np.full((16, 16, 3), -np.inf)], "input 0 has an infinite value at index"),
     ],
 )
-def test_wrong_inputs_are_reported(model, inputs, expected, given, sentence):
-    with pytest.raises(InputError, match=sentence):
+def test_wrong_inputs_are_reported(model, inputs, expected, given, message):
+    with pytest.raises(InputError, match=message):
         model.predict(given)
     with pytest.raises(InputError, match="has 1 outputs, found 0"):
         model.run_into(inputs, [])

@@ -11,7 +11,7 @@ from ethosu_tools.board import Board
 
 
 def port_of_a_board(request, npu, console):
-    """Port of a board that nobody has open."""
+    """Port of a board that no other program uses."""
     given = request.config.getoption("--ethosu-port")
     if given:
         yield given

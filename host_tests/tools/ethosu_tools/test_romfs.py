@@ -57,24 +57,16 @@ def random_tree(source, depth=0):
     return tree
 
 
-def flatten(tree, prefix=""):
-    for name, content in tree.items():
-        if isinstance(content, dict):
-            yield from flatten(content, f"{prefix}{name}/")
-        else:
-            yield prefix + name, content
-
-
 @pytest.mark.parametrize("seed", range(50))
 def test_files_are_found_where_the_npu_can_read_them(seed):
     tree = random_tree(random.Random(seed))
     image = romfs.build(tree)
     found = files_of(image)
-    assert {path: content for path, (_, content) in found.items()} == dict(flatten(tree))
+    assert {path: content for path, (_, content) in found.items()} == dict(romfs.files(tree))
     assert all(place % romfs.ALIGNMENT == 0 for place, _ in found.values())
     assert len(image) % 2 == 0
     sizes = romfs.sizes(image)
-    assert sizes == {path: len(content) for path, content in flatten(tree)}
+    assert sizes == {path: len(content) for path, content in romfs.files(tree)}
     assert romfs.sizes(image[: len(image) // 2]).items() <= sizes.items()
 
 

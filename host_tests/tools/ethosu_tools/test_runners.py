@@ -9,7 +9,6 @@ from ethosu_tools import arrays, boards, cli, make_model, remote, tflite
 from ethosu_tools.errors import InputError
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.runner import open_runner
-from ethosu_tools.tflite.writer import write
 from ethosu_tools.wakeword import keywords
 
 from host_tests.kit import needs, reference_cases
@@ -64,9 +63,8 @@ def test_a_picture_of_192_by_192_runs_on_each_emulated_board(tmp_path, name):
     """110,592 bytes of input; the board is the one that the model was compiled for."""
     net = make_model.Net("picture", 1)
     y = net.pool(net.conv(net.input((1, 192, 192, 3)), 8, (3, 3), (4, 4)), "MAX_POOL_2D", 16)
-    net.graph.outputs.append(y.tensor)
     source, model = tmp_path / "picture.tflite", tmp_path / "out.tflite"
-    source.write_bytes(write([net.graph], "picture"))
+    source.write_bytes(net.finish(y))
     words = ["compile", source, "--board", name, "-o", model]
     assert cli.main([str(word) for word in words]) == 0
     words = ["run", model, "--on", "qemu", "--reference", source, "--steps", "2"]

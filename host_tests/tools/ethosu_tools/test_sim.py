@@ -8,6 +8,8 @@ import pytest
 from ethosu_tools import arrays, library, sim
 from ethosu_tools.errors import InputError, SetupError
 
+from host_tests.kit import sharing
+
 # One of each kind: with pointers, aligned bytes, a text, 64-bit fields, an array.
 STRUCTURES = (
     "ethosu_model_error",
@@ -39,9 +41,8 @@ def test_structures_are_those_of_the_compiler(repo, tmp_path):
     )
     folders = ("modules/ethosu/runtime", "modules/ethosu/runtime/describe", "tools/npu_sim")
     includes = [f"-I{repo / folder}" for folder in folders]
-    subprocess.run(["cc", *includes, source, "-o", tmp_path / "layout"], check=True)
-    printed = subprocess.run([tmp_path / "layout"], check=True, capture_output=True, text=True)
-    assert [int(line) for line in printed.stdout.split()] == expected
+    sharing.run(["cc", *includes, source, "-o", tmp_path / "layout"])
+    assert [int(line) for line in sharing.run([tmp_path / "layout"]).split()] == expected
 
 
 def random_inputs(session, seed):

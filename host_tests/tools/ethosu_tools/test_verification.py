@@ -113,7 +113,7 @@ def test_other_messages_name_no_remedy():
 
 
 @pytest.mark.parametrize(
-    ("version", "reason", "told"),
+    ("version", "reason", "warnings"),
     [
         ("4.1.1.dev18+g86ea209", "whose results were never compared", 1),
         ("4.5.0", "some of whose operators differ", 1),
@@ -121,17 +121,17 @@ def test_other_messages_name_no_remedy():
     ],
 )
 def test_a_file_of_an_untested_vela_is_reported_once(
-    ethosu, refused, tmp_path, version, reason, told
+    ethosu, refused, tmp_path, version, reason, warnings
 ):
     path = tmp_path / "model.tflite"
     path.write_bytes(put(refused.read_bytes(), {"vela_version": version.encode()}))
-    sentence = f"ethosu: warning: {path} was compiled by Vela {version}, {reason}"
+    message = f"ethosu: warning: {path} was compiled by Vela {version}, {reason}"
     code, out, err = ethosu("inspect", path, "--json")
-    assert code == 0 and json.loads(out)["vela"] == version and err.count(sentence) == told
+    assert code == 0 and json.loads(out)["vela"] == version and err.count(message) == warnings
     for command in ("run", "plan", "estimate"):
-        assert ethosu(command, path)[2].count(sentence) == told
+        assert ethosu(command, path)[2].count(message) == warnings
     code, _, err = ethosu("deploy", path, "-o", tmp_path / "rom.img", "--no-verify")
-    assert code == 0 and err.count(sentence.replace(str(path), path.name)) == told
+    assert code == 0 and err.count(message.replace(str(path), path.name)) == warnings
 
 
 def test_a_file_without_a_vela_version_is_not_reported(ethosu, refused):

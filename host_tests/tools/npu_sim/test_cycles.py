@@ -41,14 +41,14 @@ def simulated(config: str, layer: Layer, wide: bool) -> int:
     layer = replace(layer, weights=0 if layer.op == "POOL" else 16 * (symbols(layer) // 16 + 4))
     layer = replace(layer, scales=10 * layer.ofm[2] + 16 - 10 * layer.ofm[2] % 16)
     commands = Stream(config).defaults().set(**registers(layer, 0)).set(ACC_FORMAT=int(wide))
-    found: list[Operation] = []
+    operations: list[Operation] = []
     with Hardware(config) as device:
         regions = [device.add(constants(layer), writable=False), device.add(1 << 19)]
-        device.observe(found.append)
+        device.observe(operations.append)
         stream = commands.set(WEIGHT_REGION=0, SCALE_REGION=0).op(layer.op, int(layer.op == "POOL"))
         device.start(device.add(stream.stop()), [region.address for region in regions])
         assert device.execute() is Outcome.STOPPED, device.log
-    return found[0].costs.mac
+    return operations[0].costs.mac
 
 
 def expected(config: str, layer: Layer, wide: bool, monkeypatch) -> float:

@@ -28,8 +28,7 @@ SUITES = (
 
 def runtime(name: str) -> str:
     """Return the path of a sanitizer's runtime, which must be loaded before Python."""
-    command = ["gcc", f"-print-file-name={name}"]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    return sharing.run(["gcc", f"-print-file-name={name}"]).strip()
 
 
 @pytest.fixture(scope="module")

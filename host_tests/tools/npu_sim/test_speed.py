@@ -46,12 +46,12 @@ def seconds(step, inputs):
 
 def in_turns(ours, rival, inputs):
     """Seconds of each, measured alternately, each first in every second pair."""
-    found = []
+    turns = []
     for pair in range(PAIRS):
         steps = (ours, rival) if pair % 2 else (rival, ours)
         times = [seconds(step, inputs) for step in steps]
-        found.append(times if pair % 2 else times[::-1])
-    return found
+        turns.append(times if pair % 2 else times[::-1])
+    return turns
 
 
 def show(rival, pairs):

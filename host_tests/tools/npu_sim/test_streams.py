@@ -6,7 +6,7 @@ import pytest
 from ethosu.vela.ethos_u55_regs import ethos_u55_regs as vela_registers
 
 from host_tests.tools.npu_sim import hardware as npu
-from host_tests.tools.npu_sim.assembler import DEFAULTS, Stream, execute
+from host_tests.tools.npu_sim.assembler import DEFAULTS, PAYLOAD, Stream, execute
 from host_tests.tools.npu_sim.hardware import Outcome, Register
 
 ROOM = [bytes(4096) for _ in range(4)]
@@ -21,7 +21,7 @@ def run(stream: bytes, config: str = "ethos-u55-128"):
 def test_command_table_equals_velas():
     """Every command known to Vela, by its code and name, and no other."""
     expected = {c.value: c.name for c in vela_registers.cmd0}
-    expected |= {c.value | 0x4000: c.name for c in vela_registers.cmd1}
+    expected |= {c.value | PAYLOAD: c.name for c in vela_registers.cmd1}
     assert {code: name for code, (name, _) in npu.commands().items()} == expected
     assert list(npu.commands()) == sorted(expected), "the simulator searches the table by code"
 

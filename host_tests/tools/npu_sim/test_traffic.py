@@ -162,9 +162,9 @@ def counters(memories: list[dict[str, int]]) -> list[int]:
         regions = [device.add(flash, writable=False), device.add(1 << 19)]
         device.start(device.add(stream), [region.address for region in regions], regions=0b0010)
         assert device.execute() is Outcome.STOPPED, device.log
-        found = [device.read(Register.PMEVCNTR + 4 * counter) for counter in range(4)]
-    found[2] -= up(len(stream), 8) // 8
-    return found
+        counts = [device.read(Register.PMEVCNTR + 4 * counter) for counter in range(4)]
+    counts[2] -= up(len(stream), 8) // 8
+    return counts
 
 
 @pytest.mark.parametrize("memories", [[], CORSTONE_300], ids=["ideal", "corstone-300"])

@@ -60,7 +60,7 @@ def test_left_shift_loses_what_leaves_the_word():
 
 
 def test_leading_zeros_are_counted_in_the_low_word_of_a_scaled_operand():
-    """Scaled by 4, 2**30 leaves the word, and nothing of it is there to count."""
+    """Scaled by 4, 2**30 exceeds the word, and no bits remain to be counted."""
     words = [value * 4 & 0xFFFFFFFF for value in [*A.tolist()[:-1], 2**30]]
     operand = np.append(A[:-1], np.int32(2**30))
     wanted = [32 - word.bit_length() for word in words]

@@ -89,7 +89,7 @@ def test_a_branch_skips_what_is_between():
 
 
 def branching(value: int) -> Stream:
-    """1 is added to a value, then a branch leaves out what nobody knows unless that gives 0."""
+    """Adds 1 to a value, then branches over unknown commands unless the sum is 0."""
     first = stream().defaults(OFM_WIDTH_M1=0, OP_SCALAR=1, IFM2_BROADCAST=8, IFM2_PRECISION=0xC001)
     first.set(IFM_BASE0=value % 256).op("ELEMENTWISE", 1)
     return first.op("BRANCH", 1, len(first.bytes()) + 12).raw(0x3FF)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The releases of QEMU that the plugin is tested with: the installed one and Debian's newest.
+"""The releases of QEMU with which the plugin is tested: the installed one and Debian's newest.
 
 Debian's backports of this release are unpacked under ``build/``, not installed.
 """
@@ -31,10 +31,10 @@ exec "{program}" "$@"
 def version(program: Path) -> tuple[int, ...]:
     """The version from ``qemu-system-arm --version``, as (7, 2, 22)."""
     said = subprocess.run([program, "--version"], capture_output=True, text=True)
-    found = re.search(r"version (\d+)\.(\d+)\.(\d+)", said.stdout)
-    if not found:
+    match = re.search(r"version (\d+)\.(\d+)\.(\d+)", said.stdout)
+    if not match:
         raise PackageMissingError(f"{program} does not run: {said.stderr.strip()}")
-    return tuple(int(part) for part in found.groups())
+    return tuple(int(part) for part in match.groups())
 
 
 def installed() -> Path:

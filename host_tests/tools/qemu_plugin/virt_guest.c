@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** A program for QEMU's -M virt with a 32-bit core: drives the NPU, and looks at the GIC. */
+/** A program for QEMU's -M virt with a 32-bit core, which drives the NPU and checks the GIC. */
 #include <stdint.h>
 
 #define NPU 0x0C100000u
@@ -46,7 +46,7 @@ static uint32_t pending(void)
     return *word(GIC_DISTRIBUTOR + GICD_ISPENDR + INTERRUPT / 32 * 4) >> INTERRUPT % 32 & 1;
 }
 
-/** A command stream of nothing but its end, as `at` has it. */
+/** Run a command stream that only ends, stored at `at`. */
 static void run(const char *status, const char *interrupt, uint32_t at)
 {
     *word(at) = OP_STOP;

@@ -4,17 +4,13 @@
 import re
 
 import pytest
-from ethosu_tools import boards, paths
 
-from host_tests.kit import sharing
+from host_tests.kit import sharing, stand_ins
 
-BOARD = """\
-chip = "chip"
-title = "a board"
-core = "Cortex-M55"
-clock_mhz = 100
-npus = ["ethos-u55-128"]
-romfs = { start = 0, size = 0x1000 }
+BOARD = (
+    'chip = "chip"\n'
+    + stand_ins.BOARD
+    + """\
 [variants.HP]
 [variants.HE.qemu]
 machine = "none"
@@ -22,6 +18,7 @@ page = 0
 window = { start = 0, size = 0 }
 memories = {}
 """
+)
 SUITE = """\
 <testsuites><testsuite><testcase/><testcase><properties/></testcase>
 <testcase><skipped/></testcase><testcase><failure/></testcase><testcase><error/></testcase>
@@ -35,7 +32,7 @@ def program(repo):
 
 
 @pytest.fixture
-def table(program, tmp_path, monkeypatch):
+def table(program, empty_tree, monkeypatch):
     """The program, in a tree with a board with two variants, one of them emulated."""
     for path, text in {
         "boards/B/board.toml": BOARD,
@@ -45,13 +42,10 @@ def table(program, tmp_path, monkeypatch):
         "build/firmware/B-HE/firmware.elf": "",
         "build/firmware/B-HE/firmware.size": "text data bss dec hex filename\n4321 1 2 3 4 elf\n",
     }.items():
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text(text)
-    monkeypatch.setattr(paths, "root", lambda: tmp_path)
+        (empty_tree / path).parent.mkdir(parents=True, exist_ok=True)
+        (empty_tree / path).write_text(text)
     monkeypatch.setattr(program, "copied", lambda name: f"copied by {name}")
-    boards.forget()
-    yield program
-    boards.forget()
+    return program
 
 
 def test_a_row_shows_the_results(table, tmp_path):

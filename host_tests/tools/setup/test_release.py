@@ -4,19 +4,10 @@
 import subprocess
 
 import pytest
-from ethosu_tools import boards, paths
 
-from host_tests.kit import sharing
+from host_tests.kit import sharing, stand_ins
 
-BOARD = """\
-title = "a board"
-core = "Cortex-M55"
-clock_mhz = 100
-npus = ["ethos-u55-128"]
-romfs = { start = 0, size = 0x1000 }
-[variants.HP]
-[variants.HE.flash.jlink]
-"""
+VARIANTS = "[variants.HP]\n[variants.HE.flash.jlink]\n"
 JUNIT = """\
 <testsuites><testsuite>
 <properties><property name="qemu installed" value="QEMU 7.2.22"/></properties>
@@ -30,25 +21,22 @@ JUNIT = """\
 
 
 @pytest.fixture
-def release(repo, tmp_path, monkeypatch):
+def release(repo, empty_tree):
     """The program, in a tree with a board with two variants; `tmp_path/out` takes its files."""
     module = sharing.script(repo / "tools/setup/release.py")
-    (tmp_path / "boards/B").mkdir(parents=True)
-    (tmp_path / "boards/B/board.toml").write_text(BOARD)
-    (tmp_path / "firmware").mkdir()
-    (tmp_path / "firmware/micropython.toml").write_text('default = "1.2.3"')
-    (tmp_path / "tests.xml").write_text(JUNIT)
-    (tmp_path / "out").mkdir()
+    (empty_tree / "boards/B").mkdir(parents=True)
+    (empty_tree / "boards/B/board.toml").write_text(stand_ins.BOARD + VARIANTS)
+    (empty_tree / "firmware").mkdir()
+    (empty_tree / "firmware/micropython.toml").write_text('default = "1.2.3"')
+    (empty_tree / "tests.xml").write_text(JUNIT)
+    (empty_tree / "out").mkdir()
     for name in ("B-HP", "B-HE", "B-HE-no-emulator"):
-        folder = tmp_path / "build/firmware" / name
+        folder = empty_tree / "build/firmware" / name
         folder.mkdir(parents=True)
         (folder / "firmware.elf").write_text(name)
         (folder / "firmware.map").touch()
-    (tmp_path / "build/firmware/B-HE-no-emulator/firmware.bin").write_text("bin")
-    monkeypatch.setattr(paths, "root", lambda: tmp_path)
-    boards.forget()
-    yield lambda: module.main(tmp_path / "tests.xml", tmp_path / "out")
-    boards.forget()
+    (empty_tree / "build/firmware/B-HE-no-emulator/firmware.bin").write_text("bin")
+    return lambda: module.main(empty_tree / "tests.xml", empty_tree / "out")
 
 
 def test_it_lists_what_was_tested_and_what_was_not(release, tmp_path):

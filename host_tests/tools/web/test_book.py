@@ -42,7 +42,7 @@ def browser(book):
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(paths.root())))
 def test_blocks_of_a_page_run(book, browser, path):
-    # The model of the page on PyTorch is no file of the book.
+    # The model used on the page about PyTorch is not part of the book.
     expected = [] if path == PYTORCH else blocks(path)
     where = path.relative_to(paths.root()).with_suffix(".html")
     name = str(where).replace("README.html", "index.html")

@@ -27,7 +27,7 @@ def test_a_link_carries_the_program(page, address):
     page.open(link)
     page.wait_for(PROMPT)
     assert page.evaluate("document.getElementById('script').value") == program
-    # The link may come from somebody else.
+    # The link may come from someone else.
     assert page.evaluate(LINK_STATUS) == "“Run” starts the program of this link."
     assert "from the link" not in page.screen()
     click(page, "run")
@@ -57,7 +57,7 @@ def test_a_link_carries_board_and_memory_mode(page):
 
 
 @pytest.mark.parametrize(
-    "words, sentence",
+    "words, message",
     [
         (
             "npu=ethos-u99",
@@ -68,13 +68,13 @@ def test_a_link_carries_board_and_memory_mode(page):
         ("example=nothing", "The link asks for example nothing, which this page does not have. "),
     ],
 )
-def test_a_broken_link_is_one_error(page, address, words, sentence):
+def test_a_broken_link_is_one_error(page, address, words, message):
     page.evaluate(f"location.hash = '{words}'")
-    page.wait_for(f"{ALERT}.startsWith('{sentence}')")
+    page.wait_for(f"{ALERT}.startsWith('{message}')")
     page.open("about:blank")
     page.open(f"{address}#{words}")
     page.wait_for(PROMPT)
-    assert page.evaluate(ALERT).startswith(sentence)
+    assert page.evaluate(ALERT).startswith(message)
 
 
 def test_a_link_to_a_board_needs_no_npu(page):

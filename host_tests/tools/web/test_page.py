@@ -91,8 +91,8 @@ def test_latency_is_what_ethosu_estimate_says(page, small_models, ready):
     known = {(each.name, each.weights.name): each for each in systems.every()}
     found = {(name, place): int(cycles) for name, cycles, _, _, place, *_ in rows}
     assert len(found) == len(rows) >= 6
-    told = {where: latency.estimate(model, known[where]).cycles for where in found}
-    assert found == told
+    estimated = {where: latency.estimate(model, known[where]).cycles for where in found}
+    assert found == estimated
     for name, _, title, time, place, *_ in rows:
         system = known[name, place]
         assert title == system.title
@@ -339,11 +339,11 @@ def test_bad_files_are_one_error_and_the_prompt_still_works(page, small_models, 
         "short.tflite": (good[:1000], "damaged"),
         "hostile.tflite": (good[:8] + noise, "damaged"),
     }
-    for name, (content, sentence) in files.items():
+    for name, (content, message) in files.items():
         path = tmp_path / name
         path.write_bytes(content)
         said = choose(page, path)
-        assert said.startswith(f"{name} does not run: ") and sentence in said
+        assert said.startswith(f"{name} does not run: ") and message in said
     # A file that is not a model goes to /rom, and nothing of the previous file remains.
     for name in ("readme.txt", "data.csv"):
         path = tmp_path / name
@@ -383,7 +383,7 @@ REFUSED = "() => Promise.reject(new DOMException('refused', 'SecurityError'))"
 
 
 @pytest.mark.parametrize(
-    "code, sentence",
+    "code, message",
     [
         (
             "WebAssembly.compile = () => Promise.reject(new WebAssembly.CompileError('simd'))",
@@ -401,10 +401,10 @@ REFUSED = "() => Promise.reject(new DOMException('refused', 'SecurityError'))"
     ],
     ids=["SIMD", "memory", "storage"],
 )
-def test_an_unsupported_browser_is_reported(address, code, sentence):
+def test_an_unsupported_browser_is_reported(address, code, message):
     needs.web()
     with contextlib.closing(Page()) as page:
         page.begin_with(code)
         page.open(address)
-        page.wait_for(f"document.getElementById('alert')?.textContent.startsWith({sentence!r})")
+        page.wait_for(f"document.getElementById('alert')?.textContent.startsWith({message!r})")
         assert page.messages == []

@@ -7,7 +7,7 @@
 #include "ethosu_accel.h"
 #include "ethosu_fault.h"
 
-/** A buffer object, which the CPU sees too. */
+/** A buffer object, also mapped for the CPU. */
 struct accel_buffer {
     struct accel_buffer *next;
     uint8_t *map;
@@ -58,7 +58,7 @@ static inline struct accel *accel_of(struct ethosu_driver *drv)
     return (struct accel *)drv;
 }
 
-/** Make an ioctl, again when a signal interrupts it. @return 0, or an errno */
+/** Make an ioctl, and repeat it if a signal interrupts it. @return 0, or an errno */
 int accel_call(const struct accel *accel, int file, unsigned long request, void *argument);
 
 /** Create a buffer for base pointer `index`, or -1. NULL on failure, with the fault set. */

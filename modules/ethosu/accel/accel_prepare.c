@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 /**
- * Checks an inference as ethosu_prepare.c does, and gives the kernel its command
- * stream and its buffers.
+ * Checks an inference like ethosu_prepare.c, and passes its command stream and its buffers to the
+ * kernel.
  *
- * The kernel takes whole buffers, no addresses. A base pointer at the start of a
- * buffer is that buffer; another one gets a copy: as a data cache between CPU and
- * NPU, it is filled before a run and read back after it. So the fields of the
- * program that are about the cache are used here, too.
+ * The kernel accepts whole buffers, not addresses. A base pointer at the start of a buffer stands
+ * for that buffer; any other gets a copy. Like a data cache between CPU and NPU, the copy is filled
+ * before a run and read back after it, so the program's fields for the cache are used here too.
  */
 #include "accel.h"
 
@@ -20,7 +19,7 @@
 /** Positions in the list of base pointers. */
 enum { CONSTANTS, FAST_SCRATCH = ACCEL_SRAM_REGION };
 
-/** Words after the last command, to copy the mark. */
+/** Number of words after the last command that copy the mark. */
 #define MARK_WORDS 12u
 
 #define SET(code, value) ((code) | (uint32_t)(value) << 16)
@@ -58,7 +57,7 @@ static size_t find_stop(const struct ethosu_ext_payload *payload)
     return SIZE_MAX;
 }
 
-/** Commands that copy the mark when all others have been carried out, and STOP. */
+/** Commands that copy the mark after all others have been executed, and STOP. */
 static void append_mark(uint32_t *word, uint32_t region)
 {
     const uint32_t commands[MARK_WORDS] = {
@@ -78,7 +77,7 @@ static void append_mark(uint32_t *word, uint32_t region)
     memcpy(word, commands, sizeof commands);
 }
 
-/** Make the stream for the kernel: a copy, so that it can't change after it is verified. */
+/** Make the stream for the kernel: a copy, so that it can't change after verification. */
 static int make_stream(struct prep *prep, const struct ethosu_ext_payload *payload)
 {
     size_t bytes = find_stop(payload);
@@ -97,7 +96,7 @@ static int make_stream(struct prep *prep, const struct ethosu_ext_payload *paylo
     return 0;
 }
 
-/** Bound every access; the kernel's own check comes later and is another one. */
+/** Check the bounds of every access; the kernel's own check comes later and differs. */
 static int verify(struct prep *prep)
 {
     const size_t *size = prep->size;
@@ -108,7 +107,7 @@ static int verify(struct prep *prep)
         size_t others[ETHOSU_EXT_MAX_BASES];
         memcpy(others, size, sizeof others);
         others[i] = 0;
-        // A stream that is right does without a region if it is right when that is empty.
+        // A stream does not need a region if it is also valid with that region empty.
         int error = ethosu_ext_verify(prep->stream, prep->stream_bytes, config, others,
                                       ETHOSU_EXT_MAX_BASES, NULL, NULL);
         prep->touched |= (uint32_t)(error != 0) << i;
@@ -132,7 +131,7 @@ static int create_stream(struct prep *prep)
 
 /* ---- buffers ---- */
 
-/** Has another base pointer of this program got the buffer? The kernel wants it once only. */
+/** Does another base pointer of this program use the buffer? The kernel accepts it only once. */
 static bool is_used(const struct prep *prep, const struct accel_buffer *buffer)
 {
     for (uint32_t i = 0; i < prep->program->count; i++) {
@@ -151,7 +150,7 @@ static struct accel_buffer *whole_buffer(const struct prep *prep,
     return buffer != NULL && buffer->size >= base->size && !is_used(prep, buffer) ? buffer : NULL;
 }
 
-/** Two copies of the same bytes, one of them written, would not be one memory. */
+/** Two copies of the same bytes, one of them written, would differ. */
 static int check_apart(const struct prep *prep, uint32_t index)
 {
     const struct ethosu_ext_base *base = &prep->program->base[index];

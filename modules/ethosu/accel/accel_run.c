@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /**
- * Starts inferences, and waits for them: the kernel does the rest.
+ * Starts inferences and waits for them; the kernel does the rest.
  *
- * A started job can't be stopped. After a time-out the handle is busy until the
- * kernel has ended it: one that hangs is killed after half a second.
+ * A started job can't be stopped. After a time-out, the handle is busy until the kernel has ended
+ * the job; the kernel kills a hanging job after half a second.
  */
 #include "accel.h"
 
@@ -66,7 +66,7 @@ static int wait_until(const struct accel *accel, uint64_t timeout)
     return error == ETIMEDOUT || error == EBUSY ? ETIME : error;
 }
 
-/** Is there no job any more? One that was late may have ended meanwhile. */
+/** Has the job ended? A late job may have ended meanwhile. */
 static bool is_free(struct accel *accel)
 {
     if (accel->state == ACCEL_LEFT && wait_until(accel, 0) == 0) {
@@ -95,7 +95,7 @@ int ethosu_ext_start(struct ethosu_driver *drv, const struct ethosu_ext_program 
                      void *user_arg)
 {
     struct accel *accel = accel_of(drv);
-    (void)user_arg; // on Linux there are no hooks that take it
+    (void)user_arg; // on Linux, no hooks use it
     if (program->owner != drv) {
         return fail(accel, ETHOSU_EXT_E_OTHER_NPU, 0);
     }

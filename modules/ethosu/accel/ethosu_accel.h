@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-/** The system calls that reach the device: the C library's, or a test's. */
+/** The system calls that access the device: the C library's, or a test's. */
 struct ethosu_accel_calls {
     int (*open)(const char *path, int flags, ...);
     int (*ioctl)(int file, unsigned long request, ...);
@@ -38,12 +38,12 @@ struct ethosu_accel_calls {
  * Open an NPU.
  *
  * @param calls  NULL: the C library's
- * @param fault  set when NULL is returned; may be NULL
+ * @param fault  set if NULL is returned; may be NULL
  */
 struct ethosu_driver *ethosu_accel_open(const char *path, const struct ethosu_accel_calls *calls,
                                         struct ethosu_ext_fault *fault);
 
-/** Close the NPU and free all its memory without waiting. NULL does nothing. */
+/** Close the NPU and free all its memory without waiting. NULL has no effect. */
 void ethosu_accel_close(struct ethosu_driver *drv);
 
 /**

@@ -34,7 +34,7 @@ struct ethosu_audio_window {
 size_t ethosu_audio_rows(const struct ethosu_audio_window *window, size_t samples);
 
 /**
- * Take samples until the window is full.
+ * Add samples until the window is full.
  *
  * @return how many were taken
  */
@@ -44,7 +44,7 @@ size_t ethosu_audio_window_take(struct ethosu_audio_window *window, const int16_
 /** Is the window full, so that a row can be computed? */
 bool ethosu_audio_window_full(const struct ethosu_audio_window *window);
 
-/** Move a full window on by one hop. */
+/** Advance a full window by one hop. */
 void ethosu_audio_window_advance(struct ethosu_audio_window *window);
 
 /** Values of a row of the micro frontend. */
@@ -73,18 +73,20 @@ struct ethosu_audio_micro {
 /** Start with silence. `hop`: samples from one row to the next, 1 to 480. */
 void ethosu_audio_micro_start(struct ethosu_audio_micro *micro, size_t hop);
 
-/** Make a row of a full window: ETHOSU_AUDIO_MICRO_BANDS values. */
+/** Compute the row of a full window: ETHOSU_AUDIO_MICRO_BANDS values. */
 void ethosu_audio_micro_row(struct ethosu_audio_micro *micro, uint16_t *row);
 
 /** Maximum window length in samples and number of bands of a mel front end. */
 #define ETHOSU_AUDIO_MEL_WINDOW 2048
 #define ETHOSU_AUDIO_MEL_BANDS 256
 
-/** How frequencies become positions on the scale of the bands. */
+/** Conversion of frequencies to positions on the scale of the bands. */
 enum ethosu_audio_scale {
-    /** 1127 ln(1 + f/700), triangles over these positions: HTK, TensorFlow. */
+    /** 1127 ln(1 + f/700), triangles over these positions, as in HTK and TensorFlow. */
     ETHOSU_AUDIO_HTK,
-    /** Linear below 1 kHz, triangles over Hz, each of area 1: Slaney, librosa. */
+    /**
+     * Linear below 1 kHz, triangles over Hz, each of area 1, as in Slaney's toolbox and librosa.
+     */
     ETHOSU_AUDIO_SLANEY,
 };
 
@@ -136,7 +138,7 @@ const char *ethosu_audio_mel_check(const struct ethosu_audio_mel_config *config)
 size_t ethosu_audio_mel_size(const struct ethosu_audio_mel_config *config);
 
 /**
- * Begin: no samples so far.
+ * Start without samples.
  *
  * @param memory  ethosu_audio_mel_size() bytes, aligned as a float, which stay the front end's
  */
@@ -146,7 +148,7 @@ void ethosu_audio_mel_start(struct ethosu_audio_mel *mel,
 /** Values of a row. */
 size_t ethosu_audio_mel_values(const struct ethosu_audio_mel *mel);
 
-/** Make a row of a full window: ethosu_audio_mel_values() numbers. */
+/** Compute the row of a full window: ethosu_audio_mel_values() numbers. */
 void ethosu_audio_mel_row(struct ethosu_audio_mel *mel, float *row);
 
 /** Queue of samples for one writer and one reader, one of which may be an interrupt. */

@@ -3,9 +3,9 @@
 
     python modules/ethosu/audio/make_tables.py > modules/ethosu/audio/micro_tables.c
 
-The constants are those of the settings that wake-word models are trained with, and that
-pymicro-features has: 16 kHz, windows of 30 ms, 40 bands from 125 to 7500 Hz. Its library computes
-them in single precision, so each step here is rounded to it.
+The settings are those of pymicro-features, with which wake-word models are trained: 16 kHz, windows
+of 30 ms, 40 bands from 125 to 7500 Hz. Its library computes the constants in single precision, so
+each step here is rounded to it.
 """
 
 import math
@@ -21,8 +21,8 @@ TWIDDLE_ONE = 32767
 # The gain is 2^21 / (noise + 80)^0.95, for a noise with 7 bits after the point.
 GAIN_BITS, GAIN_OFFSET, GAIN_STRENGTH, NOISE_BITS = 21, 80.0, 0.95, 7
 
-# Weights that are next to a half, by bin: log1pf() of newlib and of glibc before 2.41, with which
-# the models' features were computed, is one unit in the last place off there.
+# Weights close to a half, by bin. There, log1pf() of newlib and of glibc before 2.41, with which
+# the models' features were computed, is off by one unit in the last place.
 AT_A_HALF = {149: 2471, 221: 1401}
 
 f32 = np.float32
@@ -46,7 +46,7 @@ def turn(phase: float) -> list[int]:
 
 
 def twiddles() -> list[int]:
-    """For stages of 4, 16 and 64 butterflies: their factors of input 1, then of 2, then of 3."""
+    """For stages of 4, 16 and 64 butterflies: the factors of input 1, then of 2, then of 3."""
     return [
         part
         for size in (4, 16, 64)
@@ -108,7 +108,7 @@ def gains() -> list[int]:
 
 
 def logarithms() -> list[int]:
-    """log2(1 + x) - x in 1/65536, for each 1/128 of an octave; one more, for the last one."""
+    """log2(1 + x) - x in 1/65536, for each 1/128 of an octave and for its end."""
     return [rounded((math.log2(1 + i / 128) - i / 128) * 65536) for i in range(129)] + [0]
 
 

@@ -13,7 +13,7 @@
 
 #define PI 3.14159265358979f
 
-/** Samples of the FFT: the next power of two. */
+/** Number of samples of the FFT: the next power of two. */
 static size_t fft_size(const struct ethosu_audio_mel_config *config)
 {
     size_t size = 8;
@@ -46,7 +46,7 @@ const char *ethosu_audio_mel_check(const struct ethosu_audio_mel_config *config)
 size_t ethosu_audio_mel_size(const struct ethosu_audio_mel_config *config)
 {
     size_t fft = fft_size(config);
-    // A bin is in two triangles at most.
+    // A bin is in at most two triangles.
     size_t floats = config->window + MEL_FFT_TURNS(fft) + 2 * (fft / 2 + 1) + config->bands +
                     2 * (fft / 2 + 1) + config->coefficients * config->bands;
     return floats * sizeof(float) + config->bands * sizeof(struct ethosu_audio_triangle) +
@@ -58,7 +58,7 @@ static float htk(float hertz)
     return 1127.0f * logf(1.0f + hertz / 700.0f);
 }
 
-/** Slaney's scale: 3 mel in 200 Hz up to 1 kHz, from there 27 mel in a factor of 6.4. */
+/** Slaney's scale: 3 mel per 200 Hz up to 1 kHz, above that 27 mel per factor of 6.4. */
 static float slaney_hertz(float mel)
 {
     return mel < 15.0f ? mel * (200.0f / 3.0f) : 1000.0f * expf((mel - 15.0f) * 0.0687517774f);
@@ -69,7 +69,7 @@ static float slaney(float hertz)
     return hertz < 1000.0f ? hertz * 0.015f : 15.0f + logf(hertz / 1000.0f) / 0.0687517774f;
 }
 
-/** Where on the scale of the triangles a frequency is. */
+/** Position of a frequency on the scale of the triangles. */
 static float position(const struct ethosu_audio_mel_config *config, float hertz)
 {
     return config->scale == ETHOSU_AUDIO_HTK ? htk(hertz) : hertz;
@@ -87,7 +87,7 @@ static float corner(const struct ethosu_audio_mel_config *config, size_t index)
     return slaney_hertz(low + (slaney(config->high_hz) - low) * share);
 }
 
-/** Weights of one triangle; returns how many were written. */
+/** Write the weights of one triangle; returns their number. */
 static uint32_t make_triangle(const struct ethosu_audio_mel *mel, size_t band,
                               struct ethosu_audio_triangle *triangle, float *weights)
 {
@@ -98,7 +98,7 @@ static uint32_t make_triangle(const struct ethosu_audio_mel *mel, size_t band,
     float height = config->scale == ETHOSU_AUDIO_HTK ? 1.0f : 2.0f / (to - from);
     triangle->start = 0;
     triangle->width = 0;
-    // TensorFlow leaves the constant part out; in librosa no triangle reaches it.
+    // TensorFlow excludes the DC component; in librosa no triangle includes it.
     for (size_t bin = 1; bin <= mel->fft / 2; bin++) {
         float at = position(config, (float)bin * ETHOSU_AUDIO_RATE / (float)mel->fft);
         float weight = fminf((at - from) / (top - from), (to - at) / (to - top));
@@ -159,7 +159,7 @@ size_t ethosu_audio_mel_values(const struct ethosu_audio_mel *mel)
     return mel->config.coefficients > 0 ? mel->config.coefficients : mel->config.bands;
 }
 
-/** Spectrum of the window: its amplitudes, or their squares. */
+/** Spectrum of the window: amplitudes, or their squares. */
 static void spectrum(struct ethosu_audio_mel *mel)
 {
     size_t pairs = mel->fft / 2;

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-/** Numbers of the table of factors. */
+/** Number of entries in the table of factors. */
 #define MEL_FFT_TURNS(size) (2 * (size))
 
 /** Fill the table for `size` real numbers, 8 or more. */
@@ -22,7 +22,7 @@ void mel_fft_turns(float *turns, size_t size);
  */
 void mel_fft(const float *turns, size_t size, float *real, float *imaginary);
 
-/** Place of the next of `pairs` (a power of two) pairs, in bit-reversed order. */
+/** Position of the next of `pairs` (a power of two) pairs, in bit-reversed order. */
 size_t mel_fft_next(size_t place, size_t pairs);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
- * The micro frontend: 30 ms of sound become 40 numbers, as in TensorFlow Lite's library of that
- * name. All is integer arithmetic, and equal to that library's bit by bit. The loops over samples
- * and bins use MVE (Helium), with the same results.
+ * The micro frontend: converts 30 ms of sound to 40 numbers, like TensorFlow Lite's library of that
+ * name. Its integer arithmetic matches that library bit by bit. The loops over samples and bins use
+ * MVE (Helium), with the same results.
  */
 #include "ethosu_audio.h"
 
@@ -222,7 +222,7 @@ void ethosu_audio_micro_row(struct ethosu_audio_micro *micro, uint16_t *row)
 {
     uint32_t bands[BANDS];
     uint32_t shift = 15 - bits((uint32_t)apply_window(micro->samples, micro->windowed));
-    scale_up(micro->windowed, shift); // as many bits as there are, for the FFT
+    scale_up(micro->windowed, shift); // use all bits, for the FFT
     micro_fft(micro->windowed, micro->bins.spectrum);
     energies(&micro->bins);
     filter(micro->bins.energies, shift, bands);

@@ -17,7 +17,7 @@
 #define QUARTER 8191 /**< 32767 / 4 */
 #define HALF 16383   /**< 32767 / 2 */
 
-/** Position of a number of 6 bits whose three digits to the base 4 are read backwards. */
+/** Reverse the three base-4 digits of a 6-bit number. */
 static size_t reverse_digits(size_t number)
 {
     return (number & 3) << 4 | (number & 12) | number >> 4;
@@ -32,13 +32,13 @@ static inline int16x8_t multiply(int16x8_t a, int16x8_t b)
     return vqrdmladhxq_s16(real, a, b);
 }
 
-/** Two or four times as small. */
+/** Divide by two or four. */
 static inline int16x8_t scale(int16x8_t value, int16_t by)
 {
     return vqrdmulhq_n_s16(value, by);
 }
 
-/** Numbers out[0..3] of four butterflies of in[0..3], which are divided and rotated already. */
+/** Outputs out[0..3] of four butterflies of in[0..3], which are already divided and rotated. */
 static inline void butterflies(const int16x8_t in[4], int16x8_t out[4])
 {
     int16x8_t sum_even = vaddq_s16(in[0], in[2]);
@@ -94,7 +94,7 @@ static void split(struct micro_complex *spectrum)
 {
     const uint32x4_t descending = {3, 2, 1, 0};
     const int16x8_t zero = vdupq_n_s16(0);
-    // GCC 12 gets constant predicates wrong, so a comparison makes this one.
+    // GCC 12 compiles constant predicates wrongly, so this one comes from a comparison.
     const int16x8_t parts = {0, -1, 0, -1, 0, -1, 0, -1};
     const mve_pred16_t imaginary = vcmpltq_n_s16(parts, 0);
     for (size_t k = 1; k <= COUNT / 2; k += 4) {

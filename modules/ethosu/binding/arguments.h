@@ -7,7 +7,7 @@
 #include "py/obj.h"
 
 /**
- * Raise OSError(number, sentence); the format is that of mp_printf(). Supplied by the module:
+ * Raise OSError(number, message); the format is that of mp_printf(). Supplied by the module:
  * raise.c, and native_arguments.c of the native module, which understands %s, %.*s, %d, %u and %x.
  */
 _Noreturn void binding_raise_os_error(int number, const char *format, ...);

@@ -35,12 +35,12 @@ typedef struct {
 /** Numbers of a tuple or list of `count`; raises. */
 static void get_integers(mp_obj_t given, size_t count, int32_t *numbers, const char *what)
 {
-    size_t found = 0;
+    size_t length = 0;
     mp_obj_t *items = NULL;
     if (mp_obj_is_type(given, &mp_type_tuple) || mp_obj_is_type(given, &mp_type_list)) {
-        mp_obj_get_array(given, &found, &items);
+        mp_obj_get_array(given, &length, &items);
     }
-    if (found != count) {
+    if (length != count) {
         mp_raise_msg_varg(&mp_type_TypeError,
                           MP_ERROR_TEXT("%s is %s, expected a tuple of %d integers"), what,
                           mp_obj_get_type_str(given), (int)count);
@@ -468,13 +468,13 @@ static mp_obj_t image_above(size_t n_args, const mp_obj_t *args)
             MP_ERROR_TEXT("start is %d, step is %d, expected 0 or more and 1 or more"), (int)start,
             (int)step);
     }
-    mp_obj_t found = mp_obj_new_list(0, NULL);
+    mp_obj_t indices = mp_obj_new_list(0, NULL);
     for (size_t i = (size_t)start; i < numbers.count; i += (size_t)step) {
         if (numbers_get(&numbers, i) >= limit) {
-            mp_obj_list_append(found, MP_OBJ_NEW_SMALL_INT(i));
+            mp_obj_list_append(indices, MP_OBJ_NEW_SMALL_INT(i));
         }
     }
-    return found;
+    return indices;
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(image_above_obj, 2, 4, image_above);
 

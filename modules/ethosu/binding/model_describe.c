@@ -165,10 +165,10 @@ static mp_obj_t cpu_operators(const model_obj_t *self, uint32_t instructions)
         const char *name = ethosu_model_get_operator(self->model, i, &length);
         if (name != NULL) {
             mp_obj_t key = new_text(name, length);
-            mp_map_elem_t *found =
+            mp_map_elem_t *entry =
                 mp_map_lookup(mp_obj_dict_get_map(dict), key, MP_MAP_LOOKUP_ADD_IF_NOT_FOUND);
-            mp_int_t count = found->value == MP_OBJ_NULL ? 0 : MP_OBJ_SMALL_INT_VALUE(found->value);
-            found->value = MP_OBJ_NEW_SMALL_INT(count + 1);
+            mp_int_t count = entry->value == MP_OBJ_NULL ? 0 : MP_OBJ_SMALL_INT_VALUE(entry->value);
+            entry->value = MP_OBJ_NEW_SMALL_INT(count + 1);
         }
     }
     return dict;
@@ -260,7 +260,7 @@ static mp_obj_t model_case(mp_obj_t self_in, mp_obj_t number)
 {
     const model_obj_t *self = model_open(self_in);
     struct ethosu_description *description = m_new_obj(struct ethosu_description);
-    struct ethosu_describe_case found;
+    struct ethosu_describe_case bundled;
     struct ethosu_model_error error;
     uint32_t index = (uint32_t)mp_obj_get_int(number);
     int status =
@@ -269,15 +269,15 @@ static mp_obj_t model_case(mp_obj_t self_in, mp_obj_t number)
         return mp_const_none;
     }
     if (status == ETHOSU_MODEL_OK) {
-        status = ethosu_describe_case(description, index, &found, &error);
+        status = ethosu_describe_case(description, index, &bundled, &error);
     }
     if (status != ETHOSU_MODEL_OK) {
         binding_raise_model(status, &error);
     }
     mp_obj_t items[] = {
-        new_text(found.method.data, found.method.size),
-        case_values(description, false, found.inputs),
-        case_values(description, true, found.outputs),
+        new_text(bundled.method.data, bundled.method.size),
+        case_values(description, false, bundled.inputs),
+        case_values(description, true, bundled.outputs),
     };
     return mp_obj_new_tuple(MP_ARRAY_SIZE(items), items);
 }

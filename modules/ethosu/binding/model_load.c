@@ -304,8 +304,8 @@ static mp_obj_t find_data(mp_obj_t file, const struct source *source)
     vstr_init(&name, 32);
     vstr_add_strn(&name, path, path[dot] == '.' ? dot : length);
     vstr_add_str(&name, suffix);
-    bool found = mp_import_stat(vstr_null_terminated_str(&name)) == MP_IMPORT_STAT_FILE;
-    return found ? mp_obj_new_str_from_vstr(&name) : mp_const_none;
+    bool exists = mp_import_stat(vstr_null_terminated_str(&name)) == MP_IMPORT_STAT_FILE;
+    return exists ? mp_obj_new_str_from_vstr(&name) : mp_const_none;
 }
 
 /** Get the bytes of the file, and of its data if there are any. Raises. */

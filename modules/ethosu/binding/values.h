@@ -154,7 +154,8 @@ struct model_properties {
     bool file_copied;   /**< the file was read into RAM */
 };
 
-/** Model.info(): config, steps, sizes, share of the NPU, version of Vela, place of the weights. */
+/** Model.info(): config, steps, sizes, share of the NPU, version of Vela, location of the weights.
+ */
 mp_obj_t info_model(const struct ethosu_model *model, const struct model_properties *more);
 
 /** Version of Vela that compiled the model, as a str; None if not in the file. */
@@ -163,7 +164,7 @@ mp_obj_t info_vela(const struct ethosu_model *model);
 /**
  * Append the facts of TFLite metadata to a list, for _ethosu_metadata.py: (subject, kind, bytes).
  *
- * @return  ETHOSU_MODEL_OK, or ETHOSU_MODEL_BAD_FILE with a sentence
+ * @return  ETHOSU_MODEL_OK, or ETHOSU_MODEL_BAD_FILE with a message
  */
 int info_facts(const struct ethosu_model *model, mp_obj_t list, struct ethosu_model_error *error);
 

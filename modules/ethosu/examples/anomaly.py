@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Anomaly score: how far an output is from the one that is normal, without allocating."""
+"""Anomaly score: the distance of an output from the normal one, computed without allocation."""
 
 from array import array
 
@@ -15,7 +15,7 @@ now = array("f", [0.0] * len(y.data))
 
 
 def observe(vibration, into):
-    """Run on a sample of a machine's vibration; `into` gets the real outputs."""
+    """Run on a sample of a machine's vibration; the real outputs are written to `into`."""
     for i in range(len(values)):
         values[i] = vibration * ((i % 7) - 3)
     x.quantize(values)

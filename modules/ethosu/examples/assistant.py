@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Wake word, then a command: a small state machine to copy.
 
-While it waits, one model listens for "okay nabu". Then the next second of sound goes to the keyword
-model of MLPerf Tiny, and it waits again. Sound comes from anything with readinto(): here a file, on
-your board machine.I2S.
+While it waits, one model listens for "okay nabu". The next second of sound goes to the keyword
+model of MLPerf Tiny, then it waits again. Sound comes from any object with readinto(): a file here,
+machine.I2S on your board.
 """
 
 from array import array
@@ -28,7 +28,7 @@ WORDS = (
 
 
 class Wake:
-    """Waits: heard when the mean of the last answers is above the cutoff."""
+    """Waits for the wake word: detected if the mean of the last outputs is above the cutoff."""
 
     def __init__(self, model, cutoff=0.85, window=5):
         self.model, self.cutoff = model, cutoff
@@ -45,7 +45,7 @@ class Wake:
             self.answers[i] = 0.0
 
     def take(self, ring):
-        """Take what the ring has; "wake" when the word was heard."""
+        """Process the sound in the ring; "wake" when the word is detected."""
         values = self.frontend.values
         while made := self.frontend.process(ring, memoryview(self.rows)[self.have * values :]):
             self.have = (self.have + made) % 3
@@ -62,7 +62,7 @@ class Wake:
 
 
 class Command:
-    """Takes a second of sound, then names the word in it."""
+    """Records a second of sound, then classifies the word in it."""
 
     def __init__(self, model):
         self.model = model
@@ -75,7 +75,7 @@ class Command:
         self.have = 0
 
     def take(self, ring):
-        """Take what the ring has; the word when a second is full."""
+        """Process the sound in the ring; the word after a full second."""
         self.have += ring.readinto(memoryview(self.sound)[self.have :]) // 2
         if self.have < RATE:
             return None
@@ -89,7 +89,7 @@ class Command:
 
 
 def listen(states, sound, say=print):
-    """Each state takes sound until it has something to say; then the next one does."""
+    """Each state processes sound until it has a result; then the next state continues."""
     ring = Ring(4096)
     state = 0
     states[state].start()

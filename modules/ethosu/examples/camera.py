@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""asyncio: a task takes the next picture while the NPU runs on the last one."""
+"""asyncio: a task takes the next picture while the NPU processes the previous one."""
 
 import asyncio
 
@@ -12,7 +12,7 @@ scores = bytearray(len(model.outputs[0].data))
 
 
 async def take(frame, number):
-    """In place of a camera whose DMA fills a frame."""
+    """Replaces a camera whose DMA fills a frame."""
     for i in range(0, size, 64):
         frame[i : i + 64] = bytes([(number * 16 + i) & 255]) * min(64, size - i)
         await asyncio.sleep_ms(0)

@@ -7,7 +7,7 @@ MODEL = "/rom/small_cnn.tflite"
 
 
 def picture(height, width, channels):
-    """In place of a camera: a gradient, with values from -1 to 1."""
+    """Replaces a camera: a gradient, with values from -1 to 1."""
     count = height * width * channels
     return [2 * i / count - 1 for i in range(count)]
 

@@ -10,7 +10,7 @@ LABELS = ("silence", "yes", "no", "up", "down", "left", "right", "on", "off", "s
 
 
 def best_label(model, inputs, outputs):
-    """Raw scores to a label and its probability."""
+    """Convert raw scores to a label and its probability."""
     raw = outputs[0]
     best = max(range(len(raw)), key=lambda i: raw[i])
     return LABELS[best], (raw[best] - model.output_zero_point[0]) * model.output_scale[0]

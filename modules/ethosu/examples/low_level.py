@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The driver itself: a payload, base pointers, a callback, no model.
 
-The payload is a command stream that stops at once: what Vela's --output-format raw writes as
-`cmd_data` goes in its place, with weights and scratch as bases.
+The payload is a command stream that stops at once. Replace it with the `cmd_data` that Vela writes
+with --output-format raw, and pass weights and scratch as bases.
 """
 
 import struct

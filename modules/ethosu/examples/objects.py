@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Object detection: a picture of the ROM into a FOMO model, boxes in pixels of the picture."""
+"""Object detection: a FOMO model on a picture from the ROM, boxes in pixels of the picture."""
 
 import struct
 

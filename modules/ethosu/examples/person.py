@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Person detection on pictures of the ROM: all .bmp files with one byte a pixel.
+"""Person detection on pictures from the ROM: all .bmp files with one byte per pixel.
 
 The model is TensorFlow Lite Micro's: person_detect.tflite of github.com/tensorflow/tflite-micro,
 compiled with `ethosu compile`.
@@ -20,7 +20,7 @@ for name in sorted(os.listdir("/rom")):
     start, _, width, height, _, bits = struct.unpack_from("<IIiiHH", picture, 10)
     if bits != 8 or width % 4:
         raise ValueError(f"{name}: {bits} bits, {width} wide: expected 8, a multiple of 4")
-    # The lowest row comes first: turned by 180 degrees and mirrored, it is the last.
+    # The bottom row comes first; rotated by 180 degrees and mirrored, it is the last.
     see = ethosu_image.Input(
         picture[start : start + width * height], (width, height), rotate=180, mirror=True
     )

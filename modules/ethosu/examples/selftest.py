@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Is the result right, here and now? The model brings golden outputs along."""
+"""Is the result right, here and now? The model contains golden outputs."""
 
 import ethosu
 

@@ -10,7 +10,7 @@ sound = ethosu.Model("/rom/small_streaming.tflite", npu=len(ethosu.npus()) - 1)
 
 
 async def watch(name, model, times):
-    """Run a model again and again."""
+    """Run a model repeatedly."""
     x = bytearray(len(bytes(model.inputs[0].data)))
     for _ in range(times):
         (scores,) = await model.run([x])
@@ -18,7 +18,7 @@ async def watch(name, model, times):
 
 
 async def main():
-    """Both, until both have finished."""
+    """Run both until both have finished."""
     await asyncio.gather(watch("image", image, 3), watch("sound", sound, 3))
 
 

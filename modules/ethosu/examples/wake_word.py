@@ -15,7 +15,7 @@ def listen(steps):
     """Run on `steps` groups of frames and return the highest probability."""
     highest = 0.0
     for step in range(steps):
-        for i in range(len(frames)):  # in place of features of 30 ms of sound
+        for i in range(len(frames)):  # replace by the features of 30 ms of sound
             frames[i] = (step * 31 + i * 7) % 100 - 50
         model.run_into()
         highest = max(highest, probability.dequantize()[0])

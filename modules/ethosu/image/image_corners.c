@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: MIT
 /**
- * Bilinear as in OpenMV's cameras, half a pixel up and to the left; see image.h. The numbers match
- * imlib_draw_image() of its lib/imlib with the hint BILINEAR.
+ * Bilinear as in OpenMV's cameras, shifted by half a pixel up and to the left; see image.h. The
+ * results match imlib_draw_image() of its lib/imlib with the hint BILINEAR.
  */
 #include "image_row.h"
 
 /** Fraction bits of a position. */
 enum { FRACTION = 16, ONE = 1 << FRACTION };
 
-/** Channels of a pixel in the bits that it has. */
+/** Channels of a pixel, in their original bit width. */
 struct raw {
     int32_t channel[3];
 };
 
-/** Two neighbours, and the share of the second. */
+/** Two neighbours, and the weight of the second. */
 struct pair {
     int32_t first;
     int32_t second;
-    int32_t place; /**< of which the fraction is the share */
+    int32_t place; /**< its fraction is the weight */
 };
 
 /** Pictures that are not resized, or one pixel wide or high, are neither interpolated nor moved. */
@@ -28,8 +28,8 @@ static bool is_plain(const struct image_rows *rows)
 }
 
 /**
- * Neighbours of an output pixel. `cut`: how far from the picture's edge the view begins, which
- * is rounded to a whole output pixel.
+ * Neighbours of an output pixel. `cut`: distance of the view from the picture's edge, rounded to a
+ * whole output pixel.
  */
 static struct pair find(const struct resize_axis *axis, int32_t cut, int32_t position, bool plain)
 {
@@ -58,7 +58,7 @@ static struct raw load(const uint8_t *at, enum image_format format)
     return (struct raw){{both >> 11, both >> 5 & 63, both & 31}};
 }
 
-/** Mean with weights of `bits` bits, halves up. */
+/** Mean with weights of `bits` bits; halves are rounded up. */
 static int32_t mix(int32_t a, int32_t b, int32_t place, int bits)
 {
     int32_t weight = place >> (FRACTION - bits) & ((1 << bits) - 1);

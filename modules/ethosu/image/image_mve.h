@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /**
- * The loops of image_row.c for MVE (Helium), four output pixels at a time; the same results.
+ * The loops of image_row.c for MVE (Helium), four output pixels at a time, with the same results.
  *
- * Each returns false where it does nothing: without MVE, for pixels of two bytes at an odd address,
- * which MVE cannot load, and for means of very many pixels.
+ * Each returns false if it does nothing: without MVE, for two-byte pixels at an odd address, which
+ * MVE cannot load, and for means of very many pixels.
  */
 #ifndef IMAGE_MVE_H
 #define IMAGE_MVE_H
@@ -26,10 +26,10 @@ struct four {
     int32x4_t channel[3];
 };
 
-/** A width of bits of `both` from bit `from` on. */
+/** The bits of `both` from bit `from` on, of this width. */
 #define BITS(both, from, most) vandq_s32(vshrq_n_s32(both, from), vdupq_n_s32(most))
 
-/** round(v * 255 / most) of 5 or 6 bits, as load() in image_row.c. */
+/** round(v * 255 / most) of 5 or 6 bits, like load() in image_row.c. */
 IMAGE_INLINE int32x4_t widen(int32x4_t bits, int32_t factor, int32_t offset)
 {
     return vshrq_n_s32(vaddq_n_s32(vmulq_n_s32(bits, factor), offset), 6);
@@ -75,7 +75,7 @@ IMAGE_INLINE bool can_load(const uint8_t *line, enum image_format format)
     return format != IMAGE_RGB565 || ((uintptr_t)line & 1) == 0;
 }
 
-/** Write pixels next to each other. */
+/** Write adjacent pixels. */
 IMAGE_INLINE void store_four(uint8_t *samples, struct four pixels, mve_pred16_t lanes,
                              int32_t channels)
 {
@@ -155,9 +155,9 @@ IMAGE_INLINE bool bilinear_fours(const struct image_rows *rows, const uint8_t *u
 }
 
 /**
- * Maximum number of pixels in a mean. Up to it, n / count is the upper half of
- * 2 n * ceil(2^31 / count), because n is less than 256 * count and the factor's relative error is
- * less than count / 2^31.
+ * Maximum number of pixels in a mean. Up to this number, n / count is the upper half of 2 n *
+ * ceil(2^31 / count), because n is less than 256 * count and the factor's relative error is less
+ * than count / 2^31.
  */
 #define MAX_MEAN 2896
 

@@ -12,7 +12,7 @@ IMAGE_INLINE int32_t nearest_of(const struct resize_axis *axis, int32_t position
     return resize_nearest(axis, position, true, false);
 }
 
-// With MVE few pictures need these loops, so one function for all kinds is enough.
+// With MVE, few pictures need these loops, so one function for all kinds is sufficient.
 #if ETHOSU_IMAGE_MVE
 #define IMAGE_SCALAR static __attribute__((noinline, noclone))
 #else
@@ -59,7 +59,7 @@ IMAGE_SCALAR void nearest_row(const struct image_rows *rows, const uint8_t *line
     }
 }
 
-/** The rounded step of a large output leads past the last pixel, which is then used. */
+/** The rounded step of a large output can end past the last pixel, which is then used. */
 static inline struct resize_between image_between(const struct resize_axis *axis, int32_t position)
 {
     struct resize_between between = resize_find_between(axis, position, true);
@@ -91,7 +91,7 @@ IMAGE_SCALAR void bilinear_row(const struct image_rows *rows, const uint8_t *upp
     }
 }
 
-/** The pixels of one output pixel, in one direction. */
+/** The input pixels of one output pixel, in one direction. */
 struct span {
     int32_t first;
     int32_t end;
@@ -125,7 +125,7 @@ IMAGE_SCALAR void area_row(const struct image_rows *rows, const uint8_t *line, i
         uint32_t count = (uint32_t)(span.end - span.first) * (uint32_t)lines;
         for (int32_t c = 0; c < channels; c++) {
             uint64_t sum = sums[c] + count / 2;
-            // A division of 32 bits is one instruction.
+            // A 32-bit division is one instruction.
             *samples++ = (uint8_t)(sum <= UINT32_MAX ? (uint32_t)sum / count : sum / count);
         }
     }

@@ -62,7 +62,7 @@ void image_turn(struct image_view *view, int quarters)
     }
 }
 
-/** Of a size with the proportions width : height, the largest inside a size. */
+/** The largest size with the proportions width : height inside a size. */
 static struct image_rectangle largest(int32_t width, int32_t height, int32_t in_width,
                                       int32_t in_height)
 {

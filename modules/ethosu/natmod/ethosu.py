@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Module `ethosu` as a native .mpy: the classes of ethosu.pyi, over the functions of native.c.
+"""Module `ethosu` as a native .mpy: the classes of ethosu.pyi, based on the functions of native.c.
 
-The functions that begin with an underscore and are not defined here are those of native.c; run()
-and the self-test are those of the built-in module, `_ethosu.py`. The program names the NPU's
-address at run time, and the module polls the NPU: native code cannot connect an interrupt.
+Functions that begin with an underscore and are not defined here are in native.c; run() and the
+self-test are those of the built-in module, `_ethosu.py`. The program passes the NPU's address at
+run time, and the module polls the NPU, because native code cannot connect an interrupt.
 
-Ctrl-C may end this code between any two steps. So which job an NPU has, and who has reserved it,
-is noted in C alone. A job's ticket is a list: when it began, its time-out, what it uses.
+Ctrl-C may end this code between any two steps. So an NPU's job and its reservation are stored only
+in C. A job's ticket is a list: its start time, its time-out, the objects it uses.
 """
 # ruff: noqa: F821, SIM115  (native functions; a view keeps its file open)
 
@@ -17,25 +17,25 @@ import time
 
 import machine
 
-# A wait polls this long without a break, milliseconds, then once per machine.idle().
+# A wait polls continuously for this many milliseconds, then once per machine.idle().
 _POLL_MS = 2
-# Bytes by which a buffer is larger, so that both ends can be on cache lines of their own.
+# Additional bytes of a buffer, so that it does not share cache lines at either end.
 _SLACK = 64
 
-# Of an entry of os.ilistdir(): a folder.
+# Type of a folder in os.ilistdir().
 _FOLDER = 0x4000
 
 _CLOSED = "this model was closed by deinit()"
 
 _npus = {}
-# The guard that stops all NPUs at a soft reset; a handle has its own.
+# The guard that stops all NPUs at a soft reset; each handle has its own.
 _guards = []
-# Guards of handles that were released, for the next ones: a new guard reads folders.
+# Guards of released handles, for reuse, because creating a guard reads folders.
 _spare = []
 
 
 def _run_until_complete(main_task=None):
-    """Ctrl-C leaves an event loop, and the tasks in it, behind: their jobs end with the loop."""
+    """Ctrl-C abandons an event loop and its tasks: the tasks' jobs end with the loop."""
     try:
         return _until_complete(main_task)
     except Exception:
@@ -60,7 +60,7 @@ if core:
 
 
 def _find(board):
-    """Index of a board. A folder's name alone means its first core."""
+    """Index of a board; a folder's name alone selects its first core."""
     for index, (name, _) in enumerate(_boards):
         if board in (name, name.partition("-")[0]):
             return index
@@ -68,12 +68,12 @@ def _find(board):
 
 
 def init(address=None, *, board=None, npu=0, secure=True, privileged=True):
-    """Use the NPU whose registers are at this address; it is reset. Returns its config.
+    """Reset and use the NPU whose registers are at this address. Returns its config.
 
-    A board's name tells address and config of its NPU, and which memories the NPU reaches, at
-    which addresses. It is a name of the tools, FOLDER-CORE; FOLDER alone is its first core. It
-    stays until a call names another one, which ends all jobs. While none was named, every buffer
-    is used as if the NPU saw what the CPU sees.
+    A board's name selects address and config of its NPU, and the memories that the NPU can access,
+    with their addresses. Names are those of the tools, FOLDER-CORE; FOLDER alone is the first core.
+    The board remains selected until a call selects another one, which ends all jobs. Without a
+    board, the NPU must be able to access all memory at the CPU's addresses.
     """
     if board is None and address is None:
         raise TypeError("init() takes an address, or board=NAME")
@@ -120,7 +120,7 @@ def reserve(*, timeout_ms=-1, npu=None, powered=False):
 
 
 def _listing(folder):
-    """A listing that was read to its end: its file system needs it no longer."""
+    """A listing read to its end, which its file system no longer needs."""
     try:
         listing = os.ilistdir(folder)
         for _ in listing:
@@ -131,7 +131,7 @@ def _listing(folder):
 
 
 def _new_guard(of_all):
-    """An object that the collector finalises: it was a listing of a FAT or littlefs folder."""
+    """An object with a finaliser: formerly a listing of a FAT or littlefs folder."""
     mounted = ["/" + entry[0] for entry in os.ilistdir("/") if entry[1] == _FOLDER]
     for folder in ["/."] + mounted:  # noqa: RUF005  (MicroPython has no * here)
         listing = _listing(folder)
@@ -148,14 +148,14 @@ def _index(npu):
 
 
 def _late(npu, ticket):
-    """The time-out when it is over, else None."""
+    """The time-out if it has expired, else None."""
     begun, timeout_ms = ticket[0], ticket[1]
     late = timeout_ms >= 0 and time.ticks_diff(time.ticks_ms(), begun) >= timeout_ms
     return timeout_ms if late and _is_running(npu) else None
 
 
 def _wait(npu, ticket):
-    """Sleep until the NPU has finished; returns the time-out when that was earlier, else None."""
+    """Sleep until the NPU has finished; returns the time-out if that expired first, else None."""
     while _is_running(npu):
         late = _late(npu, ticket)
         if late is not None:
@@ -173,7 +173,7 @@ class _Job(io.IOBase):
     _READABLE = 1
 
     def ioctl(self, request, flags):
-        """Readable when the NPU has finished, or its time is up."""
+        """Readable when the NPU has finished, or the time-out has expired."""
         if request != self._POLL:
             return -1
         return 0 if self._is_busy() else flags & self._READABLE
@@ -191,7 +191,7 @@ class _Job(io.IOBase):
 
 
 class NPU(_Job):
-    """A reserved NPU, driven payload by payload."""
+    """A reserved NPU, which runs payloads."""
 
     def __init__(self):
         self._guard = _spare.pop() if _spare else _new_guard(False)
@@ -213,7 +213,7 @@ class NPU(_Job):
             raise
 
     def invoke_async(self, payload, bases, *, timeout_ms=10000):
-        """Start a payload; wait() ends it."""
+        """Start a payload; wait() completes it."""
         self._begin([0, timeout_ms, payload, list(bases), self])
 
     def _begin(self, ticket):
@@ -225,7 +225,7 @@ class NPU(_Job):
         _finish(npu, ticket, late)
 
     def wait(self, timeout_ms=-1):
-        """Wait for what was started: True when it has ended, False when it still runs."""
+        """Wait for the started payload: True if it has ended, False if it is still running."""
         npu = self.npu
         if timeout_ms == 0 and _is_running(npu):
             return False
@@ -240,8 +240,8 @@ class NPU(_Job):
         return True
 
     def done(self):
-        """True when wait() would not block: the inference has ended, or its time is up."""
-        _held(self._guard)  # raises when it was released
+        """True if wait() would not block: the inference has ended, or its time-out has expired."""
+        _held(self._guard)  # raises if it was released
         return not self._is_busy()
 
     def cancel(self):
@@ -249,15 +249,15 @@ class NPU(_Job):
         _stop(self.npu, self, True)
 
     def run(self, payload, bases, timeout_ms=10000):
-        """Run a payload while other tasks work; await it."""
+        """Run a payload while other tasks continue; a coroutine."""
         return run_payload(self, payload, bases, timeout_ms)
 
     def info(self):
-        """Config, MACs, versions of architecture and driver, time-outs and resets so far."""
+        """Config, MACs, versions of architecture and driver, numbers of time-outs and resets."""
         return _info(self.npu)
 
     def release(self):
-        """Stop the inference and free the NPU. A second call does nothing."""
+        """Stop the inference and release the NPU. A second call has no effect."""
         guard, self._guard = self._guard, False
         if guard:
             _release(guard)
@@ -280,29 +280,29 @@ class Tensor:
         self._model = model  # its memory
 
     def __getattr__(self, name):
-        facts = _tensor(self._model._memory, self._index)  # raises when the model was closed
+        facts = _tensor(self._model._memory, self._index)  # raises if the model was closed
         if name in _FACTS:
             return facts[_FACTS.index(name)]
         raise AttributeError(name)
 
     def quantize(self, numbers, into=None):
-        """Write real numbers as raw values to the tensor, or into a buffer of yours."""
+        """Write real numbers as raw values to the tensor, or to the given buffer."""
         _quantize(self._model._memory, self._index, numbers, self.data if into is None else into)
         return into
 
     def dequantize(self, raw=None, into=None):
-        """Real values of the tensor, or of raw values of yours; in a new array("f"), or into."""
+        """Real values of the tensor or of given raw values, in a new array("f") or `into`."""
         return _dequantize(
             self._model._memory, self._index, self.data if raw is None else raw, into
         )
 
 
 def _check_stack():
-    """Its call raises RuntimeError where little is left of the stack."""
+    """Calling it raises RuntimeError if little of the stack is left."""
 
 
 def _source(source):
-    """Bytes of a model, and whether they were copied: a ROM file system has them in place."""
+    """Bytes of a model, and whether they were copied; files in a ROM file system are not."""
     if not isinstance(source, str):
         return source, False
     file = open(source, "rb")
@@ -314,7 +314,7 @@ def _source(source):
 
 
 class Model(_Job):
-    """A model that `ethosu compile` made for the NPU alone."""
+    """A model that `ethosu compile` compiled entirely for the NPU."""
 
     def __init__(
         self, source, *, npu=None, arena=None, verify=True, timeout_ms=10000, postprocess=None,
@@ -341,7 +341,7 @@ class Model(_Job):
         )
 
     def __getattr__(self, name):
-        """`input_shape` and its like: one entry for each input (or output)."""
+        """`input_shape` and similar: one entry for each input (or output)."""
         if name in ("inputs", "outputs", "ram"):
             raise ValueError(_CLOSED)
         end, _, what = name.partition("_")
@@ -358,7 +358,7 @@ class Model(_Job):
         return outputs if after is None else after(self, inputs, outputs)
 
     def run_into(self, inputs=None, outputs=None):
-        """Run once. None: the tensors stay in the arena, nothing is copied."""
+        """Run once. With None, the tensors stay in the arena and nothing is copied."""
         outputs = _sequence(outputs)
         ticket = [0, self._timeout_ms, self]
         try:
@@ -373,7 +373,7 @@ class Model(_Job):
             _read(self._memory, outputs, True)
 
     def run(self, inputs=None, outputs=None):
-        """Run once while other tasks work; await it."""
+        """Run once while other tasks continue; a coroutine."""
         return run_model(self, inputs, outputs)
 
     def _start(self, inputs=None, outputs=None):
@@ -419,12 +419,12 @@ class Model(_Job):
         _reset(self._memory)
 
     def metadata(self, name=None):
-        """Bytes that a tool stored in the file under this name; without it TFLite metadata."""
+        """Bytes that a tool stored in the file under this name; without a name, TFLite metadata."""
         return read_metadata(self) if name is None else _metadata(self._memory, name)
 
     @property
     def labels(self):
-        """Labels of the first output that has some, or None."""
+        """Labels of the first output that has labels, or None."""
         return read_labels(self)
 
     @property
@@ -437,11 +437,11 @@ class Model(_Job):
         return selftest(self)
 
     def info(self):
-        """Config, version of Vela, arena, place of the weights, sizes, share of the NPU."""
+        """Config, version of Vela, arena, location of the weights, sizes, share of the NPU."""
         return _model_info(self._memory, self._copied)
 
     def deinit(self):
-        """Free file and arena; views of tensors stay valid. A second call does nothing."""
+        """Free file and arena; views of tensors stay valid. A second call has no effect."""
         if self._memory:
             _check_busy(self._memory, self.npu)
             self._memory = self.inputs = self.outputs = ()  # `del` alone leaves the value to the GC

@@ -12,7 +12,7 @@
 #include "ethosu_memory.h"
 
 struct ethosu_board natmod_board;
-/** Interrupts that were enabled, by the board's NPUs; bits. */
+/** Interrupts that were enabled, as bits by NPU of the board. */
 uint32_t natmod_irqs;
 
 struct semaphore {

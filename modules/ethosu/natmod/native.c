@@ -20,7 +20,7 @@
 
 /* ---- models ---- */
 
-/** C stack that loading needs, in steps of 512 bytes, from gcc -fstack-usage of its functions. */
+/** C stack needed for loading, in steps of 512 bytes, from gcc -fstack-usage of its functions. */
 #define LOADER_STACK 12u
 
 /** Raise RuntimeError if the stack has no room for that many steps; a Python call checks this. */
@@ -32,7 +32,7 @@ static __attribute__((noinline)) void check_stack(unsigned steps)
     if (steps > 0) {
         check_stack(steps - 1);
     }
-    (void)room[0]; // used after the call, so that the room is there meanwhile
+    (void)room[0]; // used after the call, so that it is still allocated during the call
 }
 
 /**

@@ -30,7 +30,7 @@ mp_obj_t native_new_text(const char *string)
 
 static mp_obj_t new_message(const char *format, va_list *arguments)
 {
-    struct ethosu_model_error error; // the runtime's sentences are the longest
+    struct ethosu_model_error error; // the longest messages are the runtime's
     struct ethosu_text text = {error.text, sizeof error.text, 0};
     ethosu_ext_text_vprint(&text, format, arguments);
     (void)ethosu_ext_text_end(&text);

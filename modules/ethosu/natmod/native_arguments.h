@@ -11,7 +11,7 @@
 #include "hooks.h"
 #include "py/dynruntime.h"
 
-#define NATIVE_ALIGNMENT 32u /**< of a cache line, which is enough for the NPU too */
+#define NATIVE_ALIGNMENT 32u /**< of a cache line, which is sufficient for the NPU too */
 
 extern struct ethosu_driver natmod_npus[NATMOD_NPUS];
 extern uint8_t natmod_ready[NATMOD_NPUS];
@@ -19,7 +19,7 @@ extern uint8_t natmod_ready[NATMOD_NPUS];
 /** A str of a C string. */
 mp_obj_t native_new_text(const char *string);
 
-/** Raise why the runtime refused a model; nothing if it did not. */
+/** Raise an exception with the runtime's reason if it rejected a model. */
 void native_check_model(int status, const struct ethosu_model_error *error);
 
 /** The NPU of an index. Raises OSError(ENODEV). */
@@ -34,19 +34,21 @@ void *native_aligned(const mp_buffer_info_t *buffer);
 /** Header of a model's object. */
 struct native_model {
     struct ethosu_model *model; /**< in the same object */
-    mp_buffer_info_t arena;     /**< as they were when the model was loaded */
+    mp_buffer_info_t arena;     /**< as they were at load time */
     mp_buffer_info_t file;
 };
 
 _Static_assert(sizeof(struct native_model) <= NATIVE_ALIGNMENT, "it fits into one line");
 
-/** The beginning of a model's object. */
+/** The header of a model's object. */
 struct native_model *native_header_of(mp_obj_t object);
 
-/** Has a buffer kept its place? One that was resized may have lost its memory to others. */
+/**
+ * Is a buffer still at the same address? If it was resized, its old memory may have been reused.
+ */
 bool native_is_unmoved(mp_obj_t object, const mp_buffer_info_t *then);
 
-/** The model of a tuple: object, arena, file. Raises ValueError when one of them was resized. */
+/** The model of a tuple: object, arena, file. Raises ValueError if one of them was resized. */
 struct ethosu_model *native_model_of(mp_obj_t memory);
 
 #endif

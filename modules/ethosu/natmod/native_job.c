@@ -7,11 +7,13 @@
 #include "ethosu_model.h"
 #include "py/dynruntime.h"
 
-/** Places in a payload's ticket. */
+/** Positions in a payload's ticket. */
 enum { TICKET_PAYLOAD = 2, TICKET_BASES = 3 };
 
 struct native_job native_jobs[NATMOD_NPUS];
-/** Until a payload's job has ended, the driver reads this, and the collector what it refers to. */
+/**
+ * The driver reads this until a payload's job has ended, and the collector traces its references.
+ */
 struct ethosu_ext_program natmod_programs[NATMOD_NPUS];
 
 static struct native_job *job_of(mp_obj_t index)
@@ -49,7 +51,7 @@ static void set_job(struct native_job *job, const mp_obj_t *owner_and_ticket,
     };
 }
 
-/** The job has ended: its NPU is free for others, its memory too. */
+/** The job has ended: release its NPU and its memory. */
 static void end_job(struct native_job *job)
 {
     if (job->model != NULL) {
@@ -79,7 +81,9 @@ void native_job_unpin(struct native_job *job)
     }
 }
 
-/** Raise why an inference failed; a time-out names the time that Python gave it. */
+/**
+ * Raise an exception with the reason for a failed inference; after a time-out, with Python's value.
+ */
 static void raise_failure(struct ethosu_ext_fault fault, mp_obj_t late)
 {
     if (late != mp_const_none && ethosu_ext_errno(fault.code) == ETHOSU_EXT_ETIMEDOUT) {
@@ -121,7 +125,7 @@ static int read_bases(mp_obj_t bases_in, uint64_t *base, size_t *size)
     return (int)bases;
 }
 
-/** Raise TypeError when the command stream writes to a buffer that is read-only. */
+/** Raise TypeError if the command stream writes to a read-only buffer. */
 static void check_written(const struct ethosu_ext_program *program, mp_obj_t bases_in)
 {
     size_t bases;
@@ -151,7 +155,7 @@ static mp_obj_t job_invoke(size_t n_args, const mp_obj_t *args)
     if (ethosu_ext_is_running(npu)) {
         raise_busy("an inference is running: wait() for it first");
     }
-    (void)native_job_stop(job); // one that has ended, but was not waited for
+    (void)native_job_stop(job); // one that has ended, but without a wait
     if (ethosu_ext_prepare(npu, program, payload.buf, payload.len, base, size, bases, 0) != 0) {
         binding_raise_fault(ethosu_ext_last_error(npu));
     }
@@ -172,7 +176,7 @@ static mp_obj_t job_ticket(mp_obj_t index)
 }
 static MP_DEFINE_CONST_FUN_OBJ_1(job_ticket_obj, job_ticket);
 
-/** Are the buffers of a payload where they were when it was started? */
+/** Are the buffers of a payload still at the same addresses as at its start? */
 static bool is_in_place(const struct native_job *job)
 {
     if (job->pinned == MP_OBJ_NULL) {
@@ -197,14 +201,14 @@ static bool is_in_place(const struct native_job *job)
 }
 
 /**
- * _finish(index, ticket, late): end a payload's job; True when it has ended. late: None, or the
- * time-out that has expired. Raises OSError(ECANCELED), once, if the job was cancelled.
+ * _finish(index, ticket, late): end a payload's job; True if it has ended. late: None, or the time-
+ * out that has expired. Raises OSError(ECANCELED), once, if the job was cancelled.
  */
 static mp_obj_t job_finish(mp_obj_t index, mp_obj_t ticket, mp_obj_t late)
 {
     struct native_job *job = job_of(index);
     if (job->cancelled || (ticket != mp_const_none && identity(ticket) != job->ticket)) {
-        job->cancelled = false; // another job may have begun in its place
+        job->cancelled = false; // another job may have started instead
         raise_cancelled();
     }
     int result = ethosu_ext_wait(npu_of(job), late != mp_const_none);
@@ -227,7 +231,7 @@ static MP_DEFINE_CONST_FUN_OBJ_3(job_finish_obj, job_finish);
 
 /* ---- models ---- */
 
-/** Raise OSError(EBUSY) when a model, or its NPU, has a job. */
+/** Raise OSError(EBUSY) if a model, or its NPU, has a job. */
 static void check_idle(const struct native_job *job, const struct ethosu_model *model)
 {
     if (is_active(job) && job->model == model) {
@@ -299,7 +303,7 @@ static mp_obj_t job_check_idle(mp_obj_t memory, mp_obj_t index)
 }
 static MP_DEFINE_CONST_FUN_OBJ_2(job_check_idle_obj, job_check_idle);
 
-/** Answer whether the inference has ended; raises when it failed. */
+/** Return whether the inference has ended; raises if it failed. */
 static mp_obj_t progress(struct native_job *job, int status, mp_obj_t late)
 {
     struct ethosu_ext_fault fault = *ethosu_ext_last_error(npu_of(job));

@@ -14,12 +14,12 @@
 
 /** An inference of a model or of a payload. All zero if there is no job. */
 struct native_job {
-    mp_obj_t pinned;            /**< its ticket, a list of all that the NPU uses: see ethosu.py */
-    uintptr_t ticket;           /**< which one that is; not traced, as `owner` */
-    uintptr_t owner;            /**< which Model or NPU began it */
-    struct ethosu_model *model; /**< NULL: a payload */
-    const mp_buffer_info_t *arena; /**< of the model, as it was when that was loaded */
-    bool reserved;                 /**< the NPU was reserved for this job alone */
+    mp_obj_t pinned;  /**< its ticket, a list of the objects that the NPU uses: see ethosu.py */
+    uintptr_t ticket; /**< identifies the ticket; not traced, like `owner` */
+    uintptr_t owner;  /**< the Model or NPU that started it */
+    struct ethosu_model *model;    /**< NULL: a payload */
+    const mp_buffer_info_t *arena; /**< of the model, at load time */
+    bool reserved;                 /**< the NPU was reserved only for this job */
     bool cancelled; /**< a payload was cancelled, and wait() has not reported it yet */
 };
 
@@ -30,12 +30,12 @@ extern struct native_job native_jobs[NATMOD_NPUS];
 int native_job_stop(struct native_job *job);
 
 /**
- * Raise OSError(EBUSY) when memory is in use by a job: of another model than this one, which may be
- * NULL, or of a payload.
+ * Raise OSError(EBUSY) if memory is in use by a job of a payload, or of another model than this
+ * one, which may be NULL.
  */
 void native_job_check_memory(const struct ethosu_model *model, const void *start, size_t size);
 
-/** Free the memory of a payload that has ended, and with it the handle, if the program lost it. */
+/** Free the memory of a completed payload, and also its handle if the program has dropped it. */
 void native_job_unpin(struct native_job *job);
 
 /**

@@ -30,7 +30,7 @@ struct guard {
 
 mp_obj_full_type_t guard_type;
 mp_map_elem_t guard_table[1];
-/** How often init() was called for each NPU: an older reservation is void. */
+/** Number of init() calls for each NPU; a reservation from before the last one is void. */
 uint8_t natmod_opened[NATMOD_NPUS];
 
 /* ---- the NPU ---- */
@@ -52,9 +52,8 @@ static void stop_all(void)
 }
 
 /**
- * _use(index, board): before NPU `index` is opened, take a board into use; -1: the one that is in
- * use stays. Jobs end first, on the board that they began on. Returns the address of the board's
- * first NPU.
+ * _use(index, board): before NPU `index` is opened, select a board; -1 keeps the current one. Jobs
+ * are ended first, on the previous board. Returns the address of the board's first NPU.
  */
 static mp_obj_t board_use(mp_obj_t index, mp_obj_t board_in)
 {
@@ -127,7 +126,7 @@ static MP_DEFINE_CONST_FUN_OBJ_1(npu_info_obj, npu_info);
 
 /* ---- guards ---- */
 
-/** Does it hold an NPU that was not opened again since? */
+/** Does it hold an NPU that has not been opened again since? */
 static bool is_held(const struct guard *guard)
 {
     return guard->reserved && guard->opened == natmod_opened[guard->npu];
@@ -157,7 +156,7 @@ static void release(struct guard *guard)
     guard->reserved = false;
 }
 
-/** __del__(): nothing may be allocated. */
+/** __del__(), which must not allocate. */
 static mp_obj_t guard_delete(mp_obj_t self)
 {
     struct guard *guard = MP_OBJ_TO_PTR(self);
@@ -184,7 +183,7 @@ static mp_obj_t guard_make(mp_obj_t object, mp_obj_t all)
 }
 static MP_DEFINE_CONST_FUN_OBJ_2(guard_make_obj, guard_make);
 
-/** _reserve(guard, index, powered): False when others have the NPU. */
+/** _reserve(guard, index, powered): False if others have the NPU. */
 static mp_obj_t guard_reserve(mp_obj_t guard_in, mp_obj_t index, mp_obj_t powered_in)
 {
     struct guard *guard = MP_OBJ_TO_PTR(guard_in);
@@ -207,7 +206,7 @@ static mp_obj_t guard_reserve(mp_obj_t guard_in, mp_obj_t index, mp_obj_t powere
 }
 static MP_DEFINE_CONST_FUN_OBJ_3(guard_reserve_obj, guard_reserve);
 
-/** _release(guard). A second call does nothing. */
+/** _release(guard). A second call has no effect. */
 static mp_obj_t guard_release(mp_obj_t guard)
 {
     release(MP_OBJ_TO_PTR(guard));

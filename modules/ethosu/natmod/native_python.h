@@ -30,11 +30,11 @@ const mp_obj_type_t *native_type(qstr name);
 #define mp_type_TypeError (*native_type(MP_QSTR_TypeError))
 #define mp_type_ValueError (*native_type(MP_QSTR_ValueError))
 
-/** As mp_raise_msg_varg(); understands %s, %.*s, %c, %d, %u and %x. */
+/** Like mp_raise_msg_varg(); supports %s, %.*s, %c, %d, %u and %x. */
 _Noreturn void native_raise(const mp_obj_type_t *type, const char *format, ...);
 #define mp_raise_msg_varg native_raise
 
-// The table's function keeps a pointer to the text, which goes with the module.
+// The table's function would keep a pointer to the text, which is freed with the module.
 #undef mp_raise_TypeError
 #undef mp_raise_ValueError
 #define mp_raise_TypeError(text) native_raise(&mp_type_TypeError, "%s", (text))

@@ -158,7 +158,7 @@ static int build_model(struct builder *builder, const struct ethosu_model_source
     model->poll.stop = source->stop;
     model->poll.argument = source->argument;
     builder->work = LOAD_UNITS;
-    builder->work_after = WORK_AT_LEAST + (uint64_t)WORK_PER_BYTE * source->file_size;
+    builder->work_after = MIN_WORK + (uint64_t)WORK_PER_BYTE * source->file_size;
     model->npu_reads_object = source->npu_reads_object;
     model->file_may_change = source->file_may_change;
     TRY(find_format(builder, source));

@@ -21,7 +21,7 @@
  * units per byte, and units for any file. A unit is at most about 200 instructions.
  */
 #define WORK_PER_BYTE 4u
-#define WORK_AT_LEAST 65536u
+#define MIN_WORK 65536u
 
 /** Maximum number of bytes written by initialisation, in arena sizes. */
 #define FILLS 16u

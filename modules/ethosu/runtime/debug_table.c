@@ -43,12 +43,12 @@ const char *ethosu_model_operator_at(const struct ethosu_model *model, uint32_t 
 }
 
 bool ethosu_model_name_operator(const struct ethosu_model *model, uint32_t offset,
-                                const char *sentence, struct ethosu_model_error *error)
+                                const char *message, struct ethosu_model_error *error)
 {
     uint32_t length;
     const char *name = ethosu_model_operator_at(model, offset, &length);
     if (name != NULL) { // even in terse builds, whose message has the fault's numbers
-        (void)(error_set)(error, 0, "%s; operator %.*s", sentence, (int)length, name);
+        (void)(error_set)(error, 0, "%s; operator %.*s", message, (int)length, name);
     }
     return name != NULL;
 }

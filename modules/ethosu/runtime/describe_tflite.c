@@ -19,33 +19,33 @@ static bool tflite_describe(const struct ethosu_model *model, uint32_t index,
                             struct ethosu_model_tensor *tensor)
 {
     struct tflite file;
-    struct tflite_tensor found;
-    if (!open_tensor(model, index, &file, &found)) {
+    struct tflite_tensor stored;
+    if (!open_tensor(model, index, &file, &stored)) {
         return false;
     }
-    struct tflite_text name = tflite_get_name(&file, &found);
+    struct tflite_text name = tflite_get_name(&file, &stored);
     *tensor = (struct ethosu_model_tensor){
         .name = name.bytes,
         .name_length = name.length,
-        .type = found.type,
-        .size = found.size,
-        .rank = found.shape.count,
-        .data = found.data,
+        .type = stored.type,
+        .size = stored.size,
+        .rank = stored.shape.count,
+        .data = stored.data,
     };
-    for (uint32_t i = 0; i < found.shape.count; i++) {
-        tensor->shape[i] = (int32_t)fb_u32_at(&file.fb, &found.shape, i);
+    for (uint32_t i = 0; i < stored.shape.count; i++) {
+        tensor->shape[i] = (int32_t)fb_u32_at(&file.fb, &stored.shape, i);
         tensor->order[i] = (uint8_t)i;
     }
     struct tflite_channels channels;
-    if (!tflite_get_channels(&file, &found, &channels)) {
+    if (!tflite_get_channels(&file, &stored, &channels)) {
         return false;
     }
     tensor->channels = channels.count;
     tensor->axis = channels.axis;
-    tflite_get_channel(&file, &found, 0, &tensor->scale, &tensor->zero_point);
+    tflite_get_channel(&file, &stored, 0, &tensor->scale, &tensor->zero_point);
     int32_t offset = tflite_find_offsets(&file) ? tflite_get_offset(&file, index) : -1;
-    if (found.data == NULL && offset >= 0 &&
-        checked_range((uint32_t)offset, found.size, model->arena_size)) {
+    if (stored.data == NULL && offset >= 0 &&
+        checked_range((uint32_t)offset, stored.size, model->arena_size)) {
         tensor->data = model->arena + offset;
     }
     return true;
@@ -55,9 +55,9 @@ static bool tflite_describe_channel(const struct ethosu_model *model, uint32_t i
                                     uint32_t channel, float *scale, int32_t *zero_point)
 {
     struct tflite file;
-    struct tflite_tensor found;
-    return open_tensor(model, index, &file, &found) &&
-           tflite_get_channel(&file, &found, channel, scale, zero_point);
+    struct tflite_tensor stored;
+    return open_tensor(model, index, &file, &stored) &&
+           tflite_get_channel(&file, &stored, channel, scale, zero_point);
 }
 
 static uint32_t tflite_count_tensors(const struct ethosu_model *model)

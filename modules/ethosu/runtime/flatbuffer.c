@@ -202,7 +202,7 @@ struct fb_union fb_union_at(struct flatbuffer *fb, const struct fb_vector *vecto
     enum { TYPE_SLOT = 4, TABLE_SLOT = 6, SLOTS_END = 8 };
     const uint32_t position = element(fb, vector, index);
     const struct fb_table table = open_table(fb, position);
-    struct fb_union found;
+    struct fb_union member;
     if (table.vtable_size >=
         SLOTS_END) { // common case: both fields present, not near the end of the file
         const uint32_t last = fb->size - 4;
@@ -213,8 +213,8 @@ struct fb_union fb_union_at(struct flatbuffer *fb, const struct fb_vector *vecto
             return (struct fb_union){fb->data[type], at + fb_known_u32(fb, at)};
         }
     }
-    fb_read(fb, position, fields, &found);
-    return found;
+    fb_read(fb, position, fields, &member);
+    return member;
 }
 
 bool fb_same(const void *a, const void *b, uint32_t size)

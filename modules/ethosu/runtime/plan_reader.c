@@ -170,13 +170,13 @@ struct plan_scratch plan_find_scratch(struct builder *builder)
 int plan_get_scratch(struct builder *builder, uint32_t version, uint32_t needed,
                      struct plan_scratch *scratch)
 {
-    struct entry found = find_entry(builder);
-    scratch->offset = found.word[PLAN_ENTRY_OFFSET];
-    scratch->size = found.word[PLAN_ENTRY_SIZE];
+    struct entry entry = find_entry(builder);
+    scratch->offset = entry.word[PLAN_ENTRY_OFFSET];
+    scratch->size = entry.word[PLAN_ENTRY_SIZE];
     bool good = scratch->size >= needed;
 #ifdef ETHOSU_ENABLE_ASSERTS
-    bool planned = found.word[PLAN_ENTRY_KERNEL] != 0;
-    good = scratch->size == needed && (!planned || found.word[PLAN_ENTRY_KERNEL] == version);
+    bool planned = entry.word[PLAN_ENTRY_KERNEL] != 0;
+    good = scratch->size == needed && (!planned || entry.word[PLAN_ENTRY_KERNEL] == version);
 #endif
-    return good ? ETHOSU_MODEL_OK : refuse_scratch(builder, &found, version, needed);
+    return good ? ETHOSU_MODEL_OK : refuse_scratch(builder, &entry, version, needed);
 }

@@ -243,27 +243,27 @@ struct tflite_text tflite_get_name(struct tflite *file, const struct tflite_tens
 }
 
 static void get_quantization(struct tflite *file, const struct tflite_tensor *tensor,
-                             struct quantization_table *found)
+                             struct quantization_table *quantization)
 {
     uint32_t table;
     fb_read(&file->fb, tensor->table, quantization_at, &table);
-    fb_read(&file->fb, table, quantization_fields, found);
+    fb_read(&file->fb, table, quantization_fields, quantization);
 }
 
 bool tflite_get_channels(struct tflite *file, const struct tflite_tensor *tensor,
                          struct tflite_channels *channels)
 {
-    struct quantization_table found;
-    get_quantization(file, tensor, &found);
+    struct quantization_table quantization;
+    get_quantization(file, tensor, &quantization);
     *channels = (struct tflite_channels){
-        .count = found.scales.count,
-        .zero_points = found.zero_points.count,
+        .count = quantization.scales.count,
+        .zero_points = quantization.zero_points.count,
         .size = 1,
     };
     if (channels->count <= 1 && channels->zero_points <= 1) {
         return true; // one for all elements, so the axis is irrelevant
     }
-    channels->axis = found.axis;
+    channels->axis = quantization.axis;
     if (channels->axis < tensor->shape.count) {
         channels->size = fb_u32_at(&file->fb, &tensor->shape, channels->axis);
     }
@@ -275,19 +275,19 @@ bool tflite_get_channel(struct tflite *file, const struct tflite_tensor *tensor,
                         float *scale, int32_t *zero_point)
 {
     const uint8_t *data = file->fb.data;
-    struct quantization_table found;
-    get_quantization(file, tensor, &found);
+    struct quantization_table quantization;
+    get_quantization(file, tensor, &quantization);
     *scale = 0.0F;
     *zero_point = 0;
-    if (channel >= found.scales.count) {
+    if (channel >= quantization.scales.count) {
         return false;
     }
-    memcpy(scale, data + found.scales.position + 4 * channel, sizeof *scale);
+    memcpy(scale, data + quantization.scales.position + 4 * channel, sizeof *scale);
     // A single zero point applies to all channels.
-    uint32_t at = found.zero_points.count == 1 ? 0 : channel;
-    if (at < found.zero_points.count) {
+    uint32_t at = quantization.zero_points.count == 1 ? 0 : channel;
+    if (at < quantization.zero_points.count) {
         // 64 bits in the file; all values that TensorFlow Lite allows fit the low half.
-        memcpy(zero_point, data + found.zero_points.position + 8 * at, sizeof *zero_point);
+        memcpy(zero_point, data + quantization.zero_points.position + 8 * at, sizeof *zero_point);
     }
     return true;
 }

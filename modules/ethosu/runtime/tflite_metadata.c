@@ -155,17 +155,17 @@ static int archive_check(struct reader *reader)
 }
 
 /** Find an uncompressed file by name; the last one if there are several. */
-static int archive_get(struct reader *reader, struct fb_vector name, struct span *found)
+static int archive_get(struct reader *reader, struct fb_vector name, struct span *content)
 {
     uint32_t position = reader->archive.start;
-    *found = (struct span){NULL, 0};
+    *content = (struct span){NULL, 0};
     for (uint32_t i = 0; i < reader->archive.count; i++) {
         const uint8_t *entry = archive_next(&reader->file, &position);
         TRY(charge(reader, sizeof(uint32_t)));
         if (zip_half(entry + 10) == 0 && zip_half(entry + 28) == name.count) {
             TRY(charge(reader, name.count));
             if (fb_same(entry + ZIP_ENTRY_SIZE, reader->fb.data + name.position, name.count)) {
-                *found = archive_content(reader, entry);
+                *content = archive_content(reader, entry);
             }
         }
     }

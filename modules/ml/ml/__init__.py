@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """OpenMV's `ml` for an Ethos-U NPU, on the modules `ethosu` and `ethosu_image`.
 
-Each array of ulab that goes in is real values, whatever its dtype, as OpenMV has it. (In `ethosu`
-an array of int8 is raw values: scripts for both differ there.)
+Arrays of ulab passed as inputs are real values, whatever their dtype, as in OpenMV. (In `ethosu`,
+an int8 array is raw values, so scripts for the two differ.)
 """
 
 from . import preprocessing, utils

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""`ml.apps.MicroSpeech`: words, from sound, with the models of TensorFlow Lite Micro's example.
+"""`ml.apps.MicroSpeech`: recognises words with the models of TensorFlow Lite Micro's example.
 
-The features are those of `ethosu_audio`: the example's preprocessor model, which does the same, has
-operators that no kernel here has.
+`ethosu_audio` computes the features, because no kernels here support the operators of the example's
+preprocessor model, which computes the same.
 """
 
 import time
@@ -16,18 +16,18 @@ from .model import Model
 try:
     import audio
 except ImportError:
-    audio = None  # audio_callback() takes sound from anywhere
+    audio = None  # audio_callback() accepts sound from any source
 
 _RATE = 16000
 # 49 slices of 30 ms, 20 ms apart, of 40 features each.
 _SLICES, _FEATURES = 49, 40
 _SAMPLES, _STEP = 480, 320
-# Predictions whose mean is a score.
+# Number of predictions whose mean is a score.
 _HISTORY = 34
 
 
 class _Frontend:
-    """The example's preprocessor: `predict()` takes the last 480 samples."""
+    """Replaces the example's preprocessor: `predict()` takes the last 480 samples."""
 
     def __init__(self):
         self.frontend = MicroFrontend(hop=_STEP)
@@ -35,13 +35,13 @@ class _Frontend:
         self.frontend.process(bytes(2 * (_SAMPLES - _STEP)), self.row)
 
     def predict(self, inputs):
-        """Features of samples, of which the first were in the last call, too."""
+        """Features of samples, the first of which were also in the previous call."""
         self.frontend.process(inputs[0][0, _SAMPLES - _STEP :].tobytes(), self.row)
         return [np.array(self.row)]
 
 
 class MicroSpeech:
-    """Listens; `labels` name the outputs of the model."""
+    """Recognises words; `labels` are the names of the model's outputs."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class MicroSpeech:
         labels: list[str] | tuple[str, ...] | None = None,
         **kwargs,
     ) -> None:
-        """`micro_speech`: a model, or None for that in /rom; `preprocessor`: one for features.
+        """`micro_speech`: a model, None for the one in /rom; `preprocessor`: a model for features.
 
         The other arguments go to audio.init().
         """
@@ -65,12 +65,12 @@ class MicroSpeech:
             audio.init(channels=1, frequency=_RATE, samples=_STEP, **kwargs)
 
     def _forget(self):
-        """No word so far."""
+        """Forget the sound so far."""
         self.spectrogram[:] = 0
         self.pred_history[:] = 0
 
     def audio_callback(self, buf) -> None:
-        """Take 20 ms of sound: 320 samples of 16 bits."""
+        """Process 20 ms of sound: 320 samples of 16 bits."""
         new = np.frombuffer(buf, dtype=np.int16)
         if len(new) != _STEP:
             raise ValueError(f"{len(new)} samples given, expected {_STEP}")
@@ -80,7 +80,7 @@ class MicroSpeech:
         self.add_features(self.preprocessor.predict([self.audio_buffer])[0].flatten())
 
     def add_features(self, features) -> None:
-        """Take a slice of 40 features, and run the model."""
+        """Add a slice of 40 features, and run the model."""
         rest = (_SLICES - 1) * _FEATURES
         self.spectrogram[0, :rest] = self.spectrogram[0, _FEATURES:]
         self.spectrogram[0, rest:] = features
@@ -88,7 +88,7 @@ class MicroSpeech:
         self.pred_history[_HISTORY - 1] = self.micro_speech.predict([self.spectrogram])[0].flatten()
 
     def start_audio_streaming(self) -> None:
-        """Begin to listen to the board's microphone: its module `audio`."""
+        """Start listening to the board's microphone, by its module `audio`."""
         if self.audio_started:
             return
         if audio is None:
@@ -98,7 +98,7 @@ class MicroSpeech:
         self.audio_started = True
 
     def stop_audio_streaming(self) -> None:
-        """End listening."""
+        """Stop listening."""
         if self.audio_started:
             audio.stop_streaming()
             self.audio_started = False
@@ -108,9 +108,9 @@ class MicroSpeech:
     ) -> tuple[str | None, np.ndarray]:
         """Wait for a word of `filter`: (label, average scores), or (None, scores).
 
-        timeout: milliseconds; 0 waits for ever, -1 does not wait, and goes on listening between
-        calls; with others listening ends when this returns. With a callback(label, scores), go on,
-        and call it for each word.
+        timeout: milliseconds; 0 waits forever; -1 does not wait, and continues to listen between
+        calls. Otherwise listening stops on return. With a callback(label, scores), continue, and
+        call it for each word.
         """
         self.start_audio_streaming()
         begun = time.ticks_ms()

@@ -31,7 +31,7 @@ class Model(ethosu.Model):
         self.labels = read_labels(self) if labels is None else labels
 
     def predict(self, inputs: list, *, callback=None):
-        """Run once; real outputs, or what the callback or post-processor makes of raw ones."""
+        """Run once; returns real outputs, or what the callback or post-processor returns."""
         if not isinstance(inputs, (list, tuple)):
             raise TypeError(f"inputs is of type {type(inputs).__name__}, expected a list")
         inputs = [_bound(each) for each in inputs]
@@ -46,14 +46,14 @@ class Model(ethosu.Model):
 
 
 def _bound(given):
-    """An image becomes an input: it has a width and a height."""
+    """Convert an image, an object with width and height, to an input."""
     if hasattr(given, "width") and hasattr(given, "height"):
         return Normalization()(given)
     return given
 
 
 def _input(given, tensor):
-    """What `ethosu.Model` takes for an input of OpenMV's kinds."""
+    """Convert an input of OpenMV's kinds for `ethosu.Model`."""
     if np is not None and isinstance(given, np.ndarray):
         _check_shape(given.shape, tensor)
 
@@ -75,15 +75,15 @@ def _input(given, tensor):
 
 
 def _check_shape(shape, tensor):
-    """An array has the tensor's shape, or one dimension: ulab may be built for fewer than four."""
+    """Check that an array has the tensor's shape, or one dimension (ulab may lack four)."""
     if shape != tensor.shape and shape != (_count(tensor.shape),):
         raise ValueError(f"input {tensor.name} has shape {tensor.shape}, an array of {shape} given")
 
 
 def _count(shape):
     count = 1
-    for each in shape:
-        count *= each
+    for size in shape:
+        count *= size
     return count
 
 
@@ -91,7 +91,7 @@ _WIDTHS = {"b": 1, "B": 1, "h": 2, "H": 2, "i": 4, "I": 4, "f": 4, "q": 8, "Q": 
 
 
 def _raw(values, tensor):
-    """An output as an array of ulab of the tensor's own type, where there is one."""
+    """An output as an array of ulab of the tensor's own type, if ulab has this type."""
     kind = _kinds().get(tensor.dtype)
     if kind is not None:
         return _shaped(np.frombuffer(values, dtype=kind), tensor.shape)
@@ -120,11 +120,11 @@ def _shaped(array, shape):
 
 
 def _find(path):
-    """A path as it is, or the path of a model in ROM, given by its name."""
-    for each in (path, f"/rom/{path}", f"/rom/{path}.tflite"):
+    """The given path if it exists, else the path of the model of this name in ROM."""
+    for candidate in (path, f"/rom/{path}", f"/rom/{path}.tflite"):
         try:
-            os.stat(each)
-            return each
+            os.stat(candidate)
+            return candidate
         except OSError:
             pass
     return path

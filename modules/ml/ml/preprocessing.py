@@ -1,26 +1,26 @@
 # SPDX-License-Identifier: MIT
 """`ml.preprocessing.Normalization`: an image as an input of a model.
 
-An image is an object with width() and height() that is a buffer, or has bytearray(): of GRAYSCALE,
-RGB565 or RGB888 pixels, which the number of bytes tells. It is resized to the tensor's width and
-height as OpenMV's cameras do it, the filter CORNERS of ethosu_image.
+An image is an object with width() and height() that is a buffer, or has bytearray(), with
+GRAYSCALE, RGB565 or RGB888 pixels, depending on its size in bytes. It is resized to the tensor's
+width and height as by OpenMV's cameras, with the filter CORNERS of ethosu_image.
 """
 
 from array import array
 
 import ethosu_image
 
-# By bytes of a pixel.
+# By bytes per pixel.
 _FORMATS = {1: ethosu_image.GRAY, 2: ethosu_image.RGB565, 3: ethosu_image.RGB888}
 
 
 class Normalization:
-    """How an image becomes a tensor. `scale`, `mean` and `stdev` are for float tensors only."""
+    """Converts an image to a tensor. `scale`, `mean` and `stdev` apply to float tensors only."""
 
     def __init__(
         self, scale=(0.0, 1.0), mean=(0.0, 0.0, 0.0), stdev=(1.0, 1.0, 1.0), roi=None
     ) -> None:
-        """Pixels 0..255 become scale[0]..scale[1], less mean, through stdev, for R, G, B each."""
+        """Pixels 0..255 become scale[0]..scale[1], minus mean, divided by stdev, per channel."""
         self.scale = scale
         self.mean = mean
         self.stdev = stdev
@@ -28,7 +28,7 @@ class Normalization:
         self.image = None
 
     def __call__(self, *args: object):
-        """With an image: a copy that is bound to it. With (buffer, shape, dtype): write it."""
+        """With an image: a copy bound to it. With (buffer, shape, dtype): fill the tensor."""
         if len(args) == 1:
             bound = Normalization(self.scale, self.mean, self.stdev, self.roi)
             bound.image = args[0]
@@ -70,7 +70,7 @@ def _luma(rgb):
 
 
 def _inside(roi, width, height):
-    """The part of a rectangle that is in the image; results are placed by all of it."""
+    """The part of a rectangle inside the image; results are positioned relative to all of it."""
     x, y, w, h = (int(each) for each in roi)
     right, bottom = min(x + w, width), min(y + h, height)
     x, y = max(x, 0), max(y, 0)

@@ -12,7 +12,7 @@ from ethosu_results import argmax, iou
 try:
     from ulab import numpy as np
 except ImportError:
-    np = None  # threshold(), sigmoid() and logit() are for its arrays
+    np = None  # threshold(), sigmoid() and logit() need its arrays
 
 
 def logit(x) -> np.ndarray:
@@ -28,9 +28,9 @@ def sigmoid(x) -> np.ndarray:
 def threshold(
     scores, threshold: float, scale: float, find_max: bool = False, find_max_axis: int = 1
 ):
-    """Indices of scores above a quantised threshold; below it, when scale is negative.
+    """Indices of scores above a quantised threshold, or below it if scale is negative.
 
-    With `find_max`, of the largest (or smallest) scores along an axis.
+    With `find_max`, compares the largest (or smallest) scores along an axis.
     """
     if find_max:
         reduce = np.max if scale > 0 else np.min
@@ -40,14 +40,14 @@ def threshold(
 
 
 def quantize(model, value, index: int = 0):
-    """Raw values of an output for real ones, not rounded; of a float output: the value."""
+    """Raw values of an output for real ones, not rounded; unchanged for a float output."""
     if model.output_dtype[index] == "f":
         return value
     return value / model.output_scale[index] + model.output_zero_point[index]
 
 
 def dequantize(model, value, index: int = 0):
-    """Real values of an output's raw ones; of a float output: value."""
+    """Real values of an output's raw ones; unchanged for a float output."""
     if model.output_dtype[index] == "f":
         return value
     # A float: ulab's difference of an int8 array and a small integer wraps.
@@ -62,13 +62,13 @@ def rows(count: int, width: int):
 
 
 class NMS:
-    """Boxes of one inference: soft non-maximum suppression, and places in the original image.
+    """Boxes of one inference: soft non-maximum suppression, and positions in the original image.
 
-    Boxes are whole pixels of the tensor, and suppress those of other labels, too.
+    Boxes are whole pixels of the tensor, and suppress boxes of other labels too.
     """
 
     def __init__(self, window_w: int, window_h: int, roi) -> None:
-        """The tensor's width and height, and the part of the image that it was made of.
+        """The tensor's width and height, and the part of the image that it contains.
 
         ValueError: the part is empty.
         """
@@ -85,12 +85,12 @@ class NMS:
     ) -> None:  # fmt: skip
         """Add a box in pixels of the tensor; keypoints are rows (x, y, ...), also in pixels.
 
-        What is outside the tensor is cut off. A box without a pixel, or with a score that is not
-        from 0.0 to 1.0, is left out.
+        Boxes are clipped to the tensor. A box without a pixel, or with a score that is not from 0.0
+        to 1.0, is ignored.
         """
         x0, x1 = (max(0.0, min(each, self.window_w)) for each in (xmin, xmax))
         y0, y1 = (max(0.0, min(each, self.window_h)) for each in (ymin, ymax))
-        # The size is rounded by itself: a box of one size has it wherever it is.
+        # The size is rounded separately, so that it does not depend on the position.
         width, height = int(x1 - x0), int(y1 - y0)
         if width > 0 and height > 0 and 0.0 <= score <= 1.0:
             box = int(x0), int(y0), int(x0) + width, int(y0) + height
@@ -99,7 +99,7 @@ class NMS:
     def get_bounding_boxes(self, threshold: float = 0.1, sigma: float = 0.1) -> list[list]:
         """A list for each label of ([x, y, w, h], score), with keypoints if boxes have them.
 
-        The best box lowers the score of another to score * exp(-iou ** 2 / sigma), and leaves out
+        The best box lowers the score of each other to score * exp(-iou ** 2 / sigma), and removes
         those that are then below the threshold. Results are in pixels of the image; keypoints are
         changed in place.
         """
@@ -124,7 +124,7 @@ class NMS:
         return found
 
     def _suppress(self, threshold, sigma):
-        """Boxes that stay, best first, with their new scores."""
+        """Remaining boxes, best first, with their new scores."""
         left, kept = self.boxes, []
         while left:
             scores = [each[0] for each in left]
@@ -188,7 +188,7 @@ def draw_keypoints(
     thickness: int = 1,
     fill: bool = False,
 ) -> None:
-    """Draw rows (x, y, ...) as circles, as pixels with a radius of 0, not with a negative one."""
+    """Draw rows (x, y, ...) as circles; as pixels if the radius is 0, not at all if negative."""
     for row in keypoints:
         x, y = int(row[0]), int(row[1])
         if radius > 0:

@@ -93,8 +93,8 @@ def render(data: dict[str, Any]) -> str:
         first, second = data["a"][key], data["b"][key]
         change = f" ({second / first - 1:+.1%})" if first else ""
         lines.append(f"{key:<10} {first:,} -> {second:,}{change}")
-    found = data["outputs"]
-    outputs = f"not compared: {found['why']}" if "why" in found else views.difference(found)
+    figures = data["outputs"]
+    outputs = f"not compared: {figures['why']}" if "why" in figures else views.difference(figures)
     return "\n".join([*lines, f"outputs    {outputs}"])
 
 

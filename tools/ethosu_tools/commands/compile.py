@@ -294,10 +294,10 @@ def _check_fit(
     if room is None or args.cmsis_nn:  # loading it would need a library with CMSIS-NN
         return data
     with _tried(args, data):
-        found = fit.check(fit.need_of(made), room)
+        comparison = fit.check(fit.need_of(made), room)
         if not args.force:
-            fit.refuse(found, str(args.model), "--force writes it anyway", source)
-        data["fit"] = found.as_dict()
+            fit.refuse(comparison, str(args.model), "--force writes it anyway", source)
+        data["fit"] = comparison.as_dict()
     return data
 
 
@@ -397,12 +397,12 @@ def _add_latency(
         return {}
     try:
         system = systems.find(board.name if board else _default_board(npu), npu)
-        found = latency.estimate(made, system)
+        estimate = latency.estimate(made, system)
     except (BoardError, InputError, SetupError) as error:  # the model is complete without it
         data["latency_error"] = str(error)
         return {}
-    data["latency"] = {key: value for key, value in found.as_dict().items() if key != "layers"}
-    return latency.metadata(found) if board else {}
+    data["latency"] = {key: value for key, value in estimate.as_dict().items() if key != "layers"}
+    return latency.metadata(estimate) if board else {}
 
 
 def _default_board(npu: str) -> str:

@@ -51,14 +51,14 @@ def _file(text: str) -> Path:
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Read the text and decode it."""
     text = read_whole(args.text).decode(errors="replace") if args.text else sys.stdin.read()
-    found = decode.decode(text, open_model(ui, args.model), args.firmware)
-    if not found:
+    findings = decode.decode(text, open_model(ui, args.model), args.firmware)
+    if not findings:
         raise InputError(
             f"no known message found (lines read: {len(text.splitlines())}): expected one of the "
             "driver (NPU stopped at byte ...), one of the runtime (operator ... of subgraph ...), "
             "or a fault report (*** Fault: ...)"
         )
-    return {"model": str(args.model), "found": [finding.as_dict() for finding in found]}
+    return {"model": str(args.model), "found": [finding.as_dict() for finding in findings]}
 
 
 def render(data: dict[str, Any]) -> str:
@@ -66,13 +66,13 @@ def render(data: dict[str, Any]) -> str:
     return "\n\n".join(_lines(each) for each in data["found"])
 
 
-def _lines(found: dict[str, Any]) -> str:
-    layer = found["layer"] or ("unknown" if found["operator"] else "none: not at an operator")
+def _lines(finding: dict[str, Any]) -> str:
+    layer = finding["layer"] or ("unknown" if finding["operator"] else "none: not at an operator")
     rows = [
-        ("message", found["message"]),
+        ("message", finding["message"]),
         ("layer", layer),
-        ("operator", found["operator"]),
-        ("cause", found["cause"]),
-        ("what to do", found["advice"]),
+        ("operator", finding["operator"]),
+        ("cause", finding["cause"]),
+        ("what to do", finding["advice"]),
     ]
     return "\n".join(f"{key:<11}{value}" for key, value in rows if value)

@@ -124,7 +124,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         raise InputError(f"{folder} cannot be written: {error.strerror}") from error
     ui.note(f"opening {args.on}")
     with _open(args.on, chosen, npu, rom, board.name) as listener:
-        found = [
+        heard = [
             _listen(listener, sound, reference, ui)
             for sound, reference in zip(sounds, expected, strict=True)
         ]
@@ -146,9 +146,9 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
                     for name, result in results.items()
                 },
             }
-            for sound, results in zip(sounds, found, strict=True)
+            for sound, results in zip(sounds, heard, strict=True)
         ],
-        "equal_to_reference": sum(len(r.raw) for results in found for r in results.values()),
+        "equal_to_reference": sum(len(r.raw) for results in heard for r in results.values()),
         "try": command(chosen, sounds[0].file),
     }
 
@@ -159,10 +159,10 @@ def _listen(
     """Process a sound; raises MismatchError if an output differs from the reference."""
     total = sum(len(result.raw) for result in expected.values())
     with ui.progress(f"listening to {sound.title}") as update:
-        found = listener(sound, lambda done: update(done, total))
-    for name, result in found.items():
+        results = listener(sound, lambda done: update(done, total))
+    for name, result in results.items():
         keywords.compare(result, expected[name], f"{sound.title}, {name}")
-    return found
+    return results
 
 
 def _sounds(args: argparse.Namespace, word: WakeWord, ui: Ui) -> list[Sound]:
@@ -225,7 +225,7 @@ def _simulate(
     sound: Sound, chosen: Sequence[WakeWord], npu: str, rom: Path, progress: Progress
 ) -> dict[str, Result]:
     """Run only the NPU, on the features of the reference."""
-    rows, done, found = keywords.features(sound.samples), 0, {}
+    rows, done, results = keywords.features(sound.samples), 0, {}
     for word in chosen:
         with Simulation(rom / f"{word.name}.tflite", npu) as simulation:
             raw = []
@@ -233,8 +233,8 @@ def _simulate(
                 raw.append(int(simulation.step([each])[0].item()))
                 done += 1
                 progress(done)
-            found[word.name] = keywords.result(word, raw, simulation)
-    return found
+            results[word.name] = keywords.result(word, raw, simulation)
+    return results
 
 
 def _on_board(

@@ -77,14 +77,14 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     image = romfs.build(tree)
     if args.output:
         write_whole(args.output, image)
-    found = None
+    deployment = None
     if args.on:
 
         def check(board: Board) -> None:
             warnings.extend(_check_board(board, needs, force=args.force))
 
         with ui.progress(f"sending to {args.on}") as progress:
-            found = deploy(
+            deployment = deploy(
                 *(args.on, tree),
                 replace=args.replace,
                 force=args.force,
@@ -94,11 +94,11 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     return {
         "files": sorted(tree),
         "file_bytes": sum(map(len, files.values())),
-        "bytes": found.size if found else len(image),
+        "bytes": deployment.size if deployment else len(image),
         "port": args.on,
         "image": str(args.output) if args.output else None,
-        "kept": found.kept if found else [],
-        "removed": found.removed if found else [],
+        "kept": deployment.kept if deployment else [],
+        "removed": deployment.removed if deployment else [],
         "warnings": warnings,
     }
 
@@ -172,10 +172,10 @@ def _check_board(board: Board, needs: dict[str, Need], *, force: bool) -> Iterat
     if needs and room is None:
         yield "models were not checked: the firmware has no module ethosu"
     for name, need in needs.items():
-        found = fit.check(need, replace(room, rom=None)) if room else None
-        if found and not force:
-            fit.refuse(found, name, _FORCE)
-        yield from (f"{name}: {reason}" for reason in (found.short if found else ()))
+        comparison = fit.check(need, replace(room, rom=None)) if room else None
+        if comparison and not force:
+            fit.refuse(comparison, name, _FORCE)
+        yield from (f"{name}: {reason}" for reason in (comparison.short if comparison else ()))
 
 
 def _strip(model: ModelFile, warnings: list[str]) -> ModelFile:

@@ -114,10 +114,10 @@ def _package(name: str, extra: str) -> str:
 
 
 def _program(name: str, package: str) -> str:
-    found = shutil.which(name)
-    if found is None:
+    path = shutil.which(name)
+    if path is None:
         raise SetupError(f"not installed: sudo apt install {package}")
-    return found
+    return path
 
 
 def _serial_ports() -> list[Any]:

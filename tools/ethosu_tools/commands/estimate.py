@@ -84,14 +84,14 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     model = open_model(ui, args.models[0])
     system = _system(args, model)
     file = systems.compile_for(model, system)
-    found = latency.estimate(file, system)
-    rows = table.by_operator(file, found.operations, system.memories)
+    estimate = latency.estimate(file, system)
+    rows = table.by_operator(file, estimate.operations, system.memories)
     peak = views.peak(system.npu)
     data = {
         "model": str(model),
-        **found.as_dict(),
-        "operators": [views.as_dict(row, found.cycles, peak) for row in rows],
-        "hints": hints(model, file, found),
+        **estimate.as_dict(),
+        "operators": [views.as_dict(row, estimate.cycles, peak) for row in rows],
+        "hints": hints(model, file, estimate),
     }
     if fits := fit.on_board(fit.need_of(file), system.name):
         data["fit"] = fits.as_dict()
@@ -102,14 +102,14 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         clock = system.cpu_mhz
         data["cpu"] = {"instructions": count, "clock_mhz": clock, "ms": time, "low_ms": least}
     if args.picture:
-        roofline.save(found, args.picture)
+        roofline.save(estimate, args.picture)
         data["picture"] = str(args.picture)
     return data
 
 
-def hints(model: ModelFile, compiled: ModelFile, found: Estimate) -> list[str]:
+def hints(model: ModelFile, compiled: ModelFile, estimate: Estimate) -> list[str]:
     """Suggest other memories for the weights, and the family's largest NPU, if they are faster."""
-    system = found.system
+    system = estimate.system
     others = [
         (_with_weights(memory, system), compiled, system.with_weights(memory))
         for memory in system.weight_memories
@@ -125,7 +125,7 @@ def hints(model: ModelFile, compiled: ModelFile, found: Estimate) -> list[str]:
     lines = []
     for change, file, other in others:
         gain = latency.estimate(file, other)
-        if not gain.is_bound and gain.milliseconds < WORTH * found.milliseconds:
+        if not gain.is_bound and gain.milliseconds < WORTH * estimate.milliseconds:
             lines.append(f"{change}: {text.figure(gain.as_dict())}")
     return lines
 
@@ -172,12 +172,12 @@ def _all(args: argparse.Namespace, ui: Ui) -> Iterator[dict[str, Any]]:
                 continue
             try:
                 compiled = systems.compile_for(model, system)
-                found = latency.estimate(compiled, system)
+                estimate = latency.estimate(compiled, system)
                 needs[compiled] = needs.get(compiled) or fit.need_of(compiled)
             except InputError as error:  # such as too large for this system
                 yield row | {"error": str(error)}
                 continue
-            row |= found.as_dict()
+            row |= estimate.as_dict()
             del row["layers"]
             fits = fit.on_board(needs[compiled], system.name)
             yield row | {"fit": fits.as_dict() if fits else None}

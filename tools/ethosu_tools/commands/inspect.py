@@ -50,15 +50,15 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 
 def _load_program(file: ModelFile) -> dict[str, Any]:
     """Facts of a program from the runtime, which loads it on a simulated NPU."""
-    found: dict[str, Any] = {"cases": len(file.cases), "runtime": None, "refused": None}
+    facts: dict[str, Any] = {"cases": len(file.cases), "runtime": None, "refused": None}
     try:
         with Simulation(file) as simulation:
-            found["runtime"] = simulation.info()
+            facts["runtime"] = simulation.info()
     except InputError as error:
-        found["refused"] = str(error)
+        facts["refused"] = str(error)
     except SetupError:
         pass  # no simulator: show only what the file contains
-    return found
+    return facts
 
 
 def render(data: dict[str, Any]) -> str:

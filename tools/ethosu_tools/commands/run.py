@@ -154,9 +154,9 @@ def _values(array: Array) -> dict[str, Any]:
 
 def _cases(file: ModelFile) -> tuple[Case, ...]:
     """Test cases of the method that is run, arranged as in memory."""
-    found = [case for case in file.cases if case.method == "forward"]
+    cases = [case for case in file.cases if case.method == "forward"]
     with reading(file):
-        return tuple(case.arrange(file.methods["forward"]) for case in found)
+        return tuple(case.arrange(file.methods["forward"]) for case in cases)
 
 
 def _compare_case(index: int, found: Sequence[Array], case: Case) -> None:

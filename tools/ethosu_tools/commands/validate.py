@@ -125,7 +125,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
             }
             | {"index": np.array(result.failures), "labels": data.samples.labels[result.failures]},
         )
-    found = {
+    summary = {
         "model": str(args.model),
         "data": args.data,
         "on": args.on,
@@ -137,13 +137,13 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         "outputs": math.prod(description.outputs[0].shape),
         "exact": result.exact if _promises_bits(reference, description) else None,
     }
-    if reference and found["exact"] not in (None, result.samples):
-        ui.result(found, render(found))
+    if reference and summary["exact"] not in (None, result.samples):
+        ui.result(summary, render(summary))
         raise MismatchError(
             f"{result.samples - result.exact:,} of {result.samples:,} samples differ from the "
             f"reference {args.reference}"
         )
-    return found
+    return summary
 
 
 def _check_stateless(path: Path, compiled: Description) -> None:
@@ -219,7 +219,7 @@ def _error(index: int, error: dict[str, Any]) -> str:
 
 def _confusion(data: dict[str, Any]) -> list[str]:
     """The confusion matrix if it is small, else the most frequent confusions."""
-    counts = {(label, found): count for label, found, count in data["confusion"]}
+    counts = {(label, predicted): count for label, predicted, count in data["confusion"]}
     if not counts:
         return []
     size = 1 + max(max(pair) for pair in counts)
@@ -230,7 +230,9 @@ def _confusion(data: dict[str, Any]) -> list[str]:
         head = max(map(len, names))
         lines = ["rows: class, columns: prediction, starting at 0"]
         for label in range(size):
-            row = "".join(f"{counts.get((label, found), 0):>{width}}" for found in range(size))
+            row = "".join(
+                f"{counts.get((label, predicted), 0):>{width}}" for predicted in range(size)
+            )
             lines.append(f"{names[label]:>{head}} {row}")
         return lines
     wrong = sorted(((count, *pair) for pair, count in counts.items() if pair[0] != pair[1]))[::-1]

@@ -26,12 +26,12 @@ LABELS = ("labels", "label", "y")
 
 def load_samples(path: Path) -> dict[str, Any]:
     """One array per input, with its key; the first dimension counts samples."""
-    found = np.load(path, allow_pickle=False)
-    if hasattr(found, "files"):
-        keys = sorted(found.files, key=lambda key: (len(key), key))
-        arrays = {key: found[key] for key in keys}
+    loaded = np.load(path, allow_pickle=False)
+    if hasattr(loaded, "files"):
+        keys = sorted(loaded.files, key=lambda key: (len(key), key))
+        arrays = {key: loaded[key] for key in keys}
     else:
-        arrays = {"0": found}
+        arrays = {"0": loaded}
     counts = {len(array) for array in arrays.values()}
     if len(counts) != 1 or counts == {0}:
         raise SystemExit(f"{path} has no samples, or a different number for each input")
@@ -101,11 +101,11 @@ def check_shapes(arrays: list[Any], names: list[str], shapes: list[list[int]]) -
     The mismatch is written to the file SHAPES, from which the parent process makes its message.
     """
     for name, array, expected in zip(names, arrays, shapes, strict=True):
-        found = array.shape
-        pairs = zip(found[1:], expected[1:], strict=False)
-        if expected and (len(found) != len(expected) or any(b not in (0, a) for a, b in pairs)):
-            Path(SHAPES).write_text(json.dumps([name, found, expected[1:]]))
-            raise SystemExit(f"samples of {name} have shape {list(found)}, the input {expected}")
+        shape = array.shape
+        pairs = zip(shape[1:], expected[1:], strict=False)
+        if expected and (len(shape) != len(expected) or any(b not in (0, a) for a, b in pairs)):
+            Path(SHAPES).write_text(json.dumps([name, shape, expected[1:]]))
+            raise SystemExit(f"samples of {name} have shape {list(shape)}, the input {expected}")
 
 
 def _shape(tensor: Any) -> list[int]:
@@ -155,8 +155,8 @@ def unrolled(model: Any) -> Any:
 def _unroll(config: Any) -> tuple[Any, int]:
     """A layer's configuration with unrolled loops and a batch of one, and the number of loops."""
     if isinstance(config, list | tuple):
-        found = [_unroll(each) for each in config]
-        return type(config)(each for each, _ in found), sum(loops for _, loops in found)
+        unrolled = [_unroll(each) for each in config]
+        return type(config)(each for each, _ in unrolled), sum(loops for _, loops in unrolled)
     if not isinstance(config, dict):
         return config, 0
     changed, count = {}, int(config.get("unroll") is False)
@@ -179,9 +179,9 @@ def named(data: bytes, names: dict[str, str]) -> bytes:
     model = flatbuffer_utils.read_model_from_bytearray(bytearray(data))
     if not model.signatureDefs:
         return data
-    for each in (*model.signatureDefs[0].inputs, *model.signatureDefs[0].outputs):
-        name = each.name.decode()
-        model.subgraphs[0].tensors[each.tensorIndex].name = names.get(_plain(name), name)
+    for tensor in (*model.signatureDefs[0].inputs, *model.signatureDefs[0].outputs):
+        name = tensor.name.decode()
+        model.subgraphs[0].tensors[tensor.tensorIndex].name = names.get(_plain(name), name)
     return bytes(flatbuffer_utils.convert_object_to_bytearray(model))
 
 
@@ -195,20 +195,20 @@ def convert(options: dict[str, str]) -> None:
     if options["by"] == "onnx2tf":
         folder = output.parent / "saved_model"
         arrays, names, original = from_onnx(model, samples, folder)
-        found, _ = converter(folder)
+        conversion, _ = converter(folder)
     else:
-        found, inputs = converter(model)
+        conversion, inputs = converter(model)
         known = list(inputs)
         arrays = in_order(samples, known)
         if known:
             check_shapes(arrays, known, list(inputs.values()))
         # A single input needs no name, and a Keras model's may differ from its signature's.
         names = known if len(known) > 1 and samples.keys() >= set(known) else []
-    found.optimizations = [tf.lite.Optimize.DEFAULT]
-    found.representative_dataset = lambda: feed(arrays, names)
-    found.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
-    found.inference_input_type = found.inference_output_type = tf.int8
-    output.write_bytes(named(found.convert(), original))
+    conversion.optimizations = [tf.lite.Optimize.DEFAULT]
+    conversion.representative_dataset = lambda: feed(arrays, names)
+    conversion.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
+    conversion.inference_input_type = conversion.inference_output_type = tf.int8
+    output.write_bytes(named(conversion.convert(), original))
 
 
 if __name__ == "__main__":

@@ -24,8 +24,8 @@ def instructions(compiled: ModelFile) -> int:
     Counted with the firmware of the board that accepts any NPU, which must have been built.
     """
     with EmulatedRunner(compiled, board=boards.DEFAULT, repeatable=True) as runner:
-        found: int = runner.board.ask(_COUNT.format(model=runner.name), timeout=300, kind=int)
-    return found // INFERENCES
+        count: int = runner.board.ask(_COUNT.format(model=runner.name), timeout=300, kind=int)
+    return count // INFERENCES
 
 
 def milliseconds(count: int, system: System) -> tuple[float, float]:

@@ -104,13 +104,13 @@ def estimate(model: Model, system: System) -> Estimate:
     )
 
 
-def metadata(found: Estimate) -> dict[str, bytes]:
+def metadata(estimated: Estimate) -> dict[str, bytes]:
     """An estimate as metadata of a compiled `.tflite`, for Model.info() on the board.
 
     Microseconds as little-endian 32-bit numbers: estimate, lower bound, upper bound or 0.
     """
-    low, high = found.low_ms, found.high_ms or 0.0
-    times = [round(1e3 * each) for each in (found.milliseconds, low, high)]
+    low, high = estimated.low_ms, estimated.high_ms or 0.0
+    times = [round(1e3 * each) for each in (estimated.milliseconds, low, high)]
     return {LATENCY: struct.pack("<3I", *times)}
 
 

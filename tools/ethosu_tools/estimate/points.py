@@ -112,8 +112,8 @@ def compare(point: Point, model: bytes) -> Result:
     """Estimate a point's latency; compiles its model for the point's NPU if necessary."""
     system = systems.find(point.system, point.npu, point.weights)
     source = ModelFile(model, name=point.model)
-    found = latency.estimate(systems.compile_for(source, system), system)
-    return Result(point, found.milliseconds, found.low_ms, found.high_ms or math.inf)
+    estimate = latency.estimate(systems.compile_for(source, system), system)
+    return Result(point, estimate.milliseconds, estimate.low_ms, estimate.high_ms or math.inf)
 
 
 def mean_error(results: Sequence[Result]) -> float:

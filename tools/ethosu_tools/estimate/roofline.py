@@ -27,7 +27,7 @@ class Point(NamedTuple):
     bound: str
 
 
-def operations(found: Estimate) -> list[Point]:
+def operations(estimate: Estimate) -> list[Point]:
     """The NPU's operations with MACs."""
     return [
         Point(
@@ -38,22 +38,22 @@ def operations(found: Estimate) -> list[Point]:
             row.busy[row.bound],
             row.bound,
         )
-        for row in found.layers
+        for row in estimate.layers
         if row.macs
     ]
 
 
-def save(found: Estimate, path: Path) -> None:
+def save(estimate: Estimate, path: Path) -> None:
     """Write the roofline of an estimate as SVG."""
-    write_whole(path, draw(found, operations(found)).encode())
+    write_whole(path, draw(estimate, operations(estimate)).encode())
 
 
-def draw(found: Estimate, points: Sequence[Point]) -> str:
+def draw(estimate: Estimate, points: Sequence[Point]) -> str:
     """Draw the points; a point's size is its share of the time."""
-    peak = views.peak(found.system.npu)
+    peak = views.peak(estimate.system.npu)
     lowest = math.log2(peak) - OCTAVES + 1
     rate = sum(
-        {memory.name: memory.bytes_per_cycle for memory, _ in found.system.memories}.values()
+        {memory.name: memory.bytes_per_cycle for memory, _ in estimate.system.memories}.values()
     )
 
     def at(intensity: float, speed: float) -> tuple[float, float]:
@@ -63,7 +63,7 @@ def draw(found: Estimate, points: Sequence[Point]) -> str:
 
     def draw_point(point: Point) -> str:
         x, y = at(point.macs / max(1, point.bytes), point.macs / max(1, point.cycles))
-        radius = 3 + 12 * math.sqrt(point.cycles / max(1, found.cycles))
+        radius = 3 + 12 * math.sqrt(point.cycles / max(1, estimate.cycles))
         text = f"{point.text}{point.cycles:,} cycles, bound by {point.bound}"
         return (
             f'<circle class="layer" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}">'
@@ -79,7 +79,7 @@ def draw(found: Estimate, points: Sequence[Point]) -> str:
     across = [(at(2.0**step, 1)[0], 2.0**step) for step in steps]
     up = [(at(1, peak / 4.0**step)[1], peak / 4.0**step) for step in range(OCTAVES // 2)]
     roof = [at(2.0**step, min(peak, rate * 2.0**step)) for step in range(-2, OCTAVES - 1)]
-    title = f"{found.system.name}: {found.system.npu}, {found.milliseconds:.3g} ms"
+    title = f"{estimate.system.name}: {estimate.system.npu}, {estimate.milliseconds:.3g} ms"
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}">',

@@ -74,13 +74,13 @@ class System:
     @property
     def memories(self) -> list[tuple[Memory, int]]:
         """Each memory once, with its regions."""
-        found: dict[str, tuple[Memory, int]] = {}
+        by_name: dict[str, tuple[Memory, int]] = {}
         rest = _ALL & ~_CONSTANTS & ~_FAST
         uses = ((self.weights, _CONSTANTS), (self.tensors, rest), (self.fast, _FAST))
         for memory, regions in uses:
-            first, known = found.get(memory.name, (memory, 0))
-            found[memory.name] = first, known | regions
-        return list(found.values())
+            first, known = by_name.get(memory.name, (memory, 0))
+            by_name[memory.name] = first, known | regions
+        return list(by_name.values())
 
     def with_weights(self, memory: str) -> "System":
         """A copy with the weights in another memory."""

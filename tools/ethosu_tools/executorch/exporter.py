@@ -56,12 +56,12 @@ def export(options: dict[str, Any]) -> None:
     from executorch.exir.passes.quantize_io_pass import QuantizeInputs, QuantizeOutputs
     from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
-    found = read_model(torch, Path(options["model"]))
-    model, inputs = found["model"], found["inputs"]
-    samples = found["calibration"] or [inputs]
+    given = read_model(torch, Path(options["model"]))
+    model, inputs = given["model"], given["inputs"]
+    samples = given["calibration"] or [inputs]
     if options["channels_last"]:
         inputs = to_channels_last(torch, inputs)
-        samples = [to_channels_last(torch, each) for each in samples]
+        samples = [to_channels_last(torch, sample) for sample in samples]
     spec = EthosUCompileSpec(
         options["npu"],
         system_config=options["system_config"],
@@ -71,14 +71,14 @@ def export(options: dict[str, Any]) -> None:
     quantizer = EthosUQuantizer(spec)
     quantizer.set_global(get_symmetric_quantization_config())
     prepared = prepare_pt2e(torch.export.export(model, inputs).module(), quantizer)
-    for each in samples:
-        prepared(*each)
+    for sample in samples:
+        prepared(*sample)
     quantised = torch.export.export(convert_pt2e(prepared), inputs)
     edge = to_edge_transform_and_lower(
         quantised,
         partitioner=[EthosUPartitioner(spec)],
         compile_config=EdgeCompileConfig(_check_ir_validity=False),
-        constant_methods=found["constants"] or None,
+        constant_methods=given["constants"] or None,
     )
     if options["integer_io"]:
         signature = edge.exported_program().graph_signature

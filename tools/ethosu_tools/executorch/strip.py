@@ -82,10 +82,10 @@ def _outputs(file: ModelFile) -> list[bytes]:
 def _unused(method: Method) -> Iterator[int]:
     """Constant tensors that no instruction and no list refers to."""
     named = {*method.inputs, *method.outputs}
-    for each in method.operators:
-        if not (each.on_cpu or each.on_npu):
+    for operator in method.operators:
+        if not (operator.on_cpu or operator.on_npu):
             return  # control flow refers to values in other ways
-        named.update(each.arguments)
+        named.update(operator.arguments)
     for value in method.values:
         named.update(value.content if value.kind == "tensors" else ())
     for number, value in enumerate(method.values):

@@ -68,8 +68,8 @@ def find(request: Request) -> tuple[Path, bool] | None:
 
 def steps(request: Request, settings: Mapping[str, Any]) -> list[Step]:
     """Write the table of contents, pack it with the image, write both to the board."""
-    found = find(request)
-    folder, of_micropython = found or (Path("TOOLKIT"), True)
+    toolkit = find(request)
+    folder, of_micropython = toolkit or (Path("TOOLKIT"), True)
     image, work = request.image(".bin"), request.work if of_micropython else folder
     generate: list[str | Path]
     write: list[str | Path]
@@ -93,7 +93,7 @@ def steps(request: Request, settings: Mapping[str, Any]) -> list[Step]:
         write = [folder / _WRITE, "-p"]
 
     def prepare() -> None:
-        if found is None:
+        if toolkit is None:
             raise SetupError(MISSING)
         if of_micropython:
             request.needs_port()

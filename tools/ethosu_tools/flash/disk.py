@@ -84,29 +84,29 @@ def find(request: Request, settings: Mapping[str, Any]) -> Path:
     """Mount point of the board's disk: --disk, else the disk with its label or its info file."""
     label, info = settings["label"], settings["info"]
     if request.disk:
-        found = [request.disk]
+        choice = [request.disk]
         if not _is(request.disk.is_dir):
             raise InputError(f"{request.disk} is not a mounted disk, or it does not respond")
     else:
         disks = mounted()
         # A second disk with the same label gets a number appended.
         named = [disk for disk in disks if re.fullmatch(rf"{re.escape(label)} ?\d*", disk.name)]
-        found = named or [disk for disk in disks if _is((disk / info).is_file)]
-    if not found:
+        choice = named or [disk for disk in disks if _is((disk / info).is_file)]
+    if not choice:
         raise SetupError(
             f'no disk "{label}" is mounted: connect the USB port of the board\'s debug probe, '
             "mount the disk that appears, or pass its mount point with --disk; "
             f"{settings['documentation']}"
         )
-    if len(found) > 1:
-        names = ", ".join(map(str, found))
-        raise InputError(f"{len(found)} disks match: {names}; select one with --disk")
-    if found[0].name.startswith(settings["refuse"]):
+    if len(choice) > 1:
+        names = ", ".join(map(str, choice))
+        raise InputError(f"{len(choice)} disks match: {names}; select one with --disk")
+    if choice[0].name.startswith(settings["refuse"]):
         raise InputError(
-            f"{found[0]} is the disk of the probe's own firmware, which the image would overwrite: "
-            f'connect the board without pressing its button, so that "{label}" appears'
+            f"{choice[0]} is the disk of the probe's own firmware, which the image would "
+            f'overwrite: connect the board without pressing its button, so that "{label}" appears'
         )
-    return found[0]
+    return choice[0]
 
 
 def _is(kind: Callable[[], bool]) -> bool:
@@ -160,13 +160,13 @@ def _check(target: Path, data: bytes, refused: Path) -> str:
             raise BoardError(f"the probe rejected the image: {reason}")
         if not _is(target.is_file):
             return "the probe accepted the file and no longer shows it"
-        found = _within(read, _COPY_S)
+        written = _within(read, _COPY_S)
     except (OSError, _SilentError):
         return "the disk disconnected, as it does after the probe has written an image"
-    if found != data:
+    if written != data:
         raise BoardError(
-            f"{target} differs from the image: {len(found):,} bytes instead of {len(data):,}"
-            if len(found) != len(data)
+            f"{target} differs from the image: {len(written):,} bytes instead of {len(data):,}"
+            if len(written) != len(data)
             else f"{target} differs from the image"
         )
     return "the image is on the disk"

@@ -35,17 +35,17 @@ def expand(port: str) -> dict[str, Mapping[str, str]]:
     words = port.removeprefix(PREFIX)
     known = _places()
     if "=" not in words:
-        found = [words] if words in known else []
+        names = [words] if words in known else []
     else:
         tags = dict(word.partition("=")[::2] for word in words.split(","))
-        found = [name for name in sorted(known) if tags.items() <= known[name].items()]
-    if not found:
+        names = [name for name in sorted(known) if tags.items() <= known[name].items()]
+    if not names:
         listed = "; ".join(
             " ".join([name, *(f"{key}={value}" for key, value in sorted(known[name].items()))])
             for name in sorted(known)
         )
         raise InputError(f"labgrid has no place {words!r}; its places are {listed or '(none)'}")
-    return {PREFIX + name: known[name] for name in found}
+    return {PREFIX + name: known[name] for name in names}
 
 
 class Acquired:

@@ -109,8 +109,8 @@ class Names:
 
     def find_all(self, offset: int) -> list[tuple[int, str]]:
         """The operator at this offset in each stream that is long enough."""
-        found = ((stream, self.find(stream, offset)) for stream in sorted(self._streams))
-        return [(stream, name) for stream, name in found if name]
+        pairs = ((stream, self.find(stream, offset)) for stream in sorted(self._streams))
+        return [(stream, name) for stream, name in pairs if name]
 
     def of(self, operations: Sequence[Operation]) -> list[str]:
         """A name for each operation; without a table, its type and position.
@@ -141,13 +141,13 @@ def record(
     coherence: str | None = None,
 ) -> list[Operation]:
     """The operations of one inference with random inputs; memories default to no latency."""
-    found: list[Operation] = []
+    operations: list[Operation] = []
     with Simulation(model, coherence=coherence) as simulation:
         if memories:
             simulation.assume([memory.for_simulator(regions) for memory, regions in memories])
-        simulation.observe(found.append)
+        simulation.observe(operations.append)
         simulation.step(arrays.random_inputs(simulation.inputs, np.random.default_rng(0)))
-    return found
+    return operations
 
 
 def with_streams(operations: Iterable[Operation]) -> Iterator[tuple[int, Operation]]:

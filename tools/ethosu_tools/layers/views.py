@@ -78,14 +78,14 @@ def cells(rows: Sequence[Row], columns: Sequence[str]) -> list[tuple[str, ...]]:
     return [tuple(cell(row, column) for column in columns) for row in rows]
 
 
-def difference(found: Row, equal: str = "equal") -> str:
+def difference(figures: Row, equal: str = "equal") -> str:
     """Text of the output differences measured by subject.py."""
-    values = f"{found['values']:,} values of {found['steps']} random inputs"
-    if not found["differing"]:
+    values = f"{figures['values']:,} values of {figures['steps']} random inputs"
+    if not figures["differing"]:
         return f"{equal}: {values}"
     return (
-        f"{found['differing']:,} of {values} differ, by at most {found['largest']:g}, "
-        f"on average {found['mean']:.3g}"
+        f"{figures['differing']:,} of {values} differ, by at most {figures['largest']:g}, "
+        f"on average {figures['mean']:.3g}"
     )
 
 

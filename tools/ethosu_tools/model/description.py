@@ -183,16 +183,16 @@ def _named(method: Method, prefix: str, values: tuple[int, ...]) -> tuple[Tensor
 
 
 def _cpu_operators(method: Method, called: Iterable[Operator]) -> tuple[CpuOperator, ...]:
-    found: dict[str, CpuOperator] = {}
-    for each in called:
-        before = found.get(each.name, CpuOperator(each.name, 0, 0, 0, each.known))
-        found[each.name] = replace(
+    by_name: dict[str, CpuOperator] = {}
+    for operator in called:
+        before = by_name.get(operator.name, CpuOperator(operator.name, 0, 0, 0, operator.known))
+        by_name[operator.name] = replace(
             before,
             calls=before.calls + 1,
-            values=before.values + math.prod(_sizes(method, each.arguments[-1:])),
-            macs=before.macs + _macs(method, each),
+            values=before.values + math.prod(_sizes(method, operator.arguments[-1:])),
+            macs=before.macs + _macs(method, operator),
         )
-    return tuple(found.values())
+    return tuple(by_name.values())
 
 
 def _tensor(method: Method, index: int) -> Tensor | None:
@@ -253,12 +253,12 @@ def _state(method: Method) -> int:
     for index in method.inputs:
         written.add(method.tensor(index))
     state: dict[tuple[int, int], int] = {}
-    for each in method.operators:
-        for index in method.tensors(each.inputs):
+    for operator in method.operators:
+        for index in method.tensors(operator.inputs):
             tensor = _tensor(method, index)
             if tensor and tensor.buffer and tensor.size and not written.meet(tensor):
                 state[tensor.buffer, tensor.offset] = tensor.size
-        for index in each.outputs:
+        for index in operator.outputs:
             tensor = _tensor(method, index)
             if tensor:
                 written.add(tensor)

@@ -41,9 +41,9 @@ def reading(model: Model) -> Iterator[None]:
 
 def _damage(error: BaseException) -> str:
     """Describe the problem; most often a table is past the end of the file."""
-    found = re.search(r"at least (\d+) bytes.*actual buffer size is (\d+)", str(error))
-    if found:
-        return f"it has {int(found[2]):,} bytes, but its tables extend to byte {int(found[1]):,}"
+    match = re.search(r"at least (\d+) bytes.*actual buffer size is (\d+)", str(error))
+    if match:
+        return f"it has {int(match[2]):,} bytes, but its tables extend to byte {int(match[1]):,}"
     return " ".join(str(error).split())
 
 

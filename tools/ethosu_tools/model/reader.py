@@ -109,7 +109,7 @@ class Reader:
         return [
             self._call(index, named)
             for index in range(operators)
-            if self._get("operator", index).place == self._library.ETHOSU_ON_NPU
+            if self._get("operator", index).runs_on == self._library.ETHOSU_ON_NPU
         ]
 
     @cached_property
@@ -131,10 +131,10 @@ class Reader:
 
     def _get(self, what: str, *arguments: Any) -> Any:
         """One item that ethosu_describe_WHAT() describes."""
-        found = self._ffi.new(f"struct ethosu_describe_{what.removeprefix('case_')} *")
+        struct = self._ffi.new(f"struct ethosu_describe_{what.removeprefix('case_')} *")
         function = getattr(self._library, f"ethosu_describe_{what}")
-        library.check(function(self._file, *arguments, found, self._error), self._error)
-        return found
+        library.check(function(self._file, *arguments, struct, self._error), self._error)
+        return struct
 
     def _value(self, index: int) -> Value:
         return self._content(self._get("value", index))
@@ -183,7 +183,7 @@ class Reader:
             }
             own = self._text(operator.name) or f"operator {operator.code}"
             yield Operator(
-                name=names.get(operator.place, own),
+                name=names.get(operator.runs_on, own),
                 code=operator.code,
                 inputs=self._numbers(operator.inputs),
                 outputs=self._numbers(operator.outputs),

@@ -57,11 +57,11 @@ def find_kernels(data: bytes, graph: Graph, *, cmsis_nn: bool = False) -> dict[i
     )
     error = ffi().new("struct ethosu_model_error *")
     rows = ffi().new("struct ethosu_model_kernel[]", count)
-    found = ffi().new("uint32_t *", count)
-    library.check(runtime.ethosu_model_kernels(source, rows, found, error), error)
+    written = ffi().new("uint32_t *", count)
+    library.check(runtime.ethosu_model_kernels(source, rows, written, error), error)
     return {
         row.operator_index: Kernel(row.version, row.scratch, row.in_place)
-        for row in rows[0 : found[0]]
+        for row in rows[0 : written[0]]
     }
 
 

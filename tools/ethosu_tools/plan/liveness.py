@@ -125,7 +125,7 @@ def _unprotected(schedule: Schedule, original: Schedule) -> set[int]:
     a call only in the new order, and variables of CPU operators.
     """
     graph = schedule.graph
-    found = {
+    unprotected = {
         tensor
         for group in schedule.concurrent.values()
         for operator in group
@@ -138,8 +138,8 @@ def _unprotected(schedule: Schedule, original: Schedule) -> set[int]:
         calls = {schedule.order[call] for call in _calls_in(graph, live)}
         known = set(_calls_in(original.graph, before[index]))
         if calls - known or (graph.tensors[index].variable and index not in fixed):
-            found.add(index)
-    return {index for index in found if not graph.tensors[index].constant}
+            unprotected.add(index)
+    return {index for index in unprotected if not graph.tensors[index].constant}
 
 
 def _calls_in(graph: Graph, live: LiveRange) -> list[int]:

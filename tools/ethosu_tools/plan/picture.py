@@ -110,8 +110,8 @@ def draw_svg(plan: Row, style: str = STYLE) -> str:
 
 def _kinds(plan: Row) -> list[str]:
     """The kinds of blocks in the plan."""
-    found = {block["kind"] for block in plan["blocks"]}
-    return [kind for kind in KINDS if kind in found]
+    used = {block["kind"] for block in plan["blocks"]}
+    return [kind for kind in KINDS if kind in used]
 
 
 def draw_html(plan: Row) -> str:
@@ -156,13 +156,13 @@ def _span(column: int, columns: int, times: int) -> range:
 
 def _cell(blocks: Sequence[Row], marks: Sequence[str], at: int, size: int, times: range) -> str:
     """The last of the blocks that overlap these bytes and times."""
-    found = FREE_MARK
+    cell = FREE_MARK
     for mark, block in zip(marks, blocks, strict=True):
         in_time = block["first"] < times.stop and times.start <= block["last"]
         in_place = block["offset"] < at + size and at < block["offset"] + block["size"]
         if in_time and in_place:
-            found = mark
-    return found
+            cell = mark
+    return cell
 
 
 def _legend(mark: str, block: Row) -> str:

@@ -64,9 +64,9 @@ def place(blocks: Sequence[Block]) -> Placement:
     best: Placement | None = None
     best_order: list[int] = []
     for strategy, order in _orders(blocks):
-        found = _greedy(blocks, order, strategy)
-        if found is not None and (best is None or found.arena < best.arena):
-            best, best_order = found, order
+        candidate = _greedy(blocks, order, strategy)
+        if candidate is not None and (best is None or candidate.arena < best.arena):
+            best, best_order = candidate, order
         if best is not None and best.arena <= bound:
             return best
     assert best is not None  # only the strategy "keep" can fail
@@ -158,10 +158,10 @@ def _search(
         chosen = rng.choice(top if top and rng.random() < 0.5 else trial)
         trial.remove(chosen)
         trial.insert(rng.randrange(len(trial) + 1), chosen)
-        found = _greedy(blocks, trial, "search")
-        if found is not None and found.arena <= best.arena:
+        candidate = _greedy(blocks, trial, "search")
+        if candidate is not None and candidate.arena <= best.arena:
             current = trial
-            best = found if found.arena < best.arena else best
+            best = candidate if candidate.arena < best.arena else best
         if best.arena <= bound:
             break
     return best

@@ -109,13 +109,13 @@ def _classes(path: Path, given: Array) -> Array:
 
 
 def _npz(path: Path, tensors: Sequence[Tensor]) -> DataSet:
-    found = arrays.load(path)
-    own = {each.name for index, each in enumerate(tensors) if str(index) not in found}
-    labels = [found.pop(name) for name in LABELS if name in found and name not in own]
-    if len(found) == 1 and len(tensors) == 1:  # under any name
-        found = {"0": next(iter(found.values()))}
+    loaded = arrays.load(path)
+    own = {each.name for index, each in enumerate(tensors) if str(index) not in loaded}
+    labels = [loaded.pop(name) for name in LABELS if name in loaded and name not in own]
+    if len(loaded) == 1 and len(tensors) == 1:  # under any name
+        loaded = {"0": next(iter(loaded.values()))}
     try:
-        columns = arrays.in_order(found, tensors)
+        columns = arrays.in_order(loaded, tensors)
     except InputError as error:
         raise InputError(f"{path}: {error}; labels are allowed as well") from error
     return _data_set(path, columns, _classes(path, labels[0]) if labels else None, tensors)
@@ -156,13 +156,13 @@ def _folder(path: Path, tensors: Sequence[Tensor]) -> DataSet:
 
 def _sample(path: Path, content: bytes, tensor: Tensor) -> Array:
     if path.suffix == ".npy":
-        found = arrays.load_one(path, content)
-        if not arrays.is_same_layout(found.shape, tensor.shape):
+        array = arrays.load_one(path, content)
+        if not arrays.is_same_layout(array.shape, tensor.shape):
             raise InputError(
-                f"{path} must have shape {list(tensor.shape)}, found {list(found.shape)}"
-                f"{arrays.advice(found.shape, tensor.shape)}"
+                f"{path} must have shape {list(tensor.shape)}, found {list(array.shape)}"
+                f"{arrays.advice(array.shape, tensor.shape)}"
             )
-        return found.reshape(tensor.shape)
+        return array.reshape(tensor.shape)
     if path.suffix in _IMAGES:
         return _image(path, content, tensor)
     raise InputError(f"{path} is neither an array (.npy) nor an image")
@@ -186,9 +186,9 @@ def _script(path: Path, name: str, tensors: Sequence[Tensor]) -> DataSet:
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    found: Any = getattr(module, name, None)
-    rows: Iterable[Any] = found() if callable(found) else found
-    if found is None or not isinstance(rows, Iterable):
+    given: Any = getattr(module, name, None)
+    rows: Iterable[Any] = given() if callable(given) else given
+    if given is None or not isinstance(rows, Iterable):
         raise InputError(f"{path} has no iterable {name}")
     columns: list[list[Array]] = [[] for _ in tensors]
     labels: list[Any] = []  # None if unknown

@@ -57,8 +57,8 @@ class Result:
         for name in ("samples", "labelled", "top1", "topk", "exact", "agree", "reference_top1"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         counts = Counter[tuple[int, int]]()
-        for label, found, count in (*self.confusion, *other.confusion):
-            counts[label, found] += count
+        for label, predicted, count in (*self.confusion, *other.confusion):
+            counts[label, predicted] += count
         self.confusion = [(*key, count) for key, count in sorted(counts.items())]
         self.errors = self.errors or [OutputError() for _ in other.errors]
         for mine, theirs in zip(self.errors, other.errors, strict=True):

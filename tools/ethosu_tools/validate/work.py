@@ -58,13 +58,13 @@ class _Worker:
 
     def run(self, start: int, samples: Samples) -> Result:
         raw = tuple(quantise_all(samples.inputs, self.runner.inputs))
-        found = list(self.runner.run(Feed(raw, len(samples), has_time=True)))
+        outputs = list(self.runner.run(Feed(raw, len(samples), has_time=True)))
         expected = None
         if self.oracle:
             given = (self._given(samples, raw, index) for index in range(len(samples)))
             expected = [self.oracle.step(each) for each in given]
         return count_block(
-            start, samples.labels, self.runner.outputs, found, expected, self.settings.top
+            start, samples.labels, self.runner.outputs, outputs, expected, self.settings.top
         )
 
     def _given(self, samples: Samples, raw: Sequence[Array], index: int) -> list[Array]:

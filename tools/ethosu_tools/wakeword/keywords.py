@@ -151,5 +151,5 @@ def compare(found: Result, expected: Result, what: str) -> None:
         )
 
 
-def _when(found: Result) -> str:
-    return "never" if found.detected_at is None else f"at {found.detected_at} s"
+def _when(result: Result) -> str:
+    return "never" if result.detected_at is None else f"at {result.detected_at} s"

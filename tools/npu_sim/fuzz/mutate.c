@@ -6,12 +6,12 @@
 #include "libfuzzer.h"
 #include "mutate_stream.h"
 
-enum { HEADER = 3, WORD = 4, MOST_WORDS = UINT16_MAX / WORD, MOST_CHANGES = 2 };
+enum { HEADER = 3, WORD = 4, MAX_WORDS = UINT16_MAX / WORD, MAX_CHANGES = 2 };
 
 /** Change the stream; the bytes after it move to its new end. */
 static size_t change_stream(uint8_t *data, size_t size, size_t max_size, size_t bytes)
 {
-    static uint32_t words[MOST_WORDS];
+    static uint32_t words[MAX_WORDS];
     uint32_t sizes[STREAM_REGIONS] = {1 << 9, 1 << 10, 1 << 11, 1 << 12, 1 << 13};
     size_t odd = bytes % WORD;
     size_t room = (bytes + max_size - size) / WORD;
@@ -19,11 +19,11 @@ static size_t change_stream(uint8_t *data, size_t size, size_t max_size, size_t 
         .family = stream_family(fuzz_config(data[0])),
         .words = words,
         .count = (uint32_t)(bytes / WORD),
-        .most = (uint32_t)(room < MOST_WORDS ? room : MOST_WORDS),
+        .most = (uint32_t)(room < MAX_WORDS ? room : MAX_WORDS),
         .sizes = sizes,
     };
     memcpy(words, data + HEADER, bytes - odd);
-    for (uint32_t changes = 1 + draw(MOST_CHANGES); changes > 0; changes--) {
+    for (uint32_t changes = 1 + draw(MAX_CHANGES); changes > 0; changes--) {
         stream_mutate(&stream);
     }
     size_t changed = WORD * (size_t)stream.count;

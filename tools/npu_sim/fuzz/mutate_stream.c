@@ -84,16 +84,16 @@ static uint32_t length_of(uint32_t word)
 static uint32_t some_command(const struct stream *s, int operation)
 {
     uint32_t target = draw(s->count);
-    uint32_t found = 0;
+    uint32_t chosen = 0;
     for (uint32_t i = 0; i < s->count; i += length_of(s->words[i])) {
         if (operation < 0 || is_operation(s->words[i]) == (operation != 0)) {
-            found = i;
+            chosen = i;
             if (i >= target) {
                 break;
             }
         }
     }
-    return found;
+    return chosen;
 }
 
 static void insert(struct stream *s, uint32_t at, const uint32_t *words, uint32_t count)

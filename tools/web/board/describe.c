@@ -84,7 +84,7 @@ static int write_operator(uint32_t index)
     struct ethosu_describe_operator operation;
     struct ethosu_describe_npu_call call = {0};
     TRY(ethosu_describe_operator(&file, index, &operation, &error));
-    if (operation.place == ETHOSU_ON_NPU) {
+    if (operation.runs_on == ETHOSU_ON_NPU) {
         TRY(ethosu_describe_npu_call(&file, index, NULL, &call, &error));
     }
     write_text(operation.name);

@@ -23,9 +23,9 @@ while True:
     if not browser.camera.readinto(frame):
         time.sleep_ms(20)
         continue
-    found = []
+    boxes = []
     for label, score, box in model.predict([see]):
         row = [LABELS[label], score]
         row.extend(place(see, box))
-        found.append(row)
-    browser.show(json.dumps({"boxes": found}))
+        boxes.append(row)
+    browser.show(json.dumps({"boxes": boxes}))

@@ -56,11 +56,11 @@ function run(blocks, show) {
                     return failed(new Error(data.failed));
                 }
                 text += data.output;
-                const found = answer(text, blocks.length);
-                if (found) {
-                    show(found);
+                const result = answer(text, blocks.length);
+                if (result) {
+                    show(result);
                 }
-                return found?.done ? finished() : null;
+                return result?.done ? finished() : null;
             });
             worker.postMessage({ module, romfs: new Uint8Array(image), blocks });
         });

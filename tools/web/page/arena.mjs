@@ -32,22 +32,22 @@ function element(name, attributes, text = "") {
 
 /** The picture; null if the model does not specify where tensors are. */
 export function draw(model) {
-    const found = blocks(model);
-    if (!found.length) {
+    const tensors = blocks(model);
+    if (!tensors.length) {
         return null;
     }
     const count = (number) => number.toLocaleString("en");
-    const end = Math.max(...found.map(({ offset, size }) => offset + size));
+    const end = Math.max(...tensors.map(({ offset, size }) => offset + size));
     const columns = model.operators.length + 2;
     // The memory that the NPU may write during a call contains other tensors.
-    const largest = model.call ? Math.max(...found.map(({ size }) => size)) : null;
+    const largest = model.call ? Math.max(...tensors.map(({ size }) => size)) : null;
     const x = (time) => LEFT + ((WIDTH - LEFT) * time) / columns;
     const y = (at) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - at / end);
-    const words = `${found.length} tensors in ${count(end)} bytes, at ${columns} times`;
+    const words = `${tensors.length} tensors in ${count(end)} bytes, at ${columns} times`;
     const picture = element("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": words, class: "arena" });
     picture.append(element("rect", { class: "frame", x: LEFT, y: TOP, width: WIDTH - LEFT, height: HEIGHT - TOP - BOTTOM }));
     // Larger blocks first, so that smaller ones are drawn over them.
-    for (const { name, size, offset, first, last } of found.sort((a, b) => b.size - a.size)) {
+    for (const { name, size, offset, first, last } of tensors.sort((a, b) => b.size - a.size)) {
         const box = element("rect", {
             class: size === largest ? "block npu" : "block", x: x(first), y: y(offset + size), width: x(last + 1) - x(first),
             height: Math.max(3, y(offset) - y(offset + size)),

@@ -222,15 +222,15 @@ function showReport(report, original, compiled) {
     const estimate = report.performance;
     const clock = clockMhz(configuration(state.settings, state.targets.chosen), state.targets.chosen);
     const ms = clock ? `, ${(estimate.cycles / clock / 1000).toPrecision(3)} ms at ${count(clock)} MHz` : "";
-    const found = layers(report, original, compiled);
-    const onCpu = found.filter((layer) => layer.where === "CPU" && !STATE.test(layer.kind));
+    const rows = layers(report, original, compiled);
+    const onCpu = rows.filter((layer) => layer.where === "CPU" && !STATE.test(layer.kind));
     showFigures([
         ["Vela's estimate", `${count(estimate.cycles)} cycles${ms}`],
         ["MACs", count(estimate.macs)],
         ["Left to the CPU", onCpu.map(left).join("\n") || "nothing"],
         ...Object.entries(estimate.memories).filter(([, bytes]) => bytes).map(([name, bytes]) => [`Memory ${name}`, `${count(bytes)} bytes`]),
     ]);
-    showLayers(found);
+    showLayers(rows);
     const lines = remarks(report);
     lines.slice(0, REMARKS).forEach((line) => step(`Vela: ${line}`));
     if (lines.length > REMARKS) {

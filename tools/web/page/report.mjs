@@ -15,9 +15,9 @@ const LEFT = /\nWarning \(supported operators\) operator: \w+, ofm: '(.*?)'\n((?
 
 /** Vela's reasons why operators stay on the CPU, by the names of their outputs. */
 function reasons(report) {
-    const found = [...report.messages.matchAll(LEFT)];
+    const matches = [...report.messages.matchAll(LEFT)];
     // Vela names the output of a fused activation after its operator.
-    return new Map(found.map(([, name, text]) => [name.replace(/_act$/, ""), reason(text)]));
+    return new Map(matches.map(([, name, text]) => [name.replace(/_act$/, ""), reason(text)]));
 }
 
 function reason(text) {
@@ -63,6 +63,6 @@ export function layers(report, original, compiled) {
 /** Clock of the NPU in MHz, from the configuration of a target. */
 export function clockMhz(config, target) {
     const section = config.split(`[System_Config.${target.system_config}]`)[1] ?? "";
-    const found = /^\s*core_clock\s*=\s*([\d.e+]+)/m.exec(section.split(/^\[/m)[0]);
-    return found ? Number(found[1]) / 1e6 : null;
+    const match = /^\s*core_clock\s*=\s*([\d.e+]+)/m.exec(section.split(/^\[/m)[0]);
+    return match ? Number(match[1]) / 1e6 : null;
 }

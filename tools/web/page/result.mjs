@@ -43,9 +43,9 @@ export function showFigures(rows) {
     element("figures").append(...parts);
 }
 
-export function showLayers(found) {
-    const total = found.reduce((sum, layer) => sum + layer.cycles, 0) || 1;
-    rows("layers", found.map((layer) => [layer.name, layer.kind, layer.where, count(layer.cycles), count(layer.macs),
+export function showLayers(layers) {
+    const total = layers.reduce((sum, layer) => sum + layer.cycles, 0) || 1;
+    rows("layers", layers.map((layer) => [layer.name, layer.kind, layer.where, count(layer.cycles), count(layer.macs),
         `${((100 * layer.cycles) / total).toFixed(1)} %`]));
 }
 

@@ -44,12 +44,12 @@ export class Targets {
 
     /** Choose a target; without a mode, the standard one. Throws an Error if it does not exist. */
     choose(npu, board = null, mode = null) {
-        const found = this.of(npu, board);
-        const standard = found.find((each) => each.standard);
-        const chosen = mode === null ? standard : found.find((each) => each.memory_mode === mode);
+        const targets = this.of(npu, board);
+        const standard = targets.find((each) => each.standard);
+        const chosen = mode === null ? standard : targets.find((each) => each.memory_mode === mode);
         if (!standard || !chosen) {
             const [what, known] = standard
-                ? [`memory mode ${mode} of ${npu ?? board}`, found.map((each) => each.memory_mode)]
+                ? [`memory mode ${mode} of ${npu ?? board}`, targets.map((each) => each.memory_mode)]
                 : [[board && `board ${board}`, npu && `NPU ${npu}`].filter(Boolean).join(" with "), this.all.map((each) => (npu ? each.npu : each.board))];
             throw new Error(`The link asks for ${what}, which this page does not have. It has ${[...new Set(known)].filter(Boolean).join(", ")}.`);
         }

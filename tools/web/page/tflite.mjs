@@ -149,11 +149,11 @@ export function put(bytes, contents) {
 const TFLITE_METADATA = "TFLITE_METADATA";
 const ZIP_END = [0x50, 0x4b, 5, 6];
 const ZIP_END_BYTES = 22;
-const PADDING_MOST = 1024;
+const PADDING_MAX = 1024;
 
 /** The archive behind a model, which usually contains labels; empty if there is none. */
 function archive(bytes) {
-    for (let end = bytes.length - ZIP_END_BYTES; end >= Math.max(0, bytes.length - PADDING_MOST); end--) {
+    for (let end = bytes.length - ZIP_END_BYTES; end >= Math.max(0, bytes.length - PADDING_MAX); end--) {
         if (ZIP_END.every((byte, i) => bytes[end + i] === byte)) {
             const view = new DataView(bytes.buffer, bytes.byteOffset + end);
             const start = end - view.getUint32(12, true) - view.getUint32(16, true);

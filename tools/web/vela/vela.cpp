@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Vela's compiler as a WebAssembly instance that compiles one model; js: ../page/vela.mjs. */
+/** Vela's compiler as a WebAssembly instance that compiles one model; used by ../page/vela.mjs. */
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -24,26 +24,26 @@ void Log(const void *text, size_t size)
     message.append(static_cast<const char *>(text), size);
 }
 
-/** `text` as a string of JSON. */
+/** `text` as a JSON string. */
 std::string Quoted(const std::string &text)
 {
-    std::string made = "\"";
+    std::string quoted = "\"";
     for ( unsigned char c : text )
     {
         char escape[8];
         snprintf(escape, sizeof escape, "\\u%04x", unsigned(c));
-        made += c < 0x20 || c == '"' || c == '\\' ? std::string(escape) : std::string(1, char(c));
+        quoted += c < 0x20 || c == '"' || c == '\\' ? std::string(escape) : std::string(1, char(c));
     }
-    return made + "\"";
+    return quoted + "\"";
 }
 
-/** What is between two brackets of JSON, from parts that each have a comma in front. */
+/** A JSON array or object of parts, each of which is preceded by a comma. */
 std::string Joined(char open, const std::string &parts, char close)
 {
     return open + (parts.empty() ? parts : parts.substr(1)) + close;
 }
 
-/** A row, and in front of it the name of the column of ids, or else the row's id, if there are any. */
+/** A row of cells. If rows have ids, the row's id, or the name of the id column, comes first. */
 std::string RowOf(regor::IRowIterator<std::string> *row, const char *idName = nullptr)
 {
     std::string id = idName ? Quoted(idName) : std::to_string(row->Id());
@@ -56,7 +56,7 @@ std::string RowOf(regor::IRowIterator<std::string> *row, const char *idName = nu
     return Joined('[', cells, ']');
 }
 
-/** Tables of Vela's own database: {"name": [[column, ...], [value, ...], ...]}. */
+/** The tables of Vela's database: {"name": [[column, ...], [value, ...], ...]}. */
 std::string Tables(regor::IDatabase *database)
 {
     std::string tables;
@@ -130,7 +130,7 @@ bool Compile(const char *architecture, const char *config, const char *options, 
     regor_set_logging(Log, 0);
     if ( !regor_create(&context, architecture) )
     {
-        message += "there is no such architecture";
+        message += "unknown architecture";
         return false;
     }
     if ( !regor_set_system_config(context, config, strlen(config)) ||
@@ -152,13 +152,13 @@ bool Compile(const char *architecture, const char *config, const char *options, 
 
 }  // namespace
 
-/** Memory for what the caller passes. */
+/** Allocate memory for the caller's arguments. */
 EXPORT(vela_memory)(size_t size)->void *
 {
     return malloc(size);
 }
 
-/** Compile; was it possible? Else vela_message() says why. */
+/** Compile a model; false on failure, for which vela_message() gives the reason. */
 EXPORT(vela_compile)(const char *architecture, const char *config, const char *options, const void *model, size_t size)
     ->bool
 {
@@ -183,7 +183,7 @@ EXPORT(vela_output_size)()->size_t
     return size_t(outputSize);
 }
 
-/** JSON: figures and tables of Vela. */
+/** Vela's figures and tables, as JSON. */
 EXPORT(vela_report)()->const char *
 {
     return report.c_str();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Stands in for firmware/cpu.h: the registers of the core that a board's DMA code looks at. */
+/** Replaces firmware/cpu.h: the core registers that a board's DMA code reads. */
 #ifndef FIRMWARE_CPU_H
 #define FIRMWARE_CPU_H
 

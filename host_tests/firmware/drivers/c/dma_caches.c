@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
 /**
- * The copy by DMA with a data cache, which QEMU does not have, and a controller
- * that fails at times: FRAME is dma_copy.c, DRIVER the driver of a controller,
- * FAKE that controller.
+ * DMA copies with a data cache, which QEMU lacks, and a controller that sometimes fails: FRAME is
+ * dma_copy.c, DRIVER the driver of a controller, FAKE that controller.
  *
- * The cache is that of tools/npu_sim/coherence.h, which writes lines back and
- * fetches them at random moments. The controller sees memory at other addresses
- * than the CPU.
+ * The cache is the one of tools/npu_sim/coherence.h, which writes back and fetches lines at random
+ * moments. The controller uses other addresses than the CPU.
  *
  *     dma_caches COPIES SEED     # exit code 1 and a message when a copy is wrong
  */
@@ -38,7 +36,7 @@ static uint8_t shared_state[SHARED_SIZE / COHERENCE_LINE];
 static uint32_t now, random_state;
 static bool hung; /**< the transfer under way never ends */
 
-/** What the copy under way shall leave behind, and the bytes on both sides of its destination. */
+/** Expected result of the current copy, and the bytes on both sides of its destination. */
 static uint8_t expected[WINDOW_SIZE];
 static uint32_t neighbours[2];
 
@@ -68,7 +66,7 @@ static uint32_t pseudo_random(uint32_t limit)
 
 /* --- The cache ------------------------------------------------------------ */
 
-/** What a cache may do at any moment; many moments at once. */
+/** Cache activity that may happen at any moment; several moments at once. */
 static void live(void)
 {
     for (int i = 0; i < 16; i++) {
@@ -76,7 +74,7 @@ static void live(void)
     }
 }
 
-/** As the firmware's hooks, which end with a barrier. */
+/** Like the firmware's hooks, these end with a barrier. */
 static void maintain(enum coherence_operation operation, uint64_t base, size_t size)
 {
     live();
@@ -121,19 +119,19 @@ static void add_ranges(uint32_t seed)
 
 /* --- The controller and the board ----------------------------------------- */
 
-/** What the controller finds at an address. */
+/** The controller's view of memory at an address. */
 static uint8_t *bus(uint32_t address, size_t size)
 {
     uint64_t at = address >= SHARED_BUS ? (uintptr_t)&SHARED + (address - SHARED_BUS)
                                         : (uint64_t)WINDOW_BASE + (address - WINDOW_BUS);
-    uint8_t *found = address >= WINDOW_BUS ? coherence_map(&cache, at, size, true) : NULL;
-    check(found != NULL, "nothing is there for the controller");
-    return found;
+    uint8_t *bytes = address >= WINDOW_BUS ? coherence_map(&cache, at, size, true) : NULL;
+    check(bytes != NULL, "nothing is there for the controller");
+    return bytes;
 }
 
 #include FAKE
 
-/** Some interrupt handler writes next to the destination. */
+/** An interrupt handler writes next to the destination. */
 static void disturb(void)
 {
     for (int i = 0; i < 2; i++) {
@@ -198,7 +196,7 @@ static void *map_at(uintptr_t address, size_t size)
 
 /* --- Copies --------------------------------------------------------------- */
 
-/** Source in the lower half, destination in the upper; both, and all around, freshly written. */
+/** Source in the lower half, destination in the upper; all of it has just been written. */
 static bool copy_is_right(void)
 {
     uint32_t half = WINDOW_SIZE / 2, size = pseudo_random(pseudo_random(4) ? 6000 : half - 128);
@@ -225,7 +223,7 @@ static bool copy_is_right(void)
     return right && coherence_equal(&cache, WINDOW_BASE, WINDOW_SIZE);
 }
 
-/** In a handler, or with interrupts masked in any way, nothing would wake the CPU. */
+/** In a handler, or with interrupts masked, nothing would wake the CPU. */
 static bool callers_that_cannot_wait_copy_alone(void)
 {
     bool alone = true;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * A DMA-350 in ordinary memory: it carries out the driver's command when the
- * CPU sleeps. It has sizes of 16 bits only, and a bus of 8 bytes. Registers:
- * Linux, drivers/dma/arm-dma350.c.
+ * A DMA-350 in ordinary memory, which executes the driver's command when the CPU sleeps. It has
+ * 16-bit sizes and an 8-byte bus. Registers: Linux, drivers/dma/arm-dma350.c.
  */
 #ifndef FAKE_350_H
 #define FAKE_350_H
@@ -36,7 +35,7 @@ static void fake_prepare(volatile uint32_t *registers)
     fake_channel[FAKE_BUILD_0 / 4] = 3u << 22;
 }
 
-/** At times the channel is still at work: it takes no command. */
+/** Sometimes the channel is still busy, and accepts no command. */
 static void fake_begin_copy(void)
 {
     fake_at_work = pseudo_random(8) == 0;
@@ -48,7 +47,7 @@ static bool fake_begun(void)
     return fake_get(FAKE_COMMAND) & 1u;
 }
 
-/** Copy all, or half of it, and tell. */
+/** Copy all of it, or half, and signal the end. */
 static void fake_run(bool fail)
 {
     const unsigned shift = fake_get(FAKE_CONTROL) & 7u;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** A PL081 in ordinary memory: what the driver has written is carried out when the CPU sleeps. */
+/** A PL081 in ordinary memory, which executes what the driver has written when the CPU sleeps. */
 #ifndef FAKE_PL081_H
 #define FAKE_PL081_H
 
@@ -28,7 +28,7 @@ static void fake_move(const struct piece *piece)
     memmove(bus(piece->destination, size), bus(piece->source, size), size);
 }
 
-/** Make the transfer, or only its first piece, and tell. */
+/** Make the transfer, or only its first piece, and signal the end. */
 static void fake_run(bool fail)
 {
     struct piece piece = {controller()->channel.piece.source,

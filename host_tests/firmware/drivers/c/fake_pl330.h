@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * A DMA-330 in ordinary memory: it runs the driver's program when the CPU
- * sleeps. Instructions and registers: Arm DDI 0424, chapters 3 and 4.
+ * A DMA-330 in ordinary memory, which runs the driver's program when the CPU sleeps. Instructions
+ * and registers: Arm DDI 0424, chapters 3 and 4.
  */
 #ifndef FAKE_PL330_H
 #define FAKE_PL330_H
@@ -15,7 +15,7 @@ static void fake_prepare(volatile uint32_t *registers)
     controller()->debug_command = FAKE_NO_COMMAND;
 }
 
-/** At times the channel has not come to its end: it takes no other program. */
+/** Sometimes the channel is still busy, and accepts no other program. */
 static void fake_begin_copy(void)
 {
     controller()->channels[0].status = pseudo_random(8) == 0;
@@ -27,7 +27,7 @@ static bool fake_begun(void)
            (controller()->debug_instruction[0] & 0x00FF0001u) == 0x00A00000u;
 }
 
-/** The channel of a program under way. */
+/** The channel of a running program. */
 struct fake_channel {
     uint32_t address[2]; /**< source, destination */
     uint32_t control, counter[2];
@@ -50,7 +50,7 @@ static void fake_burst(struct fake_channel *channel, int end)
     channel->address[end] += size;
 }
 
-/** Run a program; true: it has sent its event. */
+/** Run a program; true if it has sent its event. */
 static bool fake_program(uint32_t address, int bursts)
 {
     struct fake_channel channel = {.held = 0};

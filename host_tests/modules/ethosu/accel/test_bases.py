@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 from ethosu_tools import tflite
 
-from host_tests.kit.reference_cases import make_case
-
 NPU = "ethos-u65-256"
 CONSTANTS, OWN_LINES = 2, 4
 
@@ -88,12 +86,6 @@ class Call:
     def read(self):
         at = self.output.offset - self.start
         return self.scratch[at : at + self.output.size].view(np.int8)
-
-
-@pytest.fixture
-def case(small_models):
-    """A model, its inputs, and TFLite's results."""
-    return make_case(small_models["small_cnn"], 2, extremes=False)
 
 
 @pytest.fixture

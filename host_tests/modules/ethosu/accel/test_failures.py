@@ -13,18 +13,11 @@ import pytest
 from ethosu_tools import Model
 from ethosu_tools.errors import BoardError, InputError
 from ethosu_tools.make_model import Net
-from ethosu_tools.tflite.writer import write
 
-from host_tests.kit.reference_cases import assert_exact, make_case
+from host_tests.kit.reference_cases import assert_exact
 
 NPU = "ethos-u65-256"
 LATE_MS = 30
-
-
-@pytest.fixture
-def case(small_models):
-    """A model with two inputs, and TFLite's result for them."""
-    return make_case(small_models["small_cnn"], 2, extremes=False)
 
 
 @pytest.fixture
@@ -40,16 +33,16 @@ def check(model, case):
 
 
 @pytest.mark.parametrize(
-    ("number", "error", "sentence"),
+    ("number", "error", "message"),
     [
         (0x40, errno.EACCES, r"can't be opened \(errno 13\)"),
         (0x41, errno.ENOMEM, r"could not allocate 32 bytes for the NPU \(errno 12\): .* CMA"),
         (0x43, errno.EINVAL, r"could not allocate 32 bytes for the NPU \(errno 22\)"),
     ],
 )
-def test_failures_to_open_are_reported(kernel, case, compiled, number, error, sentence):
+def test_failures_to_open_are_reported(kernel, case, compiled, number, error, message):
     kernel.fail(number, error)
-    with pytest.raises(BoardError, match=sentence):
+    with pytest.raises(BoardError, match=message):
         Model(compiled(case.model, NPU), on="/dev/accel/accel0")
     assert (kernel.open_files, kernel.buffers) == (0, 0)
 
@@ -61,8 +54,8 @@ def test_a_missing_device_is_reported(kernel, case, compiled):
 
 def test_a_stream_that_the_kernel_refuses(kernel, case, compiled):
     kernel.fail(0x44, errno.EINVAL)
-    sentence = r"Linux's driver rejected the command stream \(errno 22\)"
-    with pytest.raises(InputError, match=sentence):
+    message = r"Linux's driver rejected the command stream \(errno 22\)"
+    with pytest.raises(InputError, match=message):
         Model(compiled(case.model, NPU), on="accel")
 
 
@@ -79,8 +72,7 @@ def resize() -> bytes:
         "ResizeNearestNeighborOptions",
     )
     net.graph.operator(*options)
-    net.graph.outputs.append(y.tensor)
-    return write([net.graph], "resize")
+    return net.finish(y)
 
 
 def test_resize_is_refused_by_the_kernel(kernel, compiled, tmp_path):
@@ -98,17 +90,17 @@ def test_a_model_for_another_npu(kernel, case, compiled, other):
 
 
 @pytest.mark.parametrize(
-    ("number", "error", "sentence"),
+    ("number", "error", "message"),
     [
         (0x45, errno.EOVERFLOW, r"rejected the command stream \(errno 75\)"),
         (0x42, errno.EIO, r"failed to wait for the NPU \(errno 5\)"),
     ],
 )
 def test_a_failed_call_is_reported_and_the_next_succeeds(
-    kernel, case, model, number, error, sentence
+    kernel, case, model, number, error, message
 ):
     kernel.fail(number, error)
-    with pytest.raises(OSError, match=sentence):
+    with pytest.raises(OSError, match=message):
         model.predict(case.inputs[0])
     check(model, case)
 

@@ -14,7 +14,7 @@
 #include "ethosu_audio.h"
 #include "micro_sqrt.h"
 
-/** All of stdin, in a block of just that size, so that a read behind it is seen. */
+/** Read stdin into a block of exactly that size, so that reads beyond it are detected. */
 static void *read_all(size_t *size)
 {
     size_t room = 1 << 16;
@@ -30,7 +30,7 @@ static void *read_all(size_t *size)
     return realloc(data, *size > 0 ? *size : 1);
 }
 
-/** Give samples in pieces of changing size; `row` writes a row of a full window. */
+/** Pass samples in pieces of varying size; `row` writes a row for each full window. */
 static void stream(struct ethosu_audio_window *window, void *frontend, void (*row)(void *))
 {
     size_t size;

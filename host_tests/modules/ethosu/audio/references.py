@@ -113,7 +113,7 @@ def sounds():
     random = np.random.default_rng(19)
     time = np.arange(48000)
     loudness = np.repeat(10 ** random.uniform(0, 4.3, 300), 160)
-    found = {
+    signals = {
         "silence": np.zeros(48000),
         "faint": random.integers(-2, 3, 48000),
         "noise": random.normal(0, 3000, 48000),
@@ -124,7 +124,7 @@ def sounds():
         "sweep": 32767 * np.sin(time * time / 60000),
         "clicks": (random.random(48000) < 0.002) * -32768,
     }
-    return {name: np.clip(one, -32768, 32767).astype(np.int16) for name, one in found.items()}
+    return {name: np.clip(one, -32768, 32767).astype(np.int16) for name, one in signals.items()}
 
 
 def python():

@@ -69,16 +69,16 @@ def entries(tree: ast.Module) -> dict[str, str]:
     "npus" is a name of the module, "Model.run" a method, "Model.run(inputs)" a parameter that
     can be passed by name. The expression is True on a board whose module keeps the promise.
     """
-    found = {name: f"hasattr(ethosu, {name!r})" for name in documented(tree.body)[0]}
+    checks = {name: f"hasattr(ethosu, {name!r})" for name in documented(tree.body)[0]}
     for function in functions(tree.body):
         for name in named_parameters(function):
             # The only NPU is reserved, so a call that waits for it would not return.
             call = f"ethosu.{function.name}(**dict({WITHOUT_WAITING.get(function.name, {})}, **k))"
-            found[f"{function.name}({name})"] = f"takes(lambda **k: {call}, {name!r})"
+            checks[f"{function.name}({name})"] = f"takes(lambda **k: {call}, {name!r})"
     for kind, node in classes(tree).items():
         owner = OBJECTS[kind]
         for name in variables(node.body):
-            found[f"{kind}.{name}"] = f"hasattr({owner}, {name!r})"
+            checks[f"{kind}.{name}"] = f"hasattr({owner}, {name!r})"
         for method in functions(node.body):
             full = f"{kind}.{method.name}"
             if method.name == "__init__":
@@ -87,11 +87,11 @@ def entries(tree: ast.Module) -> dict[str, str]:
                 continue  # test_values.py uses them
             else:
                 target = f"{owner}.{method.name}"
-                found[full] = f"hasattr({owner}, {method.name!r})"
+                checks[full] = f"hasattr({owner}, {method.name!r})"
             for name in named_parameters(method):
                 if method.name != "__exit__":
-                    found[f"{full}({name})"] = f"takes(lambda **k: {target}(**k), {name!r})"
-    return found
+                    checks[f"{full}({name})"] = f"takes(lambda **k: {target}(**k), {name!r})"
+    return checks
 
 
 # takes(f, name): whether f has this parameter. Its value is invalid, so nothing else happens.

@@ -434,14 +434,12 @@ def test_any_number_of_arguments(api):
 @pytest.mark.on_board
 @pytest.mark.parametrize("npu", ["ethos-u55-128", "ethos-u85-256"])
 def test_a_model_checks_for_the_stack_that_loading_needs(
-    request, repo, npu, compiled, small_models, raw
+    emulator_only, repo, npu, compiled, small_models, raw
 ):
     """By stack painting: the deepest word that loading changes is within the amount it checks for.
 
     An interrupt makes the core push 104 bytes more, possibly at that word.
     """
-    if request.config.getoption("--ethosu-port"):
-        pytest.skip("paints the stack of the emulated board")
     source = (repo / "modules/ethosu/binding/model_load.c").read_text()
     (asked,) = re.findall(r"#define LOADER_STACK (\d+)", source)
     top = firmware_image.of().symbol("_stack_top")

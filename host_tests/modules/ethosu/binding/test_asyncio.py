@@ -2,12 +2,10 @@
 """asyncio: completion wakes the loop, models queue for their NPU, cancellation stops it."""
 
 import random
-import time
 
 import pytest
-from ethosu_tools.errors import RemoteError
 
-from host_tests.kit.board_models import raised
+from host_tests.kit.board_models import interrupt, raised
 
 
 @pytest.fixture
@@ -313,15 +311,10 @@ def test_ctrl_c_at_any_moment_of_a_loop(emulated):
         "async def go(model):\n"
         "    for _ in range(20): assert bytes((await model.run([x]))[0]) == golden\n"
         "async def main():\n"
-        "    for task in [asyncio.create_task(go(model)) for model in (m, n, m)]: await task\n"
-        "def loop():\n"
-        "    print('begun')\n"
-        "    while True: asyncio.run(main())\n"
+        "    for task in [asyncio.create_task(go(model)) for model in (m, n, m)]: await task"
     )
     for number in range(60):
-        emulated.start("loop()")
-        with pytest.raises(RemoteError, match="KeyboardInterrupt"):
-            emulated.finish(timeout=10, on_output=lambda data: interrupt(emulated, data, moments))
+        interrupt(emulated, "while True: asyncio.run(main())", after=moments.uniform(0, 0.02))
         if number % 2:
             assert emulated.eval("bytes(m.predict([x])[0]) == bytes(n.predict([x])[0]) == golden")
         if number % 3 == 0:
@@ -363,9 +356,3 @@ def test_ctrl_c_at_each_moment_of_a_cancelled_inference(emulated):
     )
     assert emulated.eval("lost") == []
     assert False in emulated.eval("ended")
-
-
-def interrupt(board, data, moments):
-    if data.endswith(b"\n"):
-        time.sleep(moments.uniform(0, 0.02))
-        board.inject(b"\x03")

@@ -6,7 +6,7 @@ from ethosu_tools import romfs
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.make_model import Net, remember_from
 from ethosu_tools.qemu import Machine
-from ethosu_tools.tflite.writer import Graph, write
+from ethosu_tools.tflite.writer import Graph
 
 from host_tests.kit.board_models import MODEL, raised
 
@@ -21,9 +21,8 @@ def large_state(tmp_path_factory):
     net.graph.operator("CALL_ONCE", [], [], "CallOnceOptions", initSubgraphIndex=1)
     x = net.input((1, 1, 64, 64))
     x = net.conv(remember_from(init, net, x, "frames", past=24), 4, kernel=(1, 1))
-    net.graph.outputs.append(x.tensor)
     path = tmp_path_factory.mktemp("models") / "large_state.tflite"
-    path.write_bytes(write([net.graph, init], "random weights"))
+    path.write_bytes(net.finish(x, others=[init]))
     return path
 
 
@@ -73,9 +72,8 @@ def many_layers(tmp_path_factory):
     x = net.input((1, 8, 8, 8))
     for _ in range(600):
         x = net.conv(x, 8, kernel=(1, 1))
-    net.graph.outputs.append(x.tensor)
     path = tmp_path_factory.mktemp("models") / "many_layers.tflite"
-    path.write_bytes(write([net.graph], "random weights"))
+    path.write_bytes(net.finish(x))
     return path
 
 
@@ -158,10 +156,8 @@ _DURING_A_LOAD = {
 
 
 @pytest.fixture(scope="module")
-def long_load(request, board_npu, compiled, many_layers):
+def long_load(emulator_only, board_npu, compiled, many_layers):
     """A board that loads a model from ROM while a callback runs an action: `go(action)`."""
-    if request.config.getoption("--ethosu-port"):
-        pytest.skip("would write the ROM file system of a real board")
     image = romfs.build({"model.tflite": compiled(many_layers, board_npu).read_bytes()})
     with QemuBoard(Machine(board_npu, romfs=image)) as board:
         board.exec(

@@ -356,10 +356,8 @@ def test_a_self_modifying_payload_runs_as_it_was_checked(memory):
 
 
 @pytest.fixture(scope="module")
-def rom_board(request, board_npu, compiled, small_models):
+def rom_board(emulator_only, board_npu, compiled, small_models):
     """An emulated board with small_cnn in its ROM file system."""
-    if request.config.getoption("--ethosu-port"):
-        pytest.skip("would write the ROM file system of a real board")
     model = compiled(small_models["small_cnn"], board_npu).read_bytes()
     image = romfs.build({"other.txt": b"odd", "model.tflite": model})
     with QemuBoard(Machine(board_npu, romfs=image)) as board:

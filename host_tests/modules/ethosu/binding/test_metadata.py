@@ -56,14 +56,17 @@ def rich(model: bytes, *, prefixed: bool = False, calibration_rows=CALIBRATION) 
 @pytest.mark.parametrize("prefixed", [False, True])
 def test_all_of_it_is_read(api, prefixed):
     api.write_file("/rich.tflite", rich(api.read_file(MODEL), prefixed=prefixed))
-    api.exec("r = ethosu.Model('/rich.tflite')\ntold = r.metadata()")
+    api.exec("r = ethosu.Model('/rich.tflite')\nmetadata = r.metadata()")
     assert api.eval("bytes(r.predict([x])[0]) == golden")
-    assert api.eval("(told['name'], told['description'])") == ("classifier", "of small pictures")
-    assert api.eval("told['inputs']") == [
+    assert api.eval("(metadata['name'], metadata['description'])") == (
+        "classifier",
+        "of small pictures",
+    )
+    assert api.eval("metadata['inputs']") == [
         {"name": "image", "description": None, "mean": (123.5, 116.0, 103.0),
          "std": (58.5, 57.0, 57.5)}
     ]  # fmt: skip
-    (output,) = api.eval("told['outputs']")
+    (output,) = api.eval("metadata['outputs']")
     assert output["labels"] == api.eval("r.labels") == ["cat", "dog", "käse"]
     assert output["score_threshold"] == 0.375
     assert output["score_calibration"] == {
@@ -178,11 +181,11 @@ def test_the_tool_writes_what_the_board_reads(api, board_npu, tmp_path, small_mo
     options += ["--normalise", "127.5", "60,61,62.5"]
     code, out = compile_with(tmp_path, small_models["small_cnn"], *options)
     assert code == 0
-    api.write_file("/told.tflite", out.read_bytes())
-    api.exec("t = ethosu.Model('/told.tflite')\ntold = t.metadata()")
+    api.write_file("/given.tflite", out.read_bytes())
+    api.exec("t = ethosu.Model('/given.tflite')\nmetadata = t.metadata()")
     assert api.eval("t.labels") == ["null", "eins", "zwölf"]
-    assert api.eval("told['inputs'][0]['mean']") == (127.5,)
-    assert api.eval("told['inputs'][0]['std']") == (60.0, 61.0, 62.5)
+    assert api.eval("metadata['inputs'][0]['mean']") == (127.5,)
+    assert api.eval("metadata['inputs'][0]['std']") == (60.0, 61.0, 62.5)
     assert api.eval("bytes(t.predict([x])[0]) == golden")
     # Tools on the PC see a ZIP archive.
     with zipfile.ZipFile(out) as content:

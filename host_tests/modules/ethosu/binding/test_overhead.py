@@ -21,10 +21,8 @@ def well_known():
 
 
 @pytest.fixture(scope="module")
-def measured(request, small_models, tmp_path_factory):
+def measured(emulator_only, small_models, tmp_path_factory):
     """The models by name."""
-    if request.config.getoption("--ethosu-port"):
-        pytest.skip("counts instructions of the emulated board")
     large = tmp_path_factory.mktemp("large") / "weights_300k.tflite"
     large.write_bytes(LARGE_MODELS["weights_300k"]())
     return {path.stem: path for path in (*small_models.values(), large, *well_known())}
@@ -51,9 +49,7 @@ def test_overhead_stays_within_its_goal(figures, measured, name):
 @pytest.mark.parametrize(
     "models", ["small_cnn", pytest.param("those of FIGURES.md", marks=pytest.mark.slow)]
 )
-def test_fast_scratch_costs_what_vela_planned(request, small_models, npu, models):
-    if request.config.getoption("--ethosu-port"):
-        pytest.skip("counts instructions of the emulated board")
+def test_fast_scratch_costs_what_vela_planned(emulator_only, small_models, npu, models):
     printed = [] if models == "small_cnn" else well_known()
     row = overhead.measure([small_models["small_cnn"], *printed], npu)["models"]["small_cnn"]
     for name in ("heap_bytes_beyond_vela_arena", "instructions_to_load_in_c_unverified"):

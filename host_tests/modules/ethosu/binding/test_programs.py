@@ -78,14 +78,14 @@ def files(cases, raw, board_npu, compiled, small_models):
     files["apart.ptd"] = program_writer.data_file({"another": b"data", KEY: blob.weights})
     files["held.bpte"] = program_writer.bundle(files["apart.pte"], {"forward": []})
     files["held.ptd"] = files["apart.ptd"]
-    told = made.real_ends(model, blob)
-    told.constant_method("get_labels", "yes", "no", "größer")
-    told.constant_method("rate", 16000)
-    told.constant_method("gain", 0.5)
-    told.constant_method("wide", True)
-    told.constant_method("mean", np.float32([0.25, -1]))
-    told.named = {"licence": told.segment(b"MIT")}
-    files["told.pte"] = told.encode()
+    described = made.real_ends(model, blob)
+    described.constant_method("get_labels", "yes", "no", "größer")
+    described.constant_method("rate", 16000)
+    described.constant_method("gain", 0.5)
+    described.constant_method("wide", True)
+    described.constant_method("mean", np.float32([0.25, -1]))
+    described.named = {"licence": described.segment(b"MIT")}
+    files["described.pte"] = described.encode()
     files["state.pte"] = delay().encode()
     files["scales.pte"] = scales().encode()
     for name, spoil in {"good": 0, "wrong": 1}.items():
@@ -249,15 +249,15 @@ def test_a_method_that_keeps_state_has_an_arena_of_its_own(board):
 
 
 def test_constant_methods_are_values(board):
-    board.exec("told = ethosu.Model('/rom/told.pte')")
-    assert board.eval("told.methods") == ("forward",)
-    assert board.eval("told.constants['get_labels']") == ("yes", "no", "größer")
-    assert board.eval("[told.constants[name] for name in ('rate', 'gain', 'wide')]") == (
+    board.exec("described = ethosu.Model('/rom/described.pte')")
+    assert board.eval("described.methods") == ("forward",)
+    assert board.eval("described.constants['get_labels']") == ("yes", "no", "größer")
+    assert board.eval("[described.constants[name] for name in ('rate', 'gain', 'wide')]") == (
         [16000, 0.5, True]
     )
-    assert board.eval("list(told.constants['mean'])") == [0.25, -1.0]
-    assert board.eval("told.metadata('licence')") == b"MIT"
-    assert board.eval("told.metadata('other')") is None
+    assert board.eval("list(described.constants['mean'])") == [0.25, -1.0]
+    assert board.eval("described.metadata('licence')") == b"MIT"
+    assert board.eval("described.metadata('other')") is None
     board.exec("plain = ethosu.Model('/rom/small_cnn.tflite')")
     assert board.eval("(plain.methods, plain.constants)") == ((), {})
     assert board.eval("sorted(integer.constants)[:2]") == ["input0_scale", "input0_zp"]
@@ -361,10 +361,8 @@ def test_refusals(board, call, expected):
 
 
 @pytest.fixture(scope="module")
-def figures(request, cases, tmp_path_factory):
+def figures(emulator_only, cases, tmp_path_factory):
     """Instruction counts of the programs from overhead.py, by name."""
-    if request.config.getoption("--ethosu-port"):
-        pytest.skip("counts instructions of the emulated board")
     folder = tmp_path_factory.mktemp("programs")
     for name, case in cases.items():
         (folder / f"{name}.pte").write_bytes(case.program)

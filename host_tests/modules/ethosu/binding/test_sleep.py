@@ -10,13 +10,11 @@ SYSTICK = 0xE000E010
 
 
 @pytest.fixture(scope="module")
-def slow(request, board_npu, compiled, small_models, example):
+def slow(emulator_only, board_npu, compiled, small_models, example):
     """A board with instruction-based time; `run()` returns the cost of an inference.
 
     The NPU runs at 32 MHz on each board, because a faster one finishes before the CPU can sleep.
     """
-    if request.config.getoption("--ethosu-port"):
-        pytest.skip("counts instructions of the emulated board")
     _, x, y = example
     slow_npu = Machine(board_npu, repeatable=True, plugin_options=["timing=model:32"])
     with QemuBoard(slow_npu) as board:

@@ -10,7 +10,6 @@ from ethosu_tools.make_model import Net
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.qemu import Machine
 from ethosu_tools.tflite.metadata import put
-from ethosu_tools.tflite.writer import write
 
 from host_tests.kit.board_models import raised
 
@@ -23,21 +22,18 @@ def large(board_npu, tmp_path_factory):
     folder = tmp_path_factory.mktemp("large")
     net = Net("large", 5)
     x = net.conv(net.input((1, 4, 4, 64)), 600, kernel=(3, 3))
-    net.graph.outputs.append(
-        net.dense(net.reshape(net.pool(x, "MAX_POOL_2D", 4), (1, 600)), 10, gain=2.0).tensor
-    )
     source, output = folder / "source.tflite", folder / "large.tflite"
-    source.write_bytes(write([net.graph], "large: random weights"))
+    source.write_bytes(
+        net.finish(net.dense(net.reshape(net.pool(x, "MAX_POOL_2D", 4), (1, 600)), 10, gain=2.0))
+    )
     assert main(["compile", str(source), "--npu", board_npu, "-o", str(output), "--quiet"]) == 0
     assert output.stat().st_size > SIZE
     return source, output
 
 
 @pytest.fixture(scope="module")
-def board_with_rom(request, large, board_npu):
+def board_with_rom(emulator_only, large, board_npu):
     """A board with the model in its ROM, at an odd address after another file."""
-    if request.config.getoption("--ethosu-port"):
-        pytest.skip("would replace the ROM file system of a real board")
     image = romfs.build({"a_note.txt": b"odd", "large.tflite": large[1].read_bytes()})
     machine = Machine(board_npu, romfs=image)
     with QemuBoard(machine) as board:

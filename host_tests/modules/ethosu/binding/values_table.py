@@ -33,23 +33,23 @@ def _of_code(code: str, tensor: str) -> str:
 
 def inputs(tensor: str) -> dict[str, str]:
     """Expressions for an input tensor of this type, and the values they represent."""
-    found = {}
+    meanings = {}
     for code in TYPECODES:
         real = code in "fd" and TENSORS[tensor] != code
         for kind in (f"array('{code}', [1] * n)", f"memoryview(array('{code}', [1] * n))"):
-            found[kind] = REAL if real else _of_code(code, tensor)
-    found |= {kind: _of_code(code, tensor) for kind, code in _BYTES.items()}
-    found |= dict.fromkeys(_NUMBERS, REAL)
-    return found | dict.fromkeys(_OTHERS, REFUSED)
+            meanings[kind] = REAL if real else _of_code(code, tensor)
+    meanings |= {kind: _of_code(code, tensor) for kind, code in _BYTES.items()}
+    meanings |= dict.fromkeys(_NUMBERS, REAL)
+    return meanings | dict.fromkeys(_OTHERS, REFUSED)
 
 
 def outputs(tensor: str) -> dict[str, str]:
     """The same for an output, which is always raw and must be writable."""
-    found = {}
+    meanings = {}
     for kind, meaning in inputs(tensor).items():
         writable = not kind.startswith(("bytes(", "memoryview(one", "[", "(1"))
-        found[kind] = meaning if writable and meaning == RAW else REFUSED
-    return found
+        meanings[kind] = meaning if writable and meaning == RAW else REFUSED
+    return meanings
 
 
 # found(call, given): the output bytes, or the exception type.

@@ -63,11 +63,7 @@ def firmware_objects() -> list[Path]:
     return objects
 
 
-def run(command: list[str | Path]) -> str:
-    """Run a command and return its standard output; on failure, report all output."""
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
-    assert done.returncode == 0, f"{command[0]}: {done.stdout}{done.stderr}"
-    return done.stdout
+run = sharing.run
 
 
 def refuse(command: list[str | Path]) -> str:

@@ -71,7 +71,7 @@ class Verdict:
     name: str
     fields: dict[str, int]
     writes: dict[int, tuple[int, int]]
-    sentence: str
+    message: str
 
 
 class Verifier:
@@ -82,8 +82,8 @@ class Verifier:
             [program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         errors = (cbuild.REPO / "modules/ethosu/driver/include/ethosu_errors.def").read_text()
-        found = re.findall(r"^ETHOSU_EXT_ERROR\((\d+), (\w+)", errors, re.MULTILINE)
-        self._errors = {0: "ok"} | {-int(number): name for number, name in found}
+        rows = re.findall(r"^ETHOSU_EXT_ERROR\((\d+), (\w+)", errors, re.MULTILINE)
+        self._errors = {0: "ok"} | {-int(number): name for number, name in rows}
 
     def close(self) -> None:
         """End the program, which must not have found an error itself."""
@@ -96,7 +96,7 @@ class Verifier:
         numbers = [config, len(sizes), *sizes, len(words), *words]
         self._process.stdin.write(" ".join(f"{number:x}" for number in numbers) + "\n")
         self._process.stdin.flush()
-        answer, _, sentence = self._process.stdout.readline().partition(" | ")
+        answer, _, message = self._process.stdout.readline().partition(" | ")
         assert answer, "the program has ended"
         code, *values = answer.split()
         spans = [tuple(map(int, span.split(":"))) for span in values[4:]]
@@ -104,7 +104,7 @@ class Verifier:
             self._errors[int(code)],
             dict(zip(("found", "expected", "detail", "index"), map(int, values), strict=False)),
             {region: (start, end) for region, (start, end) in enumerate(spans) if end},
-            sentence.strip(),
+            message.strip(),
         )
 
 
@@ -187,7 +187,7 @@ class Run:
         return self._verifier.ask(config, sizes, words + [0xFFFF0000] * self._stop)
 
     def _check(self, expected: str, config: int) -> None:
-        expected, _, sentence = expected.partition('"')
+        expected, _, message = expected.partition('"')
         head, _, writes = expected.partition("writes")
         name, *rest = head.split()
         if name == "all-but":
@@ -198,10 +198,10 @@ class Run:
             self._check_tight(config)
             name, rest = "ok", []
         verdict = self._ask(config, self._sizes)
-        assert verdict.name == name, f"{verdict.name}: {verdict.sentence}"
+        assert verdict.name == name, f"{verdict.name}: {verdict.message}"
         for key, text in zip(rest[::2], rest[1::2], strict=True):
             assert verdict.fields[key] == value_of(text), f"{key} is {verdict.fields[key]}"
-        assert sentence.strip('"') in verdict.sentence, verdict.sentence
+        assert message.strip('"') in verdict.message, verdict.message
         if "writes" in expected:
             self._check_writes(verdict, writes.split())
 
@@ -210,10 +210,16 @@ class Run:
             if size:
                 sizes = [*self._sizes]
                 sizes[region] -= 1
-                found = self._ask(config, sizes)
-                assert found.name == "REGION_BOUNDS", f"{found.name} with {size - 1} in {region}"
-                bounds = (found.fields["found"], found.fields["expected"], found.fields["detail"])
-                assert bounds == (size, size - 1, region), found.sentence
+                verdict = self._ask(config, sizes)
+                assert verdict.name == "REGION_BOUNDS", (
+                    f"{verdict.name} with {size - 1} in {region}"
+                )
+                bounds = (
+                    verdict.fields["found"],
+                    verdict.fields["expected"],
+                    verdict.fields["detail"],
+                )
+                assert bounds == (size, size - 1, region), verdict.message
 
     def _check_writes(self, verdict: Verdict, expected: list[str]) -> None:
         names = {f"size{region}": size for region, size in enumerate(self._sizes)}
@@ -237,6 +243,6 @@ class Run:
         assert len(registers) > 5
         for left_out in registers:
             kept = [word for code, part in commands if code != left_out for word in part]
-            found = self._ask(config, self._sizes, kept)
+            verdict = self._ask(config, self._sizes, kept)
             expected = ("ok", 0) if left_out in codes else ("COMMAND_UNSET", left_out)
-            assert (found.name, found.fields["found"]) == expected, f"without {left_out:#x}"
+            assert (verdict.name, verdict.fields["found"]) == expected, f"without {left_out:#x}"

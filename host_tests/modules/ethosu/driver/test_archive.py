@@ -49,8 +49,8 @@ def test_products_work_if_built_in_and_are_named_if_not(built, family) -> None:
     name = FAMILIES[family]
     expected = UNVERIFIED if option == "ETHOSU_VERIFY=0" else FINE
     if option == f"ETHOSU_{family}=0":
-        sentence = f"this build does not support {name}: build with ETHOSU_{family}=1"
-        expected = {"init": sentence}
+        message = f"this build does not support {name}: build with ETHOSU_{family}=1"
+        expected = {"init": message}
     lines = cbuild.run([program, name]).splitlines()
     assert dict(line.split(": ", 1) for line in lines) == expected
 

@@ -11,11 +11,11 @@ import pytest
 from host_tests.kit import needs
 from host_tests.modules.ethosu.driver import cbuild
 from host_tests.modules.ethosu.driver.streams import npu_calls
-from host_tests.modules.ethosu.driver.test_cost import CLIENT_MOST, client_costs, count
-from host_tests.modules.ethosu.driver.test_library import build, text_of_least
+from host_tests.modules.ethosu.driver.test_cost import CLIENT_MAX, client_costs, count
+from host_tests.modules.ethosu.driver.test_library import build, text_of_minimal
 
 # Additional cost allowed for checks of addresses, ports, cache lines and of other threads.
-MOST = 1.15
+MAX_RATIO = 1.15
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def arms() -> Path:
     return needs.tree("ETHOSU_ARM_DRIVER_DIR", "Arm's driver")
 
 
-@pytest.mark.parametrize("npu", CLIENT_MOST)
+@pytest.mark.parametrize("npu", CLIENT_MAX)
 def test_a_client_pays_little_more_than_with_arms_driver(
     arms, compiled, small_models, tmp_path, capsys, npu
 ) -> None:
@@ -45,7 +45,7 @@ def test_a_client_pays_little_more_than_with_arms_driver(
     (tmp_path / "CMSIS/Core").mkdir(parents=True)
     (tmp_path / "CMSIS/Core/Include").symlink_to(cmsis)
     archive = build(tmp_path, *options, f"-DCMSIS_PATH={tmp_path}", source=arms)
-    size = text_of_least(tmp_path, archive, arms / "include", *macros)
+    size = text_of_minimal(tmp_path, archive, arms / "include", *macros)
     with capsys.disabled():
         print(f"\n{npu}: Arm's driver {theirs['client']}, {size} bytes of text; ours {ours}")
-    assert ours <= MOST * theirs["client"]
+    assert ours <= MAX_RATIO * theirs["client"]

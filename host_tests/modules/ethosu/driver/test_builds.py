@@ -179,12 +179,13 @@ def test_opcodes_equal_velas() -> None:
 
 def test_u85_commands_equal_the_models() -> None:
     """Code and significant parameter bits of each; the model's were written from Arm's headers."""
+    from host_tests.tools.npu_sim.assembler import PAYLOAD
     from host_tests.tools.npu_sim.hardware import commands
 
     row = r"^(REGISTER|PAYLOAD)\((0x\w+), (NPU_SET_\w+), \w*U8, \w+, (\w+)\)"
     table = read("ethosu_commands.def")
     found = {
-        int(number, 16) | (0x4000 if kind == "PAYLOAD" else 0): (name, int(bits, 16))
+        int(number, 16) | (PAYLOAD if kind == "PAYLOAD" else 0): (name, int(bits, 16))
         for kind, number, name, bits in re.findall(row, table, re.MULTILINE)
     }
     model = commands("ethos-u85-256")
@@ -192,5 +193,5 @@ def test_u85_commands_equal_the_models() -> None:
     ours = operations("ethosu_verify_u85.c", "ethosu_verify_branch_u85.c")
     assert others == {code: name for name, code in ours.items()}
     for code, (name, bits) in found.items():
-        signed = code >= 0x4000 and bits == 0xFFFF  # 40 bits; the verifier uses the sign
+        signed = code >= PAYLOAD and bits == 0xFFFF  # 40 bits; the verifier uses the sign
         assert model[code] == (name, 0xFF if signed else bits)

@@ -15,16 +15,16 @@ TARGET = Path(__file__).parent / "target"
 DRIVER = cbuild.REPO / "modules/ethosu/driver"
 
 # One inference of a prepared program: start, interrupt handler, wait.
-INFERENCE_MOST = 310
+INFERENCE_MAX = 310
 # One inference of a client that reserves, invokes and releases, as Arm's does, for each family with
 # the stream in constant memory; the same with fast memory passed to ethosu_init(); and the checksum
 # cost per word in other memory.
-CLIENT_MOST = {"ethos-u55-128": 600, "ethos-u65-256": 620, "ethos-u85-256": 620}
-FAST_MEMORY_MOST = 30
-CHECKSUM_PER_WORD_MOST = 0.9
-VERIFY_PER_WORD_MOST = 30
+CLIENT_MAX = {"ethos-u55-128": 600, "ethos-u65-256": 620, "ethos-u85-256": 620}
+FAST_MEMORY_MAX = 30
+CHECKSUM_PER_WORD_MAX = 0.9
+VERIFY_PER_WORD_MAX = 30
 # A hostile stream in which each word is an operation.
-VERIFY_PER_OPERATION_MOST = 350
+VERIFY_PER_OPERATION_MAX = 350
 OPERATIONS = {"CONV": 2, "DEPTHWISE": 3, "POOL": 5, "ELEMENTWISE": 6, "DMA_START": 16}
 
 
@@ -42,7 +42,7 @@ def call(compiled, small_models) -> Call:
     return call
 
 
-@pytest.fixture(scope="module", params=CLIENT_MOST)
+@pytest.fixture(scope="module", params=CLIENT_MAX)
 def family_costs(request, compiled, small_models) -> tuple[str, dict[str, int]]:
     """A config of each family, and the lines printed by target/cost.c for it."""
     (call,) = npu_calls(compiled(small_models["small_cnn"], request.param))
@@ -82,7 +82,7 @@ def test_an_inference_costs_few_instructions(costs, capsys) -> None:
     with capsys.disabled():
         print(f"\ndriver, instructions on Cortex-M55 at -O2: {costs}")
     assert costs["failed"] == 0
-    assert costs["inference_power_kept"] < costs["inference"] <= INFERENCE_MOST
+    assert costs["inference_power_kept"] < costs["inference"] <= INFERENCE_MAX
 
 
 def test_a_client_of_arms_interface_pays_for_verifying_once(family_costs, capsys) -> None:
@@ -90,11 +90,11 @@ def test_a_client_of_arms_interface_pays_for_verifying_once(family_costs, capsys
     npu, costs = family_costs
     with capsys.disabled():
         print(f"\n{npu}, a client of Arm's interface: {costs}")
-    assert costs["client_constant"] <= CLIENT_MOST[npu]
-    assert costs["client_promised"] <= CLIENT_MOST[npu]  # writable memory, unchanged payload
-    assert costs["client_fast_memory"] <= costs["client_constant"] + FAST_MEMORY_MOST
+    assert costs["client_constant"] <= CLIENT_MAX[npu]
+    assert costs["client_promised"] <= CLIENT_MAX[npu]  # writable memory, unchanged payload
+    assert costs["client_fast_memory"] <= costs["client_constant"] + FAST_MEMORY_MAX
     checksum = costs["client_elsewhere"] - costs["client_constant"]
-    assert checksum <= CHECKSUM_PER_WORD_MOST * costs["words"]
+    assert checksum <= CHECKSUM_PER_WORD_MAX * costs["words"]
     assert costs["client_constant"] <= costs["client_unverified"] + 20
 
 
@@ -106,7 +106,7 @@ def test_a_changed_word_is_detected(costs) -> None:
 
 def test_verifying_costs_few_instructions_per_word(costs) -> None:
     """The verifier takes linear time, is cheap, and runs once per load."""
-    assert costs["verify_per_word_x10"] <= 10 * VERIFY_PER_WORD_MOST
+    assert costs["verify_per_word_x10"] <= 10 * VERIFY_PER_WORD_MAX
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
@@ -116,4 +116,4 @@ def test_a_stream_of_operations_alone_is_verified_in_bounded_time(call, name) ->
     at = next(each.offset for each in commands(stream) if each.code == OPERATIONS[name])
     payload = call.with_stream(stream[:at] + 2_000 * stream[at : at + 4] + stream[at:])
     found = client_costs(replace(call, payload=payload))["verify_per_word_x10"]
-    assert found <= 10 * VERIFY_PER_OPERATION_MOST
+    assert found <= 10 * VERIFY_PER_OPERATION_MAX

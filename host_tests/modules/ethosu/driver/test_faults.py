@@ -136,11 +136,11 @@ def test_each_fault_ends_in_its_error_and_the_next_inference_is_right(host, faul
     """Each fault gives its documented error, then a bit-exact result."""
     golden = host.invoke(1)
     assert golden[0] == 0
-    faults, sentence = FAULTS[fault]
+    faults, message = FAULTS[fault]
     for name, count in faults.items():
         assert host.library.sim_host_inject(0, name.encode(), count)
     assert host.invoke(1)[0] == -1
-    assert sentence in host.error()
+    assert message in host.error()
     for name in faults:
         assert host.library.sim_host_inject(0, name.encode(), 0)
     assert host.invoke(1) == golden

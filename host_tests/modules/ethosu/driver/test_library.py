@@ -180,7 +180,7 @@ def listed() -> set[str]:
 
 
 # The calls made by TensorFlow Lite Micro and by board start-up.
-LEAST = """#include <ethosu_driver.h>
+MINIMAL = """#include <ethosu_driver.h>
 static struct ethosu_driver npu;
 int main(void)
 {
@@ -199,23 +199,23 @@ int main(void)
 )
 def test_arms_options_build_and_link(name, archives, tmp_path, capsys) -> None:
     """With only the C library, including the log's output; prints the driver's text size."""
-    size = text_of_least(tmp_path, archives(name), DRIVER / "include")
+    size = text_of_minimal(tmp_path, archives(name), DRIVER / "include")
     with capsys.disabled():
         print(f"\n{name}: {size} bytes of text")
-    symbols = cbuild.run(["arm-none-eabi-nm", tmp_path / "least.elf"])
+    symbols = cbuild.run(["arm-none-eabi-nm", tmp_path / "minimal.elf"])
     assert ("ethosu_ext_part_U85" in symbols) == (name != "U55 alone, time-out")
     assert ("ethosu_ext_commands_U65" in symbols) == (name not in ("U55 alone, time-out", *SLOW))
     assert ("ethosu_ext_log" in symbols) == (name == "chosen by payload, log")
 
 
-def text_of_least(folder: Path, archive: Path, headers: Path, *options: str) -> int:
-    """Bytes of code and constants linked from the archive for LEAST."""
-    (folder / "least.c").write_text(LEAST)
+def text_of_minimal(folder: Path, archive: Path, headers: Path, *options: str) -> int:
+    """Bytes of code and constants linked from the archive for MINIMAL."""
+    (folder / "minimal.c").write_text(MINIMAL)
     flags = [*CPU, *options, f"-I{headers}", "-specs=nano.specs", "-specs=nosys.specs"]
-    flags += ["-Wl,--gc-sections", f"-Wl,-Map={folder / 'least.map'}"]
-    program = ["-o", folder / "least.elf"]
-    cbuild.run(["arm-none-eabi-gcc", *flags, folder / "least.c", archive, *program])
-    kept = (folder / "least.map").read_text().split("Linker script and memory map")[1]
+    flags += ["-Wl,--gc-sections", f"-Wl,-Map={folder / 'minimal.map'}"]
+    program = ["-o", folder / "minimal.elf"]
+    cbuild.run(["arm-none-eabi-gcc", *flags, folder / "minimal.c", archive, *program])
+    kept = (folder / "minimal.map").read_text().split("Linker script and memory map")[1]
     row = r"^ \.(?:text|rodata)\S*\s+0x\w+\s+0x(\w+) \S*libethosu_core_driver\.a\("
     return sum(int(size, 16) for size in re.findall(row, kept, re.MULTILINE))
 

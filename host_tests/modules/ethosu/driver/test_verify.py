@@ -51,7 +51,7 @@ def verify(verifier: stream_table.Verifier, call: Call, npu: str, sizes: list[in
     assert read_stream(call.payload)[0] == npu
     words = np.frombuffer(call.stream, np.uint32).tolist()
     verdict = verifier.ask(CONFIGS[npu], sizes, words)
-    return "" if verdict.name == "ok" else verdict.sentence
+    return "" if verdict.name == "ok" else verdict.message
 
 
 def check_accepted(verifier: stream_table.Verifier, path: Path, npu: str) -> None:

@@ -48,8 +48,8 @@ PYTORCH = MODULE / "docs/pytorch.md"
 
 
 def blocks(page, language="python"):
-    found = rf"^```{language}\n(.*?)^```$"
-    return re.findall(found, page.read_text(), re.MULTILINE | re.DOTALL)
+    block = rf"^```{language}\n(.*?)^```$"
+    return re.findall(block, page.read_text(), re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture(scope="module")
@@ -65,8 +65,7 @@ def keyword_model():
     net = make_model.Net("keywords", 3)
     x = net.conv(net.input((1, 49, 10, 1)), 8, kernel=(10, 4), stride=(2, 2))
     x = net.dense(net.reshape(x, (1, 25 * 5 * 8)), 12, gain=8.0)
-    net.graph.outputs.append(net.softmax(x).tensor)
-    return make_model.write([net.graph], "keywords: random weights")
+    return net.finish(net.softmax(x))
 
 
 def person_model():
@@ -74,8 +73,7 @@ def person_model():
     net = make_model.Net("person", 4)
     x = net.conv(net.input((1, 96, 96, 1)), 4, kernel=(8, 8), stride=(8, 8))
     x = net.dense(net.reshape(x, (1, 12 * 12 * 4)), 2, gain=8.0)
-    net.graph.outputs.append(net.softmax(x).tensor)
-    return make_model.write([net.graph], "person: random weights")
+    return net.finish(net.softmax(x))
 
 
 def bitmap(pixels):
@@ -86,10 +84,8 @@ def bitmap(pixels):
 
 
 @pytest.fixture(scope="module")
-def rom(request, board_npu, compiled, spotter, tmp_path_factory):
+def rom(emulator_only, board_npu, compiled, spotter, tmp_path_factory):
     """A board with the models loaded by examples and docs."""
-    if request.config.getoption("--ethosu-port"):
-        pytest.skip("would replace the ROM file system of a real board")
     keywords = tmp_path_factory.mktemp("keywords") / "kws.tflite"
     keywords.write_bytes(keyword_model())
     files = doc_rom.files(board_npu) | discs.rom_files(board_npu)

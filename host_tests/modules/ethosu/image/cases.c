@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Reads cases from standard input, one after the other, and writes what image_write() makes. */
+/** Reads cases from standard input, and writes the output of image_write() for each. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@ struct header {
     int32_t target_width, target_height, channels, element_size, table_step, table_size;
 };
 
-/** A block of exactly this size, so that AddressSanitizer sees a byte too many. */
+/** A block of exactly this size, so that AddressSanitizer detects accesses beyond it. */
 static uint8_t *get(size_t size)
 {
     uint8_t *data = malloc(size ? size : 1);

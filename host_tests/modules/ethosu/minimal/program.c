@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** A firmware of its own that loads a model and runs it, and needs nothing else of the module. */
+/** A complete firmware that loads and runs a model, without any other part of the module. */
 #include "ethosu_board.h"
 #include "ethosu_driver.h"
 #include "ethosu_model.h"

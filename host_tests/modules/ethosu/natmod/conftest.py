@@ -13,10 +13,8 @@ def native():
 
 
 @pytest.fixture(scope="module")
-def loaded(request, board_npu):
+def loaded(emulator_only, board_npu):
     """A board on which `ethosu` is the native module."""
-    if request.config.getoption("--ethosu-port"):
-        pytest.skip("the address of the NPU is the emulated board's")
     with native_board.start(board_npu) as board:
         yield board
 

@@ -50,10 +50,8 @@ at_night = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def plain(request, repo, build_dir, native, compiled, small_models):
+def plain(emulator_only, repo, build_dir, native, compiled, small_models):
     """The board with the native module imported and a model file in `/`."""
-    if request.config.getoption("--ethosu-port"):
-        pytest.skip("the addresses are those of one emulated board")
     folder = build_dir / f"firmware/{CORE}-plain-dtcm"
     folder.mkdir(parents=True, exist_ok=True)
     memory = folder / "memory.ld"

@@ -5,9 +5,8 @@ import random
 import time
 
 import pytest
-from ethosu_tools.errors import RemoteError
 
-from host_tests.kit.board_models import raised
+from host_tests.kit.board_models import interrupt, raised
 from host_tests.modules.ethosu.natmod.native_board import address, imports, status
 
 # Ctrl-C at number `left` of all calls of and returns from the module's functions and methods.
@@ -119,17 +118,7 @@ def test_storm_of_ctrl_c(begin, work):
         "    for task in [asyncio.create_task(go(model)) for model in (m, n, m)]: await task"
     )
     for number in range(30):
-        board.start(f"print('begun')\nwhile True: {work}")
-        begun = []
-
-        def on_output(_, begun=begun):
-            if not begun:
-                begun.append(True)
-                time.sleep(moments.uniform(0, 0.02))
-                board.inject(b"\x03")
-
-        with pytest.raises(RemoteError, match="KeyboardInterrupt"):
-            board.finish(timeout=10, on_output=on_output)
+        interrupt(board, f"while True: {work}", after=moments.uniform(0, 0.02))
         if number % 2:
             assert board.eval("bytes(m.predict([x])[0]) == golden")
         if number % 3 == 0:

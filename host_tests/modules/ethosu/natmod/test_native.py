@@ -452,11 +452,9 @@ def test_selftest(loaded, compiled, small_models, tmp_path):
 
 @pytest.mark.slow
 def test_firmware_without_the_module_installs_it(
-    request, build_dir, native, board_npu, compiled, small_models, example
+    emulator_only, build_dir, native, board_npu, compiled, small_models, example
 ):
     """A firmware without module and driver gets both by `mpremote mip install`."""
-    if request.config.getoption("--ethosu-port"):
-        pytest.skip("needs an emulated board with another firmware")
     name = boards.chosen().name
     sharing.make("firmware", f"BOARD={name}", "ETHOSU=no")
     machine = Machine(board_npu, firmware=build_dir / f"firmware/{name}-plain/firmware.elf")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * A board without an NPU, for tests that need none: all its memory would be visible, and its cache
- * has the lines of a Cortex-M55.
+ * A board without an NPU, for tests that need none. All its memory would be visible to an NPU; its
+ * cache lines are those of a Cortex-M55.
  */
 #include <ethosu_io.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /**
- * Damage a model file in every way of one kind, and exercise each result.
+ * Damage a model file in all ways of one kind, and exercise each result.
  *
  *     damage load FILE               as it is: print what came out
  *     damage cut FILE                every prefix of it
  *     damage set FILE                every byte of it set to each of a few values
- *     damage later FILE              the same after it was loaded: what is said of its ends
- *     damage data FILE               with a data file whose last byte is the arena's first
+ *     damage later FILE              the same after loading: check the description of inputs and
+ * outputs damage data FILE               with a data file whose last byte is the arena's first
  */
 #include "describe_all.h"
 #include "exercise.h"
@@ -18,7 +18,7 @@
 
 static const uint8_t bad_bytes[] = {0x00, 0x01, 0x7F, 0x80, 0xFF};
 
-/** Exercise and describe a copy that has nothing behind its last byte; a refusal must say why. */
+/** Exercise and describe a copy that ends with its allocation; a rejection must give a reason. */
 static int check(const uint8_t *data, size_t size, size_t place)
 {
     struct ethosu_model_error error = {""};
@@ -70,7 +70,7 @@ static int set(uint8_t *data, size_t size)
     return 0;
 }
 
-/** Inputs and outputs for which a tensor of other bytes than its buffer is described. */
+/** Number of inputs and outputs whose tensor is described with another size than the buffer's. */
 static size_t count_wrong(const struct ethosu_model *model, uint32_t ends)
 {
     size_t wrong = 0;

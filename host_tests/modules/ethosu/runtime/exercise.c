@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT
-/** See exercise.h. Sanitizers are the judge: there is nothing next to the exact blocks. */
+/** See exercise.h. Sanitizers detect errors, because all blocks have their exact size. */
 #include "exercise.h"
 
 #include <sanitizer/asan_interface.h>
 #include <stdlib.h>
 #include <string.h>
 
-/** Arenas beyond this are measured, but not loaded. */
-#define MOST_MEMORY (64u << 20)
+/** Models with a larger arena are measured, but not loaded. */
+#define MAX_MEMORY (64u << 20)
 
 static size_t round_up(size_t size)
 {
     return (size + 31) & ~(size_t)31;
 }
 
-/** Without an NPU a model that has something for it is refused; its info() tells which one that is.
+/**
+ * Without an NPU, a model with NPU operators is rejected; its info() names the NPU that it needs.
  */
 static void check_without_npu(struct ethosu_model *model, const struct ethosu_model_info *info)
 {
@@ -27,7 +28,7 @@ static void check_without_npu(struct ethosu_model *model, const struct ethosu_mo
     }
 }
 
-/** Read what it says of its methods: each text and tensor to its last byte. */
+/** Read the description of its methods: each text and tensor to its last byte. */
 static void read_methods(const struct ethosu_model *model)
 {
     struct ethosu_model_method method;
@@ -94,8 +95,8 @@ int exercise(const void *file, size_t size, struct ethosu_model_error *error)
     struct ethosu_model_source source = {.file = file, .file_size = size};
     struct ethosu_model_memory memory;
     int status = ethosu_model_measure(&source, &memory, error);
-    if (status != ETHOSU_MODEL_OK || memory.arena_size > MOST_MEMORY ||
-        memory.object_size > MOST_MEMORY) {
+    if (status != ETHOSU_MODEL_OK || memory.arena_size > MAX_MEMORY ||
+        memory.object_size > MAX_MEMORY) {
         return status;
     }
     memory.object = malloc(memory.object_size);

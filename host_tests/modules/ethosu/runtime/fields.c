@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * Reads fields near the end of a file with fb_read(), from memory that ends with it: test_fields.py
- * compiles this with AddressSanitizer. Prints what went wrong.
+ * Reads fields near the end of a file with fb_read(), from memory that ends with the file.
+ * test_fields.py compiles it with AddressSanitizer. Prints errors.
  */
 #include "flatbuffer.h"
 
@@ -29,7 +29,7 @@ static struct flatbuffer make(uint32_t bytes, uint16_t offset)
     return (struct flatbuffer){.data = file, .size = FIELD + bytes};
 }
 
-/** Read the field: this value is expected, and whether it is malformed. */
+/** Read the field, and check its value and whether it is reported as malformed. */
 static void check(uint32_t bytes, uint16_t offset, uint32_t kind, uint32_t expected, bool bad)
 {
     struct flatbuffer fb = make(bytes, offset);

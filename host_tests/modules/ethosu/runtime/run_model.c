@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 /**
- * Run a compiled model on the PC (tools/sim_host), with sanitizers around runtime,
- * driver and NPU simulator; and use the runtime wrongly on the way.
+ * Run a compiled model on the PC (tools/sim_host), with runtime, driver and NPU simulator under
+ * sanitizers; and also misuse the runtime.
  *
  *     run_model CONFIG MODEL INPUTS OUTPUTS STEPS [FAST]
  *
- * FAST: bytes of memory that the driver has for fast scratch; so many the arena must not have.
- * INPUTS holds the input tensors of each step, one behind the other; OUTPUTS
- * gets the outputs alike. Every other step runs through start and resume, every
- * other pair of steps with the NPU on a thread of its own.
+ * FAST: size of the driver's memory for fast scratch, by which the arena must be smaller. INPUTS
+ * contains the input tensors of all steps; the outputs are written to OUTPUTS in the same order.
+ * Every other step uses start and resume, every other pair of steps an NPU on its own thread.
  */
 #include "ethosu_ext.h"
 #include "ethosu_model.h"
@@ -19,7 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** ThreadSanitizer asks here. An eviction writes a line back whatever the CPU does to it meanwhile.
+/**
+ * Called by ThreadSanitizer. An eviction writes a line back even if the CPU changes it meanwhile.
  */
 const char *__tsan_default_suppressions(void);
 
@@ -51,7 +51,10 @@ static void *read_file(const char *path, size_t *size)
     return data;
 }
 
-/** Give the driver memory for fast scratch: then the arena has none, and another NPU needs it. */
+/**
+ * Give the driver memory for fast scratch: the arena then contains none, and another NPU needs such
+ * memory too.
+ */
 static void use_fast_memory(struct ethosu_driver *driver, size_t size,
                             const struct ethosu_model_source *source,
                             struct ethosu_model_memory *memory)
@@ -74,7 +77,7 @@ static void check_other_npu(struct ethosu_model *model, struct ethosu_driver *dr
     sim_host_close(1);
 }
 
-/** Wrong memory is refused, with a reason, and nothing is written outside of it. */
+/** Unsuitable memory is rejected with a reason, and nothing is written outside it. */
 static void check_refusals(const struct ethosu_model_source *source,
                            const struct ethosu_model_memory *good)
 {
@@ -97,7 +100,7 @@ static void check_refusals(const struct ethosu_model_source *source,
     CHECK(ethosu_model_load(source, &memory, &model, &error) == ETHOSU_MODEL_BAD_MEMORY);
 }
 
-/** Memory that is large enough need not be measured: the model tells what it took. */
+/** If memory is large enough, it need not be measured first: the model reports what it used. */
 static void check_unmeasured(const struct ethosu_model_source *source,
                              const struct ethosu_model_memory *measured)
 {
@@ -127,7 +130,7 @@ static int by_steps(struct ethosu_model *model, struct ethosu_driver *driver)
     return status;
 }
 
-/** A failing NPU is reported, and forgotten by the next inference. */
+/** A failure of the NPU is reported, and does not affect the next inference. */
 static void check_failure(struct ethosu_model *model, struct ethosu_driver *driver)
 {
     static const char *const faults[] = {"bus-error", "irq-lost", "hang", "parse-error"};

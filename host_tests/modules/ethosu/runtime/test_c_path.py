@@ -19,8 +19,7 @@ def check(compiled, case, **how):
 def pool_alone():
     net = MixedNet("pool_alone", seed=1)
     y = net.pool(net.input((1, 8, 8, 4)), "MAX_POOL_2D", 2)
-    net.graph.outputs.append(y.tensor)
-    return net.finish()
+    return net.finish(y)
 
 
 @pytest.mark.parametrize(("name", "fast"), [("small_cnn", 3_568), ("pool_alone", 0)])

@@ -15,8 +15,8 @@ TARGET = "host_tests/modules/ethosu/{}/target"
 FOLDERS = ("driver", "runtime", "runtime/executorch", "runtime/kernels")
 
 # Measuring and loading a file: this many thousand instructions, plus this many per byte.
-LOAD_MOST = 10_000
-LOAD_MOST_PER_BYTE = 1.5
+LOAD_MAX = 10_000
+LOAD_MAX_PER_BYTE = 1.5
 # Thousands of instructions between two checks for a stop request.
 LONGEST = 1_500
 STOPPED = 11
@@ -61,17 +61,19 @@ def counted_with_cmsis_nn(repo, tmp_path_factory):
     words = "$(CMSIS_NN_USE) $(CMSIS_NN_CFLAGS) $(CMSIS_NN_SRC)"
     tell = f"include modules/ethosu/cmsis_nn.mk\nall:; @echo {words}"
     command = ["make", "-s", "-f", "-", f"CMSIS_NN_DIR={folder}"]
-    told = subprocess.run(command, input=tell, cwd=repo, check=True, capture_output=True, text=True)
-    words = [f"{folder}/Source/{w}" if w.endswith(".c") else w for w in told.stdout.split()]
+    printed = subprocess.run(
+        command, input=tell, cwd=repo, check=True, capture_output=True, text=True
+    )
+    words = [f"{folder}/Source/{w}" if w.endswith(".c") else w for w in printed.stdout.split()]
     return _counter(repo, tmp_path_factory, words, "count_cmsis_nn")
 
 
 @pytest.mark.parametrize("name", hostile.MUCH_WORK)
 def test_loading_is_linear_in_the_bytes_of_the_file(counted, name):
     model = hostile.MUCH_WORK[name]()
-    found = counted(model)
-    assert found.get("load", 1e9) <= LOAD_MOST + LOAD_MOST_PER_BYTE * len(model), found
-    assert found["load_longest"] <= LONGEST, found
+    counts = counted(model)
+    assert counts.get("load", 1e9) <= LOAD_MAX + LOAD_MAX_PER_BYTE * len(model), counts
+    assert counts["load_longest"] <= LONGEST, counts
 
 
 @pytest.mark.parametrize("name", long_runs.LONG_RUNS)

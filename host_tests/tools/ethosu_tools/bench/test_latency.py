@@ -7,7 +7,6 @@ import pytest
 from ethosu_tools import boards, make_model, qemu
 from ethosu_tools.bench import latency
 from ethosu_tools.board import Board
-from ethosu_tools.tflite.writer import write
 
 
 def measured(ethosu, *words):
@@ -57,8 +56,7 @@ def test_a_board_at_a_port_has_a_clock_of_its_own(ethosu, small_models, compiled
 def test_a_model_that_fills_the_heap_is_measured(ethosu, tmp_path):
     """It is loaded only once: this arena takes two thirds of the board's heap."""
     net, path = make_model.Net("wide", 1), tmp_path / "wide.tflite"
-    net.graph.outputs.append(net.conv(net.input((1, 320, 320, 3)), 16, (3, 3), (2, 2)).tensor)
-    path.write_bytes(write([net.graph], "wide"))
+    path.write_bytes(net.finish(net.conv(net.input((1, 320, 320, 3)), 16, (3, 3), (2, 2))))
     data = measured(ethosu, path, "--board", "NUMAKER_M55M1")
     assert data["arena"] > 0.6 * boards.load("NUMAKER_M55M1").heap.size
 

@@ -185,7 +185,7 @@ def test_a_model_that_is_missing_or_damaged_is_named(ethosu, stand_in):
     Path("bad.onnx").write_bytes(b"garbage")
     Path("empty").mkdir()
     damaged = "it is damaged, or in another format"
-    for name, sentence in {
+    for name, message in {
         "nope.keras": "nope.keras cannot be read: No such file or directory",
         "nope.onnx": "nope.onnx cannot be read: No such file or directory",
         "cut.keras": f"cut.keras is not a valid Keras model: {damaged}",
@@ -194,25 +194,25 @@ def test_a_model_that_is_missing_or_damaged_is_named(ethosu, stand_in):
         "samples.npz": "samples.npz is neither a TensorFlow Lite model nor",
     }.items():
         code, _, err = ethosu("compile", name, "--calibrate", "samples.npz")
-        assert code == 3 and sentence in err, err
+        assert code == 3 and message in err, err
 
 
 @pytest.mark.parametrize(
-    ("value", "sentence"),
+    ("value", "message"),
     [
         (np.nan, "1 in samples.npz has 2 NaN or infinite values among 6"),
         (0.5, "all values of 1 in samples.npz are 0.5: quantisation derives the input's"),
         ("a", "1 in samples.npz must be numbers, with the samples as the first"),
     ],
 )
-def test_samples_without_a_range_are_refused(ethosu, stand_in, value, sentence):
+def test_samples_without_a_range_are_refused(ethosu, stand_in, value, message):
     added = np.full((3, 2), value) if value == value else ramp((3, 2))
     if value != value:
         added[1:, 0] = np.nan, np.inf
     np.savez("samples.npz", **{"0": ramp((3, 16, 16, 3)), "1": added})
     words = "compile", "m.keras", "--calibrate", "samples.npz", "--python", "./python"
     code, _, err = ethosu(*words)
-    assert code == 3 and sentence in err, err
+    assert code == 3 and message in err, err
     assert not Path("m_int8.tflite").exists()
 
 

@@ -5,19 +5,12 @@ import json
 import os
 
 import pytest
-from ethosu_tools import boards, paths
+from ethosu_tools import boards
 
-from host_tests.kit.stand_ins import program
+from host_tests.kit import stand_ins
 
 from . import IMAGE
 
-BOARD = """\
-title = "a board"
-core = "Cortex-M55"
-clock_mhz = 100
-npus = ["ethos-u55-128"]
-romfs = { start = 0x1000, size = 0x1000 }
-"""
 FLASH = """\
 [flash.disk]
 label = "NuMicro MCU"
@@ -51,22 +44,18 @@ target = "m55m1h2ljae"
 
 
 @pytest.fixture
-def tree(tmp_path, monkeypatch):
+def tree(empty_tree, monkeypatch):
     """A source tree with a built board that supports all ways of flashing, and one without any."""
-    root = tmp_path / "tree"
-    for name, text in (("B", BOARD + FLASH), ("NONE", BOARD)):
-        (root / "boards" / name).mkdir(parents=True)
-        (root / "boards" / name / boards.FILE).write_text(text)
-    built = root / "build/firmware/B"
+    for name, text in (("B", stand_ins.BOARD + FLASH), ("NONE", stand_ins.BOARD)):
+        (empty_tree / "boards" / name).mkdir(parents=True)
+        (empty_tree / "boards" / name / boards.FILE).write_text(text)
+    built = empty_tree / "build/firmware/B"
     built.mkdir(parents=True)
     (built / "firmware.elf").write_bytes(b"\x7fELF" + IMAGE)
     (built / "firmware.bin").write_bytes(IMAGE)
-    monkeypatch.setattr(paths, "root", lambda: root)
     for name in ("ETHOSU_ALIF_TOOLKIT", "ETHOSU_WE2_TOOL"):
         monkeypatch.delenv(name, raising=False)
-    boards.forget()
-    yield root
-    boards.forget()
+    return empty_tree
 
 
 @pytest.fixture
@@ -78,7 +67,7 @@ def bin_folder(tmp_path, monkeypatch):
 
     def write(name, text, folder=folder):
         folder.mkdir(parents=True, exist_ok=True)
-        return program(folder / name, f"import json, pathlib, sys\n{text}")
+        return stand_ins.program(folder / name, f"import json, pathlib, sys\n{text}")
 
     return write
 

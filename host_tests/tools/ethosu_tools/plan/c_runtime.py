@@ -30,23 +30,23 @@ def _kernels() -> c.CDLL:
 
 @cache
 def runtime() -> Any:
-    found = library.load_sim()
+    simulator = library.load_sim()
     # The board's memory exists once the first NPU does.
     index = sim.Simulation._take_index()
-    found.sim_host_open(index, b"ethos-u55-128")
-    sim.Simulation._release(found, index, ())
-    return found
+    simulator.sim_host_open(index, b"ethos-u55-128")
+    sim.Simulation._release(simulator, index, ())
+    return simulator
 
 
 @cache
 def operators() -> dict[str, Kernel]:
     """The runtime's kernels by the operator's name."""
     text = (paths.root() / "modules/ethosu/runtime/kernels/kernels.def").read_text()
-    found = {}
+    kernels = {}
     for symbol in re.findall(r"^KERNEL\((\w+),", text, re.MULTILINE):
         kernel = Kernel.in_dll(_kernels(), f"kernel_{symbol}")
-        found[kernel.custom.decode() if kernel.custom else symbol] = kernel
-    return found
+        kernels[kernel.custom.decode() if kernel.custom else symbol] = kernel
+    return kernels
 
 
 def load(model: bytes) -> str:

@@ -123,7 +123,7 @@ def test_a_missing_library_is_named_with_its_target(ethosu, compiled_copy, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "sentence"),
+    ("words", "code", "message"),
     [
         (["no.tflite"], 3, "cannot be read"),
         (["{model}", "--picture", "arena.png"], 2, "a picture must end in .svg or .html"),
@@ -131,10 +131,10 @@ def test_a_missing_library_is_named_with_its_target(ethosu, compiled_copy, tmp_p
         (["{model}", "-o", "/dev/null/x.tflite"], 3, "cannot be written"),
     ],
 )
-def test_errors_are_one_error(ethosu, compiled_copy, words, code, sentence):
+def test_errors_are_one_error(ethosu, compiled_copy, words, code, message):
     before = compiled_copy.read_bytes()
     found, _, err = ethosu("plan", *(word.format(model=compiled_copy) for word in words))
-    assert found == code and sentence in err and len(err.strip().splitlines()) == 1
+    assert found == code and message in err and len(err.strip().splitlines()) == 1
     assert compiled_copy.read_bytes() == before
 
 

@@ -117,9 +117,8 @@ def test_an_operator_that_fails_while_the_npu_works(tmp_path):
     net = MixedNet("rows", 3)
     image = net.pool(net.conv(net.input((1, 16, 16, 3)), 16, kernel=(3, 3)), "MAX_POOL_2D", 16)
     words = net.embedding((1,), words=50, depth=16)
-    net.graph.outputs.append(net.add(net.reshape(image, (1, 16)), words).tensor)
     source, compiled = tmp_path / "source.tflite", tmp_path / "compiled.tflite"
-    source.write_bytes(net.finish())
+    source.write_bytes(net.finish(net.add(net.reshape(image, (1, 16)), words)))
     vela.compile_model(source, NPU, compiled, more_options=("--ignore-ops", "ADD"))
     assert plan_file(compiled, compiled, overlap=True).schedule.concurrent
     oracle = Oracle(source)

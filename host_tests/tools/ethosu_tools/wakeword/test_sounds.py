@@ -27,12 +27,12 @@ def theirs(word, samples):
     model = MicroWakeWord.from_builtin(Model(word.name))
     model.sliding_window_size = 1
     model._probabilities = type(model._probabilities)(maxlen=1)  # each one, not their mean
-    found = []
+    probabilities = []
     for count, row in enumerate(MicroWakeWordFeatures().process_streaming(samples.tobytes()), 1):
         probability = model.process_streaming_prob(row)
         if count % model.stride == 0:
-            found.append(probability or 0.0)
-    return found
+            probabilities.append(probability or 0.0)
+    return probabilities
 
 
 @pytest.fixture

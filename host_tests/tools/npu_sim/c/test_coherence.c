@@ -274,7 +274,7 @@ TEST(equal_compares_the_copies)
     CHECK(coherence_equal(&cache, BASE + SIZE + 32, 32));
 }
 
-/** Of large memory, only what is in use is looked at. */
+/** Only the used part of a large memory is compared. */
 static bool only_line_2(const struct coherence_range *range, uint64_t *offset, uint64_t *size)
 {
     (void)range;

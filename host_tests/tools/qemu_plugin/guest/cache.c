@@ -106,7 +106,7 @@ enum step { CLEAN_STREAM = 1, CLEAN_INPUT = 2, CLEAN_OUTPUT = 4, INVALIDATE_OUTP
 
 static uint32_t runs; /**< makes each run's data new */
 
-/** Copy by the NPU, in a program that does these steps; is the result right for the CPU? */
+/** Copy with the NPU and these maintenance steps; returns whether the CPU sees the right result. */
 static bool npu_copies(unsigned steps, uint32_t from, uint32_t to)
 {
     runs++;
@@ -161,7 +161,7 @@ SCENARIO(cache_steps)
     report_steps();
 }
 
-/** Without a cache that is on, nothing is needed. */
+/** While the cache is off, no step is needed. */
 SCENARIO(cache_is_off)
 {
     report("all", npu_copies(ALL, DDR, ISRAM));
@@ -169,7 +169,7 @@ SCENARIO(cache_is_off)
     report("other_memories", npu_copies(0, SSRAM, DDR + SIZE));
 }
 
-/** Switched off, it has written all back, and hides nothing. */
+/** When switched off, the cache writes everything back and hides nothing. */
 SCENARIO(cache_off_again)
 {
     cache_enable();
@@ -260,7 +260,7 @@ SCENARIO(cache_by_the_mpu)
     report("all", npu_copies(ALL, ISRAM, ISRAM + 0x10000));
 }
 
-/** For evictions: wrong runs of a program that leaves the dirty lines of its output be. */
+/** For evictions: number of wrong runs of a program that does not clean its output. */
 SCENARIO(cache_evictions)
 {
     cache_enable();
@@ -276,7 +276,7 @@ SCENARIO(cache_evictions)
 
 /* --- The machine's reset -------------------------------------------------- */
 
-/** What was not cleaned is lost. */
+/** Data that was not cleaned is lost. */
 SCENARIO(cache_lost_at_reset)
 {
     volatile uint32_t *cleaned = word(DDR), *dirty = word(DDR + 64);

@@ -26,7 +26,7 @@ struct piece {
 #define START 0xC001u /**< enable, both interrupts */
 #define UNITS_MAX 4095u
 
-/** Terminal count interrupt, both addresses step, both sides 1 << `shift` bytes wide. */
+/** Terminal count interrupt, both addresses incremented, both sides 1 << `shift` bytes wide. */
 static uint32_t control(unsigned shift, uint32_t units)
 {
     return 1u << 31 | 3u << 26 | shift << 21 | shift << 18 | units;
@@ -47,7 +47,7 @@ static void start(uint32_t from, uint32_t to, unsigned shift, uint32_t units)
 
 #define PENDING_CLEAR (*word(0xE000E280 + 4 * (DMA_IRQ / 32)))
 
-/** Sleep until the interrupt; which it was: 1 terminal count, 2 error. */
+/** Sleep until the interrupt; returns 1 for terminal count, 2 for an error. */
 static uint32_t wait(void)
 {
     uint32_t seen = irq_count[DMA_IRQ];
@@ -76,7 +76,7 @@ static uint32_t matching(uintptr_t a, uintptr_t b, size_t size)
     return count;
 }
 
-/** Every width, from every memory to another. */
+/** Each width, between all memories. */
 SCENARIO(dma_moves)
 {
     static const struct {
@@ -98,7 +98,7 @@ SCENARIO(dma_moves)
     report("enabled", DMA(ENABLED));
 }
 
-/** Memory that only the CPU reaches, and then a transfer that is right. */
+/** Memory that only the CPU can access, then a valid transfer. */
 SCENARIO(dma_refused)
 {
     static const struct {
@@ -118,7 +118,7 @@ SCENARIO(dma_refused)
     report("good_after", wait());
 }
 
-/** Disabled before its time, a transfer does not happen. */
+/** A transfer that is disabled before it is due does not happen. */
 SCENARIO(dma_cancel)
 {
     fill(DDR, 16);
@@ -132,7 +132,7 @@ SCENARIO(dma_cancel)
     report("interrupts", irq_pending(DMA_IRQ));
 }
 
-/** Source, list and destination each need their maintenance. */
+/** Source, list and destination each need cache maintenance. */
 SCENARIO(dma_caches)
 {
     static const char *const names[] = {"all", "without_clean_source", "without_clean_list",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** What all scenarios of the test program share. */
+/** Shared by all scenarios of the test program. */
 #ifndef GUEST_H
 #define GUEST_H
 
@@ -27,7 +27,10 @@ static inline uint8_t *bytes_at(uintptr_t address)
     return (uint8_t *)address;
 }
 
-/** Interrupts of each external line since the start. All but the NPU's mask their line. */
+/**
+ * Number of interrupts of each external line since the start. All handlers except the NPU's mask
+ * their line.
+ */
 extern volatile uint32_t irq_count[96];
 
 void irq_enable(unsigned number);
@@ -90,7 +93,7 @@ uint32_t *stop(uint32_t *at);
 /** Start the stream [begin, end); its region 0 is the whole address space. */
 void npu_start(const uint32_t *begin, const uint32_t *end);
 
-/** What a driver does at the interrupt: note STATUS, acknowledge. */
+/** Like a driver's interrupt handler: store STATUS and acknowledge. */
 void npu_interrupt(void);
 
 /** Start, sleep until the interrupt; returns STATUS as it was at the interrupt. */
@@ -98,7 +101,7 @@ uint32_t npu_run(const uint32_t *begin, const uint32_t *end);
 
 /* --- Scenarios ------------------------------------------------------------ */
 
-/** What the test program does by the name in its command line; ends with finish(), or returns. */
+/** Scenarios, by the name in the command line. Each ends with finish(), or returns. */
 struct scenario {
     const char *name;
     void (*run)(void);

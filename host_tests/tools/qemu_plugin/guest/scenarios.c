@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-/** What the test program does, by the name in its command line. */
+/** Scenarios of the test program, selected by name in its command line. */
 #include "emulator_registers.h"
 #include "guest.h"
 
 #define PAGE(reg) (*word(EMULATOR_BASE + (reg)))
 
-/** Where streams are built; far from all data that they move. */
+/** Address at which streams are built; far from all data that they move. */
 #define STREAM ((uint32_t *)(DDR + 0x01000000u))
 
-/** Far more than the host copies before the guest does its next step. */
+/** Far more than the host copies before the guest's next step. */
 #define LONG_COPIES 2000
 #define LONG_COPY_SIZE 0x00800000u
 
@@ -153,7 +153,7 @@ SCENARIO(stream_in_tcm)
     report("status", npu_run(stream, stop(stream)));
 }
 
-/** One copy within DDR, whose file the host looks at. */
+/** One copy within DDR, whose file the host checks. */
 SCENARIO(move_in_ddr)
 {
     report("status", npu_run(STREAM, stop(copy(STREAM, DDR + 0x100000, DDR + 0x200000, 0x10000))));
@@ -177,7 +177,7 @@ SCENARIO(masked)
 SCENARIO(sleep_during_run)
 {
     uint32_t *end = STREAM;
-    for (int i = 0; i < 50; i++) { // far longer than even a busy host takes to the WFI
+    for (int i = 0; i < 50; i++) { // far longer than even a busy host needs to reach the WFI
         end = copy(end, DDR + 0x10000000u, DDR + 0x20000000u, LONG_COPY_SIZE);
     }
     report("status", npu_run(STREAM, stop(end)));
@@ -239,7 +239,10 @@ SCENARIO(machine_reset)
     reset_machine_during(long_stream);
 }
 
-/** With a modelled clock the host computes the whole run at its start: a short one will do. */
+/**
+ * With a modelled clock, the host computes the whole run at its start, so a short one is
+ * sufficient.
+ */
 SCENARIO(timed_machine_reset)
 {
     reset_machine_during(short_stream);
@@ -305,7 +308,9 @@ static void sleep_until_console(uint32_t reason)
     sleep_until_changed(&irq_count[EMULATOR_IRQ], before);
 }
 
-/** Send back all that comes, plus one, so that an echo of the terminal itself would show. */
+/**
+ * Send back each byte received, plus one, so that it differs from an echo of the terminal itself.
+ */
 SCENARIO(echo)
 {
     static uint8_t buffer[4096];
@@ -331,7 +336,7 @@ SCENARIO(echo)
     }
 }
 
-/** The first client finds what was said before it came. */
+/** The first client receives what was printed before it connected. */
 SCENARIO(greet_then_echo)
 {
     static const char greeting[] = "before the first client";
@@ -340,7 +345,7 @@ SCENARIO(greet_then_echo)
     echo();
 }
 
-/** Receive until a byte 0xFF; report how many there were and their sum. */
+/** Receive until a byte 0xFF; report the number of bytes and their sum. */
 SCENARIO(count_bytes)
 {
     static uint8_t buffer[1024];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /**
- * The NPU device without QEMU, for ThreadSanitizer: this file supplies what
- * the device uses of QEMU, with the same rules of locking and threads. A "CPU"
- * thread starts, polls, stops and resets runs in random order while a "main
- * loop" thread delivers completions. Exit code 0: every promise was kept.
+ * The NPU device without QEMU, for ThreadSanitizer. This file implements the QEMU functions that
+ * the device uses, with the same rules for locks and threads. A "CPU" thread starts, polls, stops
+ * and resets runs in random order while a "main loop" thread delivers completions. Exit code 0: no
+ * error.
  */
 #include <inttypes.h>
 #include <pthread.h>

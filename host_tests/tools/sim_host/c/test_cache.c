@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * The data cache that sim_host pretends to have: one run of the NPU, started
- * register by register, with each step of its cache maintenance left out.
+ * The simulated data cache of sim_host: a run of the NPU, started register by register, without
+ * each of its cache maintenance steps.
  */
 #include "check.h"
 #include "coherence.h"
@@ -15,7 +15,7 @@
 
 #define SIZE 256u
 
-/** What a program does so that CPU and NPU see the same; bits. */
+/** Cache maintenance steps of a program, as bits. */
 enum step {
     CLEAN_STREAM = 1,
     CLEAN_INPUT = 2,
@@ -88,7 +88,7 @@ static void set(uint32_t offset, uint32_t value)
     ethosu_io_write(driver->dev.reg, offset, value);
 }
 
-/** Run [stream, end); without a thread the run is over when this returns. */
+/** Run [stream, end). Without a thread, the run is complete when this returns. */
 static void execute(const uint32_t *end)
 {
     set(QBASE, npu_address(stream));
@@ -106,7 +106,10 @@ static void maintain(void (*hook)(const uint64_t *, const size_t *, int), const 
     hook(&(uint64_t){(uintptr_t)start}, &size, 1);
 }
 
-/** Copy input to output by the NPU, and more after it; does the CPU see the right output? */
+/**
+ * Copy input to output with the NPU, and more data after it; returns whether the CPU sees the right
+ * output.
+ */
 static bool copies(unsigned steps, uint8_t seed)
 {
     for (unsigned i = 0; i < SIZE; i++) {
@@ -137,11 +140,11 @@ static bool copies(unsigned steps, uint8_t seed)
     if (steps & BARRIER_AFTER) {
         ethosu_io_barrier();
     }
-    set(RESET, 0); // stale words may have been a faulty stream
+    set(RESET, 0); // stale words may have formed an invalid stream
     return memcmp(input, output, SIZE) == 0;
 }
 
-/** The steps that a mode and a memory need, found by leaving out one after the other. */
+/** The steps that a mode and a memory need, found by omitting each in turn. */
 static unsigned needed(const char *mode, void *(*alloc)(size_t size))
 {
     unsigned needed_steps = 0;
@@ -183,7 +186,7 @@ TEST(uncached_memory)
 
 /* ---- evictions ---- */
 
-/** Of 1000 seeds, how many give a wrong result without these steps? */
+/** The number of seeds, out of 1000, that give a wrong result without these steps. */
 static unsigned wrong(unsigned without)
 {
     unsigned count = 0;

@@ -8,9 +8,9 @@ try:
 except ImportError:
     core = None  # run() raises an error
 
-# For each NPU, the lock that tasks take.
+# The lock of each NPU, for tasks.
 _locks = {}
-# The event loop that they belong to.
+# The event loop to which they belong.
 _loop = None
 
 
@@ -20,11 +20,11 @@ def _suspend():
 
 
 class _NpuLock:
-    """An NPU, which tasks get in the order of asking. `async with`, and set `job`."""
+    """An NPU, which tasks get in the order of their requests. Use `async with`, and set `job`."""
 
     def __init__(self):
         self.task = None  # that has the NPU
-        self.job = None  # its model or handle, from start to end
+        self.job = None  # its model or handle, while a job runs
         self.waiting = core.TaskQueue()
 
     async def __aenter__(self):
@@ -35,7 +35,7 @@ class _NpuLock:
             self.task = task
             return self
         self.waiting.push(task)
-        task.data = self.waiting  # cancel() takes it from there
+        task.data = self.waiting  # cancel() removes it from there
         try:
             await _suspend()
         except BaseException:
@@ -45,7 +45,7 @@ class _NpuLock:
         return self
 
     async def __aexit__(self, kind, *_):
-        # Here alone: Ctrl-C in a handler of run_model() would skip what follows it there.
+        # Only here: Ctrl-C in a handler of run_model() would skip the code after it.
         self._hand_over()  # first, since cancel() may raise; that task does not run before the end
         if kind is not None and self.job is not None:
             self.job.cancel()
@@ -57,7 +57,7 @@ class _NpuLock:
             core._task_queue.push(task)
 
     def _reschedule_owner(self):
-        """Ctrl-C may have come when the loop had just taken the task out of its queue."""
+        """Ctrl-C may have occurred just after the loop removed the task from its queue."""
         task = self.task
         if task.done():
             self.job = None
@@ -89,7 +89,7 @@ def _drop_other_loops():
         for lock in _locks.values():
             _cancel_job(lock)
         _locks.clear()
-        _loop = core._io_queue  # last: Ctrl-C may come between
+        _loop = core._io_queue  # last, since Ctrl-C may occur in between
 
 
 def _lock(npu):
@@ -109,16 +109,16 @@ def _is_loop_running():
     try:
         thrown = coro.pend_throw(None)
     except ValueError:
-        return True  # this task is running: it calls
+        return True  # this task itself is the caller
     if thrown is not None:
         coro.pend_throw(thrown)
     return False
 
 
 def drop_abandoned(npu):
-    """A blocking call needs this NPU: stop the job of a task if no event loop runs; True: done.
+    """A blocking call needs this NPU: stop a task's job if no event loop runs; True if stopped.
 
-    The module calls this when it finds the NPU busy, but not in a callback.
+    The module calls this if the NPU is busy, except in a callback.
     """
     if core is None:
         return False
@@ -133,7 +133,7 @@ def drop_abandoned(npu):
 
 
 def _ready(lock, job):
-    """Sleep until the NPU has finished a job, or its time is up."""
+    """Sleep until the NPU has finished a job, or the job's time-out."""
     queue = core._io_queue
     if id(job) in queue.map:
         queue._dequeue(job)  # Ctrl-C came when the loop was about to do so
@@ -163,7 +163,7 @@ async def run_payload(handle, payload, bases, timeout_ms=10000):
 
 
 def _noise(size, sha256, seed, position):
-    """Pseudo-random bytes: blocks of the stream of a seed, from a position on."""
+    """Pseudo-random bytes of a seed, from a position in its stream."""
     raw = bytearray(size)
     for start in range(0, size, 32):
         block = sha256(seed + position.to_bytes(4, "little")).digest()
@@ -183,7 +183,7 @@ def selftest(model, rtol=1e-5, atol=1e-8):
 
             return run_cases(model, rtol, atol)
         raise ValueError("model has no self-test; run: ethosu compile MODEL.tflite --selftest")
-    # Mark, version, seed, steps; then for each step a SHA-256 of each output.
+    # Mark, version, seed, steps; then the SHA-256 of each output for each step.
     if stored[:4] != b"EST1":
         raise ValueError(f"unknown kind of self-test: {stored[:4]!r}")
     seed, steps = stored[4:8], stored[8]

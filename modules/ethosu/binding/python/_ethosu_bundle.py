@@ -6,7 +6,7 @@ from array import array
 
 
 def _copy(out, at, raw, source, width, dimensions, shape, strides):
-    """Write elements one after the other, in another order of their dimensions."""
+    """Write elements in another order of their dimensions."""
     first = dimensions[0]
     for _ in range(shape[first]):
         if len(dimensions) > 1:
@@ -19,10 +19,10 @@ def _copy(out, at, raw, source, width, dimensions, shape, strides):
 
 
 def _value(value, tensor):
-    """The bytes of a case's tensor, in the order of the program's."""
+    """The bytes of a case's tensor, in the memory order of the program."""
     typecode, stored, order, raw = value
     rank = len(order)
-    shape = [0] * rank  # by dimension, as are strides
+    shape = [0] * rank  # by dimension, like strides
     strides = [0] * rank
     width = len(raw)
     for size in stored:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """TFLite metadata of a model as a dict: labels, normalisation, score calibration.
 
-`model._facts` has what runtime/tflite_metadata.h reads: (subject, kind, bytes or None).
+`model._facts` has the facts of runtime/tflite_metadata.h: (subject, kind, bytes or None).
 """
 
 import struct
@@ -26,7 +26,7 @@ def _lines(data):
 
 
 def _rows(data):
-    """Rows of a score calibration: (scale, slope, offset, least score or None)."""
+    """Rows of a score calibration: (scale, slope, offset, minimum score or None)."""
     rows = []
     for line in _lines(data):
         numbers = [float(each) for each in line.split(",")]
@@ -56,27 +56,27 @@ def read(model):
     """Name, description, inputs and outputs; an empty dict if the model has no TFLite metadata."""
     try:
         facts = model._facts
-        told = {"inputs": [], "outputs": []} if facts else {}
-        entry = told
+        metadata = {"inputs": [], "outputs": []} if facts else {}
+        entry = metadata
         for subject, kind, data in facts:
             if kind == _NAME and subject:
                 entry = {}
-                told[("inputs", "outputs")[subject - 1]].append(entry)
+                metadata[("inputs", "outputs")[subject - 1]].append(entry)
             key, value = _KINDS[kind]
             inner = _FIRST <= kind <= _LAST
             (entry.setdefault("score_calibration", {}) if inner else entry)[key] = value(data)
-        return told
+        return metadata
     except ValueError as error:
         raise ValueError(f"the model's TFLite metadata is damaged: {error}") from None
 
 
 def labels(model):
     """Labels of the first output that has some, or the program's own; None if not found."""
-    for each in read(model).get("outputs", ()):
-        if "labels" in each:
-            return each["labels"]
-    found = getattr(model, "constants", {}).get("get_labels")  # the native module has no programs
-    return None if found is None else list(found)
+    for output in read(model).get("outputs", ()):
+        if "labels" in output:
+            return output["labels"]
+    names = getattr(model, "constants", {}).get("get_labels")  # the native module has no programs
+    return None if names is None else list(names)
 
 
 def calibrate(calibration, index, score):

@@ -232,7 +232,7 @@ class YoloV5(Head):
 class YoloV2(Head):
     """A grid (1, rows, columns, anchors * (5 + classes)) of Darknet: arXiv 1612.08242.
 
-    Of each anchor: x, y (sigmoid, from the cell's corner), width, height (powers of e, times the
+    For each anchor: x, y (sigmoid, from the cell's corner), width, height (powers of e, times the
     anchor, in cells), objectness (sigmoid), classes (softmax).
     """
 
@@ -276,17 +276,18 @@ class YoloV2(Head):
 class SSD(Head):
     """Two outputs of TensorFlow's SSD: boxes (1, n, 4) for n anchors, and scores (1, n, classes).
 
-    Box: (y, x, height, width), encoded as TFLite_Detection_PostProcess has it, by `scales`. A model
-    that has this operator itself gives boxes, classes, scores, count: these are read as they are.
+    Box: (y, x, height, width), encoded as for TFLite_Detection_PostProcess, by `scales`. If the
+    model contains this operator, its outputs are boxes, classes, scores and count, which need no
+    decoding.
     """
 
     def __init__(
         self, threshold: float = 0.5, limit: float = 0.5, anchors=None, scales=(10, 10, 5, 5),
         logits: bool = False, background: bool = True,
     ) -> None:  # fmt: skip
-        """`anchors`: a row of y, x, height, width each, from 0 to 1. `logits`: scores are such.
+        """`anchors`: rows of y, x, height, width, from 0 to 1. `logits`: scores are logits.
 
-        `background`: class 0 is nothing.
+        `background`: class 0 is the background.
         """
         super().__init__(threshold, limit)
         self.anchors = anchors

@@ -8,7 +8,7 @@
 _Static_assert(sizeof(struct reader) <= sizeof((struct ethosu_description){0}.reader), "reader");
 
 /** Read budget per file, and per byte of it; files can refer to a table repeatedly. */
-enum { READS_AT_LEAST = 65536, READS_PER_BYTE = 4 };
+enum { MIN_READS = 65536, READS_PER_BYTE = 4 };
 
 int describe_take(struct ethosu_description *description, uint64_t reads,
                   struct ethosu_model_error *error)
@@ -40,7 +40,7 @@ void describe_start(struct ethosu_description *description, const void *file, si
 {
     memset(description, 0, sizeof *description);
     description->program = (struct ethosu_describe_bytes){file, (uint32_t)size};
-    description->reads = READS_AT_LEAST + (uint64_t)READS_PER_BYTE * size;
+    description->reads = MIN_READS + (uint64_t)READS_PER_BYTE * size;
     reader_of(description)->graph = UINT32_MAX;
 }
 
@@ -134,19 +134,19 @@ int ethosu_describe_npu_call(struct ethosu_description *description, uint32_t in
 int ethosu_describe_payload(const void *payload, uint32_t size,
                             struct ethosu_describe_npu_call *call, struct ethosu_model_error *error)
 {
-    struct ethosu_ext_payload found;
+    struct ethosu_ext_payload parsed;
     struct ethosu_ext_fault fault;
     char message[128];
-    if (ethosu_ext_parse_payload(payload, size, &found, &fault) != 0) {
+    if (ethosu_ext_parse_payload(payload, size, &parsed, &fault) != 0) {
         ethosu_ext_describe(&fault, message, sizeof message);
         return error_set(error, ETHOSU_MODEL_BAD_FILE, "%s", message);
     }
     memcpy(call->npu, "unknown", sizeof "unknown");
-    if (found.has_config) {
-        ethosu_ext_config_name(found.config, call->npu);
+    if (parsed.has_config) {
+        ethosu_ext_config_name(parsed.config, call->npu);
     }
     call->payload = (struct ethosu_describe_bytes){payload, size};
-    call->stream = (struct ethosu_describe_bytes){found.stream, (uint32_t)found.stream_bytes};
+    call->stream = (struct ethosu_describe_bytes){parsed.stream, (uint32_t)parsed.stream_bytes};
     return ETHOSU_MODEL_OK;
 }
 
@@ -170,11 +170,11 @@ bool ethosu_describe_debug_row(struct ethosu_describe_bytes table, uint32_t inde
                                struct ethosu_describe_debug_row *row)
 {
     const char *text = table.data;
-    struct debug_row found = debug_table_row(text, index);
-    if (found.name >= table.size) {
+    struct debug_row entry = debug_table_row(text, index);
+    if (entry.name >= table.size) {
         return false;
     }
-    uint32_t length = debug_table_name_length(text, table.size, found.name);
-    *row = (struct ethosu_describe_debug_row){found.call, found.end, {text + found.name, length}};
+    uint32_t length = debug_table_name_length(text, table.size, entry.name);
+    *row = (struct ethosu_describe_debug_row){entry.call, entry.end, {text + entry.name, length}};
     return true;
 }

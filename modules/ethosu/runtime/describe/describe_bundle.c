@@ -54,14 +54,14 @@ static int find_suite(struct ethosu_description *description, uint32_t *index,
 }
 
 int ethosu_describe_case(struct ethosu_description *description, uint32_t index,
-                         struct ethosu_describe_case *found, struct ethosu_model_error *error)
+                         struct ethosu_describe_case *bundled, struct ethosu_model_error *error)
 {
     struct reader *reader = reader_of(description);
     struct flatbuffer *fb = &reader->bundle;
     struct suite_table suite;
     TRY(find_suite(description, &index, &suite, error));
     fb_read(fb, fb_element(fb, &suite.cases, index), case_fields, reader->ends);
-    *found = (struct ethosu_describe_case){
+    *bundled = (struct ethosu_describe_case){
         .method = {fb->data + suite.method.position, suite.method.count},
         .inputs = reader->ends[0].count,
         .outputs = reader->ends[1].count,
@@ -135,19 +135,19 @@ int ethosu_describe_case_value(struct ethosu_description *description, bool is_o
     memset(value, 0, sizeof *value);
     value->offset = -1;
     TRY(describe_take(description, 1, error));
-    struct fb_union found = fb_union_at(fb, &reader->ends[is_output], number);
-    if (!fb->bad && found.type == BUNDLE_TENSOR && found.table != 0) {
-        return get_tensor(description, found.table, value, error);
+    struct fb_union member = fb_union_at(fb, &reader->ends[is_output], number);
+    if (!fb->bad && member.type == BUNDLE_TENSOR && member.table != 0) {
+        return get_tensor(description, member.table, value, error);
     }
-    if (!fb->bad && (found.table == 0 || found.type >= sizeof kinds || kinds[found.type] == 0)) {
+    if (!fb->bad && (member.table == 0 || member.type >= sizeof kinds || kinds[member.type] == 0)) {
         return error_set(error, ETHOSU_MODEL_UNSUPPORTED, "a value of a case has type %u",
-                         (unsigned)found.type);
+                         (unsigned)member.type);
     }
-    fb_read(fb, found.table, found.type == BUNDLE_BOOL ? byte_field : long_field, &bits);
+    fb_read(fb, member.table, member.type == BUNDLE_BOOL ? byte_field : long_field, &bits);
     if (fb->bad) {
         return describe_damage(fb, error);
     }
-    value->kind = kinds[found.type];
+    value->kind = kinds[member.type];
     value->integer = (int64_t)fb_long_value(bits);
     memcpy(&value->real, &value->integer, sizeof value->real);
     return ETHOSU_MODEL_OK;

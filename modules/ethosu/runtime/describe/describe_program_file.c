@@ -284,10 +284,10 @@ static int get_operator(struct ethosu_description *description, uint32_t index,
         return describe_damage(&program->fb, error);
     }
     operation->code = call->index;
-    operation->place = ETHOSU_NOWHERE;
+    operation->runs_on = ETHOSU_NOWHERE;
     if (call->type == PROGRAM_DELEGATE_CALL) {
         TRY(open_delegate(description, index, call, &binary, error));
-        operation->place = ETHOSU_ON_NPU;
+        operation->runs_on = ETHOSU_ON_NPU;
         operation->known = true;
         return split_arguments(description, call, binary.outputs, operation, error);
     }
@@ -299,7 +299,7 @@ static int get_operator(struct ethosu_description *description, uint32_t index,
     }
     uint32_t written = output_count(name);
     operation->name = describe_bytes(name);
-    operation->place = ETHOSU_ON_CPU;
+    operation->runs_on = ETHOSU_ON_CPU;
     operation->known = written != 0;
     return split_arguments(description, call, written != 0 ? written : WRITTEN_BY_UNKNOWN,
                            operation, error);
@@ -313,19 +313,19 @@ static int find_block(struct ethosu_description *description, const struct vela_
 {
     enum { SAME_IN_A_READ = 128 }; // bytes of a name
     struct program *program = program_of(description);
-    struct program_bytes found = binary->blocks[block];
-    *content = describe_bytes(found);
+    struct program_bytes bytes = binary->blocks[block];
+    *content = describe_bytes(bytes);
     if (!(binary->external >> block & 1)) {
         return ETHOSU_MODEL_OK;
     }
     uint64_t names = program->root.named.count + (data == NULL ? 0 : data->size / 16);
-    TRY(describe_take(description, names * (1 + found.size / SAME_IN_A_READ), error));
-    if (!program_get_named(program, found, &found) &&
-        (data == NULL || !data_file_find(data->data, data->size, found, &found))) {
+    TRY(describe_take(description, names * (1 + bytes.size / SAME_IN_A_READ), error));
+    if (!program_get_named(program, bytes, &bytes) &&
+        (data == NULL || !data_file_find(data->data, data->size, bytes, &bytes))) {
         call->absent = *content;
-        found = (struct program_bytes){NULL, 0};
+        bytes = (struct program_bytes){NULL, 0};
     }
-    *content = describe_bytes(found);
+    *content = describe_bytes(bytes);
     return ETHOSU_MODEL_OK;
 }
 

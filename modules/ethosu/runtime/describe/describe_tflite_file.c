@@ -9,9 +9,9 @@ static int get_entry(struct ethosu_description *description, uint32_t index,
                      struct ethosu_describe_entry *entry, struct ethosu_model_error *error)
 {
     struct tflite *file = &reader_of(description)->tflite;
-    struct tflite_entry found = tflite_get_entry(file, index);
-    struct fb_vector content = tflite_get_buffer(file, found.buffer);
-    entry->name = describe_text(found.name);
+    struct tflite_entry stored = tflite_get_entry(file, index);
+    struct fb_vector content = tflite_get_buffer(file, stored.buffer);
+    entry->name = describe_text(stored.name);
     entry->content =
         (struct ethosu_describe_bytes){file->fb.data + content.position, content.count};
     return file->fb.bad ? describe_damage(&file->fb, error) : ETHOSU_MODEL_OK;
@@ -83,18 +83,18 @@ static int get_value(struct ethosu_description *description, uint32_t index,
 {
     struct reader *reader = reader_of(description);
     struct tflite *file = &reader->tflite;
-    struct tflite_tensor found;
+    struct tflite_tensor stored;
     // In a source model, the data size may differ from the shape's: sparse tensors.
-    bool right = tflite_get_tensor(file, &reader->subgraph, index, &found) || found.data != NULL;
-    struct tflite_text name = tflite_get_name(file, &found);
+    bool right = tflite_get_tensor(file, &reader->subgraph, index, &stored) || stored.data != NULL;
+    struct tflite_text name = tflite_get_name(file, &stored);
     struct fb_vector content = {0};
-    if (found.buffer != 0) {
-        content = tflite_get_buffer(file, found.buffer);
+    if (stored.buffer != 0) {
+        content = tflite_get_buffer(file, stored.buffer);
     }
     struct tflite_channels channels;
     struct ethosu_model_tensor *tensor = &value->tensor;
-    tflite_get_channels(file, &found, &channels);
-    tflite_get_channel(file, &found, 0, &tensor->scale, &tensor->zero_point);
+    tflite_get_channels(file, &stored, &channels);
+    tflite_get_channel(file, &stored, 0, &tensor->scale, &tensor->zero_point);
     if (file->fb.bad) {
         return describe_damage(&file->fb, error);
     }
@@ -103,19 +103,19 @@ static int get_value(struct ethosu_description *description, uint32_t index,
     }
     tensor->name = name.bytes;
     tensor->name_length = name.length;
-    tensor->type = found.type;
-    tensor->size = found.size;
-    tensor->rank = found.shape.count;
+    tensor->type = stored.type;
+    tensor->size = stored.size;
+    tensor->rank = stored.shape.count;
     tensor->channels = channels.count;
     tensor->axis = channels.axis;
-    for (uint32_t i = 0; i < found.shape.count; i++) {
-        tensor->shape[i] = (int32_t)fb_u32_at(&file->fb, &found.shape, i);
+    for (uint32_t i = 0; i < stored.shape.count; i++) {
+        tensor->shape[i] = (int32_t)fb_u32_at(&file->fb, &stored.shape, i);
         tensor->order[i] = (uint8_t)i;
     }
     int32_t offset = tflite_get_offset(file, index);
     value->kind = ETHOSU_KIND_TENSOR;
     value->offset = offset < 0 ? -1 : offset;
-    value->variable = found.variable != 0;
+    value->variable = stored.variable != 0;
     value->data = (struct ethosu_describe_bytes){file->fb.data + content.position, content.count};
     return ETHOSU_MODEL_OK;
 }
@@ -143,7 +143,7 @@ static int get_operator(struct ethosu_description *description, uint32_t index,
         tflite_text_is(name, "?") ? (struct ethosu_describe_bytes){"", 0} : describe_text(name);
     operation->code = call.code;
     operation->known = call.npu || kernel_find(&call) != NULL;
-    operation->place = call.npu ? ETHOSU_ON_NPU : ETHOSU_ON_CPU;
+    operation->runs_on = call.npu ? ETHOSU_ON_NPU : ETHOSU_ON_CPU;
     name_operator(&where, index, &operation->name);
     if (call.npu && call.inputs.count <= NPU_INPUT_FAST_SCRATCH) {
         return error_set(error, ETHOSU_MODEL_BAD_FILE, "%s has %u inputs", where.text,
@@ -170,7 +170,7 @@ static int get_npu_call(struct ethosu_description *description, uint32_t index,
     struct ethosu_describe_value value;
     (void)data;
     TRY(get_operator(description, index, &operation, error));
-    if (operation.place != ETHOSU_ON_NPU) {
+    if (operation.runs_on != ETHOSU_ON_NPU) {
         return error_set(error, ETHOSU_MODEL_BAD_FILE, "operator %u does not run on the NPU",
                          (unsigned)index);
     }

@@ -99,7 +99,7 @@ int ethosu_describe_value(struct ethosu_description *description, uint32_t index
                           struct ethosu_describe_value *value, struct ethosu_model_error *error);
 
 /** Where an operator runs. */
-enum ethosu_describe_place {
+enum ethosu_describe_runs_on {
     ETHOSU_ON_CPU,
     ETHOSU_ON_NPU,
     ETHOSU_NOWHERE, /**< it moves a value or jumps */
@@ -109,7 +109,7 @@ enum ethosu_describe_place {
 struct ethosu_describe_operator {
     struct ethosu_describe_bytes name; /**< "CONV_2D", "aten::cat"; empty if not known */
     uint32_t code;                     /**< builtin code, or index of the operator or delegate */
-    uint32_t place;                    /**< enum ethosu_describe_place */
+    uint32_t runs_on;                  /**< enum ethosu_describe_runs_on */
     struct ethosu_describe_bytes inputs;
     struct ethosu_describe_bytes
         outputs; /**< in a program: including scratch, and the result twice */

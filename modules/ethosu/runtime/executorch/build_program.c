@@ -49,7 +49,7 @@ static int refuse_damage(struct program_builder *program)
 
 const char *program_tensor_problem(enum program_tensor_fault fault)
 {
-    static const char *const sentences[] = {
+    static const char *const problems[] = {
         [PROGRAM_TENSOR_NONE] = "is not a tensor",
         [PROGRAM_TENSOR_MANY] = "is not a tensor",
         [PROGRAM_TENSOR_TYPE] = "has an unsupported type",
@@ -59,7 +59,7 @@ const char *program_tensor_problem(enum program_tensor_fault fault)
         [PROGRAM_TENSOR_PLACE] = "exceeds its planned buffer, has none, or is misaligned in it",
         [PROGRAM_TENSOR_ALIGNMENT] = "is misaligned: load the program at a multiple of 16",
     };
-    return sentences[fault];
+    return problems[fault];
 }
 
 static int refuse_tensor(struct program_builder *program, uint32_t value,

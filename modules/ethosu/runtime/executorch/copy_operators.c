@@ -191,7 +191,7 @@ static int get_bound(struct program_builder *program, const struct fb_vector *ar
 
 int prepare_slice(struct program_builder *program, const struct fb_vector *arguments)
 {
-    enum { AXIS = 1, START, END, STEP, LEAST };
+    enum { AXIS = 1, START, END, STEP, MIN_COUNT };
     struct program_operand in;
     struct program_operand out;
     struct part part = {0};
@@ -200,7 +200,7 @@ int prepare_slice(struct program_builder *program, const struct fb_vector *argum
     int64_t end;
     int32_t step;
     uint32_t axis;
-    if (arguments->count < LEAST) {
+    if (arguments->count < MIN_COUNT) {
         return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "too few arguments");
     }
     TRY(get_both(program, arguments, 0, &in, &out));

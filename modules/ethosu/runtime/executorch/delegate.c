@@ -30,13 +30,13 @@ static int find_external(struct program_builder *program, struct vela_binary *bi
         return ETHOSU_MODEL_OK;
     }
     // A file may refer to its entries many times, so each look-up counts as work.
-    uint32_t each = 1 + content->size / 128;
+    uint32_t work = 1 + content->size / 128;
     uint32_t named = program->program.root.named.count;
-    TRY(build_work(program->builder, kernel_bytes(named, each)));
+    TRY(build_work(program->builder, kernel_bytes(named, work)));
     if (program_get_named(&program->program, *content, content)) {
         return ETHOSU_MODEL_OK;
     }
-    TRY(build_work(program->builder, kernel_bytes(file.size / 16, each)));
+    TRY(build_work(program->builder, kernel_bytes(file.size / 16, work)));
     if (file.data != NULL && data_file_find(file.data, file.size, *content, content)) {
         return ETHOSU_MODEL_OK;
     }

@@ -80,13 +80,13 @@ static bool read_scale(struct program *program, uint32_t value, float *scale)
  * QuantizeInputs and QuantizeOutputs add them, with the method's name as prefix if specified.
  */
 static bool from_methods(struct program *program, struct program_bytes owner, const char *kind,
-                         uint32_t number, struct quantization *found)
+                         uint32_t number, struct quantization *quantization)
 {
     uint32_t value;
     return find_constant(program, owner, kind, number, "scale", &value) &&
-           read_scale(program, value, &found->scale) &&
+           read_scale(program, value, &quantization->scale) &&
            find_constant(program, owner, kind, number, "zp", &value) &&
-           read_zero_point(program, value, &found->zero_point);
+           read_zero_point(program, value, &quantization->zero_point);
 }
 
 struct program_bytes program_called(struct program *program, uint32_t instruction,
@@ -114,7 +114,7 @@ enum { ARGUMENT_INPUT = 0, ARGUMENT_SCALE = 1, ARGUMENT_ZERO_POINT = 2 };
 
 /** Read the quantisation from a call that dequantises this input or quantises this output. */
 static bool from_call(struct program *program, uint32_t instruction, uint32_t end, bool is_input,
-                      struct quantization *found)
+                      struct quantization *quantization)
 {
     struct fb_vector arguments;
     struct program_bytes name = program_called(program, instruction, &arguments);
@@ -125,20 +125,20 @@ static bool from_call(struct program *program, uint32_t instruction, uint32_t en
     uint32_t argument = is_input ? ARGUMENT_INPUT : arguments.count - 1;
     return fb_u32_at(&program->fb, &arguments, argument) == end &&
            read_scale(program, fb_u32_at(&program->fb, &arguments, ARGUMENT_SCALE),
-                      &found->scale) &&
+                      &quantization->scale) &&
            read_zero_point(program, fb_u32_at(&program->fb, &arguments, ARGUMENT_ZERO_POINT),
-                           &found->zero_point);
+                           &quantization->zero_point);
 }
 
 /** Number of instructions searched at either end of the program, to bound the time. */
 #define MAX_SEARCHED 64u
 
 static bool from_calls(struct program *program, uint32_t end, bool is_input,
-                       struct quantization *found)
+                       struct quantization *quantization)
 {
     uint32_t count = program->instructions.count;
     for (uint32_t i = 0; i < count && i < MAX_SEARCHED && !program->fb.bad; i++) {
-        if (from_call(program, is_input ? i : count - 1 - i, end, is_input, found)) {
+        if (from_call(program, is_input ? i : count - 1 - i, end, is_input, quantization)) {
             return true;
         }
     }
@@ -147,7 +147,7 @@ static bool from_calls(struct program *program, uint32_t end, bool is_input,
 
 /** Find scale and zero point of an integer input or output. May change the current method. */
 static bool find_quantization(struct program *program, uint32_t method, uint32_t index,
-                              struct quantization *found)
+                              struct quantization *quantization)
 {
     uint32_t number = position(program, &program->method.inputs, index);
     bool is_input = number != UINT32_MAX;
@@ -155,9 +155,9 @@ static bool find_quantization(struct program *program, uint32_t method, uint32_t
     if (number == UINT32_MAX) {
         return false;
     }
-    return from_calls(program, index, is_input, found) ||
+    return from_calls(program, index, is_input, quantization) ||
            from_methods(program, program_method_name(program, method),
-                        is_input ? "input" : "output", number, found);
+                        is_input ? "input" : "output", number, quantization);
 }
 
 /** Types other than integers. */
@@ -169,23 +169,23 @@ static bool program_describe(const struct ethosu_model *model, uint32_t index,
                              struct ethosu_model_tensor *tensor)
 {
     struct program program;
-    const struct program_tensor *found;
+    const struct program_tensor *planned;
     struct quantization quantization = {0};
     if (!program_open_again(model, &program) ||
-        program_get_tensor(&program, index, &found) != PROGRAM_TENSOR_OK) {
+        program_get_tensor(&program, index, &planned) != PROGRAM_TENSOR_OK) {
         return false;
     }
     *tensor = (struct ethosu_model_tensor){
         .name = "",
-        .type = found->type,
-        .size = found->size,
-        .rank = found->rank,
-        .data = found->buffer == 0 ? found->data : NULL,
+        .type = planned->type,
+        .size = planned->size,
+        .rank = planned->rank,
+        .data = planned->buffer == 0 ? planned->data : NULL,
     };
     // In byte order: the shape of an array with the same bytes.
-    for (uint32_t i = 0; i < found->rank; i++) {
-        tensor->shape[i] = found->shape[found->order[i]];
-        tensor->order[i] = found->order[i];
+    for (uint32_t i = 0; i < planned->rank; i++) {
+        tensor->shape[i] = planned->shape[planned->order[i]];
+        tensor->order[i] = planned->order[i];
     }
     const struct ethosu_model_buffer *buffers = ethosu_model_inputs(model);
     for (uint32_t i = 0; i < (uint32_t)model->inputs + model->outputs; i++) {

@@ -166,7 +166,7 @@ int prepare_activation(struct program_builder *program, const struct fb_vector *
 
 int prepare_softmax(struct program_builder *program, const struct fb_vector *arguments)
 {
-    enum { AXIS = 1, OUT_ZERO = 3, SCALE, LEAST = 6 };
+    enum { AXIS = 1, OUT_ZERO = 3, SCALE, MIN_DIFFERENCE = 6 };
     const struct kernel *kernel;
     struct program_operand in;
     struct program_operand out;
@@ -182,7 +182,7 @@ int prepare_softmax(struct program_builder *program, const struct fb_vector *arg
     TRY(argument_int(program, arguments, OUT_ZERO, INT8_MIN, INT8_MIN, &zero));
     TRY(argument_int(program, arguments, SCALE, 0, INT32_MAX, &p.scale.multiplier));
     TRY(argument_int(program, arguments, SCALE + 1, 0, 30, &p.scale.shift));
-    TRY(argument_int(program, arguments, LEAST, softmax_min_difference(p.scale.shift), 0,
+    TRY(argument_int(program, arguments, MIN_DIFFERENCE, softmax_min_difference(p.scale.shift), 0,
                      &p.min_difference));
     axis += axis < 0 ? rank : 0;
     p.depth = in.tensor.shape[axis];

@@ -61,7 +61,7 @@ int prepare_max_pool2d(struct program_builder *program, const struct fb_vector *
         int32_t out_zero;
         int32_t low;
         int32_t high;
-    } found;
+    } numbers;
     static const struct int_argument rows[] = {
         {6, LIMITS_INT8, offsetof(struct numbers, zero)},
         {7, LIMITS_INT8, offsetof(struct numbers, out_zero)},
@@ -70,9 +70,9 @@ int prepare_max_pool2d(struct program_builder *program, const struct fb_vector *
     };
     int64_t dilation[2];
     TRY(window_read_pair(program, arguments, DILATION, 1, dilation));
-    TRY(argument_ints(program, arguments, rows, COUNT(rows), &found));
-    struct pool p = {.range = {found.low, found.high}};
-    if (dilation[0] != 1 || dilation[1] != 1 || found.zero != found.out_zero) {
+    TRY(argument_ints(program, arguments, rows, COUNT(rows), &numbers));
+    struct pool p = {.range = {numbers.low, numbers.high}};
+    if (dilation[0] != 1 || dilation[1] != 1 || numbers.zero != numbers.out_zero) {
         return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
                               "dilation is not 1, or zero points differ");
     }

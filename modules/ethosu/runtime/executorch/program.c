@@ -98,7 +98,7 @@ enum header {
     HEADER_LENGTH_AT = 12,
     HEADER_TABLES_SIZE_AT = 16,
     HEADER_SEGMENTS_AT = 24,
-    HEADER_LEAST = 24
+    HEADER_MIN = 24
 };
 
 const uint8_t program_tensor_types[PROGRAM_TENSOR_TYPES] = {
@@ -134,7 +134,7 @@ static bool read_header(struct program *program)
     uint32_t length = fb_u32(fb, HEADER_LENGTH_AT);
     uint64_t tables = fb_u64(fb, HEADER_TABLES_SIZE_AT);
     uint64_t segments = fb_u64(fb, HEADER_SEGMENTS_AT);
-    if (fb->bad || length < HEADER_LEAST || tables < 8 || tables > program->file_size ||
+    if (fb->bad || length < HEADER_MIN || tables < 8 || tables > program->file_size ||
         segments > program->file_size) {
         fb->bad = true;
         fb->bad_at = HEADER_AT;
@@ -424,11 +424,11 @@ struct program_instruction *program_get_instruction(struct program *program, uin
     struct program_known *known = &program->known;
     struct program_instruction *call = &known->calls[place];
     if (known->instructions[place] != index + 1 || index == UINT32_MAX) {
-        struct fb_union found = fb_union_at(&program->fb, &program->instructions, index);
-        bool calls = found.type == PROGRAM_KERNEL_CALL || found.type == PROGRAM_DELEGATE_CALL;
-        call->type = found.type;
+        struct fb_union member = fb_union_at(&program->fb, &program->instructions, index);
+        bool calls = member.type == PROGRAM_KERNEL_CALL || member.type == PROGRAM_DELEGATE_CALL;
+        call->type = member.type;
         call->row = call->arguments.count = 0;
-        fb_read(&program->fb, found.table, calls ? call_fields : number_fields,
+        fb_read(&program->fb, member.table, calls ? call_fields : number_fields,
                 calls ? &call->index : &call->first);
         known->instructions[place] = program->fb.bad ? 0 : index + 1;
     }

@@ -341,7 +341,7 @@ static bool fully_connected(const struct weighted_call *p)
         return fully_connected_16(p, &shapes, &params);
     }
     cmsis_nn_per_channel_quant_params scales = scales_of(p);
-    cmsis_nn_quant_params each = {scales.multiplier, scales.shift, p->weighted.per_channel};
+    cmsis_nn_quant_params quant = {scales.multiplier, scales.shift, p->weighted.per_channel};
     cmsis_nn_context scratch = scratch_of(p);
     if (!has_scratch(p, arm_fully_connected_s8_get_buffer_size(&shapes.filter))) {
         return false;
@@ -351,7 +351,7 @@ static bool fully_connected(const struct weighted_call *p)
     arm_vector_sum_s8(scratch.buf, p->depth, p->filters, p->filter, params.input_offset,
                       params.filter_offset, p->weighted.bias);
 #endif
-    return arm_fully_connected_wrapper_s8(&scratch, &params, &each, &shapes.input, p->input,
+    return arm_fully_connected_wrapper_s8(&scratch, &params, &quant, &shapes.input, p->input,
                                           &shapes.filter, p->filter, &shapes.bias, p->weighted.bias,
                                           &shapes.output, p->output) == ARM_CMSIS_NN_SUCCESS;
 }

@@ -44,9 +44,9 @@ int find_pair(struct builder *builder, const struct tflite_operator_call *call,
 }
 
 int find_axis(struct builder *builder, int32_t axis, const struct kernel_tensor *tensor,
-              uint32_t *found)
+              uint32_t *index)
 {
     int32_t rank = (int32_t)tensor->rank;
-    *found = (uint32_t)(axis < 0 ? axis + rank : axis);
-    return *found < tensor->rank ? ETHOSU_MODEL_OK : kernel_bad(builder, "axis is out of range");
+    *index = (uint32_t)(axis < 0 ? axis + rank : axis);
+    return *index < tensor->rank ? ETHOSU_MODEL_OK : kernel_bad(builder, "axis is out of range");
 }

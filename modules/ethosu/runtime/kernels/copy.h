@@ -32,6 +32,6 @@ int find_pair(struct builder *builder, const struct tflite_operator_call *call,
 
 /** Find the dimension of an axis; negative axes count from the last. */
 int find_axis(struct builder *builder, int32_t axis, const struct kernel_tensor *tensor,
-              uint32_t *found);
+              uint32_t *index);
 
 #endif

@@ -209,7 +209,7 @@ static int run_detection(const struct kernel_call *call)
     const struct detection *p = (const struct detection *)call;
     struct candidate *list = p->call.scratch;
     int32_t count = find_candidates(p, list);
-    int32_t found = 0;
+    int32_t kept = 0;
     if (count < 0) {
         return ETHOSU_MODEL_BAD_VALUE;
     }
@@ -218,16 +218,16 @@ static int run_detection(const struct kernel_call *call)
     kernel_fill(call, p->found_boxes, 0, slots * sizeof *p->found_boxes);
     kernel_fill(call, p->found_classes, 0, slots * sizeof *p->found_classes);
     kernel_fill(call, p->found_scores, 0, slots * sizeof *p->found_scores);
-    for (int32_t i = 0; i < count && found < p->max_detections && !kernel_stops(call, 1); i++) {
+    for (int32_t i = 0; i < count && kept < p->max_detections && !kernel_stops(call, 1); i++) {
         int32_t number = box_of(p, list, i);
         if (number < 0) {
             continue;
         }
         const struct box *box = &list[number].box;
-        put(p, found++, number, box);
+        put(p, kept++, number, box);
         drop_overlapping(p, list, i + 1, count, box);
     }
-    p->found_count[0] = (float)found;
+    p->found_count[0] = (float)kept;
     return ETHOSU_MODEL_OK;
 }
 

@@ -41,12 +41,12 @@ int integers_read(struct builder *builder, const struct tflite_operator_call *ca
     if (!integer_type(tensor.type)) {
         return kernel_bad_type(builder, &tensor);
     }
-    uint32_t found = (uint32_t)tensor.count;
-    if (count == 0 ? found > ETHOSU_MODEL_MAX_RANK : found != count || count > INTEGERS_MAX) {
+    uint32_t length = (uint32_t)tensor.count;
+    if (count == 0 ? length > ETHOSU_MODEL_MAX_RANK : length != count || count > INTEGERS_MAX) {
         return kernel_bad(builder, "a constant input has the wrong number of elements");
     }
-    integers->count = found;
-    for (uint32_t i = 0; i < found; i++) {
+    integers->count = length;
+    for (uint32_t i = 0; i < length; i++) {
         int64_t value = integer_at(tensor.data, tensor.type, (int32_t)i);
         integers->value[i] = value > INT32_MAX   ? INT32_MAX
                              : value < INT32_MIN ? INT32_MIN

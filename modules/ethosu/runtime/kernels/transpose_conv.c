@@ -20,7 +20,7 @@ static const struct weighted_fields weighted_fields = {
 static const struct window_fields window_fields = {.padding = 0, .stride_w = 1, .stride_h = 2};
 
 /** Maximum work of an output that is computed without polling. */
-enum { MOST_WORK = 128 };
+enum { MAX_WORK = 128 };
 
 /** Positions in the window that contribute to an output: first, first + stride, … */
 static int32_t first_tap(const struct window *window, int32_t position)
@@ -32,7 +32,7 @@ static int32_t first_tap(const struct window *window, int32_t position)
 static int32_t work_of_output(const struct weighted_call *p)
 {
     int64_t work = (int64_t)p->window.y.size * p->window.x.size * (p->depth / 4 + 1);
-    return work <= MOST_WORK ? (int32_t)work : 0;
+    return work <= MAX_WORK ? (int32_t)work : 0;
 }
 
 /** The sum of the output at y, x. */

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""`ml.postprocessing`: what outputs of models from several sources mean, as OpenMV returns it.
+"""`ml.postprocessing`: decodes outputs of models from several sources, like OpenMV.
 
 Detectors return a list for each label of ([x, y, w, h], score), in pixels of the image, up to the
-last label that was found; an empty tuple when no score is above the threshold.
+last label that was found; an empty tuple if no score is above the threshold.
 """
 
 from ..utils import NMS
@@ -12,18 +12,18 @@ class Detector:
     """OpenMV's results of a head of `ethosu_results`."""
 
     def __init__(self, head, nms_threshold: float = 0.1, nms_sigma: float = 0.1) -> None:
-        """Least score after soft-NMS, and its sigma."""
+        """Minimum score after soft-NMS, and its sigma."""
         self.head = head
         self.nms_threshold = nms_threshold
         self.nms_sigma = nms_sigma
 
     @property
     def threshold(self) -> float:
-        """The score that an object is above."""
+        """The score that an object must exceed."""
         return self.head.threshold
 
     def __call__(self, model, inputs: list, outputs: list):
-        """Boxes of each label."""
+        """The boxes of each label."""
         boxes = nms_of(model, inputs)
         wide, high = boxes.window_w, boxes.window_h
         any_above = False
@@ -34,9 +34,9 @@ class Detector:
 
     def decode(self, model, outputs: list):
         """Yield (label, score, box from 0.0 to 1.0) of scores above the threshold, not at it."""
-        for found in self.head.decode(model, outputs):
-            if found[1] > self.head.threshold:
-                yield found
+        for detection in self.head.decode(model, outputs):
+            if detection[1] > self.head.threshold:
+                yield detection
 
 
 def nms_of(model, inputs: list) -> NMS:

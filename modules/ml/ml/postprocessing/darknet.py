@@ -22,7 +22,9 @@ class _V2(ethosu_results.YoloV2):
 
 
 class YoloV2(Detector):
-    """Objects of a YOLO v2 model; the score is that there is one, whatever its label."""
+    """Objects of a YOLO v2 model; the score is the objectness, regardless of the label."""
+
+    _ANCHORS = _V2_ANCHORS
 
     def __init__(
         self,
@@ -31,21 +33,12 @@ class YoloV2(Detector):
         nms_threshold: float = 0.1,
         nms_sigma: float = 0.1,
     ) -> None:
-        """Without anchors, (width, height) in cells: OpenMV's YoloV2."""
-        head = _V2(threshold, anchors=_V2_ANCHORS if anchors is None else anchors)
+        """`anchors`: (width, height) in cells; by default those of OpenMV's class."""
+        head = _V2(threshold, anchors=self._ANCHORS if anchors is None else anchors)
         super().__init__(head, nms_threshold, nms_sigma)
 
 
 class YoloLC(YoloV2):
-    """Objects of a YOLO LC model: the layout of YOLO v2."""
+    """Objects of a YOLO LC model, which has the layout of YOLO v2."""
 
-    def __init__(
-        self,
-        threshold: float = 0.6,
-        anchors=None,
-        nms_threshold: float = 0.1,
-        nms_sigma: float = 0.1,
-    ) -> None:
-        """Without anchors, (width, height) in cells: OpenMV's YoloLC."""
-        anchors = _LC_ANCHORS if anchors is None else anchors
-        super().__init__(threshold, anchors, nms_threshold, nms_sigma)
+    _ANCHORS = _LC_ANCHORS

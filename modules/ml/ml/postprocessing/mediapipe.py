@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """`ml.postprocessing.mediapipe`: faces, palms, landmarks and poses.
 
-Results are lists of ([x, y, w, h], score, keypoints), in pixels of the image; an empty tuple when
-there are none. Keypoints are rows (x, y) or (x, y, more): an array of ulab, without ulab a list.
+Results are lists of ([x, y, w, h], score, keypoints), in pixels of the image; an empty tuple
+if nothing is found. Keypoints are rows (x, y) or (x, y, more): an array of ulab, or a list without
+ulab.
 """
 
 from ethosu_results import Output, corners, logit, sigmoid
@@ -76,9 +77,7 @@ class mediapipe_detection_postprocess:  # noqa: N801  (OpenMV's name)
         raise ValueError("the model has more boxes than anchors")
 
 
-class BlazeFace(mediapipe_detection_postprocess):
-    """Faces: eyes, nose, mouth, ears are the 6 keypoints."""
-
+class _Blaze(mediapipe_detection_postprocess):
     def __init__(
         self,
         threshold: float = 0.6,
@@ -86,24 +85,21 @@ class BlazeFace(mediapipe_detection_postprocess):
         nms_threshold: float = 0.1,
         nms_sigma: float = 0.1,
     ) -> None:
-        """Of blazeface_front, 128 x 128."""
-        grid = [(16, 2), (8, 6)]
-        super().__init__(threshold, anchors, grid, [1, 2], [0, 3], nms_threshold, nms_sigma)
+        super().__init__(
+            threshold, anchors, self._GRID, self._SCORES, self._CORDS, nms_threshold, nms_sigma
+        )
 
 
-class BlazePalm(mediapipe_detection_postprocess):
-    """Palms with 7 keypoints."""
+class BlazeFace(_Blaze):
+    """Faces, by blazeface_front, 128 x 128: eyes, nose, mouth, ears are the 6 keypoints."""
 
-    def __init__(
-        self,
-        threshold: float = 0.6,
-        anchors=None,
-        nms_threshold: float = 0.1,
-        nms_sigma: float = 0.1,
-    ) -> None:
-        """Of palm_detection_full, 192 x 192."""
-        grid = [(24, 2), (12, 6)]
-        super().__init__(threshold, anchors, grid, [0], [1], nms_threshold, nms_sigma)
+    _GRID, _SCORES, _CORDS = ((16, 2), (8, 6)), (1, 2), (0, 3)
+
+
+class BlazePalm(_Blaze):
+    """Palms with 7 keypoints, by palm_detection_full, 192 x 192."""
+
+    _GRID, _SCORES, _CORDS = ((24, 2), (12, 6)), (0,), (1,)
 
 
 class _Landmarks:
@@ -112,7 +108,7 @@ class _Landmarks:
     def __init__(
         self, threshold: float = 0.6, nms_threshold: float = 0.1, nms_sigma: float = 0.1
     ) -> None:
-        """Least score. The others are OpenMV's, and change nothing for one object."""
+        """Minimum score. The other arguments are OpenMV's, without effect on a single object."""
         self.threshold = threshold
         self.nms_threshold = nms_threshold
         self.nms_sigma = nms_sigma
@@ -151,7 +147,7 @@ class HandLandmarks(_Landmarks):
     """A hand: 21 keypoints (x, y, z), in the first list if it is a left one, else the second."""
 
     def __call__(self, model, inputs: list, outputs: list):
-        """A list of left hands; if it is a right one, it is in a second list."""
+        """A list of left hands; a right hand is in a second list."""
         score = Output(model, outputs, 2).real(0)
         if score < self.threshold:
             return ()
@@ -161,7 +157,7 @@ class HandLandmarks(_Landmarks):
 
 
 def _largest(values, start, step):
-    """Which of each step-th number, from `start` on, is the largest."""
+    """Index of the largest of every step-th number from `start` on."""
     if np is not None:
         return int(np.argmax(values[start::step]))
     return (max(range(start, len(values), step), key=lambda i: values[i]) - start) // step

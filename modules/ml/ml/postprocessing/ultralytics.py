@@ -12,7 +12,7 @@ class _V5(ethosu_results.YoloV5):
 
 
 class YoloV5(Detector):
-    """Objects of a YOLO v5 model; the score is that there is one, whatever its label."""
+    """Objects of a YOLO v5 model; the score is the objectness, regardless of the label."""
 
     def __init__(
         self, threshold: float = 0.6, nms_threshold: float = 0.1, nms_sigma: float = 0.1

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
- * An application that takes the driver from an ordinary static archive: `archive CONFIG` opens
- * that NPU, then asks for the check of a good stream and of nonsense, and runs unchecked.
- * Each line is the driver's answer.
+ * An application linked with the driver as an ordinary static archive. `archive CONFIG` opens that
+ * NPU, verifies a valid and an invalid stream, and runs one without verification. Each line shows
+ * the driver's result.
  */
 #include "board.h"
 

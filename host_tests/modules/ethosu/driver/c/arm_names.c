@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * A program that knows only the interface of Arm's core driver: every function
- * and constant that its headers publish is used here with its own types.
+ * A program that uses only the interface of Arm's core driver: every public function and constant
+ * of its headers, with its own types.
  */
 #define ETHOSU55
 #include <ethosu_driver.h>

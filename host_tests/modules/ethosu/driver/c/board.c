@@ -58,7 +58,7 @@ static void prepare_run(unsigned index)
     CHECK(sim_host_inject(index, "hang", npu->end != END_AT_ONCE));
 }
 
-/** The counters of Ethos-U85 are one page further on, all other registers are in the first. */
+/** The counters of Ethos-U85 are in the second page, all other registers in the first. */
 static void check_page(unsigned index, uint32_t offset)
 {
     uint32_t low = offset % 0x1000;
@@ -154,7 +154,7 @@ void ethosu_ext_board_idle(const volatile uint32_t *flag)
     }
 }
 
-/** The default's, with a moment before and after. */
+/** Calls the default hook, with a moment before and after it. */
 int ethosu_mutex_lock(void *mutex)
 {
     moment();
@@ -168,7 +168,7 @@ int ethosu_mutex_unlock(void *mutex)
     return 0;
 }
 
-/** Where the NPUs see all memory, whatever the table says; and it fits into 32 bits. */
+/** Address of all memory on the bus, independent of the table; it fits into 32 bits. */
 uint64_t ethosu_address_remap(uint64_t address, int index)
 {
     (void)index;

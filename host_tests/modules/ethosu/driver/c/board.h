@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * The board of the driver's C tests: the NPUs and the memory of tools/sim_host, with a memory
- * table, a clock and hooks that a test can script, and a record of what the driver did.
+ * The board of the driver's C tests: NPUs and memory of tools/sim_host, with a memory table, a
+ * clock and hooks that a test can script, and a record of the driver's actions.
  */
 #ifndef BOARD_H
 #define BOARD_H
@@ -20,7 +20,7 @@ enum board_end {
     END_NEVER,    /**< only by complete() */
 };
 
-/** One NPU: the test's script, and what happened. All zero at the start of each test. */
+/** One NPU: the test's script and the record. All zero at the start of each test. */
 struct board_npu {
     struct ethosu_driver *driver; /**< whose interrupt handler is called; see attach() */
     enum board_end end;
@@ -35,12 +35,12 @@ struct board_npu {
 extern struct board_npu npus[2];
 
 /**
- * What the driver did, one letter each: f, i flush and invalidate; b, e begin and end of an
+ * The driver's actions, one letter each: f, i flush and invalidate; b, e begin and end of an
  * inference; R, X run and reset.
  */
 extern char trace[256];
 
-/** Buffers that a cache hook was given. */
+/** Buffers passed to a cache hook. */
 struct board_spans {
     uintptr_t start[32];
     size_t size[32];
@@ -58,13 +58,13 @@ extern void (*on_sleep)(void);
 extern void (*on_access)(const struct sim_host_access *access);
 
 /**
- * Called once, after `accesses_left` more register accesses, hooks and locks: what another thread
- * does at that moment. May be NULL.
+ * Called once, after `accesses_left` more register accesses, hooks and locks, to act like another
+ * thread at that moment. May be NULL.
  */
 extern void (*interfere)(void);
 extern unsigned accesses_left;
 
-/** Memories of the board: all addresses, until a test changes them. */
+/** Memories of the board; one for all addresses until a test changes them. */
 extern struct ethosu_memory memories[2];
 
 /** NPUs of the board. */
@@ -73,10 +73,10 @@ extern struct ethosu_npu npu_table[2];
 /** Added to every address on the bus. */
 extern uint64_t bus_offset;
 
-/** Memory of the NPUs, aligned to 64, zeroed. */
+/** Allocate memory that the NPUs can access, aligned to 64, zeroed. */
 void *alloc(size_t size);
 
-/** Where the NPUs see memory of alloc(). */
+/** Address of memory from alloc() on the NPUs' bus. */
 uint64_t bus_address(const void *memory);
 
 /** Switch an NPU on: "ethos-u55-128". */
@@ -85,22 +85,25 @@ struct NPU_REG *power_up(unsigned index, const char *config);
 /** Connect the interrupt of an NPU to a driver. */
 void attach(unsigned index, struct ethosu_driver *drv);
 
-/** A register's value, without a trace. Counters of Ethos-U85 are at the offsets of the others. */
+/**
+ * Read a register without recording it. Counters of Ethos-U85 are at the offsets of the other
+ * families.
+ */
 uint32_t reg(unsigned index, uint32_t offset);
 
-/** Write a register without a trace, as another bus master could. */
+/** Write a register without recording it, as another bus master could. */
 void set_reg(unsigned index, uint32_t offset, uint32_t value);
 
-/** A register's storage, also where it is read only. */
+/** A register's storage, even if it is read-only. */
 uint32_t *storage(unsigned index, uint32_t offset);
 
 /** Inject a fault of npu_faults.c into the first NPU. */
 void inject(const char *fault, unsigned count);
 
-/** Has a command stream been started and not completed? */
+/** Is a command stream running? */
 bool is_running(unsigned index);
 
-/** Complete a command stream that was started. */
+/** Complete the running command stream. */
 void complete(unsigned index);
 
 /** A driver on the first NPU, reserved. */
@@ -125,16 +128,16 @@ int start_good(struct ethosu_driver *drv);
 /** The same on an NPU that never completes. */
 void start_endless(struct ethosu_driver *drv);
 
-/** The same, waited for; returns what the wait returns. */
+/** The same, then wait; returns the result of the wait. */
 int run_good(struct ethosu_driver *drv);
 
-/** Check the driver's last error, and a part of its message. */
+/** Check the driver's last error and part of its message. */
 void check_error(const struct ethosu_driver *drv, int code, const char *text);
 
-/** Check that nothing of an ended inference is left: pairs closed, power off, handle idle. */
+/** Check that an inference has ended completely: hooks called in pairs, power off, handle idle. */
 void check_clean(const struct ethosu_driver *drv);
 
-/** Check that the next inference on this handle is right, whatever came before. */
+/** Check that the next inference on this handle is correct. */
 void check_next_works(struct ethosu_driver *drv);
 
 #endif

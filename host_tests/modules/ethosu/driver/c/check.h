@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * Smallest test frame: TEST(name) { CHECK(...); }. The program runs the test
- * that it is asked for by name; pytest finds the names in the source.
+ * A minimal test framework: TEST(name) { CHECK(...); }. The program runs the test named on its
+ * command line; pytest finds the names in the source.
  */
 #ifndef CHECK_H
 #define CHECK_H

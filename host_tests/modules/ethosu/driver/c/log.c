@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/** A program with the driver's log: one inference, then one that the NPU fails, then a refusal. */
+/**
+ * A program that prints the driver's log: of an inference, of one that fails on the NPU, and of a
+ * rejected call.
+ */
 #include "ethosu_log.h"
 #include "board.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** The least board: for programs that link the driver and drive no NPU. */
+/** A minimal board, for programs that link the driver but use no NPU. */
 #include "ethosu_board.h"
 
 #include "sim_host_io.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * Threads that share two NPUs, each of which works and interrupts on a thread
- * of its own: reserve, run, cancel, time out, release, at random.
+ * Threads share two NPUs, and reserve, run, cancel, time out and release at random. Each NPU runs
+ * and interrupts on its own thread.
  *
  *     stress ROUNDS           each thread ends what it has started
  *     stress ROUNDS interfere    another thread cancels and releases what is not its own
@@ -92,7 +92,7 @@ static void *work(void *argument)
 
 static unsigned finished;
 
-/** One inference while others cancel and release it: its result is right, or it is an error. */
+/** One inference while others cancel and release it: the result is either correct or an error. */
 static int infer_shared(struct ethosu_driver *drv, unsigned thread, bool prepared)
 {
     uint64_t bases[2] = {(uintptr_t)source, (uintptr_t)target[thread]};

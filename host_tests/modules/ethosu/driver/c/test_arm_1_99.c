@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** What Arm's driver 1.99 has beyond 1.0: several kinds of NPUs in one image. */
+/** Additions of Arm's driver 1.99 to 1.0: several kinds of NPUs in one image. */
 #include "board.h"
 
 static struct ethosu_driver small, large;
@@ -10,7 +10,7 @@ static int init(struct ethosu_driver *drv, const struct ethosu_device_desc *desc
     return ethosu_init_ex(drv, desc, config, ops, &sim_host_npus[drv == &large], NULL, 0, 1, 1);
 }
 
-/** A U55 and a U85, each initialised as what it is. */
+/** A U55 and a U85, each initialised with its own configuration. */
 static void two_kinds(void)
 {
     power_up(0, "ethos-u55-128");

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-/** Interrupts: lost, late, doubled, of something else, and the time-out that they race with. */
+/**
+ * Interrupts that are lost, late, doubled or not the NPU's, and the time-out that races with them.
+ */
 #include "board.h"
 
 TEST(a_lost_interrupt_is_reported_as_a_time_out)
@@ -13,7 +15,7 @@ TEST(a_lost_interrupt_is_reported_as_a_time_out)
     check_next_works(drv);
 }
 
-/** The interrupt comes at every register access between a poll and the end of the release. */
+/** The interrupt occurs at each register access between a poll and the end of the release. */
 TEST(an_interrupt_between_poll_and_reset_leaves_no_stale_completion)
 {
     for (unsigned at = 1; at < 40; at++) {

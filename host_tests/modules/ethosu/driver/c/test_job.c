@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** One inference, in all the ways that it can go: each test is a trap for a naive driver. */
+/** One inference, with all possible outcomes; a naive driver would fail each of these tests. */
 #include "board.h"
 
 TEST(an_inference_runs_and_registers_hold_what_it_needs)
@@ -25,7 +25,7 @@ TEST(the_order_is_flush_begin_run_invalidate_end)
     CHECK(strcmp(trace, "ffffbRie") == 0); // what is cleaned once, then scratch
 }
 
-/** The NPU that may be switched off between inferences is set up anew when it was. */
+/** If the NPU was switched off between inferences, it is set up again. */
 TEST(lost_power_is_detected_and_the_npu_reset)
 {
     struct ethosu_driver *drv = open_driver("ethos-u55-128");
@@ -169,7 +169,7 @@ TEST(masked_bases_are_also_cleaned_and_invalidated_at_each_run)
 
     ethosu_set_basep_cache_mask(drv, 0, 0);
     CHECK_EQ(run_good(drv), 0);
-    CHECK_EQ(flushed.count, 7); // stream and constants anew, scratch and fast scratch as ever
+    CHECK_EQ(flushed.count, 7); // stream and constants again, scratch and fast scratch as always
     CHECK_EQ(invalidated.count, 1);
 }
 
@@ -208,7 +208,7 @@ TEST(cancel_stops_and_pairs_and_is_harmless_when_idle)
     check_clean(drv);
     CHECK_EQ(ethosu_wait(drv, true), -2);
 
-    npus[0].end = END_AT_ONCE; // completed, nobody has waited
+    npus[0].end = END_AT_ONCE; // completed, but wait was not called
     CHECK_EQ(start_good(drv), 0);
     CHECK_EQ(ethosu_ext_cancel(drv), 0);
     check_next_works(drv);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/** Layout adjustment of outputs: every bound before the first byte, each chunk through the hook. */
+/**
+ * Layout adjustment of outputs: bounds are checked before the first byte, and each chunk goes
+ * through the hook.
+ */
 #include "arm_ethos_io_memcpy.h"
 #include "check.h"
 #include "ethosu_ext.h"
@@ -19,7 +22,7 @@ void arm_ethos_io_memcpy(void *dst, const void *src, size_t size)
 static uint8_t *source, *tensor;
 static struct ethosu_ext_layout layout;
 
-/** Buffers of exactly these sizes, so that ASan sees a byte too many. */
+/** Buffers of exactly these sizes, so that ASan detects accesses beyond them. */
 static void buffers(size_t source_bytes, size_t tensor_bytes)
 {
     source = malloc(source_bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** The board's table: what it answers, and what follows from it for caches, ports and power. */
+/** The board's memory table: look-ups, and the consequences for caches, ports and power. */
 #include "board.h"
 
 #define MEMORY_SIZE 1024
@@ -106,7 +106,7 @@ TEST(the_npu_gets_its_own_address_of_a_memory)
     CHECK_EQ(program.base[1].cpu, (uintptr_t)memory + 64);
 }
 
-/** Vela gives an unused fast scratch no bytes: wherever it is, the NPU needs no address. */
+/** Vela gives an unused fast scratch no bytes, so the NPU needs no address for it. */
 TEST(an_empty_buffer_has_no_address)
 {
     struct ethosu_driver *drv = open_driver("ethos-u55-128");
@@ -161,7 +161,7 @@ TEST(the_same_program_is_not_cleaned_again)
     CHECK_EQ(flushed.count, 6); // scratch and fast scratch
     ethosu_release_driver(drv);
     CHECK(ethosu_reserve_driver() == drv);
-    CHECK_EQ(run_good(drv), 0); // it may be another model at the same place
+    CHECK_EQ(run_good(drv), 0); // it may be another model at the same address
     CHECK_EQ(flushed.count, 10);
 }
 
@@ -187,7 +187,7 @@ TEST(shared_scratch_is_invalidated_in_one_call)
     CHECK(has_span(&invalidated, memory + 512, 128));
 }
 
-/** The bytes between both are the caller's own, who says so: a cache line's rest. */
+/** The caller declares the bytes between them as its own: the rest of a cache line. */
 TEST(fast_scratch_behind_scratch_is_cleaned_and_invalidated_with_it)
 {
     const unsigned flags[] = {ETHOSU_EXT_OWN_LINES, 0};
@@ -263,7 +263,7 @@ TEST(written_lines_that_other_data_shares_are_refused)
         {64, 0, 16, false}, // the line ends behind the buffer
         {64, 32, 64, true}, // in the middle
         {80, 0, 48, false}, // the line begins before the buffer
-        {80, 16, 48, true}, // the buffer does, what is written does not
+        {80, 16, 48, true}, // the buffer does, the written part does not
         {64, 32, 48, false},
     };
     for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -326,7 +326,7 @@ TEST(a_boards_settings_reach_the_registers)
     static const struct ethosu_npu_settings settings = {
         .axi_limit = {0x01020010, 0, 1, 0x12},
         .mem_attr = {0, 0, 0, 0x14},
-        .axi_sram = 0x3003F, // longer bursts than this NPU can do: 2
+        .axi_sram = 0x3003F, // longer bursts than this NPU supports: 2
         .power_ramp = 9,
     };
     npu_table[0].settings = &settings;
@@ -347,7 +347,7 @@ TEST(a_boards_settings_reach_the_registers)
 
 static bool powered, power_fails;
 
-/** A power switch: an NPU without power answers nothing, and has lost all. */
+/** A power switch: an NPU without power does not respond, and loses its state. */
 static bool switch_power(const struct ethosu_npu *npu, bool on)
 {
     CHECK(npu->base == (uintptr_t)&sim_host_npus[0]);
@@ -379,7 +379,7 @@ TEST(an_npu_is_powered_only_while_in_use)
     npus[0].end = END_ON_SLEEP;
     CHECK_EQ(start_good(&drv), 0);
     CHECK(powered);
-    CHECK(reg(0, NPU_AXI_LIMIT0) != 0); // set up anew
+    CHECK(reg(0, NPU_AXI_LIMIT0) != 0); // set up again
     CHECK_EQ(ethosu_wait(&drv, true), 0);
     CHECK(!powered);
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
-/** Payload parsing: what Vela writes is read, everything else is refused before any register. */
+/**
+ * Payload parsing: Vela's payloads are accepted, all others are rejected before any register
+ * access.
+ */
 #include "board.h"
 
 #define COP1 0x31504F43u
 #define COP2 0x32504F43u
 
-/** Parse a copy that ends where the allocation ends, so that ASan sees an over-read. */
+/** Parse a copy that ends with its allocation, so that ASan detects an over-read. */
 static int parse(const uint32_t *words, size_t size, struct ethosu_ext_payload *payload,
                  struct ethosu_ext_fault *fault)
 {
@@ -114,7 +117,10 @@ TEST(fast_scratch_that_a_payload_states_must_be_given)
     CHECK_EQ(ethosu_invoke_v3(drv, words, 68, bases, sizes, 3, NULL), 0);
 }
 
-/** Every cut of a good payload is refused or gives a stream inside it; ASan watches. */
+/**
+ * Every truncation of a valid payload is rejected, or gives a stream inside it; ASan checks the
+ * reads.
+ */
 TEST(a_truncated_payload_is_never_read_past_its_end)
 {
     for (size_t size = 0; size < GOOD_PAYLOAD_SIZE; size++) {

@@ -3,14 +3,14 @@
 #include "board.h"
 #include "pmu_ethosu.h"
 
-/** The last write of the driver was this. */
+/** Check the driver's last write. */
 static void check_written(uint32_t offset, uint32_t value)
 {
     CHECK_EQ(npus[0].written.offset, offset);
     CHECK_EQ(npus[0].written.value, value);
 }
 
-/** What this NPU can do is less than the simulator's. */
+/** This NPU supports less than the simulator's. */
 static void limit_ports(const struct sim_host_access *access)
 {
     if (access->offset == NPU_CFG_SRAM_CAP) {
@@ -87,7 +87,7 @@ static unsigned count_events(const char *config)
 
 TEST(events_are_counted_from_0_to_the_sentinel)
 {
-    // As many as Arm's header of each product has.
+    // The same numbers as in Arm's header of each product.
     CHECK_EQ(count_events("ethos-u55-128"), 74);
     CHECK_EQ(count_events("ethos-u65-256"), 74);
     CHECK_EQ(count_events("ethos-u85-512"), 171);

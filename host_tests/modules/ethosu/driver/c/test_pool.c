@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Life of handles: init, reserve by kind and with a time-out, release, deinit, power. */
+/** Handles from init to deinit: reservation by kind and with a time-out, release, power. */
 #include "board.h"
 
 static struct ethosu_driver drivers[2];
@@ -138,7 +138,7 @@ static void release_first(void)
     ethosu_release_driver(&drivers[0]);
 }
 
-/** A caller that waits for one config is not woken for good by another's release. */
+/** A caller that waits for one config keeps waiting when an NPU with another config is released. */
 TEST(a_release_goes_to_a_caller_that_can_use_it)
 {
     two_npus();
@@ -195,7 +195,7 @@ TEST(double_release_does_no_harm)
 static bool next_holds;
 static bool released;
 
-/** Release it twice, and let the next holder in as soon as there is a way. */
+/** Release it twice, and let the next caller reserve it as soon as possible. */
 static void release_twice_and_reserve(void)
 {
     accesses_left = 0;

@@ -23,7 +23,7 @@ static int prepare(struct ethosu_driver *drv, const uint64_t *bases, const size_
     unsigned accesses = npus[0].accesses;
     int error =
         ethosu_ext_prepare(drv, &program, good_payload, GOOD_PAYLOAD_SIZE, bases, sizes, count, 0);
-    CHECK_EQ(npus[0].accesses, accesses); // looks at nothing, writes nothing
+    CHECK_EQ(npus[0].accesses, accesses); // reads nothing, writes nothing
     CHECK_EQ(program.owner == NULL, error != 0);
     return error;
 }
@@ -84,8 +84,8 @@ TEST(memory_that_the_npu_cannot_see_is_efault)
                   "command stream, 4 bytes at");
 }
 
-/** A stream that writes region 0 must find memory there that can be written. */
-/** What would run then are commands that nobody has checked. */
+/** A stream that writes region 0 requires writable memory there. */
+/** Otherwise unverified commands would run. */
 TEST(a_stream_that_writes_itself_is_refused)
 {
     uint32_t words[] = {
@@ -121,7 +121,8 @@ TEST(a_stream_that_writes_read_only_memory_is_refused)
         0,           0x4032u,     16,      0x010u,      0xFFFF0000u,
     };
     const uint32_t *words = placed(good, sizeof good);
-    struct ethosu_driver *drv = open_driver("ethos-u65-256"); // region 0 of U55 is read only at all
+    struct ethosu_driver *drv =
+        open_driver("ethos-u65-256"); // on U55, region 0 is always read-only
     uint64_t bases[2] = {(uintptr_t)memory, (uintptr_t)memory + 512};
     size_t sizes[2] = {32, 32};
     memories[0] =
@@ -230,7 +231,7 @@ TEST(verifying_can_be_switched_off_and_is_done_once_per_stream)
     CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof good, NULL, NULL, 0, NULL), 0);
 
     CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof good, NULL, NULL, 0, NULL), 0);
-    words[4] = 0x3FF; // not what was verified, in the same place
+    words[4] = 0x3FF; // another stream than the verified one, at the same address
     CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof good, NULL, NULL, 0, NULL), -1);
     words[4] = 0;
     CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof good, NULL, NULL, 0, NULL), 0);
@@ -251,7 +252,7 @@ static void make_constant(void)
 /**
  * Run a payload of constant memory after its command was made unknown.
  *
- * @return  -1: the verifier saw that, 0: only the NPU did
+ * @return  -1 if the verifier detected it, 0 if only the NPU did
  */
 static int run_spoilt(struct ethosu_driver *drv, unsigned which, uint64_t scratch, size_t size)
 {
@@ -306,7 +307,7 @@ TEST(a_verified_payload_in_constant_memory_is_not_checked_again)
     CHECK_EQ(run_constant(drv, PAYLOADS), 0); // takes the place of another
     CHECK_EQ(run_spoilt(drv, PAYLOADS, scratch, 64), 0);
 
-    memories[0].masters |= ETHOSU_DMA_WRITES; // is not constant, but that was noted
+    memories[0].masters |= ETHOSU_DMA_WRITES; // is not constant, but was recorded as such
     CHECK_EQ(run_spoilt(drv, PAYLOADS, scratch, 64), 0);
     ethosu_ext_forget(drv);
     CHECK_EQ(run_spoilt(drv, PAYLOADS, scratch, 64), -1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Another thread, or a hook of a call, acts at every moment of that call. */
+/** Another thread, or a hook of a call, acts at each moment of that call. */
 #include "board.h"
 
 static struct ethosu_driver *late_driver;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * What the verifier says of the streams on standard input: each is CONFIG, the number of regions
- * and their sizes, the number of words and these, in hexadecimal. The answer is one line:
+ * Verifies the streams on standard input. Each is CONFIG, the number of regions and their sizes,
+ * the number of words and the words, in hexadecimal. The verdict is one line:
  *
  *     CODE FOUND EXPECTED DETAIL INDEX START:END ... (of what each region is written) | SENTENCE
  */

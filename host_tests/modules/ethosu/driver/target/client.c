@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
- * A client of Arm's driver, as TensorFlow Lite Micro's kernel is one: it knows Arm's headers only,
- * links a static library, and reserves, invokes and releases for each inference. It has no
- * ethosu_board, and of the semaphore's hooks it overrides three, as Zephyr's glue does.
+ * A client of Arm's driver, like TensorFlow Lite Micro's kernel: it uses only Arm's headers, links
+ * a static library, and reserves, invokes and releases for each inference. It has no ethosu_board,
+ * and overrides three of the semaphore's hooks, as Zephyr's glue code does.
  */
 #include <ethosu_driver.h>
 #include <pmu_ethosu.h>
@@ -139,7 +139,7 @@ static void run_often(void)
     print("ticks", last);
 }
 
-/** As Arm's example does to find the events of this NPU. */
+/** Find the events of this NPU, like Arm's example. */
 static unsigned count_events(void)
 {
     unsigned events = 0;
@@ -153,7 +153,7 @@ static unsigned count_events(void)
     return events;
 }
 
-/** What ethosu_semaphore_destroy() of the port, which has none, would have to free. */
+/** Objects that an ethosu_semaphore_destroy() would have to free; this port has none. */
 static unsigned thousand_initialisations(void)
 {
     unsigned before = semaphores_made;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
- * What the driver costs on a Cortex-M55, in instructions: runs on stock QEMU
- * with -icount, where SysTick counts executed instructions. The NPU's registers
- * are plain memory that says what a finished NPU would say.
+ * Counts the driver's instructions on a Cortex-M55. Runs on stock QEMU with -icount, where SysTick
+ * counts executed instructions. The NPU's registers are plain memory with the values of an NPU that
+ * has finished.
  */
 #include "ethosu_board.h"
 #include "ethosu_ext.h"
@@ -26,7 +26,7 @@ static uint64_t bases[sizeof sizes / sizeof sizes[0]];
 
 #define BASE_COUNT ((int)(sizeof sizes / sizeof sizes[0]))
 
-/** Where cost.ld puts things. */
+/** Symbols of cost.ld. */
 static const struct ethosu_memory memories[] = {
     {.name = "ITCM",
      .end = (void *)0x80000u,
@@ -112,8 +112,7 @@ __attribute__((noinline)) static void empty_release(struct ethosu_driver *one)
     __asm__ volatile("" ::"r"(one));
 }
 
-/** What of reserve_invoke_release() is not the driver's: the client, the board's clock and sleep.
- */
+/** The part of reserve_invoke_release() outside the driver: client, board's clock and sleep. */
 static void around_the_driver(void)
 {
     struct ethosu_driver *one = empty_reserve();
@@ -135,7 +134,7 @@ static void prepare_and_verify(void)
     ethosu_ext_prepare(&drv, &program, payload, sizeof payload, bases, sizes, BASE_COUNT, 0);
 }
 
-/** Change a word here and there: does the client's payload count as another one each time? */
+/** Change single words: is the client's payload recognised as another one each time? */
 static void change_words(void)
 {
     uint32_t refused = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * What Arm's driver costs where cost.c measures ours: the same client, payload, CPU and registers.
- * Its headers are Arm's.
+ * Counts the instructions of Arm's driver, with the same client, payload, CPU and registers as
+ * cost.c. The headers are Arm's.
  */
 #include "counting.h"
 #include "ethosu_driver.h"
@@ -31,7 +31,8 @@ static void interrupt_only(void)
     registers[NPU_STATUS / 4] = 0;
 }
 
-/* What Arm's driver has for a system without threads, but for the sleep, in which the NPU ends. */
+/* The hooks of Arm's driver for a system without threads, except the sleep, in which the NPU
+ * completes. */
 
 void *ethosu_semaphore_create(void)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Executed instructions of a function, by SysTick. Include it once. */
+/** Counts the executed instructions of a function with SysTick. Include it once. */
 #ifndef COUNTING_H
 #define COUNTING_H
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * What a program needs that runs alone on stock QEMU's MPS3-AN547: output by semihosting, SysTick,
- * which counts executed instructions with -icount, and the vectors. Include it once; cost.ld links
- * it.
+ * Support for a bare-metal program on stock QEMU's MPS3-AN547: output by semihosting, the vectors,
+ * and SysTick, which counts executed instructions with -icount. Include it once; cost.ld links it.
  */
 #ifndef SEMIHOST_H
 #define SEMIHOST_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** See describe_all.h. Sanitizers are the judge. */
+/** See describe_all.h. Sanitizers detect errors. */
 #include "describe_all.h"
 
 #include <stdlib.h>
@@ -67,13 +67,13 @@ static void describe_graph(struct ethosu_description *file, uint32_t index,
 static void describe_cases(struct ethosu_description *file, struct ethosu_model_error *error)
 {
     for (uint32_t i = 0; i < file->cases; i++) {
-        struct ethosu_describe_case found;
+        struct ethosu_describe_case bundled;
         struct ethosu_describe_value value;
-        if (checked(ethosu_describe_case(file, i, &found, error), error) != 0) {
-            return; // after so many reads each one is refused
+        if (checked(ethosu_describe_case(file, i, &bundled, error), error) != 0) {
+            return; // the limit of reads is reached, so each one is rejected
         }
-        look(found.method);
-        uint32_t most = found.inputs > found.outputs ? found.inputs : found.outputs;
+        look(bundled.method);
+        uint32_t most = bundled.inputs > bundled.outputs ? bundled.inputs : bundled.outputs;
         for (uint32_t k = 0; k < most; k++) {
             for (int is_output = 0; is_output < 2; is_output++) {
                 int status = ethosu_describe_case_value(file, is_output != 0, k, &value, error);

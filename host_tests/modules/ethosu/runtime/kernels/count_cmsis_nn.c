@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * How often CMSIS-NN has computed an operator, for a program that is compiled with
- * -finstrument-functions: at its end the sum goes into the file that CMSIS_NN_CALLS names.
+ * Counts how often CMSIS-NN computes an operator, in a program compiled with -finstrument-
+ * functions. At the end the count is written to the file named by CMSIS_NN_CALLS.
  */
 #include <arm_nnfunctions.h>
 

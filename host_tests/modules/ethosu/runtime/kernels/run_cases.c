@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 /**
- * Run many models of CPU operators in one process, with sanitizers around.
+ * Run many models of CPU operators in one process, under sanitizers.
  *
  *     run_cases CASES RESULTS
  *
- * CASES is a row of cases, each: bytes of model, steps, bytes of all inputs of
- * all steps (three 32-bit words), the model, the inputs. RESULTS gets for each:
- * status, bytes, then that many bytes of all outputs of all steps, or of a
- * message when the status is not 0.
+ * CASES is a row of cases, each: bytes of model, steps, bytes of all inputs of all steps (three
+ * 32-bit words), the model, the inputs. RESULTS gets for each: status, bytes, then that many bytes
+ * of all outputs of all steps, or of a message when the status is not 0.
  */
 #include "ethosu_model.h"
 #include "sim_host.h"
@@ -24,7 +23,7 @@ struct case_header {
     uint32_t input_size;
 };
 
-/** Memory that sanitizers watch from its last byte on. */
+/** Memory that is protected by sanitizers after its last byte. */
 static void *take(size_t size)
 {
     void *memory = malloc(size + 1);
@@ -41,17 +40,17 @@ static void put(FILE *results, int32_t status, const void *data, size_t size)
     fwrite(data, 1, size, results);
 }
 
-/** All steps; returns the bytes of output, or 0 with a status. */
+/** Run all steps; returns the size of the outputs, or 0 with a status. */
 static int run(struct ethosu_model *model, uint32_t steps, const uint8_t *input, uint8_t **output,
                size_t *size)
 {
     const struct ethosu_model_buffer *in = ethosu_model_inputs(model);
     const struct ethosu_model_buffer *out = ethosu_model_outputs(model);
-    size_t each = 0;
+    size_t step_size = 0;
     for (uint32_t i = 0; i < ethosu_model_output_count(model); ++i) {
-        each += out[i].size;
+        step_size += out[i].size;
     }
-    *output = take(each * steps);
+    *output = take(step_size * steps);
     *size = 0;
     for (uint32_t step = 0; step < steps; ++step) {
         for (uint32_t i = 0; i < ethosu_model_input_count(model); ++i) {

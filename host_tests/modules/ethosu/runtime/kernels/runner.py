@@ -28,7 +28,7 @@ class Checked:
 
 @dataclass
 class Result:
-    """The result of our runtime: a status, and outputs or an error sentence."""
+    """The result of our runtime: a status, and outputs or an error message."""
 
     status: int
     data: bytes
@@ -68,7 +68,7 @@ def _shift(array: Array, source: str, target: str) -> Array:
 
 def generate(name: str, count: int) -> Iterator[Checked]:
     """`count` cases of an operator that LiteRT accepts."""
-    found = 0
+    accepted = 0
     for seed in range(3 * count):
         case = make(name, seed)
         try:
@@ -76,10 +76,10 @@ def generate(name: str, count: int) -> Iterator[Checked]:
         except ToolError:
             continue
         yield Checked(seed, case, expected)
-        found += 1
-        if found == count:
+        accepted += 1
+        if accepted == count:
             return
-    raise AssertionError(f"LiteRT accepted {found} of {3 * count} cases of {name}")
+    raise AssertionError(f"LiteRT accepted {accepted} of {3 * count} cases of {name}")
 
 
 def run(

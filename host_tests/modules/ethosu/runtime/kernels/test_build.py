@@ -42,8 +42,8 @@ def test_unknown_name_is_refused(repo):
 
 def test_sizes_are_printed(repo, tmp_path):
     script = repo / "modules/ethosu/runtime/kernels/sizes.sh"
-    done = subprocess.run([script, tmp_path], capture_output=True, text=True, check=True)
-    sizes = {line.split()[1]: int(line.split()[0]) for line in done.stdout.splitlines()}
+    lines = sharing.run([script, tmp_path]).splitlines()
+    sizes = {line.split()[1]: int(line.split()[0]) for line in lines}
     assert 0 < sizes["RELU"] < sizes["CONV_2D"]
 
 

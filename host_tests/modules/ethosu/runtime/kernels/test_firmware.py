@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: MIT
 """A firmware contains exactly the kernels that its builder selects."""
 
-import os
 import re
-import subprocess
 
 import pytest
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.mixed_models import MODELS
 from ethosu_tools.qemu import Machine
 
-from host_tests.kit import board_models
+from host_tests.kit import board_models, sharing
 
 from . import board_cases
 
@@ -18,15 +16,12 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def build(repo, tmp_path_factory):
+def build(tmp_path_factory):
     """Builds a firmware repeatedly in one folder: `build("SOFTMAX")`."""
     folder = tmp_path_factory.mktemp("firmware")
 
     def run(kernels):
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
-        command = ["make", "-C", repo / "firmware", "-j2", f"BUILD={folder}"]
-        command += [f"ETHOSU_KERNELS={kernels}", "CMSIS_NN_DIR="]
-        subprocess.run(command, check=True, capture_output=True, env=environment)
+        sharing.make("firmware", f"BUILD={folder}", f"ETHOSU_KERNELS={kernels}", "CMSIS_NN_DIR=")
         return folder / "firmware.elf"
 
     return run
@@ -45,14 +40,14 @@ def test_without_kernels_then_with_those_that_are_named(
     build, compile_mixed, small_models, compiled
 ):
     mixed = MODELS["mixed_cnn"]
-    source, _, planned = compile_mixed("chosen", mixed.make(), mixed.options)
+    model = compile_mixed("chosen", mixed.make(), mixed.options)
     npu_only = compiled(small_models["small_cnn"])
 
     firmware = build("none")
     assert kernel_files(firmware) == set()
     with QemuBoard(Machine(firmware=firmware)) as board:
         board_cases.check_graph(board, small_models["small_cnn"], npu_only)
-        board.write_file("/mixed.tflite", planned.read_bytes())
+        board.write_file("/mixed.tflite", model.planned.read_bytes())
         reason = board_models.raised(board, "import ethosu\nethosu.Model('/mixed.tflite')")
         assert "operator 0 (CONV_2D)" in reason
         assert "make firmware ETHOSU_KERNELS=all" in reason
@@ -61,4 +56,4 @@ def test_without_kernels_then_with_those_that_are_named(
     assert {"conv", "binary", "softmax"} <= kernel_files(firmware)
     assert not {"svdf", "pool", "resize"} & kernel_files(firmware)
     with QemuBoard(Machine(firmware=firmware)) as board:
-        board_cases.check_graph(board, source, planned)
+        board_cases.check_graph(board, model.source, model.planned)

@@ -6,7 +6,8 @@ no instruction changes, the results are those of test_exact.py.
 """
 
 import re
-import subprocess
+
+from host_tests.kit import sharing
 
 SINGLE = "-fsingle-precision-constant"
 GCC = ["arm-none-eabi-gcc", "-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard", "-std=gnu11"]
@@ -19,8 +20,7 @@ CONSTANT = re.compile(
 def compiled(repo, source, *flags):
     module = repo / "modules/ethosu"
     paths = [f"-I{module / folder}" for folder in (".", "driver", "driver/include", "runtime")]
-    command = [*GCC, "-O1", "-ffp-contract=off", *flags, *paths, "-o", "-", source]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return sharing.run([*GCC, "-O1", "-ffp-contract=off", *flags, *paths, "-o", "-", source])
 
 
 def test_single_precision_constants_change_no_instruction(repo):

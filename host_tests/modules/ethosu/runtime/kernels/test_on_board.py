@@ -14,11 +14,11 @@ CASES = 4
 
 def test_exact_with_operators_while_the_npu_works(board, board_npu, compile_mixed):
     mixed = MODELS["two_branches"]
-    source, _, planned = compile_mixed(
+    model = compile_mixed(
         f"overlap_{board_npu}", mixed.make(), mixed.options, npu=board_npu, overlap=True
     )
-    board_cases.check_graph(board, source, planned)
-    board_models.load(board, planned)
+    board_cases.check_graph(board, model.source, model.planned)
+    board_models.load(board, model.planned)
     assert board.eval("m.info()['cpu_steps_overlapped']") == 2
 
 
@@ -30,8 +30,8 @@ def test_every_kernel_is_exact_and_allocates_nothing(board, name):
 
 def test_a_mixed_graph_allocates_nothing(board, board_npu, compile_mixed):
     mixed = MODELS["mixed_cnn"]
-    _, _, planned = compile_mixed("heap", mixed.make(), mixed.options, npu=board_npu)
-    board_models.load(board, planned)
+    model = compile_mixed("heap", mixed.make(), mixed.options, npu=board_npu)
+    board_models.load(board, model.planned)
     board.exec(
         "import micropython\n"
         "def often():\n"

@@ -54,7 +54,7 @@ def plan():
 
 @pytest.fixture
 def load(run_cases, tmp_path, plan):
-    """Loads the damaged plan; returns status and error sentence."""
+    """Loads the damaged plan; returns status and error message."""
 
     def run(program=run_cases):
         (result,) = runner.run(program, tmp_path, [(plan.model(), plan.case.inputs)])
@@ -161,9 +161,8 @@ def test_plan_for_cmsis_nn(build_cases, run_cases, tmp_path):
 
 
 def test_a_plan_that_is_missing_and_needed(compile_mixed):
-    model = MODELS["small_cnn"]()
-    _, compiled, _ = compile_mixed("scratch", model, ("--ignore-ops", "CONV_2D"))
+    model = compile_mixed("scratch", MODELS["small_cnn"](), ("--ignore-ops", "CONV_2D"))
     with pytest.raises(
         InputError, match=r"\d+ bytes of scratch, but the file has no plan.*ethosu plan"
     ):
-        Simulation(compiled)
+        Simulation(model.compiled)

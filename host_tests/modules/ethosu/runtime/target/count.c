@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * Loads the model that QEMU has put at MODEL, and perhaps runs it, on a Cortex-M55 without an NPU;
- * prints instructions. It ends after MOST_WRAPS of the counter, whatever the model does.
+ * Loads the model that QEMU has stored at MODEL, and runs it on request, on a Cortex-M55 without an
+ * NPU; prints instruction counts. It always ends after MAX_WRAPS of the counter.
  */
 #include "ethosu_board.h"
 #include "ethosu_model.h"
@@ -12,15 +12,17 @@ static void count_wrap(void);
 
 #include <string.h>
 
-/** Words that test_work.py writes: bytes of the file, whether to run it, after how many
- * questions to stop the run (0: never), 0; the file follows. */
+/**
+ * Words written by test_work.py: size of the file, whether to run it, number of polls after which
+ * to stop the run (0: never), 0. The file follows.
+ */
 #define MODEL ((const uint32_t *)0x60000000u)
 #define OBJECT ((uint8_t *)0x62000000u)
 #define ARENA ((uint8_t *)0x68000000u)
 #define BLOCK (96u << 20)
 
-/** Of 2^24 ticks, some 520 million instructions each. */
-#define MOST_WRAPS 2u
+/** Each is 2^24 ticks, about 520 million instructions. */
+#define MAX_WRAPS 2u
 
 const struct ethosu_board ethosu_board = {.name = "count"};
 
@@ -38,7 +40,7 @@ static volatile uint32_t wraps;
 
 static void count_wrap(void)
 {
-    if (++wraps > MOST_WRAPS) {
+    if (++wraps > MAX_WRAPS) {
         semihost(4, "error too many instructions\n");
         leave(0);
     }
@@ -55,13 +57,13 @@ static uint64_t ticks(void)
     return ((uint64_t)high << 24) + 0xFFFFFFu - low;
 }
 
-/** Thousands of instructions: a tick is 1/32 of a thousand. */
+/** Thousands of instructions; a tick is 1000 / 32 of them. */
 static uint32_t thousands(uint64_t span)
 {
     return (uint32_t)((span + 31) / 32);
 }
 
-/** Most ticks between two questions of the runtime whether to stop, and how many there were. */
+/** Maximum number of ticks between two polls of the runtime, and the number of polls. */
 static uint64_t longest;
 static uint64_t asked_at;
 static uint32_t questions;
