@@ -42,7 +42,8 @@ def test_unknown_name_is_refused(repo):
 
 def test_sizes_are_printed(repo, tmp_path):
     script = repo / "modules/ethosu/runtime/kernels/sizes.sh"
-    done = subprocess.run([script, tmp_path], capture_output=True, text=True, check=True)
+    command = [script, tmp_path, "-mcpu=cortex-m55 -mthumb -mfloat-abi=hard -O0"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     sizes = {line.split()[1]: int(line.split()[0]) for line in done.stdout.splitlines()}
     assert 0 < sizes["RELU"] < sizes["CONV_2D"]
 
