@@ -292,7 +292,7 @@ def test_ctrl_c_at_any_moment_of_a_loop(emulated):
         "    print('begun')\n"
         "    while True: asyncio.run(main())\n"
     )
-    for number in range(60):
+    for number in range(30):
         emulated.start("loop()")
         with pytest.raises(RemoteError, match="KeyboardInterrupt"):
             emulated.finish(timeout=10, on_output=lambda data: interrupt(emulated, data, moments))
