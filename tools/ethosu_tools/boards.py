@@ -187,6 +187,7 @@ def _names_in(path: Path) -> list[str]:
     return board_files.variants(path.parent.name, _table(path))
 
 
+@cache
 def _table(path: Path) -> dict[str, Any]:
     try:
         return board_files.read(paths.root(), path)
