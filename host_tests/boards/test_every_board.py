@@ -185,18 +185,17 @@ def test_it_starts_in_the_state_left_by_a_boot_loader(every_board, left):
 def test_a_deployed_model_survives_a_reset_and_runs_in_place(
     every_board, compiled, small_models, example
 ):
+    """A board whose ROM is read-only refuses to deploy; a model of its image runs in place, too."""
     facts = every_board.machine.board
-    if not firmware_image.of(facts.name).writes_rom:
-        with (
-            Machine(board=facts.name) as machine,
-            pytest.raises(RemoteError, match="ROM file system of this board is read-only"),
-        ):
-            deploy(machine.port, {"m.tflite": b""})
-        return
-    model = compiled(small_models["small_cnn"], facts.npus[0])
-    with Machine(board=facts.name, romfs=romfs.build(ROM)) as machine:
-        assert deploy(machine.port, {"m.tflite": model.read_bytes()}).kept == ["a.txt"]
-        machine.reset()
+    model = {"m.tflite": compiled(small_models["small_cnn"], facts.npus[0]).read_bytes()}
+    writable = firmware_image.of(facts.name).writes_rom
+    with Machine(board=facts.name, romfs=romfs.build(ROM if writable else ROM | model)) as machine:
+        if writable:
+            assert deploy(machine.port, model).kept == ["a.txt"]
+            machine.reset()
+        else:
+            with pytest.raises(RemoteError, match="ROM file system of this board is read-only"):
+                deploy(machine.port, model)
         with Board(machine.port) as board:
             board.exec("import ethosu\nm = ethosu.Model('/rom/m.tflite')")
             assert board.eval("m.info()['copied_bytes']") == 0

@@ -84,7 +84,8 @@ def _make(folder: Path, graphs: int) -> None:
         except (UnsuitableError, vela.RefusedError, isolated.DiedError):
             continue
         calls = npu_calls(model)
-        pieces = [piece for call in calls for piece in _fuzz_inputs(case.npu, call)]
+        origins = enumerate(calls, about["npus"].total())
+        pieces = [piece for origin in origins for piece in _fuzz_inputs(case.npu, *origin)]
         if calls:
             for kind, data in (("models", model), ("payloads", calls[0].payload), *pieces):
                 (folder / kind / hashlib.sha256(data).hexdigest()[:16]).write_bytes(data)
@@ -133,12 +134,13 @@ def _add_source(folder: Path, name: str, model: bytes) -> None:
         (folder / "tables" / name).write_bytes((Path(work) / "model_debug.xml").read_bytes())
 
 
-def _fuzz_inputs(npu: str, call: Call) -> Iterator[tuple[str, bytes]]:
+def _fuzz_inputs(npu: str, origin: int, call: Call) -> Iterator[tuple[str, bytes]]:
     """A stream and its regions, the stream over its constants, and the weight streams in these."""
     stream, constants = call.stream, call.constants
     place = hardware.configs().index(npu)
     sizes = [*call.sizes, *([0] * REGIONS)][:REGIONS]
-    head = struct.pack(f"<{REGIONS + 3}I", place, len(call.sizes), *sizes, len(stream) // 4)
+    words = origin, place, len(call.sizes), *sizes, len(stream) // 4
+    head = struct.pack(f"<{len(words)}I", *words)
     yield "streams", head + stream + constants
     if len(stream) <= _LONGEST:
         memory = constants[:_REGION].ljust(_REGION, b"\0") + constants[_REGION:_MEMORY]

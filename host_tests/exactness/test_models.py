@@ -123,7 +123,7 @@ ROWS = (
         *("MPS3_AN547", [U55_128]),
         [f"{name} 1" for name in ("conv2d", "add", "activation", "softmax", "batch_matmul", "pad")],
     ),
-    # A few on each other host.
+    # A few on each other host. All fit: arenas of up to 75 KB, heaps of at least 1 MB.
     # boards/test_every_board.py runs small_cnn on each.
     *(Row(name, boards.load(name).npus[:1], SMOKE[1:]) for name in EMULATED),
     *(Row(name, boards.load(name).npus[:1], (*SMOKE, *NETWORKS), slow=True) for name in EMULATED),

@@ -49,7 +49,7 @@ class Compiled:
 def run(arguments: list[str], log: Path) -> int:
     """Run Vela in this process; what it prints goes to `log`."""
     with _printing_to(log):
-        return vela.main(arguments)
+        return int(vela.main(arguments))
 
 
 def compile_case(case: Case) -> Compiled:

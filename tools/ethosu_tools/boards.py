@@ -150,6 +150,12 @@ def load(name: str) -> BoardFacts:
         raise SetupError(f"{path}: missing or misspelt setting of {name}: {error}") from None
 
 
+def forget() -> None:
+    """Read all boards again, after their files or the root have changed."""
+    _table.cache_clear()
+    load.cache_clear()
+
+
 def files(name: str) -> list[Path]:
     """The files of this name in the folders of boards."""
     return board_files.files(paths.root(), name)

@@ -83,16 +83,21 @@ def uses_of(npu: str) -> list[str]:
     return [use for use in USES if use not in (ON_SECOND if npu == NVM_NPU else ("deploy",))]
 
 
-NPU_FAULTS = (
-    *("irq-lost", "irq-late", "irq-spurious", "hang", "bus-error", "parse-error", "watchdog"),
-    *("ecc-error", "branch-error", "power-refused", "power-lost", "reset-stuck", "reset-slow"),
-    *("prot-stuck", "dead"),
-)
+# How a use may end, other than right, if this happens to its NPU.
+NPU_FAULTS = {
+    **dict.fromkeys(("irq-lost", "irq-late", "hang"), (LATE,)),
+    **dict.fromkeys(
+        ("bus-error", "parse-error", "watchdog", "ecc-error", "branch-error"), (BROKEN,)
+    ),
+    **dict.fromkeys(("power-refused", "reset-stuck", "prot-stuck"), (BROKEN,)),
+    **dict.fromkeys(("irq-spurious", "power-lost", "reset-slow"), ()),
+    "dead": (LATE, BROKEN),  # by whether it is running
+}
 FAULTS = (
-    *(Fault(f"npu.{name}", (LATE, BROKEN), 3) for name in NPU_FAULTS),
+    *(Fault(f"npu.{name}", ends, 3) for name, ends in NPU_FAULTS.items()),
     *(
-        Fault(f"npu1.{name}", (LATE, BROKEN), 3, uses=ON_SECOND)
-        for name in NPU_FAULTS
+        Fault(f"npu1.{name}", ends, 3, uses=ON_SECOND)
+        for name, ends in NPU_FAULTS.items()
         if name != "branch-error"
     ),
     *(Fault(f"dma.{name}", most=3) for name in ("bus-error", "abort", "irq-lost", "hang")),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Short forms of the campaigns: each fault once on one of the NPUs, a thousand inferences."""
+"""Short forms of the campaigns: each fault on one of the NPUs or more, a thousand inferences."""
 
 import contextlib
 
@@ -7,16 +7,31 @@ import pytest
 
 from ..common import FoundError
 from .common import LOOKS, Level, turn_of
-from .faults import ALL_NPUS, FAULTS, USES, Faults, Running, draw, drawable
+from .faults import (
+    ALL_NPUS,
+    BROKEN,
+    FAULTS,
+    LATE,
+    NVM_NPU,
+    USES,
+    Faults,
+    Running,
+    draw,
+    drawable,
+)
 from .soak import Working
 
 SEED = 1
 
 
-def npu_of(fault):
-    """The NPU on which a fault is tried here; the long campaign tries it on all."""
+# Faults that are tried on each NPU: one ends in a time-out, one in an error.
+ALWAYS = ("npu.irq-late", "npu.bus-error")
+
+
+def is_tried(fault, npu):
+    """Whether a fault is tried on this NPU here; the long campaign tries it on all."""
     npus = [npu for npu in ALL_NPUS if fault in drawable(npu)]
-    return npus[FAULTS.index(fault) % len(npus)]
+    return fault.name in ALWAYS or npus[FAULTS.index(fault) % len(npus)] == npu
 
 
 @pytest.mark.parametrize("npu", ALL_NPUS)
@@ -24,21 +39,21 @@ def test_each_fault_is_injected_at_a_random_time(npu):
     running = Running(npu, SEED)
     with contextlib.closing(running.board):
         for number, fault in enumerate(drawable(npu)):
-            if npu_of(fault) == npu:
+            if is_tried(fault, npu):
                 running.round(number)
     assert running.failures == []
-    assert running.ends["right"] > 0 and len(running.ends) > 2
-    assert any(end.startswith("OSError") for end in running.ends)
+    # A deploy without power always ends in a restart.
+    wanted = {"right", LATE, BROKEN} | ({"restarted"} if npu == NVM_NPU else set())
+    assert wanted <= set(running.ends)
 
 
 def test_ctrl_c_at_many_moments():
-    """Of each use but one."""
+    """Of each use."""
     running = Running("ethos-u55-128", SEED)
     with contextlib.closing(running.board):
         for number in range(len(USES) * len(drawable(running.npu))):
             drawn = draw(SEED, running.npu, number, running.durations)
-            # A lost task may keep its reservation, because the collector is conservative.
-            if drawn.use != "await_payload" and drawn.faults[0][0].name == "console.interrupt":
+            if drawn.faults[0][0].name == "console.interrupt":
                 running.round(number)
     assert running.failures == []
     stopped = [count for end, count in running.ends.items() if end.startswith("KeyboardInterrupt")]

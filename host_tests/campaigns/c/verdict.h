@@ -9,7 +9,8 @@
 
 /** The start of an input of the fuzzer; the stream follows, then the contents of region 0. */
 struct stream_header {
-    uint32_t npu; /**< its index among npu_configs() */
+    uint32_t origin; /**< number of the stream of Vela's that it was, which no change changes */
+    uint32_t npu;    /**< its index among npu_configs() */
     uint32_t regions;
     uint32_t sizes[REGIONS]; /**< bytes */
     uint32_t count;          /**< words of the stream */

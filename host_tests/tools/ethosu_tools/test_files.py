@@ -155,7 +155,7 @@ def test_a_circular_link_is_not_an_output(ethosu, small_models, tmp_path, comman
 
 def zipped(content=b"yes\nno\n" * 500, method=zipfile.ZIP_DEFLATED):
     file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", method) as archive:
+    with zipfile.ZipFile(file, "w", method, compresslevel=1) as archive:
         archive.writestr("labels.txt", content)
     return file.getvalue()
 
@@ -169,17 +169,20 @@ def with_flag(bit):
 
 
 MB = 1 << 20
-# A bomb takes long to make.
+# Made when needed: each worker imports this file, and the bombs take a second.
 ARCHIVES = {
-    "damaged": (lambda: zipped()[:48] + b"\xff" * 8 + zipped()[56:], "while decompressing data"),
+    "damaged": (
+        lambda: zipped()[:48] + b"\xff" * 8 + zipped()[56:],
+        "while decompressing data",
+    ),
     "LZMA": (lambda: zipped(method=zipfile.ZIP_LZMA), "neither stored nor deflated"),
     "encrypted": (lambda: with_flag(0), "is encrypted"),
     "name that is not UTF-8": (lambda: with_flag(11), "codec can't decode byte 0xff"),
-    "directory elsewhere": (lambda: zipped()[:-6] + b"\xff\xff\xff\x7f\0\0", "negative seek value"),
-    "bomb": (
-        lambda: zipped(bytes(65 * MB)),
-        "unpacks to 68,157,440 bytes, more than 67,108,864",
+    "directory elsewhere": (
+        lambda: zipped()[:-6] + b"\xff\xff\xff\x7f\0\0",
+        "negative seek value",
     ),
+    "bomb": (lambda: zipped(bytes(65 * MB)), "unpacks to 68,157,440 bytes, more than 67,108,864"),
     "bomb that says it is small": (
         lambda: zipped(bytes(64 * MB)).replace(struct.pack("<I", 64 * MB), struct.pack("<I", 4)),
         "Bad CRC-32",

@@ -94,11 +94,10 @@ def test_board_is_emulated_by_default(users_pytest):
 
 
 @pytest.mark.parametrize(("option", "workers"), [("--ethosu-port", "2"), ("--port", "auto")])
-def test_same_tests_run_on_a_port(users_pytest, option, workers):
+def test_same_tests_run_on_a_port(users_pytest, machine, option, workers):
     """With one worker: two would access the board at the same time."""
-    with qemu.Machine("ethos-u55-64", console="uart") as machine:
-        options = [f"{option}={machine.port}", "--npu", "ethos-u55-64", "-n", workers]
-        code, out = users_pytest(*options)
+    options = [f"{option}={machine.port}", "--npu", "ethos-u55-64", "-n", workers]
+    code, out = users_pytest(*options)
     assert "3 passed" in out and code == 0, out
     assert "bringing up nodes" not in out
 

@@ -34,19 +34,6 @@ _guards = []
 _spare = []
 
 
-# Models and handles for which a task awaits run().
-_awaited = {}
-
-
-async def _await(owner, run):
-    """Await the run() of a model or handle; its job ends with the event loop."""
-    _awaited[id(run)] = owner
-    try:
-        return await run
-    finally:
-        del _awaited[id(run)]
-
-
 def _run_until_complete(main_task=None):
     """Ctrl-C leaves an event loop, and the tasks in it, behind: their jobs end with the loop."""
     try:
@@ -54,10 +41,17 @@ def _run_until_complete(main_task=None):
     except Exception:
         raise
     except BaseException:
-        for owner in _awaited.values():
-            for npu in _npus:
-                _stop(npu, owner, True)
+        for lock in _locks.values():
+            _cancel_job(lock)
+        core.cur_task = None  # it keeps what its task has reserved
         raise
+
+
+def _collect_lost():
+    """Free what the program has lost; the guards of its handles release their NPUs."""
+    if core:
+        _drop_other_loops()
+    gc.collect()
 
 
 if core:
@@ -115,7 +109,7 @@ def reserve(*, timeout_ms=-1, npu=None, powered=False):
     handle = NPU()  # first: once it is reserved, its guard releases the NPU if the handle is lost
     begun = time.ticks_ms()
     while not _reserve(handle._guard, index, powered):
-        gc.collect()  # the guards of lost handles
+        _collect_lost()
         if _reserve(handle._guard, index, powered):
             break
         if timeout_ms >= 0 and time.ticks_diff(time.ticks_ms(), begun) >= timeout_ms:
@@ -256,7 +250,7 @@ class NPU(_Job):
 
     def run(self, payload, bases, timeout_ms=10000):
         """Run a payload while other tasks work; await it."""
-        return _await(self, run_payload(self, payload, bases, timeout_ms))
+        return run_payload(self, payload, bases, timeout_ms)
 
     def info(self):
         """Config, MACs, versions of architecture and driver, time-outs and resets so far."""
@@ -380,7 +374,7 @@ class Model(_Job):
 
     def run(self, inputs=None, outputs=None):
         """Run once while other tasks work; await it."""
-        return _await(self, run_model(self, inputs, outputs))
+        return run_model(self, inputs, outputs)
 
     def _start(self, inputs=None, outputs=None):
         return self._begin(inputs, outputs, [0, self._timeout_ms, self])
@@ -397,7 +391,7 @@ class Model(_Job):
         arguments = self, ticket, self._memory, self.npu, guard
         ended = _begin(*arguments)
         if ended is None:
-            gc.collect()  # the guards of lost handles
+            _collect_lost()
             ended = _begin(*arguments)
         if ended is None:
             raise OSError(16, "the NPU is reserved: release it first")

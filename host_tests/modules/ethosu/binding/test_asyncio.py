@@ -216,11 +216,37 @@ def test_after_an_event_loop_was_left_the_next_call_works(emulated, call):
     assert emulated.eval("bytes(other.predict([x])[0]) == golden")
 
 
-@pytest.mark.parametrize("call", ["n.invoke(payload, [])", "asyncio.run(n.run(payload, []))"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        "n.invoke(payload, [])",
+        "asyncio.run(n.run(payload, []))",
+        "n.release()\nm.predict([x])",
+        "n.release()\nasyncio.new_event_loop()\nasyncio.run(m.run([x]))",
+    ],
+)
 def test_after_a_loop_with_a_payload_was_left_the_next_call_works(emulated, call):
     emulated.exec(f"{_LEFT}\nn = ethosu.reserve()\nleft(n.run(payload, []))")
     assert raised(emulated, call) == "nothing"
     emulated.exec("n.release()")
+
+
+@pytest.mark.parametrize(
+    "call", ["m.predict([x])", "ethosu.reserve(timeout_ms=0).release()", "asyncio.run(work())"]
+)
+def test_a_reservation_ends_with_the_event_loop_of_its_task(emulated, call):
+    """Ctrl-C came while the loop slept, so the task never left its `with`."""
+    emulated.exec(
+        _LEFT + "async def work():\n"
+        "    with ethosu.reserve(timeout_ms=0) as h: await h.run(payload, [])\n"
+        "mask()\nemulator.fault('console.interrupt', 1, 50_000_000)\n"
+        "try: asyncio.run(work())\n"
+        "except KeyboardInterrupt: stopped = True\n"
+        "unmask()\nasyncio.new_event_loop()"
+    )
+    assert emulated.eval("stopped")
+    assert raised(emulated, call) == "nothing"
+    assert emulated.eval("bytes(m.predict([x])[0]) == golden")
 
 
 def test_a_task_whose_handle_was_released_hands_the_npu_over(emulated):

@@ -30,6 +30,15 @@ def test_hard_reset_while_the_npu_works(emulated, example, board_npu, compiled, 
     assert emulated.eval(f"bytes(m.predict([bytearray({x.tobytes()!r})])[0])") == y.tobytes()
 
 
+def test_soft_reset_frees_a_reserved_npu(emulated):
+    """It is reset once, when the next program imports the module."""
+    emulated.exec("n = ethosu.reserve(powered=True)")
+    emulated.soft_reset()
+    emulated.exec("import ethosu\nn = ethosu.reserve(timeout_ms=0)")
+    assert emulated.eval("n.info()['resets']") == 1
+    emulated.exec("n.release()")
+
+
 def test_job_keeps_its_buffers_through_collection(emulated):
     emulated.exec(
         "import asyncio\n"

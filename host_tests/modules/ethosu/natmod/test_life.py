@@ -144,6 +144,22 @@ def test_lost_handle_releases_its_npu(fresh):
     assert fresh.eval("bytes(m.predict([x])[0]) == golden")
 
 
+def test_a_reservation_ends_with_the_event_loop_of_its_task(begin):
+    """As in the built-in module."""
+    board = begin()
+    board.exec(
+        "import emulator, struct\n" + _WORK + "async def work():\n"
+        "    with ethosu.reserve(timeout_ms=0) as h: await h.run(payload, [])\n"
+    )
+    for call in ("m.predict([x])", "ethosu.reserve(timeout_ms=0).release()", "asyncio.run(work())"):
+        board.exec(
+            "emulator.fault('hang')\nemulator.fault('console.interrupt', 1, 50_000_000)\n"
+            "try: asyncio.run(work())\n"
+            "except KeyboardInterrupt: asyncio.new_event_loop()"
+        )
+        assert raised(board, call) == "nothing", call
+
+
 # A payload that copies 32 KB many times.
 _LONG = """
 import machine, struct

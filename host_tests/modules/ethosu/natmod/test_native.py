@@ -14,6 +14,7 @@ from ethosu_tools.tflite.writer import write
 
 from host_tests.kit import sharing
 from host_tests.kit.board_models import MODEL, load, put, raised
+from host_tests.kit.reference_cases import make_case
 from host_tests.modules.ethosu.binding import contract, values_table
 from host_tests.modules.ethosu.binding.test_metadata import rich
 from host_tests.modules.ethosu.natmod.native_board import CALLBACK, address, status
@@ -58,6 +59,19 @@ def test_it_keeps_the_contract_with_the_listed_exceptions(fresh):
 
 def test_it_behaves_as_the_built_in_module(fresh, api):
     assert contract.answers(fresh, "/m.tflite") == contract.answers(api, MODEL)
+
+
+@pytest.mark.parametrize("name", ["small_cnn", "small_streaming"])
+def test_what_a_model_uses_is_found_by_the_collector(loaded, compiled, small_models, name):
+    """Its steps are exact although the heap is collected and refilled after each."""
+    case = make_case(small_models[name], 3)
+    model = compiled(small_models[name], loaded.machine.npu)
+    loaded.write_file("/exact.tflite", model.read_bytes())
+    loaded.exec("k = ethosu.Model('/exact.tflite')")
+    for (x,), outputs in zip(case.inputs, case.outputs, strict=True):
+        loaded.exec("gc.collect()\ngarbage = [bytearray(b'\\xA5' * 2048) for _ in range(50)]")
+        found = loaded.eval(f"[bytes(y) for y in k.predict([bytearray({x.tobytes()!r})])]")
+        assert found == [y.tobytes() for y in outputs]
 
 
 def test_deinit_frees_file_and_arena(fresh):

@@ -69,20 +69,50 @@ class _NpuLock:
             task.data = data
 
 
-def _lock(npu):
-    """The lock of an NPU; jobs of an event loop that has ended are cancelled."""
+def _cancel_job(lock):
+    """Stop the job of a lock. A handle that was released, or a model that was closed, has none."""
+    job, lock.job = lock.job, None
+    if job is not None:
+        try:
+            job.cancel()
+        except ValueError:
+            pass
+        except OSError as error:
+            if error.errno != errno.EPERM:
+                raise
+
+
+def _drop_other_loops():
+    """End the jobs of an event loop that was replaced, and forget its tasks."""
     global _loop
-    if core is None:
-        raise OSError(errno.EOPNOTSUPP, "run() needs asyncio, which this firmware lacks")
     if core._io_queue is not _loop:
         for lock in _locks.values():
-            if lock.job is not None:
-                lock.job.cancel()
+            _cancel_job(lock)
         _locks.clear()
         _loop = core._io_queue  # last: Ctrl-C may come between
+
+
+def _lock(npu):
+    """The lock of an NPU."""
+    if core is None:
+        raise OSError(errno.EOPNOTSUPP, "run() needs asyncio, which this firmware lacks")
+    _drop_other_loops()
     if npu not in _locks:
         _locks[npu] = _NpuLock()
     return _locks[npu]
+
+
+def _is_loop_running():
+    if core.cur_task is None:
+        return False
+    coro = core.cur_task.coro
+    try:
+        thrown = coro.pend_throw(None)
+    except ValueError:
+        return True  # this task is running: it calls
+    if thrown is not None:
+        coro.pend_throw(thrown)
+    return False
 
 
 def drop_abandoned(npu):
@@ -90,20 +120,16 @@ def drop_abandoned(npu):
 
     The module calls this when it finds the NPU busy, but not in a callback.
     """
-    lock = _locks.get(npu)
-    if lock is None or lock.job is None:
+    if core is None:
         return False
-    if core.cur_task is not None:
-        coro = core.cur_task.coro
-        try:
-            thrown = coro.pend_throw(None)
-        except ValueError:
-            return False  # this task is running: it calls
-        if thrown is not None:
-            coro.pend_throw(thrown)
-    job, lock.job = lock.job, None
-    job.cancel()
-    return True
+    lock = _locks.get(npu)
+    had_job = lock is not None and lock.job is not None
+    _drop_other_loops()
+    if not _is_loop_running():
+        core.cur_task = None  # Ctrl-C leaves it, and it keeps what its task has reserved
+        if had_job:
+            _cancel_job(lock)
+    return had_job and lock.job is None
 
 
 def _ready(lock, job):
