@@ -99,7 +99,9 @@ QUICK := -m "not slow and not page"
 # $(call field,NUMBER,ROW) of a table.
 field = $(subst +, ,$(word $(1),$(subst :, ,$(2))))
 # All boards, as NAME:flash+qemu, the default one first.
-BOARD_ROWS := $(shell python3 firmware/board.py list)
+ifndef BOARD_ROWS
+export BOARD_ROWS := $(shell python3 firmware/board.py list)
+endif
 BOARD_DEFAULT := $(call field,1,$(firstword $(BOARD_ROWS)))
 boards_with = $(foreach row,$(BOARD_ROWS),$(if $(findstring $(1),$(call field,2,$(row))),$(call field,1,$(row))))
 BOARDS := $(foreach row,$(BOARD_ROWS),$(call field,1,$(row)))
