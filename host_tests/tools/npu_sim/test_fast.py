@@ -20,7 +20,7 @@ from host_tests.tools.npu_sim.random_operations import CONFIG, KINDS, U85_KINDS,
 
 # The sanitizers take four times as long.
 SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")
-SEEDS = range(12 if SANITIZED else 30)
+SEEDS = range(5 if SANITIZED else 30)
 OPERATIONS = [(CONFIG, kind) for kind in KINDS] + [(u85.CONFIG, kind) for kind in U85_KINDS]
 LANES = 16
 

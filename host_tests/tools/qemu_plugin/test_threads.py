@@ -13,7 +13,7 @@ SANITIZE = "-O1 -g -fsanitize=thread"
 SOURCES = ["npu_device.c", "worker.c", "message.c"]
 
 
-@pytest.mark.parametrize("turns", ["500", pytest.param("10000", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("turns", ["200", pytest.param("10000", marks=pytest.mark.slow)])
 def test_runs_and_resets_in_any_order_are_free_of_races(
     repo: Path, build_dir: Path, turns: str
 ) -> None:

@@ -313,7 +313,7 @@ def test_ctrl_c_at_any_moment_of_a_loop(emulated):
         "async def main():\n"
         "    for task in [asyncio.create_task(go(model)) for model in (m, n, m)]: await task"
     )
-    for number in range(60):
+    for number in range(30):
         interrupt(emulated, "while True: asyncio.run(main())", after=moments.uniform(0, 0.02))
         if number % 2:
             assert emulated.eval("bytes(m.predict([x])[0]) == bytes(n.predict([x])[0]) == golden")

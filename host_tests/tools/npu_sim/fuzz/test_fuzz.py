@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The simulator's fuzz targets, for a limited time, with seeds compiled by Vela."""
+"""The simulator's fuzz targets, for a fixed number of runs, with seeds compiled by Vela."""
 
 import subprocess
 
@@ -8,8 +8,8 @@ import pytest
 from host_tests.campaigns.corpus import GRAPHS_SHORT, corpus
 from host_tests.kit import sharing
 
-SECONDS = 5
-TARGETS = {"inputs": ("fuzz_stream", 12_000), "weights": ("fuzz_weights", 4_096)}
+# Target, longest input, runs.
+TARGETS = {"inputs": ("fuzz_stream", 12_000, 3_000), "weights": ("fuzz_weights", 4_096, 6_000)}
 
 
 @pytest.fixture(scope="module")
@@ -21,11 +21,11 @@ def fuzzers(repo):
 @pytest.mark.parametrize("kind", TARGETS)
 def test_no_finding(fuzzers, tmp_path, kind):
     seeds = corpus(GRAPHS_SHORT) / kind
-    target, longest = TARGETS[kind]
+    target, longest, runs = TARGETS[kind]
     assert any(seeds.iterdir())
     command = [
         str(fuzzers / target),
-        f"-max_total_time={SECONDS}",
+        f"-runs={runs}",
         f"-max_len={longest}",
         "-seed=1",
         "-timeout=20",
