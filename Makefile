@@ -99,7 +99,9 @@ QUICK := -m "not slow and not page"
 # $(call field,NUMBER,ROW) of a table.
 field = $(subst +, ,$(word $(1),$(subst :, ,$(2))))
 # All boards, as NAME:flash+qemu, the default one first.
-BOARD_ROWS := $(shell python3 firmware/board.py list)
+ifndef BOARD_ROWS
+export BOARD_ROWS := $(shell python3 firmware/board.py list)
+endif
 BOARD_DEFAULT := $(call field,1,$(firstword $(BOARD_ROWS)))
 boards_with = $(foreach row,$(BOARD_ROWS),$(if $(findstring $(1),$(call field,2,$(row))),$(call field,1,$(row))))
 BOARDS := $(foreach row,$(BOARD_ROWS),$(call field,1,$(row)))
@@ -365,13 +367,13 @@ nightly: setup ## Run sweeps, graphs, fuzz, Linux, all campaigns and all board t
 	    sweeps test-linux tutorial graphs fuzz $(CAMPAIGN_NAMES:%=campaign-%) $(EMULATED:%=suite-%) \
 	    $(call or_say,there are findings; the lines above explain how to reproduce them.)
 
-# In a clone, because sources are changed; build output is copied, so that a mutant compiles only its own file.
-mutations: setup ## Seed COUNT faults (default 300) into a clone of the tree, and check which the tests find
+# In clones, because sources are changed; build output is copied, so that a mutant compiles only its own file.
+mutations: setup ## Seed COUNT faults (default 300) into clones of the tree, and check which the tests find
 	@$(SUBMAKE) $(TESTED)
 	@$(BIN)/pip install --quiet universalmutator==1.14.1
-	@tools/setup/clone.sh $(BUILD)/mutations
-	@$(BUILD)/mutations/$(BIN)/python -m host_tests.mutation run $(BUILD)/mutations.jsonl \
-	    --tree $(BUILD)/mutations --count $(or $(COUNT),300)
+	@for n in $(shell seq $(JOBS)); do tools/setup/clone.sh $(BUILD)/mutations/$$n || exit; done
+	@$(BIN)/python -m host_tests.mutation run $(BUILD)/mutations.jsonl \
+	    $(patsubst %,--tree $(BUILD)/mutations/%,$(shell seq $(JOBS))) --count $(or $(COUNT),300)
 
 tutorial: build accel examples ## Run the tutorial with TensorFlow and the tests with ExecuTorch; installs 4.4 GB
 	$(call say,TensorFlow and ExecuTorch)

@@ -2,6 +2,7 @@
 """Options and marks of all tests; their fixtures are in kit/fixtures.py."""
 
 import contextlib
+import gc
 import os
 import signal
 import sys
@@ -56,6 +57,16 @@ def _qemu(request: pytest.FixtureRequest, record_testsuite_property) -> Iterator
             version = releases.version(Path(find_qemu()))
             record_testsuite_property("qemu", f"QEMU {'.'.join(map(str, version))}")
         yield
+
+
+def pytest_configure() -> None:
+    """Thousands of collected tests are not searched for garbage, neither now nor later."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

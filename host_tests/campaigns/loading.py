@@ -40,19 +40,25 @@ _PAYLOAD = [f"-I{FUZZ}", f"-I{FUZZ.parent}", C / "mutate_payload.c", FUZZ / "mut
 _LOAD = [C / name for name in ("load.c", "steps.c", "mutate_file.c")]
 _LOAD += [_TESTS / "exercise.c", *_PAYLOAD]
 # The parts of the driver that read a payload and verify its stream.
-_PAYLOADS = re.compile(r"device_u|ethosu_(payload|verify|fault|messages|text|products)")
+_PAYLOADS = r"device_u|ethosu_(payload|verify|fault|messages|text|products)"
 
 
-def _objects(bits: int, *, learns: bool = True) -> list[Path]:
-    """Driver, runtime and board, sanitized, which libFuzzer learns from or not."""
+def _objects(bits: int, *, learns: bool = True, named: str = "") -> list[Path]:
+    """Driver, runtime and board, sanitized, which libFuzzer learns from or not.
+
+    `named` is a pattern at the start of the files' names; only these are compiled.
+    """
     options = [] if bits == 64 else [f"CPPFLAGS=-m{bits}"]
     options += [] if learns else [f"FLAGS_fuzz=-O1 -g {_SANITIZE}"]
     build = sharing.BUILD / f"sim_host/fuzz{'' if bits == 64 else bits}{'' if learns else '_plain'}"
-    sharing.make("tools/sim_host", "objects", "SANITIZE=fuzz", f"BUILD={build}", *options)
     folders = ("modules/ethosu/driver", "modules/ethosu/runtime", "tools/sim_host")
     sources = [path for folder in folders for path in sorted((sharing.REPO / folder).rglob("*.c"))]
     sources = [path for path in sources if path.parent.name != "defaults"]
-    return [build / path.relative_to(sharing.REPO).with_suffix(".o") for path in sources]
+    sources = [path for path in sources if re.match(named, path.name)]
+    objects = [build / path.relative_to(sharing.REPO).with_suffix(".o") for path in sources]
+    make_options = "SANITIZE=fuzz", f"BUILD={build}", *options
+    sharing.make("tools/sim_host", *map(str, objects), *make_options)
+    return objects
 
 
 def _simulator() -> list[Path]:
@@ -80,8 +86,7 @@ def _load(*options: str) -> Callable[[int], list[object]]:
 
 def _payloads(bits: int) -> list[object]:
     """Sources of the program of c/payload.c."""
-    objects = [path for path in _objects(bits) if _PAYLOADS.match(path.name)]
-    return [C / "payload.c", *_PAYLOAD, *objects]
+    return [C / "payload.c", *_PAYLOAD, *_objects(bits, named=_PAYLOADS)]
 
 
 def _streams(bits: int) -> list[object]:
@@ -89,7 +94,7 @@ def _streams(bits: int) -> list[object]:
 
     Streams that lead somewhere new in the verifier would be changed again: most are rejected.
     """
-    objects = [path for path in _objects(bits, learns=False) if _PAYLOADS.match(path.name)]
+    objects = _objects(bits, learns=False, named=_PAYLOADS)
     sources = [C / "streams.c", C / "verdict.c", FUZZ / "mutate_stream.c"]
     return [f"-I{FUZZ}", *sources, *objects, *_simulator()]
 
@@ -97,7 +102,7 @@ def _streams(bits: int) -> list[object]:
 def verdicts() -> Path:
     """The program of c/verdict.c with the verifier, with UBSan, for 32 bits."""
     bits32()
-    sources = [path for path in sorted(_DRIVER.glob("*.c")) if _PAYLOADS.match(path.name)]
+    sources = [path for path in sorted(_DRIVER.glob("*.c")) if re.match(_PAYLOADS, path.name)]
     flags = [*cbuild.STRICT, *cbuild.INCLUDES, "-m32", "-O1", "-DVERDICT_MAIN"]
     flags += ["-fsanitize=undefined", "-fno-sanitize-recover=all"]
     return sharing.program("verdicts", ["gcc", *flags, C / "verdict.c", *sources, "-o"])

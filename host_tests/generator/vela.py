@@ -46,6 +46,12 @@ class Compiled:
     log: str
 
 
+def run(arguments: list[str], log: Path) -> int:
+    """Run Vela in this process; what it prints goes to `log`."""
+    with _printing_to(log):
+        return int(vela.main(arguments))
+
+
 def compile_case(case: Case) -> Compiled:
     """Compile the model of a case with the case's options."""
     with tempfile.TemporaryDirectory(prefix="generator-") as folder:
@@ -61,8 +67,7 @@ def compile_case(case: Case) -> Compiled:
         log = work / "log.txt"
         product = work / "case_vela.tflite"
         try:
-            with _printing_to(log):
-                vela.main(arguments)
+            run(arguments, log)
         except (Exception, SystemExit) as error:
             # Vela 5.2 fails on some operators in its report, after the model has been written.
             if not product.is_file():

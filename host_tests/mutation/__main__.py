@@ -6,79 +6,168 @@
     python -m host_tests.mutation compare NEW OLD                survivors that the other kills
 
 To show that a new suite finds all faults that an old one found, only its survivors have to run in
-the old tree. Run it in a copy of the tree that is already built: it changes sources and restores
-them. A mutant that does not compile does not count.
+the old tree. Trees are copies that are already built: sources change there and are restored.
+A mutant runs alone in the tests that are nearest to its file. Those that survive wait until there
+are some of a room, and are seeded together: if all tests of the room pass, all survive, else the
+halves are tried. A mutant that does not compile does not count.
 """
 
 import argparse
+import contextlib
 import os
 import re
 import signal
 import subprocess
-import sys
+import threading
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 from host_tests.mutation import mutants
 from host_tests.mutation.mutants import Mutant
-from host_tests.mutation.rooms import ROOMS, tests
+from host_tests.mutation.rooms import HOSTS, ROOMS, Room, near, tests
 
 REPO = Path(__file__).resolve().parents[2]
 LONGEST_S = 6000
+# Mutants that are seeded together: of one suite, and of one that was already hard to survive.
+TOGETHER, OLD_TOGETHER = 4, 8
 KILLED, SURVIVED, INVALID, GONE = "killed", "survived", "invalid", "gone"
 
 
-def run(tree: Path, command: list[str], seconds: float) -> tuple[int | None, str]:
-    """Exit code, None when it took longer, and what it printed."""
+def run(tree: Path, command: list[str]) -> tuple[int | None, str]:
+    """Exit code, None when it took longer than LONGEST_S, and what it printed."""
     process = subprocess.Popen(
         command, cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         errors="replace", start_new_session=True,
     )  # fmt: skip
     try:
-        printed, _ = process.communicate(timeout=seconds)
+        printed, _ = process.communicate(timeout=LONGEST_S)
         return process.returncode, printed
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         return None, process.communicate()[0]
 
 
-def judge(tree: Path, mutant: Mutant, workers: int) -> dict[str, object]:
-    """What becomes of a mutant."""
-    room = mutants.room_of(mutant)
-    begun = time.monotonic()
-    with mutants.seeded(tree, mutant) as file:
-        if file is None:
-            return {"result": GONE}
-        if room.targets:
-            code, _ = run(tree, ["make", "-s", *room.targets.split()], LONGEST_S)
-            if code != 0:
-                return {"result": INVALID}
-        if room.rules == "python":
-            code, _ = run(tree, [sys.executable, "-m", "py_compile", str(file)], LONGEST_S)
-            if code != 0:
-                return {"result": INVALID}
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-m", "not slow", "--tb=no"]
-        command += ["-p", "no:cacheprovider", "-n", str(workers), *tests(tree, room, file)]
-        code, printed = run(tree, command, LONGEST_S)
+def compiles(tree: Path, room: Room, files: list[Path]) -> bool:
+    """Whether the tree with its mutants builds."""
+    python = str(tree / ".venv/bin/python")
+    if room.rules == "python":
+        return run(tree, [python, "-m", "py_compile", *map(str, files)])[0] == 0
+    return run(tree, ["make", "-s", *room.targets.split()])[0] == 0
+
+
+def killer(tree: Path, paths: list[Path]) -> str | None:
+    """The first test that fails; None when all pass."""
+    command = [".venv/bin/python", "-m", "pytest", "-x", "-q", "-m", "not slow", "-k", HOSTS]
+    command += ["--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist", *map(str, paths)]
+    code, printed = run(tree, command)
+    if code == 0:
+        return None
     first = re.search(r"^(?:FAILED|ERROR) (\S+)", printed, re.MULTILINE)
-    return {
-        "result": SURVIVED if code == 0 else KILLED,
-        "by": "time-out" if code is None else first and first[1],
-        "seconds": round(time.monotonic() - begun),
-    }
+    return first[1] if first else f"exit code {code}" if code is not None else "time-out"
 
 
-def wanted(tree: Path, count: int, seed: int, done: list[dict]) -> list[Mutant]:
-    """One mutant of each room that has too few yet, the most missing first."""
-    valid = Counter(row["room"] for row in done if row["result"] in (KILLED, SURVIVED))
-    seen = {(row["file"], row["line"]) for row in done}
-    missing = {room: count * room.share / 100 - valid[room.name] for room in ROOMS}
-    room = max(ROOMS, key=lambda each: missing[each] / each.share)
-    if missing[room] < 0.5:
-        return []
-    fresh = (each for each in mutants.drawn(tree, room, seed) if (each.file, each.line) not in seen)
-    return [mutant] if (mutant := next(fresh, None)) else []
+def judge(tree: Path, together: list[Mutant], alone: bool) -> Iterator[tuple[Mutant, dict]]:
+    """What becomes of each of these mutants of a room: a row, {} when it has to be run again.
+
+    alone: it is one mutant, which runs only in the nearest tests.
+    """
+    room = mutants.room_of(together[0])
+    begun = time.monotonic()
+    with contextlib.ExitStack() as stack:
+        seeded = [stack.enter_context(mutants.seeded(tree, each)) for each in together]
+        files = [file for file in seeded if file]
+        for mutant, file in zip(together, seeded, strict=True):
+            if file is None:
+                yield mutant, {"result": GONE}
+        together = [each for each, file in zip(together, seeded, strict=True) if file]
+        if not together:
+            return
+        valid = compiles(tree, room, files)
+        by = valid and killer(tree, near(tree, room, files[0]) if alone else tests(tree, room))
+    if len(together) > 1 and (not valid or by):
+        middle = len(together) // 2
+        yield from judge(tree, together[:middle], alone)
+        yield from judge(tree, together[middle:], alone)
+        return
+    seconds = {"seconds": round((time.monotonic() - begun) / len(together))}
+    for mutant in together:
+        if not valid:
+            yield mutant, {"result": INVALID}
+        elif by:
+            yield mutant, {"result": KILLED, "by": by, **seconds}
+        else:
+            yield mutant, {} if alone else {"result": SURVIVED, **seconds}
+
+
+class Work:
+    """What is left to do, for a thread of each tree."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options = options
+        self.lock = threading.Lock()
+        self.done = mutants.read(options.results)
+        # Those that only the rest of the suite may kill, and those that run now.
+        self.waiting: list[Mutant] = []
+        self.running: list[Mutant] = []
+        ran = {key(row) for row in self.done}
+        survivors = [row for row in mutants.read(options.of or Path()) if row["result"] == SURVIVED]
+        self.waiting += [as_mutant(row) for row in survivors if key(row) not in ran]
+
+    def drawn(self) -> Mutant | None:
+        """A mutant of the room that has too few yet; None when there are enough."""
+        options = self.options
+        if options.of:
+            return None
+        counted = Counter(row["room"] for row in self.done if row["result"] in (KILLED, SURVIVED))
+        pending = self.waiting + self.running
+        counted += Counter(each.room for each in pending)
+        seen = {(row["file"], row["line"]) for row in self.done}
+        seen |= {(each.file, each.line) for each in pending}
+        missing = {room: options.count * room.share / 100 - counted[room.name] for room in ROOMS}
+        for room in sorted(ROOMS, key=lambda each: -missing[each] / each.share):
+            if missing[room] >= 0.5:
+                all_of_it = mutants.drawn(options.tree[0], room, options.seed)
+                fresh = (each for each in all_of_it if (each.file, each.line) not in seen)
+                if mutant := next(fresh, None):
+                    return mutant
+        return None
+
+    def next(self) -> tuple[list[Mutant], bool]:
+        """Mutants of a room, and whether it is one to run alone."""
+        with self.lock:
+            most = OLD_TOGETHER if self.options.of else TOGETHER
+            rooms = Counter(each.room for each in self.waiting)
+            full = next((room for room, count in rooms.items() if count >= most), None)
+            alone = None if full else self.drawn()
+            if alone:
+                together = [alone]
+            else:
+                full = full or next(iter(rooms), None)
+                together = [each for each in self.waiting if each.room == full][:most]
+            self.waiting = [each for each in self.waiting if each not in together]
+            self.running += together
+            return together, bool(alone)
+
+    def finish(self, mutant: Mutant, row: dict) -> None:
+        """Write what became of it, or let it wait for the rest of the suite."""
+        with self.lock:
+            self.running.remove(mutant)
+            if row:
+                self.done.append(mutants.write(self.options.results, mutant, **row))
+                print(mutant.room, f"{mutant.file}:{mutant.line}", *row.values(), flush=True)
+            else:
+                self.waiting.append(mutant)
+
+    def run(self, tree: Path) -> None:
+        """Work in this tree until nothing is left."""
+        while True:
+            together, alone = self.next()
+            if not together:
+                return
+            for mutant, row in judge(tree, together, alone):
+                self.finish(mutant, row)
 
 
 def table(rows: list[dict]) -> str:
@@ -122,11 +211,12 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     runs = commands.add_parser("run", help="seed mutants, run the tests of each")
     runs.add_argument("results", type=Path, help="file of rows; what it has is not run again")
-    runs.add_argument("--tree", type=Path, default=REPO, help="a copy of the tree, built")
+    runs.add_argument(
+        "--tree", type=Path, action="append", help="a copy of the tree, built; several work at once"
+    )
     runs.add_argument("--of", type=Path, help="file of rows: run its survivors, draw no mutants")
     runs.add_argument("--count", type=int, default=300)
     runs.add_argument("--seed", type=int, default=1)
-    runs.add_argument("--workers", type=int, default=2, help="of pytest")
     compares = commands.add_parser("compare", help="compare two files of rows")
     compares.add_argument("new", type=Path)
     compares.add_argument("old", type=Path)
@@ -134,20 +224,14 @@ def main() -> None:
     if options.command == "compare":
         print(compare(mutants.read(options.new), mutants.read(options.old)))
         return
-    while True:
-        done = mutants.read(options.results)
-        if options.of:
-            ran = {key(row) for row in done}
-            survivors = [row for row in mutants.read(options.of) if row["result"] == SURVIVED]
-            todo = [as_mutant(row) for row in survivors if key(row) not in ran][:1]
-        else:
-            todo = wanted(options.tree, options.count, options.seed, done)
-        if not todo:
-            break
-        result = judge(options.tree, todo[0], options.workers)
-        mutants.write(options.results, todo[0], **result)
-        print(todo[0].room, f"{todo[0].file}:{todo[0].line}", *result.values(), flush=True)
-    print(table(done))
+    options.tree = [path.resolve() for path in options.tree or [REPO]]
+    work = Work(options)
+    threads = [threading.Thread(target=work.run, args=[tree]) for tree in options.tree]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    print(table(work.done))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import functools
 import io
 import json
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,6 +22,11 @@ _IGNORED = [
 ]  # fmt: skip
 
 
+_NUMBER = re.compile(r"(0[xX][\da-fA-F]+|\d+(\.\d*)?([eE][-+]?\d+)?)[uUlLfF]*")
+_PAIRS, _OPERATORS = ("()", "[]", "{}"), "<>=&|+-*/%"
+_STATEMENT = re.compile(r"\s*(?!return\b)[\w>.*()\[\]-]+( [-+*/|&^<>]*= .*|\(.*\)|\+\+|--);$")
+
+
 @dataclass(frozen=True)
 class Mutant:
     """A line that is another."""
@@ -31,6 +37,30 @@ class Mutant:
     """From 1."""
     before: str
     after: str
+
+
+def is_plausible(before: str, after: str) -> bool:
+    """Whether a line of C may compile: universalmutator does not know about tokens."""
+    if "/*" in after and "/*" not in before:
+        return bool(_STATEMENT.match(before.rstrip("\n")))
+    pairs = [i for i, (x, y) in enumerate(zip(before, after, strict=False)) if x != y]
+    start = pairs[0] if pairs else min(len(before), len(after))
+    removed, neighbours = before[start], (before[start - 1] + before[start + 1 : start + 2])
+    words = re.findall(r"[\w.]+", after)
+    return not (
+        # Arguments in another order mostly have wrong types; so have formats.
+        sorted(before.replace(" ", "")) == sorted(after.replace(" ", ""))
+        or ('""' in after and '""' not in before and "%" in before)
+        or (removed.isdigit() and re.search(r"[A-Za-z_]\d*$", before[:start]))
+        or any(word[0].isdigit() and not _NUMBER.fullmatch(word) for word in words)
+        or len(re.findall(r"\)\w", after)) > len(re.findall(r"\)\w", before))
+        or any(
+            before.count(a) - before.count(b) != after.count(a) - after.count(b) for a, b in _PAIRS
+        )
+        # A pointer, an address, a sign; a character of a longer operator.
+        or (removed in "*&-" and not neighbours[-1:].isspace())
+        or (removed in _OPERATORS and any(each in _OPERATORS for each in neighbours))
+    )
 
 
 def of(tree: Path, room: Room, file: Path) -> list[Mutant]:
@@ -46,6 +76,7 @@ def of(tree: Path, room: Room, file: Path) -> list[Mutant]:
         Mutant(room.name, str(file), number, lines[number - 1], after)
         for number, after, *_ in made
         if after.split() != lines[number - 1].split() and "\n" not in after.rstrip("\n")
+        if room.rules != "c" or is_plausible(lines[number - 1], after)
     ]
 
 
@@ -106,7 +137,9 @@ def read(path: Path) -> list[dict]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
 
 
-def write(path: Path, mutant: Mutant, **result: object) -> None:
-    """Append a row: the mutant and what became of it."""
+def write(path: Path, mutant: Mutant, **result: object) -> dict:
+    """Append a row, and return it: the mutant and what became of it."""
+    row = {**asdict(mutant), **result}
     with path.open("a") as file:
-        file.write(json.dumps({**asdict(mutant), **result}) + "\n")
+        file.write(json.dumps(row) + "\n")
+    return row

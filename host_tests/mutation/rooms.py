@@ -18,6 +18,8 @@ class Room:
     """What make builds before the tests."""
     tests: tuple[str, ...]
     """Folders and files, the likeliest first; those that a tree lacks are left out."""
+    first: tuple[str, ...] = ()
+    """Of these files the quick ones that find much."""
     rules: str = "c"
     but: tuple[str, ...] = ()
     """Files that match, and are not mutated."""
@@ -32,22 +34,33 @@ ROOMS = (
     Room(
         "driver", 20, (f"{MODULE}/driver/*.c",), "sim-host-variants", (f"{TESTS}/driver",),
         but=("ethosu_log.c",),
+        first=("test_c.py", "test_verify.py", "test_faults.py"),
     ),
     Room(
         "runtime", 12, (f"{MODULE}/runtime/*.c",), "sim-host-variants",
         (f"{TESTS}/runtime/test_*.py", f"{TESTS}/runtime", EXACTNESS),
+        first=(
+            "test_bad_files.py", "executorch/test_moves.py",
+            "test_scales.py", "executorch/test_programs.py",
+        ),
     ),
     Room(
         "kernels", 14, (f"{MODULE}/runtime/kernels/*.c",), "sim-host",
         (f"{TESTS}/runtime/kernels", EXACTNESS),
+        first=("kernels/test_exact.py",),
     ),
     Room(
         "executorch", 8, (f"{MODULE}/runtime/executorch/*.c",), "sim-host-variants",
         (f"{TESTS}/runtime/executorch", EXACTNESS),
+        first=("test_moves.py", "test_programs.py", "test_refusals.py"),
     ),
     Room(
         "binding", 12, (f"{MODULE}/binding/*.c",), f"{IMAGE} plugin",
         (f"{TESTS}/binding", "host_tests/boards/MPS3_AN547", "host_tests/campaigns/board"),
+        first=(
+            "binding/test_programs.py", "binding/test_npu.py",
+            "test_arguments.py", "test_values.py",
+        ),
     ),
     Room(
         "front ends", 4, (f"{MODULE}/audio/*.c", f"{MODULE}/image/*.c"), IMAGE,
@@ -57,14 +70,20 @@ ROOMS = (
         "npu_sim", 14, ("tools/npu_sim/*.c", "tools/npu_sim/*/*.c"), "sim-variants sim-host",
         ("host_tests/tools/npu_sim", "host_tests/tools/sim_host", EXACTNESS),
         but=("fuzz",),
+        first=(
+            "test_streams.py", "test_rounding.py", "test_malformed.py",
+            "test_u85_operators.py", "test_coherence.py",
+        ),
     ),
     Room(
         "qemu_plugin", 6, ("tools/qemu_plugin/*.c",), "plugin firmware",
         ("host_tests/tools/qemu_plugin", "host_tests/firmware/drivers"),
+        first=("test_npu.py", "test_dma.py", "test_console.py"),
     ),
     Room(
         "firmware", 4, ("firmware/*.c", "*/drivers/*.c"), "firmware",
         ("host_tests/firmware", "host_tests/*/drivers"),
+        first=("drivers/test_dma.py", "test_files.py", "test_python.py"),
     ),
     Room(
         "tools", 6, ("tools/ethosu_tools/*.py", "tools/ethosu_tools/*/*.py"), "",
@@ -79,15 +98,30 @@ def files(tree: Path, room: Room) -> list[Path]:
     return sorted(path for path in found if not any(each in str(path) for each in room.but))
 
 
-def tests(tree: Path, room: Room, source: Path) -> list[str]:
-    """The tests of a source: first those whose text names it, then all of the room."""
+# Hosts of the matrix for which no room builds anything.
+HOSTS = "not (exactness and not sim and not sanitized)"
+NEAREST = 3
+# Their tests build or run for long.
+NOT_NEAR = ("fuzz", "sanitized", "campaigns", "test_library", "test_archive", "test_builds")
+
+
+def tests(tree: Path, room: Room) -> list[Path]:
+    """The tests of a room, from the root of the tree."""
     folders = [path for pattern in room.tests for path in sorted(tree.glob(pattern))]
     every = [
         path
         for folder in folders
         for path in (sorted(folder.rglob("test_*.py")) if folder.is_dir() else [folder])
     ]
-    ordered = dict.fromkeys(path.relative_to(tree) for path in every)
+    return list(dict.fromkeys(path.relative_to(tree) for path in every))
+
+
+def near(tree: Path, room: Room, source: Path) -> list[Path]:
+    """The tests that find most faults of a source: those with its name, the room's first ones."""
     stem = source.stem.removeprefix("ethosu_")
-    naming = [path for path in ordered if stem in (tree / path).read_text() or stem in path.stem]
-    return [str(path) for path in dict.fromkeys([*naming, *ordered])]
+    every = tests(tree, room)
+    ordered = [path for path in every if not any(word in str(path) for word in NOT_NEAR)]
+    named = [path for path in ordered if stem in path.stem]
+    first = [path for name in room.first for path in ordered if str(path).endswith(name)]
+    mention = [path for path in ordered if stem in (tree / path).read_text()]
+    return list(dict.fromkeys([*named[:NEAREST], *(first or mention[:NEAREST])]))

@@ -4,6 +4,7 @@
 python -m host_tests.tree.changes [CHANGE]    the table of CONTRIBUTING.md; the files of one change
 """
 
+import os
 import re
 import statistics
 import subprocess
@@ -95,6 +96,7 @@ class Change:
         lines = subprocess.run(
             ["git", "grep", "-E", "--untracked", *options, "--", *PRODUCT],
             cwd=REPO, capture_output=True, text=True, check=False,
+            env=os.environ | {"LC_ALL": "C"},  # five times as fast as with UTF-8
         ).stdout.splitlines()  # fmt: skip
         named = [line.partition(":") for line in lines]
         found = [

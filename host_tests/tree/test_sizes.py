@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Few functions are long, and no file has grown into several."""
 
+import re
 from pathlib import Path
 
-import lizard
 import pytest
 
 from .test_places import tracked
@@ -12,6 +12,12 @@ from .test_places import tracked
 FILE_LINES_MOST = 700
 FUNCTION_LINES_MOST = 45
 SHORT_SHARE_LEAST = 0.9
+# In sources that clang-format and ruff have formatted. The rest of a function is looked ahead at,
+# since it may contain another.
+FUNCTIONS = {
+    ".c": r"^\w.*\b(?P<name>\w+)\((?=(?P<rest>[^;{}]*\)\n\{\n(?:.*\n)*?\}$))",
+    ".py": r"^( *)(?:async )?def (?P<name>\w+)(?=(?P<rest>.*\n(?:(?:\1 +\S.*|\1[)\]].*|)\n)*))",
+}
 PATTERNS = ("*.c", "*.h", "*.py", "*.sh", "*.mk", "*Makefile")
 
 
@@ -30,13 +36,13 @@ def test_no_file_is_long(repo, sources):
     assert long == {}
 
 
-@pytest.mark.parametrize("suffix", [".c", ".py"])
+@pytest.mark.parametrize("suffix", FUNCTIONS)
 def test_nine_functions_in_ten_are_short(sources, suffix):
     lengths = {
-        (path.name, function.name): function.length
+        (path.name, found["name"]): found["rest"].rstrip().count("\n") + 1
         for path in sources
         if path.suffix == suffix
-        for function in lizard.analyze_file(str(path)).function_list
+        for found in re.finditer(FUNCTIONS[suffix], path.read_text(), re.MULTILINE)
     }
     long = {place: lines for place, lines in lengths.items() if lines > FUNCTION_LINES_MOST}
     assert len(lengths) > 100

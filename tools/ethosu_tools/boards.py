@@ -150,6 +150,12 @@ def load(name: str) -> BoardFacts:
         raise SetupError(f"{path}: missing or misspelt setting of {name}: {error}") from None
 
 
+def forget() -> None:
+    """Read all boards again, after their files or the root have changed."""
+    _table.cache_clear()
+    load.cache_clear()
+
+
 def files(name: str) -> list[Path]:
     """The files of this name in the folders of boards."""
     return board_files.files(paths.root(), name)
@@ -187,6 +193,7 @@ def _names_in(path: Path) -> list[str]:
     return board_files.variants(path.parent.name, _table(path))
 
 
+@cache
 def _table(path: Path) -> dict[str, Any]:
     try:
         return board_files.read(paths.root(), path)

@@ -223,10 +223,9 @@ def _selftest(bench: Bench) -> str:
     compiled = vela.compiled(source, bench.npu).file
     data = put(compiled.data, {selftest.NAME: selftest.make(source)})
     board = bench.board
-    board.ask(f"_model = bytearray({len(data)})")
+    board.ask("_model = bytearray()")
     for at in range(0, len(data), _CHUNK_BYTES):
-        piece = data[at : at + _CHUNK_BYTES]
-        board.ask(f"_model[{at}:{at + len(piece)}] = {encoded(piece)}")
+        board.exchange(data[at : at + _CHUNK_BYTES], "lambda data: _model.extend(data) or b''")
     passed = board.ask(
         "import ethosu\nwith ethosu.Model(_model) as _loaded:\n _answer = _loaded.selftest()\n"
         "_model = None",

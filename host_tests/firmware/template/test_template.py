@@ -44,9 +44,9 @@ def copied(repo, tmp_path, monkeypatch):
     shutil.copytree(repo / "firmware/template", tmp_path / "boards/COPY")
     (tmp_path / "build").symlink_to(repo / "build")
     monkeypatch.setattr(paths, "root", lambda: tmp_path)
-    boards.load.cache_clear()
+    boards.forget()
     yield boards.load("COPY")
-    boards.load.cache_clear()
+    boards.forget()
 
 
 def test_its_copy_is_a_board(copied):

@@ -27,7 +27,7 @@ AIMS = {
     "instructions_per_invoke_in_c": 490,
     "instructions_to_load_in_c_unverified": 7200,
     "verifier_instructions_per_word": 30,
-    "heap_bytes_of_1000_run_into": 0,
+    "heap_bytes_of_100_run_into": 0,
     "bytes_copied_at_load": 0,
     "heap_bytes_beyond_vela_arena": 450,
 }

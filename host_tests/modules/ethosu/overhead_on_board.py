@@ -8,7 +8,7 @@ import ethosu
 
 # The minimum of this many runs, because the board's clock tick interrupts some of them.
 REPEATS = 20
-CALLS = 1000
+CALLS = 100
 
 
 def count(statement, **names):
@@ -46,7 +46,7 @@ def heap_bytes_to_load(path, verify):
 
 
 def heap_bytes_of_calls(model, inputs, outputs):
-    """Heap bytes allocated by `count` inferences."""
+    """Heap bytes allocated by CALLS inferences."""
     model.run_into(inputs, outputs)
     gc.disable()
     before = gc.mem_alloc()
@@ -81,7 +81,7 @@ def measure(path):
         "instructions_to_load_in_c": in_c["load"],
         "instructions_to_load_in_c_unverified": in_c["load_unverified"],
         "instructions_to_measure_in_c": in_c["measure"],
-        "heap_bytes_of_1000_run_into": heap_bytes_of_calls(model, ins, outs),
+        "heap_bytes_of_100_run_into": heap_bytes_of_calls(model, ins, outs),
         "bytes_copied_at_load": info["copied_bytes"],
         "object_bytes": info["object_size"],
         "heap_bytes": heap_bytes,

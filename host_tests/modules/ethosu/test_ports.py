@@ -151,7 +151,7 @@ def test_headers_of_the_module_hide_no_others(module, tmp_path):
 
 def test_it_links_with_a_mathematical_library_of_floats(repo, module, micropython, tmp_path):
     """MicroPython's own single-precision libm and string functions, the only ones in many ports."""
-    objects = cbuild.target_objects(("driver", "runtime", "runtime/executorch", KERNELS))
+    objects = cbuild.firmware_objects()
     sources = [*(micropython / "lib/libm").glob("*.c")]
     sources += [micropython / "shared/libc/string0.c", tmp_path / "board.c"]
     (tmp_path / "board.c").write_text(

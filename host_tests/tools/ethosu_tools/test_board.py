@@ -241,7 +241,7 @@ def test_program_that_takes_too_long_is_stopped_and_the_next_call_works(board):
     assert "KeyboardInterrupt" in board.output()
     for code in ("while True: print('x' * 99)", "while True: print('x' * 99); 1 / 1"):
         with pytest.raises(BoardTimeoutError, match=r"kept sending.*stopped by Ctrl-C$"):
-            board.exec(code, timeout=0.1)
+            board.exec(code, timeout=0.03)
     assert board.eval("6 * 7") == 42
 
 

@@ -31,9 +31,9 @@ def folder(tmp_path, monkeypatch):
     path.parent.mkdir(parents=True)
     path.write_text(TOML)
     monkeypatch.setattr(paths, "root", lambda: tmp_path)
-    boards.load.cache_clear()
+    boards.forget()
     yield path
-    boards.load.cache_clear()
+    boards.forget()
 
 
 def test_each_folder_with_a_board_is_found(repo):
@@ -157,7 +157,7 @@ def test_boards_are_listed(ethosu, folder):
     assert code == 0 and list(rows) == ["B-fast", "B-slow"]
     assert rows["B-fast"] | {"clock_mhz": 400, "proof": "never ran", "flash": []} == rows["B-fast"]
     folder.write_text(f"silicon = true\nmissing = ['clock']\n{TOML}")
-    boards.load.cache_clear()
+    boards.forget()
     out = ethosu("boards")[1]
     assert "silicon" in out and "B-fast, B-slow: not available\n  clock" in out
     folder.unlink()
@@ -171,7 +171,7 @@ def test_a_board_is_emulated_if_its_image_was_seen_to_run(folder):
     table = f'[qemu]\nmachine = "none"\npage = 0\nwindow = {span}\nmemories = {{}}\n'
     for words, proof in (("", "never ran"), ("emulated = true\n", "emulated")):
         folder.write_text(f"{words}{TOML}{table}")
-        boards.load.cache_clear()
+        boards.forget()
         assert boards.load("B-fast").qemu and boards.load("B-fast").proof == proof
 
 

@@ -10,6 +10,7 @@ import threading
 import time
 
 import pytest
+from ethosu_tools import board as board_module
 from ethosu_tools import deadline
 from ethosu_tools.board import open_board
 from ethosu_tools.deadline import Deadline
@@ -117,7 +118,8 @@ def test_a_reset_is_awaited_while_the_host_is_busy(stopped):
     assert stopped.eval("1 + 1") == 2
 
 
-def test_endless_code_is_distinguished_from_sleeping_code(board):
+def test_endless_code_is_distinguished_from_sleeping_code(board, monkeypatch):
+    monkeypatch.setattr(board_module, "_STOP_TIMEOUT_S", 0.3)  # of a busy emulator
     executed = []
     for program in ("import time; time.sleep(1000)", SPIN):
         board.start(f"import micropython; micropython.kbd_intr(-1)\n{program}")

@@ -155,7 +155,7 @@ def test_a_circular_link_is_not_an_output(ethosu, small_models, tmp_path, comman
 
 def zipped(content=b"yes\nno\n" * 500, method=zipfile.ZIP_DEFLATED):
     file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", method) as archive:
+    with zipfile.ZipFile(file, "w", method, compresslevel=1) as archive:
         archive.writestr("labels.txt", content)
     return file.getvalue()
 
@@ -169,15 +169,22 @@ def with_flag(bit):
 
 
 MB = 1 << 20
+# Made when needed: each worker imports this file, and the bombs take a second.
 ARCHIVES = {
-    "damaged": (zipped()[:48] + b"\xff" * 8 + zipped()[56:], "while decompressing data"),
-    "LZMA": (zipped(method=zipfile.ZIP_LZMA), "neither stored nor deflated"),
-    "encrypted": (with_flag(0), "is encrypted"),
-    "name that is not UTF-8": (with_flag(11), "codec can't decode byte 0xff"),
-    "directory elsewhere": (zipped()[:-6] + b"\xff\xff\xff\x7f\0\0", "negative seek value"),
-    "bomb": (zipped(bytes(65 * MB)), "unpacks to 68,157,440 bytes, more than 67,108,864"),
+    "damaged": (
+        lambda: zipped()[:48] + b"\xff" * 8 + zipped()[56:],
+        "while decompressing data",
+    ),
+    "LZMA": (lambda: zipped(method=zipfile.ZIP_LZMA), "neither stored nor deflated"),
+    "encrypted": (lambda: with_flag(0), "is encrypted"),
+    "name that is not UTF-8": (lambda: with_flag(11), "codec can't decode byte 0xff"),
+    "directory elsewhere": (
+        lambda: zipped()[:-6] + b"\xff\xff\xff\x7f\0\0",
+        "negative seek value",
+    ),
+    "bomb": (lambda: zipped(bytes(65 * MB)), "unpacks to 68,157,440 bytes, more than 67,108,864"),
     "bomb that says it is small": (
-        zipped(bytes(64 * MB)).replace(struct.pack("<I", 64 * MB), struct.pack("<I", 4)),
+        lambda: zipped(bytes(64 * MB)).replace(struct.pack("<I", 64 * MB), struct.pack("<I", 4)),
         "Bad CRC-32",
     ),
 }
@@ -188,7 +195,7 @@ def test_a_hostile_archive_behind_a_model_is_one_error(
     ethosu, small_models, tmp_path, archive, reason
 ):
     source, output = tmp_path / "in.tflite", tmp_path / "out.tflite"
-    source.write_bytes(put(small_models["small_cnn"].read_bytes(), {ENTRY: bytes(8)}) + archive)
+    source.write_bytes(put(small_models["small_cnn"].read_bytes(), {ENTRY: bytes(8)}) + archive())
     tracemalloc.start()
     code, _, err = ethosu("compile", source, "-o", output)
     peak = tracemalloc.get_traced_memory()[1]
@@ -201,7 +208,7 @@ def test_a_hostile_archive_behind_a_model_is_one_error(
 def test_given_labels_replace_a_hostile_archive(ethosu, small_models, tmp_path):
     source, labels, output = (tmp_path / name for name in ("in.tflite", "labels", "out.tflite"))
     model, (archive, _) = small_models["small_cnn"].read_bytes(), ARCHIVES["damaged"]
-    source.write_bytes(put(model, {ENTRY: bytes(8)}) + archive)
+    source.write_bytes(put(model, {ENTRY: bytes(8)}) + archive())
     labels.write_text("a\nb\n")
     assert ethosu("compile", source, "-o", output, "--labels", labels)[0] == 0
 

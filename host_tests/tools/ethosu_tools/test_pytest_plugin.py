@@ -86,8 +86,15 @@ def users_pytest(tmp_path, monkeypatch):
     run.close()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def machine():
+    with qemu.Machine("ethos-u55-64") as machine:
+        yield machine
+
+
+@pytest.fixture
+def victim():
+    """A board that the test breaks."""
     with qemu.Machine("ethos-u55-64") as machine:
         yield machine
 
@@ -98,11 +105,10 @@ def test_board_is_emulated_by_default(users_pytest):
 
 
 @pytest.mark.parametrize(("option", "workers"), [("--ethosu-port", "2"), ("--port", "auto")])
-def test_same_tests_run_on_a_port(users_pytest, option, workers):
+def test_same_tests_run_on_a_port(users_pytest, machine, option, workers):
     """With one worker: two would access the board at the same time."""
-    with qemu.Machine("ethos-u55-64", console="uart") as machine:
-        options = [f"{option}={machine.port}", "--npu", "ethos-u55-64", "-n", workers]
-        code, out = users_pytest(*options)
+    options = [f"{option}={machine.port}", "--npu", "ethos-u55-64", "-n", workers]
+    code, out = users_pytest(*options)
     assert "3 passed" in out and code == 0, out
     assert "bringing up nodes" not in out
 
@@ -244,31 +250,31 @@ HUNG = (
 )
 
 
-def test_a_hung_board_is_set_aside_and_reported(users_pytest, machine):
-    code, out = users_pytest(f"--port={machine.port}", tests=TWO.format(fault=HUNG))
+def test_a_hung_board_is_set_aside_and_reported(users_pytest, victim):
+    code, out = users_pytest(f"--port={victim.port}", tests=TWO.format(fault=HUNG))
     assert code == 1 and "1 failed, 1 error" in out, out
-    assert f"no board is left: {machine.port}: soft reset: the board at" in out
+    assert f"no board is left: {victim.port}: soft reset: the board at" in out
     assert "boards excluded from the pool" in out
 
 
-def test_another_board_of_the_pool_takes_over(users_pytest, machine):
+def test_another_board_of_the_pool_takes_over(users_pytest, victim):
     with qemu.Machine() as second:
-        options = [f"--port={machine.port}", f"--port={second.port}"]
+        options = [f"--port={victim.port}", f"--port={second.port}"]
         code, out = users_pytest(*options, tests=TWO.format(fault=HUNG))
     assert code == 1 and "1 failed, 1 passed" in out, out
     told = out.partition("boards excluded from the pool")[2]
-    assert f"{machine.port}: soft reset: the board at" in told and second.port not in told
+    assert f"{victim.port}: soft reset: the board at" in told and second.port not in told
 
 
 UNPLUG = f"os.kill(int(os.environ['QEMU']), {signal.SIGKILL}); board.exec('1')"
 
 
-def test_an_unplugged_port_is_set_aside_and_reported(users_pytest, machine, monkeypatch):
-    monkeypatch.setenv("QEMU", str(machine.process.pid))
+def test_an_unplugged_port_is_set_aside_and_reported(users_pytest, victim, monkeypatch):
+    monkeypatch.setenv("QEMU", str(victim.process.pid))
     tests = "import os\n" + TWO.format(fault=UNPLUG)
-    code, out = users_pytest(f"--port={machine.port}", tests=tests)
+    code, out = users_pytest(f"--port={victim.port}", tests=tests)
     assert code == 1 and "1 failed, 1 error" in out, out
-    assert f"no board is left: {machine.port}: " in out and "the link to" in out
+    assert f"no board is left: {victim.port}: " in out and "the link to" in out
 
 
 def test_a_locked_port_names_its_owner(users_pytest, machine):

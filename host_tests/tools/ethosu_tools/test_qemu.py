@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from elftools.elf.elffile import ELFFile
+from ethosu_tools import board as board_module
 from ethosu_tools import boards, paths, qemu, romfs
 from ethosu_tools.board import QemuBoard, open_board
 from ethosu_tools.boards import Span
@@ -235,8 +236,9 @@ FAULTY = {
 
 
 @pytest.fixture(params=FAULTY, ids=lambda make: make.__name__)
-def faulty(request, tmp_path):
-    """Firmware without a prompt, and its output."""
+def faulty(request, tmp_path, monkeypatch):
+    """Firmware without a prompt, and its output; it computes for as long as it is waited for."""
+    monkeypatch.setattr(board_module, "_PROMPT_TIMEOUT_S", 0.2)
     path = tmp_path / "faulty.elf"
     request.param(path)
     return path, f"it sent: .*{FAULTY[request.param]}"

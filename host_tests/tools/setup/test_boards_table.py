@@ -49,9 +49,9 @@ def table(program, tmp_path, monkeypatch):
         (tmp_path / path).write_text(text)
     monkeypatch.setattr(paths, "root", lambda: tmp_path)
     monkeypatch.setattr(program, "copied", lambda name: f"copied by {name}")
-    boards.load.cache_clear()
+    boards.forget()
     yield program
-    boards.load.cache_clear()
+    boards.forget()
 
 
 def test_a_row_shows_the_results(table, tmp_path):

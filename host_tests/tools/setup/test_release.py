@@ -46,9 +46,9 @@ def release(repo, tmp_path, monkeypatch):
         (folder / "firmware.map").touch()
     (tmp_path / "build/firmware/B-HE-no-emulator/firmware.bin").write_text("bin")
     monkeypatch.setattr(paths, "root", lambda: tmp_path)
-    boards.load.cache_clear()
+    boards.forget()
     yield lambda: module.main(tmp_path / "tests.xml", tmp_path / "out")
-    boards.load.cache_clear()
+    boards.forget()
 
 
 def test_it_lists_what_was_tested_and_what_was_not(release, tmp_path):

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .table import Layer
+if TYPE_CHECKING:  # NumPy, which `ethosu boards` does not need
+    from .table import Layer
 
 _ON_CPU = "on the CPU"
 

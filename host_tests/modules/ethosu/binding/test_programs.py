@@ -375,7 +375,7 @@ def test_a_delegate_alone_costs_no_more_than_a_model_of_one_operator(figures):
     """ExecuTorch's runtime takes 1,587 instructions for execute() alone on such a program."""
     assert figures["integer"]["instructions_per_invoke_in_c"] <= 600
     assert figures["integer"]["instructions_per_run_into"] <= 1100
-    assert figures["integer"]["heap_bytes_of_1000_run_into"] == 0
+    assert figures["integer"]["heap_bytes_of_100_run_into"] == 0
 
 
 def test_a_program_is_loaded_in_one_pass(figures):

@@ -54,6 +54,15 @@ def target_objects(folders: tuple[str, ...], *flags: str) -> tuple[Path, ...]:
     return tuple(sharing.objects([*CORTEX_M55, *warnings, *paths, *flags], sources))
 
 
+def firmware_objects() -> list[Path]:
+    """Driver and runtime as they are in the firmware of MPS3_AN547."""
+    text = (REPO / "build/firmware/MPS3_AN547/firmware.map").read_text()
+    row = r"^LOAD \S*build/(firmware/\S*/ethosu/(?:driver|runtime)/\S*\.o)$"
+    objects = [REPO / "build" / name for name in re.findall(row, text, re.MULTILINE)]
+    assert objects
+    return objects
+
+
 def run(command: list[str | Path]) -> str:
     """Run a command and return its standard output; on failure, report all output."""
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True)

@@ -28,7 +28,8 @@ def _counter(repo, tmp_path_factory, more=(), name="count"):
     folders = (*(module / name for name in ("driver/include", *FOLDERS)), ours, drivers)
     flags = ["-Wall", "-Werror", *(f"-I{path}" for path in folders)]
     script = ["-nostartfiles", "-specs=nano.specs", "-Wl,--gc-sections", "-T", drivers / "cost.ld"]
-    objects = cbuild.target_objects(FOLDERS, *(word for word in more if not word.endswith(".c")))
+    options = [word for word in more if not word.endswith(".c")]
+    objects = cbuild.target_objects(FOLDERS, *options) if more else cbuild.firmware_objects()
     parts = [*flags, *script, ours / "count.c", *more, *objects]
     command = [*cbuild.CORTEX_M55, *parts, "-lm", "-o"]
     program = sharing.program(name, command)

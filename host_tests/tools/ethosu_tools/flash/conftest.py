@@ -64,9 +64,9 @@ def tree(tmp_path, monkeypatch):
     monkeypatch.setattr(paths, "root", lambda: root)
     for name in ("ETHOSU_ALIF_TOOLKIT", "ETHOSU_WE2_TOOL"):
         monkeypatch.delenv(name, raising=False)
-    boards.load.cache_clear()
+    boards.forget()
     yield root
-    boards.load.cache_clear()
+    boards.forget()
 
 
 @pytest.fixture

@@ -63,6 +63,6 @@ def test_missing_and_misspelled_settings_are_named(ethosu, tree, way):
         (f"odd = 1\n{after}", f"[flash.{way}] has unknown settings: odd"),
     ):
         toml.write_text(before + section + changed)
-        boards.load.cache_clear()
+        boards.forget()
         code, _, err = ethosu("flash", "B", "--way", way, "--dry-run")
         assert code == 4 and said in err
