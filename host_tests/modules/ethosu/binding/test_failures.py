@@ -183,18 +183,15 @@ with ethosu.Model('/model.tflite') as k: file = bytes(open('/model.tflite', 'rb'
 payload = struct.pack('<4sIIII', b'COP1', 5, 5, 2 | 1 << 16, 0xFFFF << 16)
 def invoke():
     with ethosu.reserve() as n: n.invoke(payload, [y])
-def fill():
-    blocks, size = [], gc.mem_free()
-    while size >= 256:  # smaller holes are many, and filling them is slow
+def once(action, left):
+    room, blocks, size = bytearray(left), [None], gc.mem_free()
+    while size >= 256:
         try: blocks.append(bytearray(size))
         except MemoryError: size //= 2
-    return blocks
-def once(action, left):
-    room = bytearray(left)
-    blocks = [None] * 64
+    gc.collect()
+    for _ in range(gc.mem_free() // 16): blocks[0] = blocks[0],  # the many smaller holes
+    room = None
     try:
-        blocks = fill()
-        room = None
         action()
         return True
     except MemoryError: return False
@@ -216,7 +213,7 @@ def starve(action, step):
     ("action", "step", "least"),
     [
         ("lambda: ethosu.Model('/model.tflite').predict([x])", 900, 10),
-        ("lambda: ethosu.Model(file).deinit()", 400, 8),
+        ("lambda: ethosu.Model(file).deinit()", 900, 8),
         ("lambda: m.predict([floats], real=True)", 16, 1),
         ("lambda: asyncio.run(m.run([x]))", 96, 3),
         ("invoke", 96, 3),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * Reads fields near the end of a file with fb_read(), from memory that ends with the file.
- * test_fields.py compiles it with AddressSanitizer. Prints errors.
+ * Reads fields and vtables near the end of a file with fb_read(), from memory that ends with the
+ * file. test_fields.py compiles it with AddressSanitizer. Prints errors.
  */
 #include "flatbuffer.h"
 
@@ -50,8 +50,35 @@ static void check(uint32_t bytes, uint16_t offset, uint32_t kind, uint32_t expec
     free((void *)(uintptr_t)fb.data);
 }
 
+/** A vtable at the end of a file, which has this many bytes of it: it may not be larger. */
+static void check_vtable(uint32_t bytes, uint16_t size)
+{
+    enum { BEFORE = 4, BEHIND = 8 };
+    const uint16_t vtable[] = {size, 4, 0};
+    const uint32_t words[] = {BEFORE, (uint32_t)(BEFORE - BEHIND)};
+    const bool bad = bytes < 2 || size > bytes;
+    uint8_t *file = malloc(BEHIND + bytes);
+    memcpy(file, words, sizeof words);
+    memcpy(file + BEHIND, vtable, bytes);
+    struct flatbuffer fb = {.data = file, .size = BEHIND + bytes};
+    const struct fb_field fields[] = {FB_BYTE(0), FB_END};
+    uint32_t found = 99;
+    fb_read(&fb, fb_follow(&fb, 0), fields, &found);
+    if (found != 0 || fb.bad != bad || (bad && fb.bad_at != BEHIND)) {
+        printf("vtable of %u bytes, %u in the file: %u, %s at %u\n", (unsigned)size,
+               (unsigned)bytes, (unsigned)found, fb.bad ? "bad" : "good", (unsigned)fb.bad_at);
+        failures++;
+    }
+    free(file);
+}
+
 int main(void)
 {
+    for (uint32_t bytes = 1; bytes <= 6; bytes++) {
+        for (uint16_t size = 2; size <= 8; size++) {
+            check_vtable(bytes, size);
+        }
+    }
     for (uint16_t i = 0; i < 5; i++) { // the last five bytes of a file, one after another
         check(5, (uint16_t)(4 + i), FB_KIND_BYTE, 0x81u + i, false);
     }

@@ -7,7 +7,7 @@ from host_tests.kit import sharing
 from host_tests.modules.ethosu.driver import cbuild
 
 
-def test_byte_sized_field_in_the_last_three_bytes_of_a_file(repo):
+def test_fields_and_vtables_in_the_last_bytes_of_a_file(repo):
     sources = [Path(__file__).with_name("fields.c"), repo / "modules/ethosu/runtime/flatbuffer.c"]
     program = sharing.program("fields", [*cbuild.sanitized("address"), *sources, "-o"])
     assert cbuild.run([program]) == ""
