@@ -12,6 +12,8 @@ import pytest
 from ethosu_tools import cli
 from ethosu_tools.commands import bench
 
+from .test_places import tracked
+
 REPO = Path(__file__).resolve().parents[2]
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -19,6 +21,7 @@ HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
 FENCE = re.compile(r"^```(.*?)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`([^`\n]+)`")
 SOURCE = re.compile(r"[\w.*/-]+\.(?:c|h|def|mk|ld|py|pyi|sh|md|toml|lock)")
+VENV = re.compile(r"-m venv ([\w./-]+)")
 MAKE = re.compile(r"(?:^|[;&|] *)make +([^;&|]+)")
 ETHOSU = re.compile(r"(?:^|[;&|] *)(?:\S*/)?ethosu +([a-z][^;&|]*)")
 
@@ -29,22 +32,14 @@ ELSEWHERE = {
 }  # fmt: skip
 
 
-def _tracked(*patterns: str) -> list[str]:
-    listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard", *patterns],
-        cwd=REPO, capture_output=True, text=True,
-    )  # fmt: skip
-    return [name for name in listed.stdout.splitlines() if (REPO / name).is_file()]
-
-
-PAGES = _tracked("*.md")
+PAGES = [str(path) for path in tracked(REPO, "*.md")]
 # Checked on all pages except the changelog, which also names things that no longer exist.
 PRESENT = [page for page in PAGES if page != "CHANGELOG.md"]
 
 
 @functools.cache
 def files() -> frozenset[str]:
-    return frozenset(_tracked())
+    return frozenset(str(path) for path in tracked(REPO))
 
 
 @functools.cache
@@ -112,6 +107,15 @@ def test_named_files_exist(page):
     }
     missing = {name for name in named | folders if not is_there(name.rstrip("/"), page)}
     assert {name for name in missing if not is_placeholder(name)} == set()
+
+
+def test_git_ignores_the_python_environments_of_the_pages():
+    if not (REPO / ".git").exists():
+        pytest.skip("not a git checkout")
+    named = {name for page in PAGES for name in VENV.findall(text(page))}
+    command = ["git", "check-ignore", *(f"{name}/" for name in named)]
+    ignored = subprocess.run(command, cwd=REPO, capture_output=True, text=True).stdout
+    assert {line.rstrip("/") for line in ignored.splitlines()} == named
 
 
 @functools.cache

@@ -32,10 +32,10 @@ TESTS_ONLY = {
 
 
 def tracked(repo: Path, *patterns: str) -> list[Path]:
+    """Files of the tree, without those that git does not know; none if it is not a checkout."""
     listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z", *patterns],
-        cwd=repo, check=True, capture_output=True, text=True,
-    )  # fmt: skip
+        ["git", "ls-files", "-z", *patterns], cwd=repo, capture_output=True, text=True
+    )
     return [Path(name) for name in listed.stdout.split("\0") if name and (repo / name).exists()]
 
 
@@ -63,6 +63,15 @@ def test_folders(files) -> set[str]:
         for path in files
         if path.parts[0] == "host_tests" and path.match("test_*.py")
     }
+
+
+def test_files_of_others_in_the_tree_are_not_checked(tmp_path):
+    """Such as those of a Python environment."""
+    subprocess.run(["git", "init", "--quiet", tmp_path], check=True)
+    for name in ("ours.py", "theirs.py"):
+        (tmp_path / name).touch()
+    subprocess.run(["git", "add", "ours.py"], cwd=tmp_path, check=True)
+    assert tracked(tmp_path) == [Path("ours.py")]
 
 
 def test_every_folder_of_sources_has_its_folder_of_tests(repo, source_folders, test_folders):
