@@ -48,6 +48,7 @@ KERNELS = "runtime/kernels"
 FOLDERS = (
     "driver",
     "runtime",
+    "runtime/describe",
     "runtime/executorch",
     KERNELS,
     "audio",
@@ -55,6 +56,9 @@ FOLDERS = (
     "minimal",
     "binding",
 )
+# The compiler computes the first one itself; docs/upstream_port.md defines the others.
+NOT_OF_LIBM = {"fabsf", "fmaxf", "fminf"}
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 # A port's own config, with one option changed.
 CONFIG = """#include "{firmware}/mpconfigport.h"
 #undef MICROPY_{option}
@@ -147,6 +151,43 @@ def test_headers_of_the_module_hide_no_others(module, tmp_path):
     found = sharing.run(command)
     assert "error_at_line" in found and "int the_port;" in found
     assert f"{module}/binding" in flags
+
+
+def test_no_header_of_the_c_library_is_found_instead_of_ours(module):
+    """A port's compiler looks in the file's own folder, then in the library's: `-idirafter`."""
+    sources = [path for folder in FOLDERS for path in (module / folder).glob("*.[ch]")]
+    named = {
+        name
+        for path in sources
+        for name in re.findall(r'^#include "(.+)"', path.read_text(), re.MULTILINE)
+        if not (path.parent / name).exists()
+    }
+    assert "ethosu_ext.h" in named
+    questions = "".join(f"#if __has_include(<{name}>)\n{name}\n#endif\n" for name in named)
+    for compiler in ("gcc", "arm-none-eabi-gcc"):
+        command = [compiler, "-E", "-P", "-x", "c", "-"]
+        done = subprocess.run(command, input=questions, capture_output=True, text=True, check=True)
+        assert done.stdout.split() == []
+
+
+def test_it_calls_no_function_that_micropython_s_libm_lacks(module, micropython):
+    """A core with a floating-point unit has instructions for some, so its link does not show it."""
+    command = ["arm-none-eabi-gcc", "-std=c11", "-E", "-P", "-include", "math.h", "-x", "c", "-"]
+    header = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True
+    ).stdout
+    declared = set(re.findall(r"\b(\w+) \((?:float|double)\b", header))
+    libm = "".join(path.read_text() for path in (micropython / "lib/libm").glob("*.c"))
+    provided = set(re.findall(r"^\s*float (\w+)\(", libm, re.MULTILINE)) | NOT_OF_LIBM
+    assert {"rintf", "sqrtf"} <= declared and "sqrtf" in provided
+    lacking = {
+        (name, path.name)
+        for folder in FOLDERS
+        for path in (module / folder).glob("*.[ch]")
+        for name in re.findall(r"\b(\w+)\(", COMMENT.sub("", path.read_text()))
+        if name in declared - provided
+    }
+    assert lacking == set()
 
 
 def test_it_links_with_a_mathematical_library_of_floats(repo, module, micropython, tmp_path):

@@ -127,7 +127,7 @@ static void quantize_block(const struct conversion *p, int32_t first, int32_t en
 
 static int32_t quantize(const struct conversion *p, float value)
 {
-    float steps = rintf(value * p->factor); // ties to even, C's default rounding mode
+    float steps = nearbyintf(value * p->factor); // ties to even, C's default rounding mode
     float near = isnan(steps) ? 0.0F : fmaxf(fminf(steps, 1e9F), -1e9F);
     int32_t result = (int32_t)near + p->zero_point;
     return result < p->low ? p->low : result > p->high ? p->high : result;
