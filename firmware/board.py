@@ -372,7 +372,8 @@ def make(board: str, folder: Path, out: Path) -> None:
     name, _, variant = board.partition("-")
     known = board_files.variants(name, table)
     if board not in known:
-        raise ValueError(f"{board} is one of several: {', '.join(known)}")
+        has = "no variants" if known == [name] else "variants"
+        raise ValueError(f"{name} has {has}: choose {' or '.join(known)}")
     table = check(board_files.choose(table, variant), board_files.FILE)
     write(out / "board.mk", makefile(table, source, folder))
     write(out / "mpconfigboard.h", constants(table, source, variant))

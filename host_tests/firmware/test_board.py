@@ -124,7 +124,7 @@ def test_unchanged_files_are_not_rewritten(program, made, tmp_path):
         ("power = true", "powre = true", "unknown entry 'powre', expected base, irq"),
         ("journal =", "joural =", "board.toml has unknown entry 'joural', expected title"),
         ('"npu-reads"', '"npu"', "masters is 'npu', expected one of all, read, none, npu-reads"),
-        ("[variants.fast]", "[variants.slow]", "B-fast is one of several: B-slow"),
+        ("[variants.fast]", "[variants.slow]", "B has variants: choose B-slow"),
         ("count = 100", "count = ", "Invalid value"),
     ],
 )

@@ -53,7 +53,14 @@ def test_size_is_reported(build_dir):
 def test_unknown_board_names_the_known():
     done = make("BOARD=NOPE")
     assert done.returncode != 0
-    assert "Unknown board NOPE; boards/ has:" in done.stderr and "MPS3_AN547" in done.stderr
+    assert "Unknown board NOPE; expected one of: MPS3_AN547 " in done.stderr
+    assert " OPENMV_AE3-M55_HP " in done.stderr and ":" not in done.stderr.partition("of: ")[2]
+
+
+def test_a_board_with_variants_names_them():
+    done = make("BOARD=OPENMV_AE3")
+    assert done.returncode != 0
+    assert "OPENMV_AE3 has variants: choose OPENMV_AE3-M55_HP or OPENMV_AE3-M55_HE" in done.stderr
 
 
 def test_unknown_version_stops_the_build():
