@@ -28,19 +28,20 @@ def can_build() -> bool:
     return root() != _BUNDLED
 
 
-def missing(what: str, target: str) -> SetupError:
-    """Advice for a missing file of the tree that `make target` builds."""
+def missing(what: str, target: str, whole: str = "") -> SetupError:
+    """Advice for a missing file of the tree that `make target` builds; `whole` builds it too."""
+    advice = f"`make {whole}`, or only `make {target}`" if whole else f"`make {target}`"
     if not can_build():
         return SetupError(
             f"{what} was not found, and this package of ethosu-tools does not include it: build it "
-            f"in the project's source tree with: make {target}, and set ETHOSU_ROOT to that tree"
+            f"in the project's source tree with {advice}, and set ETHOSU_ROOT to that tree"
         )
-    return SetupError(f"{what} was not found; build it with: make {target}")
+    return SetupError(f"{what} was not found; build it with {advice}")
 
 
-def _built(path: Path, target: str) -> Path:
+def _built(path: Path, target: str, whole: str = "") -> Path:
     if not path.is_file():
-        raise missing(str(path), target)
+        raise missing(str(path), target, whole)
     return path
 
 
@@ -70,12 +71,12 @@ def host_library(*, cmsis_nn: bool = False) -> Path:
         library = root() / "build/sim_host-cmsis-nn/libethosu_sim.so"
         return _built(library, "sim-host CMSIS_NN_DIR=FOLDER")
     default = root() / "build/sim_host/libethosu_sim.so"
-    return _built(Path(os.environ.get("ETHOSU_SIM_LIBRARY", default)), "sim-host")
+    return _built(Path(os.environ.get("ETHOSU_SIM_LIBRARY", default)), "sim-host", "build")
 
 
 def library_binding() -> Path:
     """Interface of both libraries for the tools, generated from their headers."""
-    return _built(root() / "build/library/ethosu_library.py", "library-binding")
+    return _built(root() / "build/library/ethosu_library.py", "library-binding", "build")
 
 
 def accel_library() -> Path:
@@ -91,7 +92,7 @@ def accel_library() -> Path:
 
 def qemu_plugin() -> Path:
     """Plugin that gives QEMU an NPU."""
-    return _built(root() / "build/qemu_plugin/libethosu_qemu.so", "plugin")
+    return _built(root() / "build/qemu_plugin/libethosu_qemu.so", "plugin", "build")
 
 
 def firmware_file(board: str) -> Path:
@@ -107,7 +108,7 @@ def firmware_with_ulab(board: str) -> Path | None:
 
 def firmware(board: str) -> Path:
     """Firmware image of a board."""
-    return _built(firmware_file(board), f"firmware BOARD={board}")
+    return _built(firmware_file(board), f"firmware BOARD={board}", f"build BOARD={board}")
 
 
 def examples() -> Path:

@@ -81,7 +81,9 @@ def _npu(text: str) -> str:
     if text in NPUS:
         return text
     similar = [npu for npu in NPUS if text.lower().replace("_", "-") in npu]
-    similar = similar or difflib.get_close_matches(text, NPUS)
+    named = re.search(r"u\d\d", text.lower())
+    family = [npu for npu in NPUS if named and named[0] in npu]
+    similar = similar or difflib.get_close_matches(text, family or NPUS) or family
     guess = f"did you mean {' or '.join(similar)}? " if similar else ""
     raise argparse.ArgumentTypeError(
         f"unknown NPU {text!r}; {guess}expected one of {', '.join(NPUS)}"

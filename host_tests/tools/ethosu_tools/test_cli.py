@@ -340,6 +340,8 @@ def test_unknown_npu_is_refused(ethosu, small_models, compiled, inputs):
     model = small_models["small_cnn"]
     code, _, err = ethosu("run", compiled(model), "--input", inputs(model), "--npu", "ethos-u99-1")
     assert code == 2 and "unknown NPU 'ethos-u99-1'; did you mean ethos-u" in err
+    code, _, err = ethosu("compile", model, "--npu", "ethos-u55-127")
+    assert code == 2 and "did you mean ethos-u55-128 or ethos-u55-32 or ethos-u55-256?" in err
     code, _, err = ethosu("compile", model, "--npu", "u65")
     assert code == 2 and "did you mean ethos-u65-256 or ethos-u65-512?" in err
     code, _, err = ethosu("compile", model, "--npu", "xyz")
@@ -360,9 +362,10 @@ def test_missing_build_products_are_code_4_with_the_remedy(
     model = small_models["small_cnn"]
     words = ["run", compiled(model), "--input", inputs(model)]
     code, _, err = ethosu(*words, "--on", "sim")
-    assert code == 4 and "build it with: make sim-host" in one_sentence(err)
+    assert code == 4
+    assert "build it with `make build`, or only `make sim-host`" in one_sentence(err)
     code, _, err = ethosu(*words, "--on", "qemu")
-    assert code == 4 and "build it with: make" in one_sentence(err)
+    assert code == 4 and "with `make build BOARD=MPS3_AN547`, or only `make f" in one_sentence(err)
 
 
 def test_missing_qemu_is_code_4_with_the_remedy(ethosu, monkeypatch):

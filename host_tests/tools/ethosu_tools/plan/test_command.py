@@ -117,9 +117,12 @@ def test_compile_writes_a_plan_for_another_runtime_only_on_request(ethosu, floor
 
 def test_a_missing_library_is_named_with_its_target(ethosu, compiled_copy, tmp_path, monkeypatch):
     monkeypatch.setenv("ETHOSU_ROOT", str(tmp_path))
-    for option, target in ((), "make sim-host"), (["--cmsis-nn"], "CMSIS_NN_DIR=FOLDER"):
+    for option, advice in (
+        ((), "`make build`, or only `make sim-host`"),
+        (["--cmsis-nn"], "`make sim-host CMSIS_NN_DIR=FOLDER`"),
+    ):
         code, _, err = ethosu("plan", *option, compiled_copy)
-        assert code == 4 and "was not found; build it with: make sim-host" in err and target in err
+        assert code == 4 and f"was not found; build it with {advice}" in err
 
 
 @pytest.mark.parametrize(
