@@ -58,11 +58,13 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         "dry_run": args.dry_run,
         "steps": [step.text for step in steps],
     }
+    if not firmware.is_file():
+        problem = f"{firmware} does not exist; build it with: ethosu build {board.name}"
+        if not args.dry_run:
+            raise (InputError if args.firmware else SetupError)(problem)
+        ui.warn(problem)
     if args.dry_run:
         return data
-    if not firmware.is_file():
-        kind = InputError if args.firmware else SetupError
-        raise kind(f"{firmware} does not exist; build it with: ethosu build {board.name}")
     work.mkdir(parents=True, exist_ok=True)
     for step in steps:
         ui.note(step.text)
