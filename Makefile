@@ -84,9 +84,10 @@ SHELL := /bin/bash
 
 # Without -j, sub-makes use all processors.
 PARALLEL = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
-SUBMAKE = +$(MAKE) --no-print-directory $(PARALLEL) $(if $(V),,--silent)
-# $(call progress,PART): replace the output of a long build by a counter on one line.
-progress = $(if $(V),,| tools/setup/progress.sh "$(1)")
+QUIET_MAKE = $(MAKE) --no-print-directory $(PARALLEL) $(if $(V),,--silent)
+SUBMAKE = +$(QUIET_MAKE)
+# $(call counted,PART): replaces the output of a long build by a counter on one line.
+counted = +$(if $(V),,tools/setup/progress.sh "$(1)") $(QUIET_MAKE)
 
 # A test that hangs for half an hour is killed with a traceback. This is only a safety net: tests
 # that wait for a board have a time-out that measures the board's progress.
@@ -169,7 +170,7 @@ parts: setup sim-host plugin firmware
 # First, because the two below would otherwise build it at the same time.
 sim: $(STAMPS)/debian ## Build the simulator of the NPU
 	$(call say,simulator)
-	@$(SUBMAKE) -C tools/npu_sim all shared $(call progress,simulator) \
+	@$(call counted,simulator) -C tools/npu_sim all shared \
 	    $(call or_say,building the simulator failed; see the compiler output above.)
 
 # The tools' binding of the library, generated from its headers.
@@ -185,22 +186,22 @@ $(LIBRARY_BINDING): tools/setup/library_binding.py $(LIBRARY_HEADERS) | setup
 
 sim-host: sim $(LIBRARY_BINDING) ## Build driver and runtime with the simulator for this machine
 	$(call say,simulator with driver and runtime)
-	@$(SUBMAKE) -C tools/sim_host $(call progress,driver and runtime) \
+	@$(call counted,driver and runtime) -C tools/sim_host \
 	    $(call or_say,building driver and runtime with the simulator failed; see the compiler output above.)
 
 accel: $(STAMPS)/debian $(LIBRARY_BINDING) ## Build driver and runtime for NPUs under Linux (run it on that board)
 	$(call say,driver and runtime for /dev/accel)
-	@$(SUBMAKE) -C modules/ethosu/accel $(call progress,driver and runtime) \
+	@$(call counted,driver and runtime) -C modules/ethosu/accel \
 	    $(call or_say,building driver and runtime failed; see the compiler output above.)
 
 plugin: sim ## Build the NPU plugin for QEMU
 	$(call say,QEMU plugin)
-	@$(SUBMAKE) -C tools/qemu_plugin $(call progress,QEMU plugin) \
+	@$(call counted,QEMU plugin) -C tools/qemu_plugin \
 	    $(call or_say,building the QEMU plugin failed; see the compiler output above.)
 
 firmware: setup ## Build the firmware of BOARD (default: an emulated MPS3)
 	$(call say,firmware for $(BOARD))
-	@$(SUBMAKE) -C firmware BOARD=$(BOARD) $(call progress,firmware for $(BOARD)) \
+	@$(call counted,firmware for $(BOARD)) -C firmware BOARD=$(BOARD) \
 	    $(call or_say,building the firmware for $(BOARD) failed; see the output above.)
 
 # Only for tests: the simulator with sanitizers and with fewer fast paths, driver and runtime with
@@ -209,23 +210,23 @@ sim-variants: sim
 	@$(SUBMAKE) -C tools/npu_sim sanitize avx2 plain
 
 sim-host-variants: sim-host
-	@$(SUBMAKE) -C tools/sim_host driver $(call progress,driver)
-	@$(SUBMAKE) -C tools/sim_host SANITIZE=address all archives $(call progress,with ASan)
-	@$(SUBMAKE) -C tools/sim_host SANITIZE=address32 objects $(call progress,with ASan for 32 bits)
-	@$(SUBMAKE) -C tools/sim_host SANITIZE=thread all archives $(call progress,with TSan)
-	@$(SUBMAKE) -C tools/sim_host SANITIZE=fuzz objects $(call progress,for libFuzzer)
+	@$(call counted,driver) -C tools/sim_host driver
+	@$(call counted,with ASan) -C tools/sim_host SANITIZE=address all archives
+	@$(call counted,with ASan for 32 bits) -C tools/sim_host SANITIZE=address32 objects
+	@$(call counted,with TSan) -C tools/sim_host SANITIZE=thread all archives
+	@$(call counted,for libFuzzer) -C tools/sim_host SANITIZE=fuzz objects
 
 fuzzers: $(STAMPS)/debian
 	@$(SUBMAKE) -C tools/npu_sim/fuzz
 
 # After the firmware, because they share its objects.
 firmware-variants: firmware
-	@$(SUBMAKE) -C firmware BOARD_EMULATOR=no $(call progress,firmware without the emulator)
-	@$(SUBMAKE) -C firmware BOARD=TEMPLATE BOARD_DIR=template BOARD_EMULATOR=no $(call progress,firmware for TEMPLATE)
+	@$(call counted,firmware without the emulator) -C firmware BOARD_EMULATOR=no
+	@$(call counted,firmware for TEMPLATE) -C firmware BOARD=TEMPLATE BOARD_DIR=template BOARD_EMULATOR=no
 
 native: setup ## Build the module as a native .mpy, for firmware that lacks it
 	$(call say,native module)
-	@$(SUBMAKE) -C modules/ethosu/natmod $(call progress,native module) \
+	@$(call counted,native module) -C modules/ethosu/natmod \
 	    $(call or_say,building the native module failed; see the output above.)
 
 kernel-sizes: setup ## Print the bytes that each CPU kernel adds to the firmware
@@ -254,13 +255,13 @@ $(STAMPS)/examples: $(wildcard modules/ethosu/examples/*.py) tools/ethosu_tools/
 
 web: setup $(STAMPS)/debian-web ## Build the web page with a board and Vela, as static files in build/web
 	$(call say,page)
-	@$(SUBMAKE) -C tools/web $(call progress,page) \
+	@$(call counted,page) -C tools/web \
 	    $(call or_say,building the page failed; see the output above.)
 
 # For tests: Vela as WebAssembly takes longer than the rest, so only `make web` builds it.
 page: setup $(STAMPS)/debian-web
 	$(call say,page without Vela)
-	@$(SUBMAKE) -C tools/web page $(call progress,page) \
+	@$(call counted,page) -C tools/web page \
 	    $(call or_say,building the page failed; see the output above.)
 
 serve: ## Serve the page of `make web` at http://localhost:PORT (default 8000)

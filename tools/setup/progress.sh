@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Show the number of files that a build makes, on one line; pass all other output through.
-# Usage: make ... | progress.sh PART
+# Run a build; show the number of files that it makes on one line, and pass all other output through.
+# Usage: progress.sh PART make ...
 set -u
 
 part=$1
+shift
 count=0
 
 show() {
@@ -23,9 +24,13 @@ while IFS= read -r line; do
             printf '%s\n' "$line"
             ;;
     esac
-done
+done < <("$@")
+wait $!
+status=$?
 
 if [ "$count" -gt 0 ]; then
     if [ -t 1 ]; then printf '\r\033[K'; fi
-    printf '    %s: %d files built\n' "$part" "$count"
+    if [ "$status" -eq 0 ]; then end="$count files built"; else end="failed after $count files"; fi
+    printf '    %s: %s\n' "$part" "$end"
 fi
+exit "$status"

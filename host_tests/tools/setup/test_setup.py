@@ -105,6 +105,14 @@ def test_wrong_python_is_named_with_the_right_ones(repo, machine, tmp_path):
     assert "make PYTHON=" in done.stderr
 
 
+@pytest.mark.parametrize(("code", "end"), [(0, "2 files built"), (3, "failed after 2 files")])
+def test_the_counter_of_a_build_passes_on_its_failure(repo, code, end):
+    build = f"echo 'CC a.c'; echo 'note: x'; echo 'LINK b'; exit {code}"
+    command = [repo / "tools/setup/progress.sh", "part", "sh", "-c", build]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (code, f"note: x\n    part: {end}\n")
+
+
 def test_make_without_a_target_lists_the_targets(repo):
     done = subprocess.run(["make", "-C", repo], capture_output=True, text=True, check=True)
     for target in ("setup", "demo", "test", "clean", "distclean"):
