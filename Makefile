@@ -243,10 +243,14 @@ chip-images: setup
 # The examples and their models, as a folder for /rom.
 examples: $(STAMPS)/examples
 
-$(STAMPS)/examples: $(wildcard modules/ethosu/examples/*.py) tools/ethosu_tools/make_model.py | sim-host
+# The others need models of other projects.
+EXAMPLES := $(filter-out %/assistant.py %/person.py,$(wildcard modules/ethosu/examples/*.py))
+
+$(STAMPS)/examples: $(EXAMPLES) tools/ethosu_tools/make_model.py tools/web/discs.py | sim-host
 	$(call say,examples)
 	@rm -rf $(BUILD)/examples && mkdir -p $(BUILD)/examples
-	@cp modules/ethosu/examples/*.py $(BUILD)/examples
+	@cp $(EXAMPLES) $(BUILD)/examples
+	@$(BIN)/python tools/web/discs.py $(BUILD)/examples
 	@$(BIN)/python -m ethosu_tools.make_model $(BUILD)/examples/models
 	@cd $(BUILD)/examples && for model in small_cnn small_streaming; do \
 	    $(abspath $(BIN))/ethosu compile models/$$model.tflite -o $$model.tflite --quiet >/dev/null || exit 1; \

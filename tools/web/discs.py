@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """An emulated board finds discs in a picture: `python tools/web/discs.py found.png`.
 
+With a folder in the place of found.png, it only writes the example's files for /rom there.
+
 The model has the structure of a FOMO detector: the mean of 8 x 8 pixels, then a convolution that
 distinguishes red and green from the rest. Its few weights are defined here, not downloaded.
 """
@@ -96,7 +98,7 @@ def to_565(picture: Array) -> bytes:
 
 
 def rom_files(npu: str = NPU) -> dict[str, bytes]:
-    """The file that the example of modules/ethosu/examples loads."""
+    """The files that the example of modules/ethosu/examples loads."""
     with tempfile.TemporaryDirectory(prefix="ethosu-") as folder:
         source, out = Path(folder) / "discs.tflite", Path(folder) / "out.tflite"
         source.write_bytes(make_model())
@@ -154,6 +156,10 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("output", type=Path, metavar="FILE.png", help="the picture with boxes")
     args = parser.parse_args(arguments)
+    if args.output.is_dir():
+        for name, data in rom_files().items():
+            write_whole(args.output / name, data)
+        return
     discs = find(paths.root() / "modules/ethosu/examples/objects.py")
     for disc in discs:
         print(f"{disc.label:<6} {disc.score:.2f} at {disc.box}")

@@ -475,11 +475,13 @@ def test_newline_and_escape_of_a_name_do_not_reach_the_terminal(ethosu, tmp_path
 
 
 def test_ctrl_c_again_and_again_is_one_error():
-    """The second one arrives while the program ends."""
+    """The second one arrives while the program ends. Before, it names the next commands."""
     pipe = subprocess.PIPE
-    with subprocess.Popen([PROGRAM, "qemu"], stdout=pipe, stderr=pipe, text=True) as program:
-        assert program.stdout.readline()
+    command = [PROGRAM, "qemu", "--examples"]
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as program:
+        lines = [program.stdout.readline() for _ in range(4)]
         while program.poll() is None:
             program.send_signal(signal.SIGINT)
         text = program.stderr.read()
+    assert lines[3].startswith("    mpremote connect /dev/") and 'exec "import image"' in lines[3]
     assert program.returncode in (0, 130) and len(text.splitlines()) <= 1, text

@@ -7,12 +7,13 @@ import ethosu
 import ethosu_image
 from ethosu_results import FOMO, place
 
+model = ethosu.Model("/rom/discs.tflite", postprocess=FOMO(threshold=0.6))
+
 # Width and height, two bytes each, then RGB565.
 with open("/rom/discs.565", "rb") as file:
     size = struct.unpack("<HH", file.read(4))
     frame = file.read()
 
-model = ethosu.Model("/rom/discs.tflite", postprocess=FOMO(threshold=0.6))
 see = ethosu_image.Input(
     frame, size, ethosu_image.RGB565, fit=ethosu_image.PAD, filter=ethosu_image.AREA
 )

@@ -180,7 +180,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         try:
             fault = None if foreign else _check_start(machine, rom=image is not None)
             data |= {"fault": str(fault)} if fault else {}
-            ui.result(data, render_start(data, fault))
+            ui.result(data, render_start(data, fault, examples=bool(args.examples)))
             code = wait_for_end(machine.process)
         except KeyboardInterrupt:
             if fault:
@@ -302,7 +302,9 @@ def _boot(args: argparse.Namespace) -> dict[str, Any]:
     return {"machine": "virt", "npu": npu, "ended": "off"}
 
 
-def render_start(data: dict[str, Any], fault: BoardError | None = None) -> str:
+def render_start(
+    data: dict[str, Any], fault: BoardError | None = None, *, examples: bool = False
+) -> str:
     """Explain how to connect to the board, or why it cannot be used."""
     npus = " and ".join(npu for npu in (data["npu"], data["npu1"]) if npu)
     lines = [f"An emulated {data['board']} with {npus} is at {data['port']}"]
@@ -311,6 +313,7 @@ def render_start(data: dict[str, Any], fault: BoardError | None = None) -> str:
         lines += [f"    ethosu bringup {data['port']} --board {data['board']}"]
     else:
         lines += ["Try:", f"    mpremote connect {data['port']} repl"]
+        lines += [f'    mpremote connect {data["port"]} exec "import image"'] if examples else []
     return "\n".join([*lines, "Press Ctrl-C to stop it.", *data["notes"]])
 
 
