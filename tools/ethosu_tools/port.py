@@ -252,6 +252,13 @@ def _send_at_once(port: serial.Serial) -> None:
         line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
+def usb_ports() -> list[Any]:
+    """Ports of USB devices only: no board is connected to a PC's own UARTs."""
+    from serial.tools.list_ports import comports
+
+    return [port for port in sorted(comports()) if port.vid is not None]
+
+
 def open_port(name: str, baudrate: int = BAUDRATE, **options: Any) -> serial.Serial:
     """Open a device or a pyserial URL; BoardLinkError with the reason on failure.
 
@@ -272,6 +279,9 @@ def open_port(name: str, baudrate: int = BAUDRATE, **options: Any) -> serial.Ser
             raise LockedError(name, "") from None
         reason = os.strerror(number) if number > 0 else source.strerror or str(source)
     hint = _ACCESS if number == errno.EACCES else ""
+    if number == errno.ENOENT:
+        found = ", ".join(port.device for port in usb_ports()) or "none"
+        hint = f"; USB serial ports here: {found} (see `ethosu doctor`)"
     raise BoardLinkError(f"{name} cannot be opened: {reason}{hint}")
 
 

@@ -29,7 +29,7 @@ from . import coherence as coherence_mode
 from .boards import Span
 from .closeable import Closeable
 from .deadline import Deadline
-from .errors import BoardError, InputError, SetupError
+from .errors import BoardError, InputError, SetupError, ToolError
 from .files import read_whole
 from .romfs import largest, sizes
 
@@ -360,7 +360,12 @@ class Machine(Closeable):
                 raise
             raise self._failed_start() from error
 
-    def _failed_start(self) -> BoardError:
+    def _failed_start(self) -> ToolError:
+        if f"board={self.board.name}: expected" in self.log():
+            return InputError(
+                f"{self.board.name} is not emulated: it has no entry in tools/qemu_plugin/boards; "
+                "see boards/README.md"
+            )
         return BoardError(
             f"QEMU ended immediately (exit code {self.process.returncode}): {self.log_tail()}"
         )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from .arrays import Array, Feed
 from .closeable import Closeable
+from .errors import UsageError
 from .model import ModelFile, Tensor
 from .ui import Update
 
@@ -72,4 +73,8 @@ def open_runner(
         return WebRunner(file, npu)
     if where == "qemu":
         return EmulatedRunner(file, npu, board=board, console=console, coherence=coherence)
+    if "/" not in where and ":" not in where:
+        raise UsageError(
+            f"cannot run on {where!r}: expected sim, qemu, accel, web or a port like /dev/ttyACM0"
+        )
     return SerialRunner(file, where, progress)

@@ -10,12 +10,13 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import flatbuffers
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
-from ethosu_tools import arrays, litert, oracle, tflite, vela
+from ethosu_tools import arrays, litert, oracle, port, tflite, vela
 from ethosu_tools.cli import discover
 from ethosu_tools.commands import run
 from ethosu_tools.errors import InputError, RemoteError
@@ -382,12 +383,19 @@ def test_old_qemu_is_code_4_with_both_versions(ethosu, monkeypatch, tmp_path):
     assert code == 4 and "version 6.1, but the NPU plugin needs 7.2" in one_sentence(err)
 
 
-def test_missing_port_is_code_5(ethosu, small_models, compiled, inputs):
+def test_missing_port_is_code_5_and_names_others(
+    ethosu, small_models, compiled, inputs, monkeypatch
+):
+    found = [SimpleNamespace(device=name) for name in ("/dev/a", "/dev/b")]
+    monkeypatch.setattr(port, "usb_ports", lambda: found)
     model = small_models["small_cnn"]
     code, _, err = ethosu(
         "run", compiled(model), "--input", inputs(model), "--on", "/dev/no_such_port"
     )
     assert code == 5 and "/dev/no_such_port cannot be opened" in one_sentence(err)
+    assert "; USB serial ports here: /dev/a, /dev/b (see `ethosu doctor`)" in err
+    code, _, err = ethosu("run", compiled(model), "--input", inputs(model), "--on", "board")
+    assert code == 2 and "'board': expected sim, qemu, accel, web or a port" in one_sentence(err)
 
 
 def test_deploy_needs_a_port(ethosu, small_models):

@@ -2,6 +2,7 @@
 """The emulated board as a process and as memory: it starts, answers, resets, and always ends."""
 
 import array
+import dataclasses
 import json
 import re
 import signal
@@ -144,6 +145,15 @@ def test_plugin_in_a_folder_with_a_comma_is_found(tmp_path, monkeypatch):
     monkeypatch.setattr(paths, "qemu_plugin", lambda: plugin)
     with qemu.Machine() as machine:
         assert machine.running()
+
+
+def test_a_board_that_the_plugin_does_not_know_is_named(monkeypatch):
+    known = boards.chosen()
+    image = paths.firmware(known.name)
+    ours = dataclasses.replace(known, name="OURS")
+    monkeypatch.setattr(boards, "chosen", lambda _: ours)
+    with pytest.raises(InputError, match="OURS is not emulated: it has no entry in tools/qemu_pl"):
+        qemu.Machine(firmware=image)
 
 
 @CONSOLES

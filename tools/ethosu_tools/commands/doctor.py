@@ -12,6 +12,7 @@ from typing import Any
 from .. import accel, boards, library, other_python, paths, qemu
 from ..board import Board
 from ..errors import SetupError, ToolError
+from ..port import usb_ports
 from ..ui import Ui
 
 EPILOG = """\
@@ -57,7 +58,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         "python": f"{sys.version.split()[0]}, {sys.executable}",
         "files": str(paths.root()),
         "checks": [*_checks()],
-        "boards": [_port(port, ask=args.ask) for port in _serial_ports()],
+        "boards": [_port(port, ask=args.ask) for port in usb_ports()],
     }
 
 
@@ -118,13 +119,6 @@ def _program(name: str, package: str) -> str:
     if path is None:
         raise SetupError(f"not installed: sudo apt install {package}")
     return path
-
-
-def _serial_ports() -> list[Any]:
-    """Ports of USB devices only: no board is connected to a PC's own UARTs."""
-    from serial.tools.list_ports import comports
-
-    return [port for port in sorted(comports()) if port.vid is not None]
 
 
 def _port(port: Any, *, ask: bool) -> dict[str, Any]:

@@ -50,7 +50,7 @@ def test_boards_that_are_plugged_in(ethosu, monkeypatch):
     """There is no USB device here: pyserial's list is replaced; an emulated board answers."""
     with Machine() as machine:
         rows = [USB, SimpleNamespace(**vars(USB) | {"device": machine.port})]
-        monkeypatch.setattr(doctor, "_serial_ports", lambda: rows)
+        monkeypatch.setattr(doctor, "usb_ports", lambda: rows)
         _, out, _ = ethosu("doctor", "--json")
         assert [row["usb"] for row in json.loads(out)["boards"]] == ["37c5:1206"] * 2
         code, out, _ = ethosu("doctor", "--ask")
