@@ -91,9 +91,9 @@ progress = $(if $(V),,| tools/setup/progress.sh "$(1)")
 # A test that hangs for half an hour is killed with a traceback. This is only a safety net: tests
 # that wait for a board have a time-out that measures the board's progress.
 HANGS := -o faulthandler_timeout=1800 -o faulthandler_exit_on_timeout=true
-# An idle worker takes over tests from another one. There is one more worker than processors,
+# An idle worker takes over tests from another one. There are two more workers than processors,
 # because many tests wait for a board that is idle itself.
-PYTEST = $(BIN)/pytest -n $(shell expr $(JOBS) + 1) --dist worksteal --cpu $(HANGS)
+PYTEST = $(BIN)/pytest -n $(shell expr $(JOBS) + 2) --dist worksteal --cpu $(HANGS)
 QUICK := -m "not slow and not page"
 
 # $(call field,NUMBER,ROW) of a table.
