@@ -127,10 +127,10 @@ or_say = || { echo "error: $(1)" >&2; exit 1; }
 help: ## List these targets
 	@echo "MicroPython for Cortex-M boards with an Arm Ethos-U NPU"
 	@echo
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
-	@echo "  make test-AREA    Test one area: $(AREA_NAMES)"
-	@echo "  make suite-BOARD  Run all tests that need a board on this emulated one: $(EMULATED)"
-	@echo "  make campaign-X   Try RUNS hostile inputs or faults, starting at SEED: $(CAMPAIGN_NAMES)"
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
+	@echo "  make test-AREA     Test one area: $(AREA_NAMES)"
+	@echo "  make suite-BOARD   Run all tests that need a board on this emulated one: $(EMULATED)"
+	@echo "  make campaign-X    Try RUNS hostile inputs or faults, starting at SEED: $(CAMPAIGN_NAMES)"
 	@echo
 	@echo "Start with \`make demo\`. All output goes to $(BUILD)/ and $(VENV)/."
 
@@ -280,7 +280,7 @@ wheel: build accel board-images examples ## Build the self-contained wheel of th
 CROSS := aarch64-linux-gnu-
 OF_AARCH64 = CC=$(CROSS)gcc AR=$(CROSS)ar BUILD=$(abspath $(BUILD)/aarch64)
 
-wheel-aarch64: setup board-images examples
+wheel-aarch64: setup board-images examples ## Build the same wheel for aarch64; needs gcc-aarch64-linux-gnu
 	@command -v $(CROSS)gcc >/dev/null \
 	    $(call or_say,$(CROSS)gcc not found; run: apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross)
 	$(call say,wheel for aarch64)
@@ -356,7 +356,7 @@ suite-$(1): setup
 endef
 $(foreach board,$(EMULATED),$(eval $(call suite_rule,$(board))))
 
-boards-table: setup ## Print test results, image size and line count for each board
+boards-table: setup ## Print test results, cost of DMA, image size and line count for each board
 	@PYTHONPATH=. $(BIN)/python tools/setup/boards_table.py $(BUILD)/suites
 
 test-linux: plugin ## Boot Debian's kernel, whose own driver runs models on the emulated NPU

@@ -49,7 +49,7 @@ pip() {
 
 # Without an index, pip succeeds only if everything is already installed.
 pip install --quiet --dry-run --no-index --require-hashes -r requirements.lock 2>/dev/null ||
-    pip install --require-hashes -r requirements.lock || {
+    pip install --quiet --require-hashes -r requirements.lock || {
     echo "error: the Python packages of requirements.lock could not be installed; see pip's output" \
         "above, check the network or the package index, and run make again." >&2
     exit 1
