@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
 /**
  * Memory shared by a page and its board's worker, which blocks in WebAssembly and cannot receive
- * messages. Words of `control`: bytes of input given and taken, bytes of output shown, the size of a
- * ROMFS image that is pending in `box`, of the JSON in front of it, the number of requested restarts.
+ * messages. Words of `control`: bytes of input given and taken, bytes of output shown, the sizes of
+ * the ROMFS image in `box` and of the JSON in front of it, the numbers of restarts that the page has
+ * begun to write there and has requested.
  */
 const GIVEN = 0;
 const TAKEN = 1;
 const SHOWN = 2;
 const ROM_SIZE = 3;
 const WORDS_SIZE = 4;
-const RESTARTS = 5;
+const BEGUN = 5;
+const RESTARTS = 6;
 const CONTROL_BYTES = 32;
 const INPUT_BYTES = 1 << 16;
 const WORDS_BYTES = 1 << 10;
@@ -25,6 +27,7 @@ export class Ring {
         this.input = new Uint8Array(shared.input);
         this.box = new Uint8Array(shared.box);
         this.sent = 0;
+        this.restarts = 0; // that the worker has taken
     }
 
     static shared() {
@@ -56,26 +59,31 @@ export class Ring {
 
     /** Request a restart with these NPUs and this ROM; returns its number. */
     restart(npus, romfs) {
-        const number = Atomics.add(this.control, RESTARTS, 1) + 1;
+        Atomics.add(this.control, BEGUN, 1);
         const words = new TextEncoder().encode(JSON.stringify(npus));
         this.box.set(words, 0);
         this.box.set(romfs, WORDS_BYTES);
         Atomics.store(this.control, WORDS_SIZE, words.length);
         Atomics.store(this.control, ROM_SIZE, romfs.length);
         Atomics.store(this.control, TAKEN, Atomics.load(this.control, GIVEN)); // discard input typed before
-        return number;
+        return Atomics.add(this.control, RESTARTS, 1) + 1;
     }
 
     // ---- the worker's side ----
 
+    /** Input for the board that runs; returns its size. */
     take(bytes) {
         const taken = Atomics.load(this.control, TAKEN);
         const count = Math.min(bytes.length, (Atomics.load(this.control, GIVEN) - taken) | 0);
+        if (this.restartRequested()) {
+            return 0; // some of it may be for the restarted board
+        }
         for (let i = 0; i < count; i++) {
             bytes[i] = this.input[((taken + i) >>> 0) % INPUT_BYTES];
         }
-        Atomics.store(this.control, TAKEN, (taken + count) | 0);
-        return count;
+        // It differs if a restart has just discarded this input.
+        const { control } = this;
+        return Atomics.compareExchange(control, TAKEN, taken, (taken + count) | 0) === taken ? count : 0;
     }
 
     wait(ms) {
@@ -95,16 +103,17 @@ export class Ring {
     }
 
     restartRequested() {
-        return Atomics.load(this.control, ROM_SIZE) !== 0;
+        return Atomics.load(this.control, RESTARTS) !== this.restarts;
     }
 
     /** The arguments of the last restart(), and its number. */
     takeRestart() {
-        const number = Atomics.load(this.control, RESTARTS);
-        const size = Atomics.load(this.control, ROM_SIZE);
-        const words = this.box.slice(0, Atomics.load(this.control, WORDS_SIZE));
-        const romfs = this.box.slice(WORDS_BYTES, WORDS_BYTES + size);
-        Atomics.store(this.control, ROM_SIZE, 0);
-        return { number, npus: JSON.parse(new TextDecoder().decode(words)), romfs };
+        let words, romfs;
+        do {
+            this.restarts = Atomics.load(this.control, RESTARTS);
+            words = this.box.slice(0, Atomics.load(this.control, WORDS_SIZE));
+            romfs = this.box.slice(WORDS_BYTES, WORDS_BYTES + Atomics.load(this.control, ROM_SIZE));
+        } while (Atomics.load(this.control, BEGUN) !== this.restarts); // the page wrote meanwhile
+        return { number: this.restarts, npus: JSON.parse(new TextDecoder().decode(words)), romfs };
     }
 }
