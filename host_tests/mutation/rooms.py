@@ -38,7 +38,10 @@ ROOMS = (
     ),
     Room(
         "runtime", 12, (f"{MODULE}/runtime/*.c",), "sim-host-variants",
-        (f"{TESTS}/runtime/test_*.py", f"{TESTS}/runtime", EXACTNESS),
+        (
+            f"{TESTS}/runtime/test_*.py", f"{TESTS}/runtime", EXACTNESS,
+            "host_tests/tools/ethosu_tools/model",
+        ),
         first=(
             "test_bad_files.py", "executorch/test_moves.py",
             "test_scales.py", "executorch/test_programs.py",
