@@ -126,5 +126,5 @@ def near(tree: Path, room: Room, source: Path) -> list[Path]:
     ordered = [path for path in every if not any(word in str(path) for word in NOT_NEAR)]
     named = [path for path in ordered if stem in path.stem]
     first = [path for name in room.first for path in ordered if str(path).endswith(name)]
-    mention = [path for path in ordered if stem in (tree / path).read_text()]
-    return list(dict.fromkeys([*named[:NEAREST], *(first or mention[:NEAREST])]))
+    others = first or [path for path in ordered if stem in (tree / path).read_text()][:NEAREST]
+    return list(dict.fromkeys([*named[:NEAREST], *others]))
