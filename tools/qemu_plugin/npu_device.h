@@ -15,7 +15,7 @@ struct npu_slot {
     const char *preset;   /**< default config; NULL for no NPU without the argument */
     uint32_t base;
     unsigned irq; /**< NVIC number */
-    struct gate gate;
+    struct gates gate;
 };
 
 /** Completion time of command streams. */
