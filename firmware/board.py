@@ -35,7 +35,7 @@ MASTERS = {
 JOURNAL = 256
 # A memory that only the emulator maps, for larger ROM file systems.
 EMULATED_ROMFS = {
-    "name": "emulated ROM", "masters": "read", "cache": "write-through", "cpu": "code",
+    "name": "emulated ROM", "masters": "read", "port": 0, "cache": "write-through", "cpu": "code",
 }  # fmt: skip
 FLAGS = "-mcpu=cortex-m55 -mfloat-abi=hard"
 
@@ -44,13 +44,13 @@ FLAGS = "-mcpu=cortex-m55 -mfloat-abi=hard"
 ENTRIES = {
     "board.toml": "title core clock_mhz npus npu_registers interrupts micropython chip missing "
     "silicon emulated bin cpu_flags cache_line memories heap ramdisk romfs journal disk regions "
-    "define dma uart vela estimate flash qemu native variants",
+    "define dma uart vela estimate by_npu flash qemu native variants",
     "memories": "name start end size npu_address masters port cache cpu",
     "npu_registers": "base irq secure privileged power fast_memory settings",
     "regions": "start size section takes noload align",
     "dma": "driver base irq abort_irq least least_cached",
     "uart": "driver base irq baud clock_hz",
-    "native": "memories npu_clock",
+    "native": "memories npu_clock npu_clock_bit",
 }
 
 
@@ -316,7 +316,7 @@ POWER = """\
 static bool @(const struct ethosu_npu *npu, bool on)
 {{
     (void)npu;
-    *(volatile uint32_t *){} |= on;
+    *(volatile uint32_t *){} |= (uint32_t)on << {};
     return true;
 }}
 """
@@ -328,7 +328,8 @@ def native_row(parts: Parts, name: str, table: Table) -> str:
     rows = map(memory, own["memories"])
     memories = parts.add("memories", array("static const struct ethosu_memory @", rows))
     clock = own.get("npu_clock")
-    power = parts.add("power", POWER.format(number(clock))) if clock else ""
+    power = POWER.format(number(clock), own.get("npu_clock_bit", 0)) if clock else ""
+    power = parts.add("power", power) if power else ""
     slots = [npu(table["npu_registers"][0], "", power)]
     npus = parts.add("npus", array("static const struct ethosu_npu @", slots))
     fields = {

@@ -75,7 +75,7 @@ class VelaFacts:
 
 @dataclass(frozen=True)
 class BoardFacts:
-    """One board.toml; the first of the NPUs is the default.
+    """One board.toml; the first of the NPUs is the default. `vela` and `estimate` are for that one.
 
     `heap` is the location of MicroPython's heap, None if unknown. `flash` has a table of settings
     for each flashing method (flash/), the default one first. `silicon` and `emulated`: the image
@@ -137,15 +137,18 @@ def chosen(name: str | None = None) -> BoardFacts:
 
 
 @cache
-def load(name: str) -> BoardFacts:
-    """Read the data of a board; raises InputError if it does not exist."""
+def load(name: str, npu: str | None = None) -> BoardFacts:
+    """Read the data of a board; raises InputError if it does not exist.
+
+    With the name of one of its NPUs, `vela` and `estimate` are for that NPU.
+    """
     folder, _, variant = name.partition("-")
     path = _folder() / folder / FILE
     known = _names_in(path) if path in files(FILE) else []
     if name not in known:
         raise InputError(f"unknown board {name!r}; expected one of {', '.join(known or names())}")
     try:
-        return _facts(name, board_files.choose(_table(path), variant))
+        return _facts(name, board_files.choose(_table(path), variant), npu)
     except (KeyError, TypeError, ValueError) as error:
         raise SetupError(f"{path}: missing or misspelt setting of {name}: {error}") from None
 
@@ -215,7 +218,9 @@ def _vela_facts(name: str, table: Mapping[str, Any]) -> VelaFacts:
     return VelaFacts(path, table["system_config"], table["memory_mode"])
 
 
-def _facts(name: str, table: dict[str, Any]) -> BoardFacts:
+def _facts(name: str, table: dict[str, Any], npu: str | None) -> BoardFacts:
+    npu = npu if npu in table["npus"] else table["npus"][0]
+    table = board_files.over(table, table.get("by_npu", {}).get(npu, {}))
     qemu, vela = table.get("qemu"), table.get("vela")
     return BoardFacts(
         name=name,
@@ -234,7 +239,7 @@ def _facts(name: str, table: dict[str, Any]) -> BoardFacts:
             memories={memory: Span(**span) for memory, span in qemu["memories"].items()},
             romfs=Span(**qemu["romfs"]) if "romfs" in qemu else None,
         ),
-        vela=_vela_facts(name, vela) if vela else None,
+        vela=_vela_facts(f"{name}-{npu}", vela) if vela else None,
         flash=table.get("flash", {}),
         silicon=table.get("silicon", False),
         emulated=table.get("emulated", False),

@@ -18,6 +18,9 @@ static struct {
     volatile uint32_t clock_enable;
 } *const configuration = (void *)ALIF_CORE_CONFIGURATION;
 
+/** Clocks of devices that the cores share; ALIF_SHARED_CLOCKS has the bits of those that are used. */
+#define SHARED_CLOCKS (*(volatile uint32_t *)0x1A602014u)
+
 enum {
     CLOCK_NPU = 1u << 0,
     CLOCK_DMA = 1u << 4,
@@ -58,6 +61,9 @@ const struct nvm board_nvm = {.write = mram_write};
 void board_init(void)
 {
     configuration->clock_enable |= CLOCK_NPU | CLOCK_DMA;
+    if (ALIF_SHARED_CLOCKS != 0) {
+        SHARED_CLOCKS |= ALIF_SHARED_CLOCKS;
+    }
     start_dma();
     SCB_EnableICache();
     SCB_EnableDCache();
