@@ -74,6 +74,20 @@ class VelaFacts:
 
 
 @dataclass(frozen=True)
+class FirstFailure:
+    """What most probably goes wrong first on a chip, from its sources: nobody has seen it.
+
+    `check` is the check of `ethosu bringup` that fails, `seen` what the user sees, `cause` and
+    `remedy` why that is and what to try; the texts are sentences.
+    """
+
+    check: str
+    seen: str
+    cause: str
+    remedy: str
+
+
+@dataclass(frozen=True)
 class BoardFacts:
     """One board.toml; the first of the NPUs is the default. `vela` and `estimate` are for that one.
 
@@ -97,6 +111,7 @@ class BoardFacts:
     emulated: bool
     missing: tuple[str, ...]
     estimate: Mapping[str, Any]
+    first_failure: FirstFailure | None
 
     @property
     def has_rom(self) -> bool:
@@ -162,6 +177,17 @@ def forget() -> None:
 def files(name: str) -> list[Path]:
     """The files of this name in the folders of boards."""
     return board_files.files(paths.root(), name)
+
+
+def first_failures(folder: str) -> str:
+    """The table of a board's README: a row for each variant."""
+    rows = ["| board | check | what you see | probable cause | what to try |", "| --- " * 5 + "|"]
+    for name in _names_in(_folder() / folder / FILE):
+        failure = load(name).first_failure
+        if failure:
+            texts = (failure.seen, failure.cause, failure.remedy)
+            rows.append(f"| `{name}` | `{failure.check}` | {' | '.join(texts)} |")
+    return "\n".join(rows) + "\n"
 
 
 def add_option(
@@ -245,4 +271,5 @@ def _facts(name: str, table: dict[str, Any], npu: str | None) -> BoardFacts:
         emulated=table.get("emulated", False),
         missing=tuple(table.get("missing", ())),
         estimate=table.get("estimate", {}),
+        first_failure=FirstFailure(**table["first_failure"]) if "first_failure" in table else None,
     )

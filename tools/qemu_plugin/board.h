@@ -39,7 +39,10 @@ struct board_memory {
     uint32_t alias; /**< second address of the same memory, or 0 */
     uint32_t size;  /**< bytes if the plugin creates it; 0 if it is part of QEMU's machine */
     unsigned access;
-    uint32_t kept_from; /**< offset in bytes */
+    uint32_t kept_from;      /**< offset in bytes */
+    struct gates power;      /**< it responds to nobody until they are open */
+    uint32_t powered_from;   /**< offset in bytes at which the part begins that `power` is for */
+    struct gates idle_clock; /**< unless they are open, its clock stops while the CPU sleeps */
 };
 
 /** A kind of UART. */
@@ -49,7 +52,7 @@ struct board_uart {
     enum board_uart_kind kind;
     uint32_t base;
     unsigned irq;
-    struct gate gate;
+    struct gates gate;
 };
 
 /** Registers that only store the values written. */
@@ -57,6 +60,12 @@ struct board_registers {
     const char *name;
     uint32_t base;
     uint32_t size; /**< bytes */
+};
+
+/** Value of a store-only register after a reset, if it is not 0. */
+struct board_value {
+    uint32_t address;
+    uint32_t value;
 };
 
 /** A chip that the plugin builds on QEMU's machine "none". */
@@ -67,6 +76,8 @@ struct board_chip {
     struct board_uart uart;
     const struct board_registers *registers;
     size_t registers_count;
+    const struct board_value *after_reset;
+    size_t after_reset_count;
     void (*add_devices)(void); /**< create chip-specific devices; may be NULL */
 };
 

@@ -27,17 +27,28 @@ KINDS = {
     "flash": ("BUS_READS", "KEEPS"),
     "mram": ("CPU_WRITES", "BUS_READS", "KEEPS", "TAKES_LINES"),
 }
+# Columns with one gate or several; `power` may also say that it is always on, or that nothing in
+# the table switches it on.
+GATES = ("gate", "power", "idle_clock")
+STATES: Table = {"on": [], "never": {"mask": 0, "value": 1}}
 
 
 def value(given: Any) -> str:
     """A value in C: a number, a string, a condition, or a structure."""
     if isinstance(given, dict):
-        return "{" + ", ".join(f".{name} = {value(each)}" for name, each in given.items()) + "}"
+        fields = {name: gates(each) if name in GATES else each for name, each in given.items()}
+        return "{" + ", ".join(f".{name} = {value(each)}" for name, each in fields.items()) + "}"
     if isinstance(given, list):
         return "{" + ", ".join(map(value, given)) + "}"
     if isinstance(given, str):
         return f'"{given}"'
     return str(given).lower() if isinstance(given, bool) else f"0x{given:X}"
+
+
+def gates(given: Any) -> Table:
+    """The fields of struct gates."""
+    rows = STATES[given] if isinstance(given, str) else given
+    return {"all": rows if isinstance(rows, list) else [rows]}
 
 
 def kind(row: Table, prefix: str) -> str:
@@ -56,7 +67,7 @@ def memory(name: str, row: Table) -> str:
     access = " | ".join(f"BOARD_{bit}" for bit in KINDS[row["kind"]])
     fields = {"name": name, "blocks": [blocks] if isinstance(blocks, str) else blocks or None}
     fields |= without(row, "kind", "block")
-    fields = {key: each for key, each in fields.items() if each is not None}
+    fields = {key: each for key, each in fields.items() if each not in (None, "on")}
     return f"{{.access = {access}, {value(fields)[1:]}"
 
 
@@ -69,6 +80,8 @@ def npu(name: str, row: Table) -> str:
 def chip(symbol: str, table: Table) -> str:
     """Definitions of struct board_chip and of what it points to."""
     registers = ", ".join(value({"name": name} | row) for name, row in table["registers"].items())
+    after = table.get("after_reset", {}).items()
+    values = value([{"address": int(address, 0), "value": each} for address, each in after])
     devices = "".join(
         f"    {name}_create({value(base)});\n" for name, base in table.get("devices", {}).items()
     )
@@ -76,9 +89,11 @@ def chip(symbol: str, table: Table) -> str:
     fields = value({name: table[name] for name in ("vectors", "irqs", "clock_hz")})[1:-1]
     return (
         f"{add}static const struct board_registers {symbol}_registers[] = {{{registers}}};\n"
+        f"static const struct board_value {symbol}_after_reset[{len(after) or 1}] = {values};\n"
         f"static const struct board_chip {symbol}_chip = {{{fields}, "
         f".uart = {kind(table['uart'], 'BOARD_UART')}, .registers = {symbol}_registers, "
-        f".registers_count = {len(table['registers'])}"
+        f".registers_count = {len(table['registers'])}, .after_reset = {symbol}_after_reset, "
+        f".after_reset_count = {len(after)}"
         + (f", .add_devices = {symbol}_add_devices}};\n" if devices else "};\n")
     )
 

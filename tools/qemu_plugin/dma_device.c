@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "board.h"
+#include "board_power.h"
 #include "cache.h"
 #include "dma_kind.h"
 #include "instruction_count.h"
@@ -60,7 +61,7 @@ void dma_note_end(uint64_t instructions_at_start)
 int64_t dma_due_time(uint64_t units)
 {
     const uint32_t hz = board()->chip ? board()->chip->clock_hz : BUS_HZ;
-    return qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) +
+    return qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) + board_power_settle() +
            (int64_t)(units * CYCLES_PER_UNIT * 1000000000u / hz);
 }
 

@@ -23,7 +23,7 @@ struct dma_slot {
     uint32_t base; /**< 0 if the board has none */
     unsigned irq;  /**< NVIC interrupt number; of event 0 for a PL330, of channel 0 for a DMA-350 */
     unsigned abort_irq; /**< PL330: NVIC number for aborts */
-    struct gate gate;   /**< its clock */
+    struct gates gate;  /**< its clock */
     struct gate reset;  /**< PL330: the reset that makes its manager secure */
 };
 

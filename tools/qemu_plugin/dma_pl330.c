@@ -263,9 +263,7 @@ static void cancel(struct channel *channel)
 /** A manager that is non-secure after reset can't start secure channels. */
 static bool may_go(void)
 {
-    const struct gate *reset = &dma.slot->reset;
-    return dma.instruction[0] & DMAGO_NOT_SECURE << 16 ||
-           (machine_none_load(reset->address) & reset->mask) == reset->value;
+    return dma.instruction[0] & DMAGO_NOT_SECURE << 16 || gate_is_open(&dma.slot->reset);
 }
 
 static void go(void)

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "board.h"
+#include "board_power.h"
 #include "message.h"
 #include "qemu_api.h"
 
@@ -181,8 +182,10 @@ uint8_t *guest_memory_map(enum guest_memory_master master, uint64_t address, uin
             bytes = bytes_left(memory, row->alias, address);
         }
         if (bytes != 0) {
-            bool allowed = (row->access & access) == access;
-            return allowed && length <= bytes ? memory->host + memory->size - bytes : NULL;
+            uint64_t offset = memory->size - bytes;
+            bool allowed = (row->access & access) == access && length <= bytes &&
+                           (master == MASTER_CPU || board_power_on(row, offset + length));
+            return allowed ? memory->host + offset : NULL;
         }
     }
     return NULL;

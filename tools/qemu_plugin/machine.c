@@ -64,10 +64,10 @@ bool machine_in_access(void)
 /** Result of a bus access: done, or no device responds. */
 enum { ANSWER_DONE = 0, ANSWER_NOBODY = 2 };
 
-/** Is the gate open, so that the device responds? */
-static bool is_open(const struct gate *gate)
+/** Does the device respond? */
+static bool is_open(const struct gates *gates)
 {
-    return !gate || (machine_none_load(gate->address) & gate->mask) == gate->value;
+    return !gates || gates_are_open(gates);
 }
 
 static uint32_t window_read(void *opaque, uint64_t offset, uint64_t *value, unsigned size,

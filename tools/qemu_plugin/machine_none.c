@@ -9,12 +9,15 @@
 #include "board.h"
 #include "machine.h"
 #include "board_memory.h"
+#include "board_power.h"
 #include "message.h"
 #include "numaker_uart.h"
 #include "qemu_api.h"
 
 /** Priority of store-only registers, below QEMU's stubs and our devices. */
 #define PRIORITY_OF_REGISTERS (-10)
+/** A device with this register in its window has a higher one, and stores by itself. */
+#define PRIORITY_OF_WATCHED (-9)
 
 /** Description of machine "none" in its class; its init function is two pointers further on. */
 static const char description[] = "empty machine";
@@ -26,7 +29,7 @@ static const char description[] = "empty machine";
 
 static uint8_t *remembered[BOARD_REGISTERS_MAX];
 
-/** All are 0 after a reset. Most of their pages are untouched, so the memory is released. */
+/** Most are 0 after a reset. Most of their pages are untouched, so the memory is released. */
 static void forget_registers(void *opaque)
 {
     const struct board_chip *chip = opaque;
@@ -35,6 +38,10 @@ static void forget_registers(void *opaque)
             memset(remembered[i], 0, chip->registers[i].size);
         }
     }
+    for (size_t i = 0; i < chip->after_reset_count; i++) {
+        machine_none_store(chip->after_reset[i].address, chip->after_reset[i].value);
+    }
+    board_power_update();
 }
 
 static void add_registers(const struct board_chip *chip)
@@ -76,6 +83,38 @@ void machine_none_store(uint32_t address, uint32_t value)
     uint8_t *memory = memory_of(address);
     if (memory) {
         memcpy(memory, &value, sizeof value);
+    }
+    board_power_update();
+}
+
+static uint64_t watched_read(void *opaque, uint64_t offset, unsigned size)
+{
+    (void)offset;
+    (void)size;
+    return machine_none_load((uint32_t)(uintptr_t)opaque);
+}
+
+static void watched_write(void *opaque, uint64_t offset, uint64_t value, unsigned size)
+{
+    (void)offset;
+    (void)size;
+    machine_none_store((uint32_t)(uintptr_t)opaque, (uint32_t)value);
+}
+
+void machine_none_watch(uint32_t address)
+{
+    static const MemoryRegionOps ops = {
+        .read = watched_read,
+        .write = watched_write,
+        .endianness = DEVICE_LITTLE_ENDIAN,
+        .valid = {.min_access_size = 4, .max_access_size = 4},
+        .impl = {.min_access_size = 4, .max_access_size = 4},
+    };
+    if (memory_of(address)) {
+        MemoryRegion *region = board_memory_new_region();
+        memory_region_init_io(region, NULL, &ops, (void *)(uintptr_t)address, "watched", 4);
+        memory_region_add_subregion_overlap(get_system_memory(), address, region,
+                                            PRIORITY_OF_WATCHED);
     }
 }
 
@@ -145,6 +184,7 @@ static void make_board(Object *machine)
         board_memory_create(&board()->memories[i], 0);
     }
     add_registers(chip);
+    board_power_create();
     add_cpu(machine, chip);
     machine_find();
     uart_makers[chip->uart.kind](&chip->uart);

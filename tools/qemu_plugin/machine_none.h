@@ -15,8 +15,11 @@ bool machine_none_prepare(void);
 /** Last value written to a store-only register; 0 if there is none at this address. */
 uint32_t machine_none_load(uint32_t address);
 
-/** Set the value of a store-only register. */
+/** Set the value of a store-only register, which may switch a memory on or off. Big lock. */
 void machine_none_store(uint32_t address, uint32_t value);
+
+/** Let the guest's stores to a store-only register do the same. */
+void machine_none_watch(uint32_t address);
 
 /** Set the clock of the CPU and its SysTick. Big lock. */
 void machine_none_set_clock(uint32_t hertz);

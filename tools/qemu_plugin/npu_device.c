@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "board.h"
+#include "board_power.h"
 #include "cache.h"
 #include "instruction_count.h"
 #include "machine.h"
@@ -28,7 +29,9 @@ struct npu_device {
     struct npu_timing timing;
     struct worker worker;
     struct virtual_timer timer;
-    bool running;             /**< started, but npu_finish() not yet called */
+    struct virtual_timer settle; /**< until the CPU sleeps, see board_power_settle() */
+    bool running;                /**< started, but npu_finish() not yet called */
+    bool settling;
     enum npu_outcome outcome; /**< of the last npu_execute() */
     uint64_t instructions_at_start;
     struct npu_faults faults;
@@ -129,6 +132,17 @@ static void execute_by_virtual_clock(struct npu_device *device)
     virtual_timer_set(&device->timer, start + (int64_t)duration);
 }
 
+static void start(void *context)
+{
+    struct npu_device *device = context;
+    device->settling = false;
+    if (device->timing.megahertz) {
+        execute_by_virtual_clock(device);
+    } else {
+        worker_start(&device->worker);
+    }
+}
+
 static void resume(struct npu_device *device)
 {
     set_running(device, true);
@@ -136,10 +150,12 @@ static void resume(struct npu_device *device)
     if (device->faults.run.hang) {
         return;
     }
-    if (device->timing.megahertz) {
-        execute_by_virtual_clock(device);
+    const int64_t settle = board_power_settle();
+    if (settle > 0) {
+        device->settling = true;
+        virtual_timer_set(&device->settle, qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) + settle);
     } else {
-        worker_start(&device->worker);
+        start(device);
     }
 }
 
@@ -178,9 +194,10 @@ static void end_run(struct npu_device *device)
     npu_abort(device->sim);
     worker_join(&device->worker);
     virtual_timer_stop(&device->timer);
-    if (device->faults.run.hang) {
+    virtual_timer_stop(&device->settle);
+    if (device->faults.run.hang || device->settling) {
         execute(device); // not started yet; ends immediately since it is aborted
-        device->faults.run.hang = false;
+        device->faults.run.hang = device->settling = false;
     }
     set_running(device, false);
 }
@@ -246,6 +263,7 @@ struct npu_device *npu_device_create(const struct npu_slot *slot, const char *co
     npu_set_memories(device->sim, timing.memories, timing.memory_count);
     worker_init(&device->worker, execute, complete, device);
     virtual_timer_create(&device->timer, complete, device);
+    virtual_timer_create(&device->settle, start, device);
     machine_map(&(struct machine_window){slot->argument, slot->base,
                                          npu_registers_size(device->sim), read_register,
                                          write_register, &slot->gate},

@@ -21,7 +21,7 @@ struct npu_slot {
     const char *preset;   /**< default config; NULL for no NPU without the argument */
     uint32_t base;
     unsigned irq; /**< NVIC number */
-    struct gate gate;
+    struct gates gate;
     struct npu_reach m0, m1; /**< by enum npu_port */
 };
 

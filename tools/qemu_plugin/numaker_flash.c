@@ -225,7 +225,8 @@ static void reset(void *opaque)
 
 void numaker_flash_create(uint32_t base)
 {
-    static const struct gate clock = {.address = 0x4000123C, .mask = 1 << 16, .value = 1 << 16};
+    static const struct gates clock = {
+        {{.address = 0x4000123C, .mask = 1 << 16, .value = 1 << 16}}};
     machine_map(&(struct machine_window){.name = "flash-controller",
                                          .base = base,
                                          .size = WINDOW_SIZE,

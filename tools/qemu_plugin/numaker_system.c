@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
  * System, clock and power registers of the M55M1, limited to what a guest can get wrong: protected
- * registers ignore writes while locked, a clock that was not enabled is not stable, the core runs
- * at the configured speed, and SRAM1 and SRAM2 do not respond while off.
+ * registers ignore writes while locked, a clock that was not enabled is not stable, and the core
+ * runs at the configured speed. What SRAM1 and SRAM2 need is in the board's table.
  *
  * Registers and bits: Nuvoton's BSP (Library/Device/Nuvoton/M55M1/Include: sys_reg.h, clk_reg.h,
  * pmc_reg.h), which is also the source of the firmware's; there is no other. Selector values:
@@ -29,14 +29,11 @@ enum system_register {
     CLK_STATUS = 0x1004,
     CLK_APLL0CTL = 0x1018,
     CLK_APLL0SEL = 0x101C,
-    CLK_SRAMCTL = 0x12C0,
     CLK_SCLKSEL = 0x1400,
     CLK_UARTSEL0 = 0x1460,
     CLK_UARTDIV0 = 0x153C,
     PMC_PLCTL = 0x2010,
     PMC_PLSTS = 0x2014,
-    PMC_SYSRB1PC = 0x2104,
-    PMC_SYSRB2PC = 0x2108,
 };
 
 #define HZ_HIRC 12000000u
@@ -48,7 +45,7 @@ enum system_register {
 enum source { LXT = 1 << 1, HIRC = 1 << 3, HXT = 1 << 4, HIRC48M = 1 << 5, APLL0 = 1 << 6 };
 enum status { SWITCHED = 1 << 8 };
 
-enum { RESET_BY_POWER = 1 << 0, RESET_BY_CORE = 1 << 5, SRAM_OFF = 2 };
+enum { RESET_BY_POWER = 1 << 0, RESET_BY_CORE = 1 << 5 };
 
 static const uint8_t key[] = {0x59, 0x16, 0x88};
 
@@ -61,18 +58,6 @@ static const struct {
     {0x0500, 0x0500}, {0x1000, 0x1000}, {0x1008, 0x1024}, {0x1400, 0x147C}, {0x2000, 0x2004},
     {0x2010, 0x2010}, {0x2028, 0x2028}, {0x2050, 0x2050}, {0x2060, 0x2060}, {0x2100, 0x2140},
 };
-
-/** SRAMs that are off after a reset. */
-static struct sram {
-    const char *name;
-    uint32_t base, size, clock;
-    enum system_register power;
-    _Alignas(max_align_t) unsigned char hole[MEMORY_REGION_ROOM]; /**< mapped while it is off */
-} srams[] = {
-    {"SRAM1", 0x20180000, 0x00080000, 1 << 1, PMC_SYSRB1PC, {0}},
-    {"SRAM2", 0x20200000, 0x00050000, 1 << 2, PMC_SYSRB2PC, {0}},
-};
-#define SRAM_COUNT (sizeof srams / sizeof srams[0])
 
 static struct {
     size_t keys; /**< keys of the unlock sequence written so far */
@@ -180,16 +165,6 @@ static void update_core(void)
     }
 }
 
-/* --- SRAMs ------------------------------------------------------------------ */
-
-static void update_srams(void)
-{
-    for (size_t i = 0; i < SRAM_COUNT; i++) {
-        bool on = get(CLK_SRAMCTL) & srams[i].clock && get(srams[i].power) == 0;
-        memory_region_set_enabled((MemoryRegion *)srams[i].hole, !on);
-    }
-}
-
 /* --- Registers ---------------------------------------------------------------- */
 
 static bool is_protected(uint32_t offset)
@@ -247,7 +222,6 @@ static void write_register(void *context, uint32_t offset, uint32_t value)
     if (is_protected(offset)) {
         update_core();
     }
-    update_srams();
 }
 
 /* --- Start and reset ---------------------------------------------------------- */
@@ -259,20 +233,12 @@ static void reset(void *opaque)
     set(SYS_RSTSTS, lock.was_reset ? RESET_BY_CORE : RESET_BY_POWER);
     lock.was_reset = true;
     set(CLK_SRCCTL, HIRC);
-    set(CLK_SRAMCTL, 1);
-    set(PMC_SYSRB1PC, SRAM_OFF);
-    set(PMC_SYSRB2PC, SRAM_OFF);
     update_core();
-    update_srams();
 }
 
 void numaker_system_create(uint32_t base)
 {
     registers_base = base;
-    for (size_t i = 0; i < SRAM_COUNT; i++) {
-        machine_map_hole((MemoryRegion *)srams[i].hole, srams[i].name, srams[i].base,
-                         srams[i].size);
-    }
     machine_map(&(struct machine_window){.name = "system",
                                          .base = base,
                                          .size = SIZE,

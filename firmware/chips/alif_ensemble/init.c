@@ -36,6 +36,10 @@ static void start_dma(void)
     configuration->dma_control |= DMA_RESET;
 }
 
+/** Forces the clocks of shared devices and of their bus on, as Alif's start-up code does. */
+#define DEVICE_CLOCKS (*(volatile uint32_t *)0x4902F000u)
+#define FORCE_CLOCKS (3u << 30)
+
 /** Bit n lets UARTn have its clock, bit 8 + n chooses the clock of 100 MHz. */
 #define UART_CLOCKS (*(volatile uint32_t *)0x4902F008u)
 
@@ -60,6 +64,7 @@ const struct nvm board_nvm = {.write = mram_write};
 
 void board_init(void)
 {
+    DEVICE_CLOCKS |= FORCE_CLOCKS;
     configuration->clock_enable |= CLOCK_NPU | CLOCK_DMA;
     if (ALIF_SHARED_CLOCKS != 0) {
         SHARED_CLOCKS |= ALIF_SHARED_CLOCKS;

@@ -34,14 +34,16 @@ enum control { ENABLED = 1 << 0, UPDATE_APROM = 1 << 3 };
 enum status { BUSY = 1 << 0, FAILED = 1 << 6 };
 enum command { READ_UID = 0x04, ERASE_PAGE = 0x22, PROGRAM_64 = 0x61 };
 
-#define CLOCK_ISP (1u << 16)
+/** In CLK_FMCCTL: of the flash while the CPU sleeps, when NPU and DMA read it; of the controller.
+ */
+enum clock { CLOCK_IDLE = 1 << 0, CLOCK_ISP = 1 << 16 };
 
 /** Status polls: 20 times as long as erasing a page, which takes about 10 ms. */
 #define TRIES 4000000u
 
 void flash_start(void)
 {
-    CLK_FMCCTL |= CLOCK_ISP;
+    CLK_FMCCTL |= CLOCK_IDLE | CLOCK_ISP;
 }
 
 /** An interrupt handler that used the controller would come between. */

@@ -169,3 +169,13 @@ def test_a_silent_port_ends_with_the_first_check(ethosu, monkeypatch):
     code, out, err = ethosu("bringup", "/dev/null/none")
     assert code == 5 and "1 of 10 checks failed: prompt" in err
     assert "The board could not be reached" in out
+
+
+def test_the_boards_own_first_failure_is_printed_with_its_check(ethosu):
+    failure = boards.load("OPENMV_AE3-M55_HP").first_failure
+    _, out, _ = ethosu("bringup", "/dev/null/none", "--board", "OPENMV_AE3-M55_HP")
+    assert failure.check == "prompt" and failure.remedy in re.sub(r"\s+", " ", out)
+    _, out, _ = ethosu("bringup", "/dev/null/none", "--board", "NUMAKER_M55M1")
+    assert "On this board most probably" not in out  # that of this board is another check
+    _, out, _ = ethosu("bringup", "/dev/null/none", "--board", "OPENMV_AE3-M55_HP", "--json")
+    assert json.loads(out)["first_failure"] == dataclasses.asdict(failure)

@@ -58,3 +58,34 @@ def test_an_unknown_kind_of_memory_is_refused(program, tmp_path):
     (tmp_path / "x.toml").write_text(TOML.replace('"tcm"', '"rom2"'))
     with pytest.raises(KeyError, match="rom2"):
         program.source(tmp_path)
+
+
+ONE, OTHER = {"address": 64, "mask": 1, "value": 1}, {"address": 68, "mask": 2, "value": 0}
+
+
+@pytest.mark.parametrize(
+    ("given", "rows"),
+    [
+        (ONE, "{{.address = 0x40, .mask = 0x1, .value = 0x1}}"),
+        (
+            [ONE, OTHER],
+            "{{.address = 0x40, .mask = 0x1, .value = 0x1}, "
+            "{.address = 0x44, .mask = 0x2, .value = 0x0}}",
+        ),
+        ("never", "{{.mask = 0x0, .value = 0x1}}"),
+    ],
+    ids=["one", "several", "never"],
+)
+def test_a_memory_has_gates(program, given, rows):
+    row = {"kind": "ram", "block": "x", "base": 0, "size": 16, "power": given}
+    assert f", .power = {{.all = {rows}}}}}" in program.memory("X", row)
+
+
+def test_a_memory_that_is_on_has_none(program):
+    row = {"kind": "ram", "block": "x", "base": 0, "size": 16, "power": "on"}
+    assert "power" not in program.memory("X", row)
+
+
+def test_registers_have_their_values_after_a_reset(program, tmp_path):
+    (tmp_path / "x.toml").write_text(TOML.replace("[uart]", "[after_reset]\n0x20 = 3\n[uart]"))
+    assert "{{.address = 0x20, .value = 0x3}}" in program.source(tmp_path)

@@ -3,6 +3,7 @@
 
 import argparse
 import textwrap
+from dataclasses import asdict
 from typing import Any
 
 from .. import boards
@@ -18,8 +19,9 @@ EPILOG = f"""\
 The checks, in the order in which things fail:
 
 {"".join(f"    {check.name:<12}{check.title}{chr(10)}" for check in CHECKS)}
-A failed check explains what that usually means. The checks change nothing on the board, except that
-they write a file to / and remove it again. The board is reset at the end.
+A failed check explains what that usually means, and with --board what is most probable on this
+board. The checks change nothing on the board, except that they write a file to / and remove it
+again. The board is reset at the end.
 """
 
 
@@ -48,6 +50,10 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         "not_run": counts[NOT_RUN],
         "checks": [outcome.as_dict() for outcome in outcomes],
     }
+    failure = facts.first_failure if facts else None
+    first = next((outcome.check.name for outcome in outcomes if outcome.state == FAILED), None)
+    if failure and failure.check == first:
+        data["first_failure"] = asdict(failure)
     if counts[FAILED]:
         ui.result(data, render(data))
         failed = (outcome for outcome in outcomes if outcome.state == FAILED)
@@ -57,16 +63,26 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 
 
 def render(data: dict[str, Any]) -> str:
-    """One line for each check; a failed one is followed by its usual cause."""
+    """One line for each check; a failed one is followed by its usual cause, and the board's own."""
     lines = []
     for check in data["checks"]:
         lines.append(f"{check['name']:<12}{check['state']:<8}{check['found']}")
         if "meaning" in check:
-            lines += textwrap.wrap(
-                check["meaning"],
-                _WIDTH,
-                initial_indent=_INDENT,
-                subsequent_indent=_INDENT,
-                break_on_hyphens=False,
+            lines += _wrapped(check["meaning"])
+        failure = data.get("first_failure")
+        if failure and failure["check"] == check["name"]:
+            lines += _wrapped(
+                f"On this board most probably (nobody has seen it): {failure['cause']} "
+                f"What to expect then: {failure['seen']} What to try: {failure['remedy']}"
             )
     return "\n".join(lines)
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(
+        text,
+        _WIDTH,
+        initial_indent=_INDENT,
+        subsequent_indent=_INDENT,
+        break_on_hyphens=False,
+    )
