@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Generates the C table of emulated boards (board.h) from boards/*.toml: board_table.py OUT.
 
-A file may define several boards: entries of [boards.NAME] override those of the [parts.PART] that it
-names in `parts`, a later one those of an earlier one, and all of them those at the top of the file.
+A file may define several boards: entries of [boards.NAME] override those of the [parts.PART] that
+it names in `parts`, a later one those of an earlier one, and all of them the top of the file.
 """
 
 import sys

@@ -54,8 +54,8 @@ static bool port_reaches(const struct npu_device *device, const struct npu_acces
 {
     const struct npu_reach *reach =
         access->port == NPU_PORT_M0 ? &device->slot->m0 : &device->slot->m1;
-    return reach->last == 0 || (access->address >= reach->first &&
-                                access->address + access->length - 1 <= reach->last);
+    return reach->last == 0 ||
+           (access->address >= reach->first && access->address + access->length - 1 <= reach->last);
 }
 
 /**

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /**
- * Start-up of either Cortex-M55 of Alif Ensemble E3, E5, E7. Sources of the
+ * Start-up of either Cortex-M55 of Alif Ensemble E3, E5, E7, E8. Sources of the
  * numbers: README.md.
  */
 #include "board.h"

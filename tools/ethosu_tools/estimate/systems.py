@@ -110,7 +110,7 @@ def find(name: str, npu: str | None = None, weights: str | None = None) -> Syste
 
 
 def _known(name: str, npu: str | None = None) -> tuple[dict[str, Any], list[str]]:
-    """Facts of a board or chip for one of its NPUs, and the NPUs that it supports, its own first."""
+    """Facts of a board or chip for one of its NPUs, and all that it supports, its own first."""
     chips = _chips()
     if name in chips:
         own = chips[name]["npu"]

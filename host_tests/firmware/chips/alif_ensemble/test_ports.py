@@ -79,7 +79,9 @@ def test_reserve_finds_each_npu_of_an_e8():
 def test_the_shared_npu_needs_its_clock():
     """Bit ZAPHOD of CLK_ENA, which is off in the emulator after a reset: the firmware sets it."""
     with QemuBoard(Machine(board=E8)) as board:
-        board.exec("from machine import mem32\nclocks, first = mem32[0x1A602014], mem32[0x49042000]")
+        board.exec(
+            "from machine import mem32\nclocks, first = mem32[0x1A602014], mem32[0x49042000]"
+        )
         assert board.eval("[clocks >> 31 & 1, first != 0]") == [1, True]
         with pytest.raises(BoardError):
             board.exec("mem32[0x1A602014] = clocks ^ 1 << 31\nmem32[0x49042000]", timeout=0.5)
