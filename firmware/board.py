@@ -50,7 +50,7 @@ ENTRIES = {
     "regions": "start size section takes noload align",
     "dma": "driver base irq abort_irq least least_cached",
     "uart": "driver base irq baud clock_hz",
-    "native": "memories npu_clock npu_clock_bit",
+    "native": "memories npu_clock",
 }
 
 
@@ -316,7 +316,7 @@ POWER = """\
 static bool @(const struct ethosu_npu *npu, bool on)
 {{
     (void)npu;
-    *(volatile uint32_t *){} |= (uint32_t)on << {};
+    *(volatile uint32_t *){} |= on;
     return true;
 }}
 """
@@ -328,8 +328,7 @@ def native_row(parts: Parts, name: str, table: Table) -> str:
     rows = map(memory, own["memories"])
     memories = parts.add("memories", array("static const struct ethosu_memory @", rows))
     clock = own.get("npu_clock")
-    power = POWER.format(number(clock), own.get("npu_clock_bit", 0)) if clock else ""
-    power = parts.add("power", power) if power else ""
+    power = parts.add("power", POWER.format(number(clock))) if clock else ""
     slots = [npu(table["npu_registers"][0], "", power)]
     npus = parts.add("npus", array("static const struct ethosu_npu @", slots))
     fields = {
