@@ -18,7 +18,8 @@ static struct {
     volatile uint32_t clock_enable;
 } *const configuration = (void *)ALIF_CORE_CONFIGURATION;
 
-/** Clocks of devices that the cores share; ALIF_SHARED_CLOCKS has the bits of those that are used. */
+/** Clocks of devices that the cores share; ALIF_SHARED_CLOCKS has the bits of those that are used.
+ */
 #define SHARED_CLOCKS (*(volatile uint32_t *)0x1A602014u)
 
 enum {
