@@ -35,7 +35,7 @@ MASTERS = {
 JOURNAL = 256
 # A memory that only the emulator maps, for larger ROM file systems.
 EMULATED_ROMFS = {
-    "name": "emulated ROM", "masters": "read", "cache": "write-through", "cpu": "code",
+    "name": "emulated ROM", "masters": "read", "port": 0, "cache": "write-through", "cpu": "code",
 }  # fmt: skip
 FLAGS = "-mcpu=cortex-m55 -mfloat-abi=hard"
 
@@ -44,7 +44,7 @@ FLAGS = "-mcpu=cortex-m55 -mfloat-abi=hard"
 ENTRIES = {
     "board.toml": "title core clock_mhz npus npu_registers interrupts micropython chip missing "
     "silicon emulated bin cpu_flags cache_line memories heap ramdisk romfs journal disk regions "
-    "define dma uart start vela estimate flash qemu native first_failure variants",
+    "define dma uart start vela estimate by_npu flash qemu native first_failure variants",
     "memories": "name start end size npu_address masters port cache cpu",
     "npu_registers": "base irq secure privileged power fast_memory settings",
     "regions": "start size section takes noload align",

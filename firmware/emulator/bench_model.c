@@ -76,17 +76,28 @@ static int64_t count(struct run *run, enum cost what)
     return least;
 }
 
+/** The NPU that can run the model, else the last one; NULL if there is none. */
+static struct ethosu_driver *find_npu(struct run *run)
+{
+    struct ethosu_driver *last = NULL, *npu = ethosu_ext_next(NULL);
+    for (; npu != NULL; npu = ethosu_ext_next(npu)) {
+        last = run->source.driver = npu;
+        if (count(run, COST_MEASURE) >= 0) {
+            break;
+        }
+    }
+    return last;
+}
+
 static mp_obj_t emulator_model_costs(mp_obj_t file)
 {
     mp_buffer_info_t buffer;
     mp_get_buffer_raise(file, &buffer, MP_BUFFER_READ);
-    struct ethosu_driver *npu = ethosu_ext_next(NULL);
+    struct run run = {.source = {.file = buffer.buf, .file_size = buffer.len}};
+    struct ethosu_driver *npu = find_npu(&run);
     if (npu == NULL || ethosu_ext_reserve_this(npu, 0) != 0) {
         mp_raise_msg(&mp_type_OSError, MP_ERROR_TEXT("no NPU is free"));
     }
-    struct run run = {
-        .source = {.file = buffer.buf, .file_size = buffer.len, .driver = npu},
-    };
     int64_t costs[COST_COUNT] = {0};
     bool good = true;
     for (unsigned what = 0; what < COST_COUNT && good; what++) {

@@ -44,9 +44,9 @@ def every_board(request, each_qemu):
         yield board
 
 
-def test_it_has_the_npu_of_its_folder(every_board):
+def test_it_has_the_npus_of_its_folder(every_board):
     facts = every_board.machine.board
-    assert every_board.eval("__import__('ethosu').npus()") == [facts.npus[0]]
+    assert every_board.eval("__import__('ethosu').npus()") == list(facts.npus)
 
 
 def test_its_build_has_its_name(every_board):
@@ -81,7 +81,7 @@ def test_it_boots_to_the_prompt_on_its_uart(each_qemu, every_board, record_prope
     record_property("transcript", text.decode().replace("\r", ""))
     name = every_board.eval("__import__('os').uname().machine").encode()
     assert b"MicroPython v" in text and b"; " + name + b"\r\n" in text
-    assert f"['{facts.npus[0]}']".encode() in text
+    assert str(list(facts.npus)).encode() in text
 
 
 def test_its_root_survives_resets(every_board):

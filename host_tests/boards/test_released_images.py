@@ -18,4 +18,4 @@ def test_it_starts_and_does_not_look_for_the_emulator(name):
     image = build(f"{name}-no-emulator", f"BOARD={name}", "BOARD_EMULATOR=no")
     assert _objects(image) == []
     with QemuBoard(Machine(board=name, firmware=image, console="uart")) as board:
-        assert board.eval("__import__('ethosu').npus()") == [boards.load(name).npus[0]]
+        assert board.eval("__import__('ethosu').npus()") == list(boards.load(name).npus)

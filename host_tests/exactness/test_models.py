@@ -125,8 +125,8 @@ ROWS = (
     ),
     # A few on each other host. All fit: arenas of up to 75 KB, heaps of at least 1 MB.
     # boards/test_every_board.py runs small_cnn on each.
-    *(Row(name, boards.load(name).npus[:1], SMOKE[1:]) for name in EMULATED),
-    *(Row(name, boards.load(name).npus[:1], (*SMOKE, *NETWORKS), slow=True) for name in EMULATED),
+    *(Row(name, boards.load(name).npus, SMOKE[1:]) for name in EMULATED),
+    *(Row(name, boards.load(name).npus, (*SMOKE, *NETWORKS), slow=True) for name in EMULATED),
     Row("sanitized", [U55_128], SMOKE),
     Row("sanitized", [U55_128], ["small_cnn"], ("--cop-format", "COP2")),
     Row("sanitized", [U55_128], NETWORKS, slow=True),

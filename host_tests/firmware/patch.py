@@ -11,7 +11,7 @@ from host_tests.kit import sharing
 def patched(firmware: Path, copy: Path, symbol: str, word: int, value: int) -> int:
     """Make a copy in which this word of a constant has a new value; return the old one."""
     symbols = sharing.run(["arm-none-eabi-nm", firmware])
-    address = int(re.search(rf"^(\w+) T {symbol}$", symbols, re.MULTILINE)[1], 16)
+    address = int(re.search(rf"^(\w+) [Tt] {symbol}$", symbols, re.MULTILINE)[1], 16)
     sections = sharing.run(["arm-none-eabi-objdump", "-h", firmware])
     words = re.search(r"\.text +\w+ +(\w+) +\w+ +(\w+)", sections)
     start, offset = (int(number, 16) for number in words.groups())

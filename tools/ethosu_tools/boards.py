@@ -89,7 +89,7 @@ class FirstFailure:
 
 @dataclass(frozen=True)
 class BoardFacts:
-    """One board.toml; the first of the NPUs is the default.
+    """One board.toml; the first of the NPUs is the default. `vela` and `estimate` are for that one.
 
     `heap` is the location of MicroPython's heap, None if unknown. `flash` has a table of settings
     for each flashing method (flash/), the default one first. `silicon` and `emulated`: the image
@@ -152,10 +152,13 @@ def chosen(name: str | None = None) -> BoardFacts:
 
 
 @cache
-def load(name: str) -> BoardFacts:
-    """Read the data of a board; raises InputError if it does not exist."""
+def load(name: str, npu: str | None = None) -> BoardFacts:
+    """Read the data of a board; raises InputError if it does not exist.
+
+    With the name of one of its NPUs, `vela` and `estimate` are for that NPU.
+    """
     try:
-        return _facts(name, table(name))
+        return _facts(name, table(name), npu)
     except (KeyError, TypeError, ValueError) as error:
         path = _folder() / name.partition("-")[0] / FILE
         raise SetupError(f"{path}: missing or misspelt setting of {name}: {error}") from None
@@ -249,7 +252,9 @@ def _vela_facts(name: str, table: Mapping[str, Any]) -> VelaFacts:
     return VelaFacts(path, table["system_config"], table["memory_mode"])
 
 
-def _facts(name: str, table: dict[str, Any]) -> BoardFacts:
+def _facts(name: str, table: dict[str, Any], npu: str | None) -> BoardFacts:
+    npu = npu if npu in table["npus"] else table["npus"][0]
+    table = board_files.over(table, table.get("by_npu", {}).get(npu, {}))
     qemu, vela = table.get("qemu"), table.get("vela")
     return BoardFacts(
         name=name,
@@ -268,7 +273,7 @@ def _facts(name: str, table: dict[str, Any]) -> BoardFacts:
             memories={memory: Span(**span) for memory, span in qemu["memories"].items()},
             romfs=Span(**qemu["romfs"]) if "romfs" in qemu else None,
         ),
-        vela=_vela_facts(name, vela) if vela else None,
+        vela=_vela_facts(f"{name}-{npu}", vela) if vela else None,
         flash=table.get("flash", {}),
         silicon=table.get("silicon", False),
         emulated=table.get("emulated", False),

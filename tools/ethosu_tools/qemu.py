@@ -444,7 +444,8 @@ def options(
     plugin: Sequence[str] = (),
 ) -> list[str]:
     """QEMU's options for a board that runs this image; `plugin`: further ones of the plugin."""
-    words = [paths.qemu_plugin(), f"board={board.name}", f"npu={npu}"]
+    own = npu in board.npus and not board.emulation.any_npu
+    words = [paths.qemu_plugin(), f"board={board.name}", *([] if own else [f"npu={npu}"])]
     words += [f"coherence={coherence_mode.chosen(coherence)}"]
     words += timing_options(board, npu) if timed else []
     return [

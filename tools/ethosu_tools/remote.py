@@ -56,7 +56,7 @@ def _steps{id}(count, source, target):
         target += {output_bytes}
 def _copy(target, source, size):
     memoryview(uctypes.bytearray_at(target, size))[:] = uctypes.bytearray_at(source, size)
-_answer = ethosu.npus()[0]
+_answer = ethosu.npus()[_model{id}.npu]
 """
 # Addresses of the loaded model's tensors.
 _ADDRESSES = "[uctypes.addressof(tensor.data) for tensor in {model}.{tensors}]"

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Generates the C table of emulated boards (board.h) from boards/*.toml: board_table.py OUT.
 
-A file may define several boards: entries of [boards.NAME] override those of its [cores.CORE], which
-override those at the top of the file.
+A file may define several boards: entries of [boards.NAME] override those of the [parts.PART] that
+it names in `parts`, a later one those of an earlier one, and all of them the top of the file.
 """
 
 import sys
 import tomllib
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -126,8 +127,8 @@ def tables(folder: Path) -> list[tuple[str, Table]]:
     boards = []
     for file in sorted(files, key=lambda table: not table.get("default")):
         for name, own in file["boards"].items():
-            core = file["cores"][own["core"]] if "core" in own else {}
-            boards.append((name, board_files.over(board_files.over(file, core), own)))
+            layers = [*(file["parts"][part] for part in own.get("parts", ())), own]
+            boards.append((name, reduce(board_files.over, layers, file)))
     return boards
 
 

@@ -49,6 +49,15 @@ const struct npu_run_record *npu_device_last_run(void)
 
 /* --- The simulator's bus ------------------------------------------------------ */
 
+/** Does the interconnect lead from the port of an access to all its addresses? */
+static bool port_reaches(const struct npu_device *device, const struct npu_access *access)
+{
+    const struct npu_reach *reach =
+        access->port == NPU_PORT_M0 ? &device->slot->m0 : &device->slot->m1;
+    return reach->last == 0 ||
+           (access->address >= reach->first && access->address + access->length - 1 <= reach->last);
+}
+
 /**
  * An access has the NPU's security state, and the memory protection controllers are in their reset
  * state: all blocks accept only secure accesses, at both aliases. (Arm 102803, "NPU security
@@ -59,6 +68,11 @@ static uint8_t *bus_map(void *context, const struct npu_access *access)
 {
     const struct npu_device *device = context;
     bool refused = device->faults.run.bus_error || !(access->secure || board()->open);
+    if (!refused && !port_reaches(device, access)) {
+        message(MESSAGE_GUEST_ERROR, "%s: its port M%u does not reach 0x%08llx",
+                device->slot->argument, access->port, (unsigned long long)access->address);
+        refused = true;
+    }
     return refused ? NULL : cache_map(MASTER_NPU, access->address, access->length, access->write);
 }
 

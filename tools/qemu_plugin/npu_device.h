@@ -9,6 +9,12 @@
 #include "gate.h"
 #include "npu_sim.h"
 
+/** The addresses that a port reaches: `first` to `last`, all of them if `last` is 0. */
+struct npu_reach {
+    uint32_t first;
+    uint32_t last;
+};
+
 /** An NPU of a board, and the plugin argument that selects its config. */
 struct npu_slot {
     const char *argument; /**< "npu" */
@@ -16,6 +22,7 @@ struct npu_slot {
     uint32_t base;
     unsigned irq; /**< NVIC number */
     struct gates gate;
+    struct npu_reach m0, m1; /**< by enum npu_port */
 };
 
 /** Completion time of command streams. */

@@ -67,10 +67,10 @@ def combinations() -> Iterator[tuple[str, Target, VelaFacts | None, str | None, 
             if mode != standard.memory_mode:
                 yield npu, Target(standard.system_config, mode), None, None, False
     for board in boards.every():
-        if board.vela:
-            target = Target(board.vela.system_config, board.vela.memory_mode)
-            for npu in board.npus:
-                yield npu, target, board.vela, board.title, True
+        for npu in board.npus:
+            if facts := boards.load(board.name, npu).vela:
+                target = Target(facts.system_config, facts.memory_mode)
+                yield npu, target, facts, board.title, True
 
 
 def timed(system: System) -> dict[str, Any]:

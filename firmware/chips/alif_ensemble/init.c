@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /**
- * Start-up of either Cortex-M55 of Alif Ensemble E3, E5, E7. Sources of the
+ * Start-up of either Cortex-M55 of Alif Ensemble E3, E5, E7, E8. Sources of the
  * numbers: README.md.
  */
 #include "board.h"
@@ -17,6 +17,10 @@ static struct {
     uint32_t unused;
     volatile uint32_t clock_enable;
 } *const configuration = (void *)ALIF_CORE_CONFIGURATION;
+
+/** Clocks of devices that the cores share; ALIF_SHARED_CLOCKS has the bits of those that are used.
+ */
+#define SHARED_CLOCKS (*(volatile uint32_t *)0x1A602014u)
 
 enum {
     CLOCK_NPU = 1u << 0,
@@ -63,6 +67,9 @@ void board_init(void)
 {
     DEVICE_CLOCKS |= FORCE_CLOCKS;
     configuration->clock_enable |= CLOCK_NPU | CLOCK_DMA;
+    if (ALIF_SHARED_CLOCKS != 0) {
+        SHARED_CLOCKS |= ALIF_SHARED_CLOCKS;
+    }
     start_dma();
     SCB_EnableICache();
     SCB_EnableDCache();

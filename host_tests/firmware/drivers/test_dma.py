@@ -265,6 +265,7 @@ def test_a_manager_that_was_not_reset_starts_nothing(e7):
 CLOCKS = {
     "ALIF_ENSEMBLE_E7-M55_HP": (0x400F0010, 1),
     "ALIF_ENSEMBLE_E7-M55_HE": (0x43007010, 1),
+    "ALIF_ENSEMBLE_E8-M55_HP": (0x400F0010, 1),
     "NUMAKER_M55M1": (0x40001240, 0),
 }
 

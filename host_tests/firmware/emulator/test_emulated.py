@@ -118,7 +118,7 @@ def test_the_npu_works_after_an_interrupted_deepsleep(fresh):
     fresh.exec("import emulator, ethosu, machine")
     with pytest.raises(RemoteError, match="KeyboardInterrupt"):
         fresh.exec("emulator.fault('console.interrupt', 1, 50000000)\nmachine.deepsleep(100000)")
-    assert fresh.eval("ethosu.npus()") == [fresh.machine.npu]
+    assert fresh.machine.npu in fresh.eval("ethosu.npus()")
 
 
 def test_lightsleep_without_a_time_ends_with_input(fresh):

@@ -96,7 +96,7 @@ def test_refused_model_leaves_no_emulator_behind(small_models, compiled, monkeyp
 
 @pytest.mark.parametrize(
     ("model_npu", "npu"),
-    [("ethos-u85-256", "ethos-u55-128"), ("ethos-u55-128", "ethos-u85-256")],
+    [("ethos-u85-512", "ethos-u55-128"), ("ethos-u55-128", "ethos-u85-512")],
 )
 def test_every_runner_rejects_a_model_for_another_npu_alike(small_models, compiled, model_npu, npu):
     """The same error, so the same exit code and the same message."""

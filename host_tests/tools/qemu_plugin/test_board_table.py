@@ -22,11 +22,13 @@ kind = "16550"
 [npus.npu]
 base = 0x40
 irq = 1
-[cores.one]
+[parts.one]
 npus.npu = { irq = 2, config = "ethos-u55-64" }
 memories.B = { kind = "tcm", base = 32, alias = 64, size = 16 }
+[parts.two]
+memories.B.size = 48
 [boards.X-ONE]
-core = "one"
+parts = ["one", "two"]
 memories.A = { size = 32 }
 """
 
@@ -36,13 +38,14 @@ def program(repo):
     return sharing.script(repo / "tools/qemu_plugin/board_table.py")
 
 
-def test_a_board_overrides_its_core_and_that_the_file(program, tmp_path):
+def test_a_board_overrides_its_parts_and_those_the_file(program, tmp_path):
     (tmp_path / "x.toml").write_text(TOML)
     text = program.source(tmp_path)
     assert '{.argument = "npu", .base = 0x40, .irq = 0x2, .preset = "ethos-u55-64"}' in text
     a, b = re.findall(r"\{\.access = ([^,]*), \.name = \"(\w)\"", text)
     assert (a[1], b[1]) == ("A", "B") and "BUS_AT_ALIAS" in b[0] and "BUS_AT_ALIAS" not in a[0]
     assert '.blocks = {"a"}, .base = 0x0, .size = 0x20}' in text
+    assert ".base = 0x20, .alias = 0x40, .size = 0x30}" in text
 
 
 def test_the_default_board_is_the_first(program, repo):

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Two models at once: each waits its turn for the NPU; with two NPUs they work in parallel."""
+"""Two models at once: each waits its turn for the NPU; with two equal NPUs they run in parallel."""
 
 import asyncio
 
 import ethosu
 
 image = ethosu.Model("/rom/small_cnn.tflite")
-sound = ethosu.Model("/rom/small_streaming.tflite", npu=len(ethosu.npus()) - 1)
+npus = ethosu.npus()
+equal = [index for index, name in enumerate(npus) if name == npus[image.npu]]
+sound = ethosu.Model("/rom/small_streaming.tflite", npu=equal[-1])
 
 
 async def watch(name, model, times):

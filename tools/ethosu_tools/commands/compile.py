@@ -227,7 +227,7 @@ def _check_options(args: argparse.Namespace, model: Path) -> tuple[BoardFacts | 
             "--selftest cannot be combined with --quantized-io: it compares outputs in the types "
             "of the original model"
         )
-    board = boards.load(args.board) if args.board else None
+    board = boards.load(args.board, args.npu) if args.board else None
     if os.path.realpath(_output(args)) in map(os.path.realpath, (args.model, model)):
         raise UsageError(f"the compiled model would overwrite {model}; choose another -o")
     return board, _npu(args.npu, board)
@@ -355,7 +355,7 @@ def _export(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         raise UsageError(
             "--selftest, --quantized-io, --cmsis-nn, --labels and --normalise are for TFLite models"
         )
-    board = boards.load(args.board) if args.board else None
+    board = boards.load(args.board, args.npu) if args.board else None
     npu = _npu(args.npu, board)
     facts = board.vela if board else None
     output = args.output or Path(args.model.stem + PROGRAM.suffix)

@@ -100,23 +100,24 @@ def names() -> list[str]:
 
 def find(name: str, npu: str | None = None, weights: str | None = None) -> System:
     """A board or chip, optionally with another of its NPUs or another memory for the weights."""
-    facts, own = _known(name)
+    facts, own = _known(name, npu)
     if npu and npu not in own:
         raise UsageError(f"{name} has {' and '.join(own)}, not {npu}")
     built = _build(name, facts["title"], npu or own[0], facts, weights)
-    if built.npu.rpartition("-")[0] != own[0].rpartition("-")[0]:  # the file is for another family
+    if built.npu.rpartition("-")[0] != facts["family"]:  # the file is for another family
         return replace(built, facts=example(built.npu).facts)
     return built
 
 
-def _known(name: str) -> tuple[dict[str, Any], list[str]]:
-    """Facts of a board or chip, and the NPUs that it supports, its own first."""
+def _known(name: str, npu: str | None = None) -> tuple[dict[str, Any], list[str]]:
+    """Facts of a board or chip for one of its NPUs, and all that it supports, its own first."""
     chips = _chips()
     if name in chips:
-        return chips[name], [chips[name]["npu"]]
+        own = chips[name]["npu"]
+        return {**chips[name], "family": own.rpartition("-")[0]}, [own]
     if name not in boards.names():
         raise InputError(f"unknown board or chip {name!r}; expected one of {', '.join(names())}")
-    board = boards.load(name)
+    board = boards.load(name, npu)
     if not board.estimate or not board.vela:
         raise InputError(f"{name}: its {boards.FILE} has no [estimate]")
     facts = {
@@ -124,6 +125,7 @@ def _known(name: str) -> tuple[dict[str, Any], list[str]]:
         "config": board.vela.config,
         "memory_mode": board.vela.memory_mode,
         "cpu_mhz": board.clock_mhz,
+        "family": (npu if npu in board.npus else board.npus[0]).rpartition("-")[0],
         **board.estimate,
     }
     return facts, list(vela.npus_of(board))
