@@ -42,14 +42,20 @@ struct board_memory {
     uint32_t kept_from; /**< offset in bytes */
 };
 
+/** Accesses that memories accept. */
+enum board_security { BOARD_SECURITY_SECURE, BOARD_SECURITY_NON_SECURE, BOARD_SECURITY_ANY };
+
 /** A kind of UART. */
-enum board_uart_kind { BOARD_UART_16550, BOARD_UART_NUMAKER };
+enum board_uart_kind { BOARD_UART_16550, BOARD_UART_NUMAKER, BOARD_UART_SCB };
 
 struct board_uart {
     enum board_uart_kind kind;
     uint32_t base;
     unsigned irq;
     struct gate gate;
+    struct gate pins;  /**< SCB: settings of its pins */
+    uint32_t clock_hz; /**< SCB: of its clock before the divider */
+    uint32_t divider;  /**< SCB: address of the divider's register */
 };
 
 /** Registers that only store the values written. */
@@ -79,7 +85,7 @@ struct board {
     struct dma_slot dma;
     struct emulator_slot page;     /**< unused without `base` */
     const struct board_chip *chip; /**< for machine "none", else NULL */
-    bool open;                     /**< the memories also accept the NPU's non-secure accesses */
+    enum board_security security;  /**< accesses of the NPU that the memories accept */
 };
 
 /** All boards; the first is the default. */

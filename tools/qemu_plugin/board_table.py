@@ -100,8 +100,8 @@ def board(name: str, symbol: str, table: Table) -> tuple[str, str]:
     if "vectors" in table:
         parts += chip(symbol, table)
         fields["chip"] = f"&{symbol}_chip"
-    if table.get("open"):
-        fields["open"] = "true"
+    if "security" in table:
+        fields["security"] = f"BOARD_SECURITY_{table['security'].upper().replace('-', '_')}"
     return parts, "{" + ", ".join(f".{key} = {text}" for key, text in fields.items()) + "}"
 
 

@@ -12,6 +12,7 @@
 #include "message.h"
 #include "numaker_uart.h"
 #include "qemu_api.h"
+#include "scb_uart.h"
 
 /** Priority of store-only registers, below QEMU's stubs and our devices. */
 #define PRIORITY_OF_REGISTERS (-10)
@@ -134,6 +135,7 @@ static void add_16550(const struct board_uart *uart)
 static void (*const uart_makers[])(const struct board_uart *uart) = {
     [BOARD_UART_16550] = add_16550,
     [BOARD_UART_NUMAKER] = numaker_uart_create,
+    [BOARD_UART_SCB] = scb_uart_create,
 };
 
 /* --- The machine ------------------------------------------------------------- */
