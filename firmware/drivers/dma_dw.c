@@ -33,7 +33,7 @@ struct controller {
 _Static_assert(offsetof(struct controller, channel) == 0x8000, "CH_STRUCT");
 _Static_assert(offsetof(struct channel, trigger) == 0x28, "TR_CMD");
 
-/** In memory, one that copies rows. */
+/** In memory, one that copies rows; it fills a cache line. */
 struct descriptor {
     uint32_t control;
     uint32_t source;
@@ -41,6 +41,7 @@ struct descriptor {
     uint32_t row;  /**< of units */
     uint32_t rows; /**< of rows */
     uint32_t next; /**< 0: the last one */
+    uint32_t unused[2];
 };
 
 #define ENABLED (1u << 31) /**< of the controller, and of a channel */
@@ -74,8 +75,11 @@ static void describe(struct dma_transfer *rest)
     const uint32_t row = units < COUNT_MAX ? (uint32_t)units : COUNT_MAX;
     const uint32_t rows = units / row < COUNT_MAX ? (uint32_t)(units / row) : COUNT_MAX;
     const size_t size = (size_t)row * rows << shift;
-    descriptor = (struct descriptor){CONTROL(shift), (uint32_t)rest->from, (uint32_t)rest->to,
-                                     LOOP(1u, row),  LOOP(row, rows),      0};
+    descriptor = (struct descriptor){.control = CONTROL(shift),
+                                     .source = (uint32_t)rest->from,
+                                     .destination = (uint32_t)rest->to,
+                                     .row = LOOP(1u, row),
+                                     .rows = LOOP(row, rows)};
     *rest = (struct dma_transfer){rest->to + size, rest->from + size, rest->size - size};
     ethosu_ext_memory_clean_in(descriptor_memory, &descriptor, sizeof descriptor);
 }
