@@ -157,7 +157,9 @@ def _goes_wrong(repo: Path, driver: str, file: str, change: tuple[str, str]) -> 
 @pytest.mark.parametrize(
     ("driver", "name"),
     [
-        pytest.param(driver, name, marks=[] if (row - column) % len(DRIVERS) == 0 else pytest.mark.slow)
+        pytest.param(
+            driver, name, marks=[] if (row - column) % len(DRIVERS) == 0 else pytest.mark.slow
+        )
         for row, name in enumerate(UPKEEP)
         for column, driver in enumerate(DRIVERS)
     ],

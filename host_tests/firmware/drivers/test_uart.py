@@ -46,7 +46,11 @@ def uart_only(request: pytest.FixtureRequest) -> Iterator[QemuBoard]:
 
 
 # One board has each device; that input arrives on each board, test_every_board.py shows.
-@pytest.mark.parametrize("uart_only", matrix.cases(WITH_EITHER, [names[0] for names in BY_DRIVER.values()]), indirect=True)
+@pytest.mark.parametrize(
+    "uart_only",
+    matrix.cases(WITH_EITHER, [names[0] for names in BY_DRIVER.values()]),
+    indirect=True,
+)
 def test_nothing_is_lost_at_full_speed(uart_only: Board) -> None:
     """More than ring and FIFO hold, sent while the program is not reading."""
     flood(uart_only, 12_000)
@@ -86,5 +90,7 @@ def test_an_scb_that_is_set_up_wrongly_is_silent(what: str) -> None:
     register, value, reason = SPOILED[what]
     with QemuBoard(Machine(board=BY_DRIVER["scb"][0])) as board:
         board.exec(f"from machine import mem32\nsaved = mem32[{register}]")
-        board.exec(f"mem32[{register}] = {value}\nmem32[0x429A0240] = 65\nmem32[{register}] = saved")
+        board.exec(
+            f"mem32[{register}] = {value}\nmem32[0x429A0240] = 65\nmem32[{register}] = saved"
+        )
         assert f"uart: {reason}: bytes are lost" in board.machine.log()
