@@ -179,8 +179,13 @@ static void write_register(void *context, uint32_t offset, uint32_t value)
 
 void emulator_device_create(const struct emulator_slot *slot)
 {
-    const struct machine_window window = {"emulator-page", slot->base,     EMULATOR_REGISTERS_SIZE,
-                                          read_register,   write_register, NULL};
+    const struct machine_window window = {"emulator-page",
+                                          slot->base,
+                                          EMULATOR_REGISTERS_SIZE,
+                                          read_register,
+                                          write_register,
+                                          NULL,
+                                          NULL};
     device.irq = machine_irq(slot->irq);
     machine_map(&window, NULL);
     console_start(update_irq, NULL);

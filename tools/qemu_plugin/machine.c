@@ -64,10 +64,15 @@ bool machine_in_access(void)
 /** Result of a bus access: done, or no device responds. */
 enum { ANSWER_DONE = 0, ANSWER_NOBODY = 2 };
 
-/** Is the gate open, so that the device responds? */
 static bool is_open(const struct gate *gate)
 {
     return !gate || (machine_none_load(gate->address) & gate->mask) == gate->value;
+}
+
+/** Are the gates open, so that the device responds? */
+static bool responds(const struct machine_window *window)
+{
+    return is_open(window->gate) && is_open(window->power);
 }
 
 static uint32_t window_read(void *opaque, uint64_t offset, uint64_t *value, unsigned size,
@@ -77,7 +82,7 @@ static uint32_t window_read(void *opaque, uint64_t offset, uint64_t *value, unsi
     (void)attributes;
     const struct mapping *mapping = opaque;
     *value = 0;
-    if (!is_open(mapping->window.gate)) {
+    if (!responds(&mapping->window)) {
         return ANSWER_NOBODY;
     }
     in_access = true;
@@ -92,7 +97,7 @@ static uint32_t window_write(void *opaque, uint64_t offset, uint64_t value, unsi
     (void)size;
     (void)attributes;
     const struct mapping *mapping = opaque;
-    if (!is_open(mapping->window.gate)) {
+    if (!responds(&mapping->window)) {
         return ANSWER_NOBODY;
     }
     in_access = true;

@@ -24,7 +24,8 @@ struct machine_window {
     uint32_t size; /**< bytes */
     uint32_t (*read)(void *device, uint32_t offset);
     void (*write)(void *device, uint32_t offset, uint32_t value);
-    const struct gate *gate; /**< no register responds while it is closed; NULL for none */
+    const struct gate *gate;  /**< no register responds while it is closed; NULL for none */
+    const struct gate *power; /**< the same */
 };
 
 /**

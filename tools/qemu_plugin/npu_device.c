@@ -244,7 +244,7 @@ struct npu_device *npu_device_create(const struct npu_slot *slot, const char *co
     virtual_timer_create(&device->timer, complete, device);
     machine_map(&(struct machine_window){slot->argument, slot->base,
                                          npu_registers_size(device->sim), read_register,
-                                         write_register, &slot->gate},
+                                         write_register, &slot->gate, &slot->power},
                 device);
     return device;
 }

@@ -14,8 +14,9 @@ struct npu_slot {
     const char *argument; /**< "npu" */
     const char *preset;   /**< default config; NULL for no NPU without the argument */
     uint32_t base;
-    unsigned irq; /**< NVIC number */
-    struct gate gate;
+    unsigned irq;      /**< NVIC number */
+    struct gate gate;  /**< its clock */
+    struct gate power; /**< its power */
 };
 
 /** Completion time of command streams. */

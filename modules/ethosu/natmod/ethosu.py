@@ -64,7 +64,8 @@ def _find(board):
     for index, (name, _, _) in enumerate(_boards):
         if board in (name, name.partition("-")[0]):
             return index
-    raise ValueError(f"unknown board {board!r}; expected {', '.join(name for name, _, _ in _boards)}")
+    names = ", ".join(row[0] for row in _boards)
+    raise ValueError(f"unknown board {board!r}; expected {names}")
 
 
 def init(address=None, *, board=None, npu=0, secure=None, privileged=None):
