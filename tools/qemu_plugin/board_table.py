@@ -72,7 +72,8 @@ def chip(symbol: str, table: Table) -> str:
         f"    {name}_create({value(base)});\n" for name, base in table.get("devices", {}).items()
     )
     add = f"static void {symbol}_add_devices(void)\n{{\n{devices}}}\n" if devices else ""
-    fields = value({name: table[name] for name in ("vectors", "irqs", "clock_hz")})[1:-1]
+    numbers = ("vectors", "irqs", "clock_hz", "closed_ms")
+    fields = value({name: table[name] for name in numbers if name in table})[1:-1]
     return (
         f"{add}static const struct board_registers {symbol}_registers[] = {{{registers}}};\n"
         f"static const struct board_chip {symbol}_chip = {{{fields}, "

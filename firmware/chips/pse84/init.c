@@ -40,8 +40,6 @@ enum { NPU = 1 << 0 };
 #define NPU_STATUS REGISTER(0x44602008u)
 enum { POLICY_MASK = 0xF, POLICY_ON = 8, POLICY_DYNAMIC = 1 << 8 };
 
-/** The Cortex-M33 opens the peripherals to this core only after it has started it. */
-#define COMPANION_MS 50u
 /** Looks at a register that soon has another value. */
 #define TRIES 100000u
 
@@ -94,7 +92,7 @@ const struct nvm board_nvm = {
 
 void board_init(void)
 {
-    wait_ms(COMPANION_MS);
+    wait_ms(BOARD_COMPANION_MS); // until the Cortex-M33 has opened the peripherals
     start_npu();
     SCB_EnableICache();
     SCB_EnableDCache();
