@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the chip asks of the start-up; a variant of the image without it fails on the emulated board."""
+"""What the chip needs from the start-up: variants of the image without it fail when emulated."""
 
 import shutil
 
