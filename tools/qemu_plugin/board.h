@@ -45,14 +45,20 @@ struct board_memory {
     struct gates idle_clock; /**< unless they are open, its clock stops while the CPU sleeps */
 };
 
+/** Accesses that memories accept. */
+enum board_security { BOARD_SECURITY_SECURE, BOARD_SECURITY_NON_SECURE, BOARD_SECURITY_ANY };
+
 /** A kind of UART. */
-enum board_uart_kind { BOARD_UART_16550, BOARD_UART_NUMAKER };
+enum board_uart_kind { BOARD_UART_16550, BOARD_UART_NUMAKER, BOARD_UART_SCB };
 
 struct board_uart {
     enum board_uart_kind kind;
     uint32_t base;
     unsigned irq;
     struct gates gate;
+    struct gate pins;  /**< SCB: settings of its pins */
+    uint32_t clock_hz; /**< SCB: of its clock before the divider */
+    uint32_t divider;  /**< SCB: address of the divider's register */
 };
 
 /** Registers that only store the values written. */
@@ -70,9 +76,10 @@ struct board_value {
 
 /** A chip that the plugin builds on QEMU's machine "none". */
 struct board_chip {
-    uint32_t vectors;  /**< address of the vector table */
-    unsigned irqs;     /**< inputs of the interrupt controller */
-    uint32_t clock_hz; /**< of the CPU and its SysTick after a reset */
+    uint32_t vectors;   /**< address of the vector table */
+    unsigned irqs;      /**< inputs of the interrupt controller */
+    uint32_t clock_hz;  /**< of the CPU and its SysTick after a reset */
+    unsigned closed_ms; /**< after a reset all registers read as 0 and ignore writes */
     struct board_uart uart;
     const struct board_registers *registers;
     size_t registers_count;
@@ -90,7 +97,7 @@ struct board {
     struct dma_slot dma;
     struct emulator_slot page;     /**< unused without `base` */
     const struct board_chip *chip; /**< for machine "none", else NULL */
-    bool open;                     /**< the memories also accept the NPU's non-secure accesses */
+    enum board_security security;  /**< accesses of the NPU that the memories accept */
 };
 
 /** All boards; the first is the default. */

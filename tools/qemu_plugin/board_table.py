@@ -86,7 +86,8 @@ def chip(symbol: str, table: Table) -> str:
         f"    {name}_create({value(base)});\n" for name, base in table.get("devices", {}).items()
     )
     add = f"static void {symbol}_add_devices(void)\n{{\n{devices}}}\n" if devices else ""
-    fields = value({name: table[name] for name in ("vectors", "irqs", "clock_hz")})[1:-1]
+    numbers = ("vectors", "irqs", "clock_hz", "closed_ms")
+    fields = value({name: table[name] for name in numbers if name in table})[1:-1]
     return (
         f"{add}static const struct board_registers {symbol}_registers[] = {{{registers}}};\n"
         f"static const struct board_value {symbol}_after_reset[{len(after) or 1}] = {values};\n"
@@ -116,8 +117,8 @@ def board(name: str, symbol: str, table: Table) -> tuple[str, str]:
     if "vectors" in table:
         parts += chip(symbol, table)
         fields["chip"] = f"&{symbol}_chip"
-    if table.get("open"):
-        fields["open"] = "true"
+    if "security" in table:
+        fields["security"] = f"BOARD_SECURITY_{table['security'].upper().replace('-', '_')}"
     return parts, "{" + ", ".join(f".{key} = {text}" for key, text in fields.items()) + "}"
 
 

@@ -19,6 +19,7 @@
 
 static const struct dma_operations *const kinds[] = {
     [DMA_350] = &dma_350,
+    [DMA_DW] = &dma_dw,
     [DMA_PL081] = &dma_pl081,
     [DMA_PL330] = &dma_pl330,
 };

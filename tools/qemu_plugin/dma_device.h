@@ -15,13 +15,13 @@ struct dma_run_record {
 };
 
 /** To add a kind, add a file dma_NAME.c and a row in dma_device.c. */
-enum dma_kind { DMA_350, DMA_PL081, DMA_PL330 };
+enum dma_kind { DMA_350, DMA_DW, DMA_PL081, DMA_PL330 };
 
 /** The controller's addresses and interrupts on a board. */
 struct dma_slot {
     enum dma_kind kind;
-    uint32_t base; /**< 0 if the board has none */
-    unsigned irq;  /**< NVIC interrupt number; of event 0 for a PL330, of channel 0 for a DMA-350 */
+    uint32_t base;      /**< 0 if the board has none */
+    unsigned irq;       /**< NVIC interrupt number; of event 0 (PL330) or channel 0 (DMA-350, DW) */
     unsigned abort_irq; /**< PL330: NVIC number for aborts */
     struct gates gate;  /**< its clock */
     struct gate reset;  /**< PL330: the reset that makes its manager secure */

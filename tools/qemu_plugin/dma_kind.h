@@ -11,7 +11,7 @@ struct dma_operations {
     void (*reset)(void);
 };
 
-extern const struct dma_operations dma_350, dma_pl081, dma_pl330;
+extern const struct dma_operations dma_350, dma_dw, dma_pl081, dma_pl330;
 
 /* ---- shared by all kinds ---- */
 

@@ -13,6 +13,7 @@
 #include "message.h"
 #include "numaker_uart.h"
 #include "qemu_api.h"
+#include "scb_uart.h"
 
 /** Priority of store-only registers, below QEMU's stubs and our devices. */
 #define PRIORITY_OF_REGISTERS (-10)
@@ -118,6 +119,75 @@ void machine_none_watch(uint32_t address)
     }
 }
 
+/* --- Registers that another core opens ----------------------------------------- */
+
+/** Over devices and store-only registers, while closed. */
+static MemoryRegion *closed[BOARD_REGISTERS_MAX];
+static struct virtual_timer opening;
+
+static uint32_t closed_read(void *opaque, uint64_t offset, uint64_t *value, unsigned size,
+                            MemTxAttrs attributes)
+{
+    (void)opaque;
+    (void)offset;
+    (void)size;
+    (void)attributes;
+    *value = 0;
+    return 0;
+}
+
+static uint32_t closed_write(void *opaque, uint64_t offset, uint64_t value, unsigned size,
+                             MemTxAttrs attributes)
+{
+    (void)opaque;
+    (void)offset;
+    (void)value;
+    (void)size;
+    (void)attributes;
+    return 0;
+}
+
+static void set_closed(bool now)
+{
+    for (size_t i = 0; i < board()->chip->registers_count; i++) {
+        memory_region_set_enabled(closed[i], now);
+    }
+}
+
+static void open_registers(void *opaque)
+{
+    (void)opaque;
+    set_closed(false);
+}
+
+static void close_registers(void *opaque)
+{
+    const struct board_chip *chip = opaque;
+    set_closed(true);
+    virtual_timer_set(&opening,
+                      qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL) + INT64_C(1000000) * chip->closed_ms);
+}
+
+static void add_closed(const struct board_chip *chip)
+{
+    static const MemoryRegionOps ops = {
+        .read_with_attrs = closed_read,
+        .write_with_attrs = closed_write,
+        .endianness = DEVICE_LITTLE_ENDIAN,
+        .valid = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},
+        .impl = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},
+    };
+    for (size_t i = 0; i < chip->registers_count; i++) {
+        const struct board_registers *row = &chip->registers[i];
+        closed[i] = board_memory_new_region();
+        memory_region_init_io(closed[i], NULL, &ops, NULL, row->name, row->size);
+        memory_region_add_subregion_overlap(get_system_memory(), row->base, closed[i],
+                                            2 * MACHINE_OVER_DEVICES);
+    }
+    virtual_timer_create(&opening, open_registers, NULL);
+    qemu_register_reset(close_registers, (void *)chip);
+}
+
 /* --- CPU and interrupt controller -------------------------------------------- */
 
 static Clock *cpu_clock;
@@ -173,6 +243,7 @@ static void add_16550(const struct board_uart *uart)
 static void (*const uart_makers[])(const struct board_uart *uart) = {
     [BOARD_UART_16550] = add_16550,
     [BOARD_UART_NUMAKER] = numaker_uart_create,
+    [BOARD_UART_SCB] = scb_uart_create,
 };
 
 /* --- The machine ------------------------------------------------------------- */
@@ -185,6 +256,9 @@ static void make_board(Object *machine)
     }
     add_registers(chip);
     board_power_create();
+    if (chip->closed_ms > 0) {
+        add_closed(chip);
+    }
     add_cpu(machine, chip);
     machine_find();
     uart_makers[chip->uart.kind](&chip->uart);

@@ -62,12 +62,22 @@ static bool port_reaches(const struct npu_device *device, const struct npu_acces
  * An access has the NPU's security state, and the memory protection controllers are in their reset
  * state: all blocks accept only secure accesses, at both aliases. (Arm 102803, "NPU security
  * mapping"; 101104, "TrustZone Memory Protection Controller".) The guest's writes to the
- * controllers are ignored. A board that is `open` has no such controllers.
+ * controllers are ignored. `security` of a board's table names another state.
  */
+static bool accepted(bool secure)
+{
+    static const bool accepts[][2] = {
+        [BOARD_SECURITY_SECURE] = {false, true},
+        [BOARD_SECURITY_NON_SECURE] = {true, false},
+        [BOARD_SECURITY_ANY] = {true, true},
+    };
+    return accepts[board()->security][secure];
+}
+
 static uint8_t *bus_map(void *context, const struct npu_access *access)
 {
     const struct npu_device *device = context;
-    bool refused = device->faults.run.bus_error || !(access->secure || board()->open);
+    bool refused = device->faults.run.bus_error || !accepted(access->secure);
     if (!refused && !port_reaches(device, access)) {
         message(MESSAGE_GUEST_ERROR, "%s: its port M%u does not reach 0x%08llx",
                 device->slot->argument, access->port, (unsigned long long)access->address);

@@ -12,13 +12,11 @@
  */
 #include "numaker_uart.h"
 
-#include <stddef.h>
-
 #include "machine.h"
 #include "machine_none.h"
-#include "message.h"
 #include "numaker_system.h"
 #include "qemu_api.h"
+#include "uart_line.h"
 
 #define WINDOW_SIZE 0x1000u
 #define FIFO_SIZE 16u
@@ -52,17 +50,9 @@ enum { EIGHT_BITS_NO_PARITY = 3, LINE_FORMAT = 0x7F };
 
 static struct {
     uint32_t registers[REGISTERS_END / 4];
-    uint8_t received[FIFO_SIZE];
-    unsigned first, count;
-    bool reported; /**< the lost output was reported */
     const struct board_uart *slot;
-    _Alignas(max_align_t) unsigned char frontend[CHAR_FRONTEND_ROOM];
+    struct uart_line line;
 } uart;
-
-static CharFrontend *frontend(void)
-{
-    return (CharFrontend *)uart.frontend;
-}
 
 /* --- Is the line configured correctly? ------------------------------------ */
 
@@ -74,20 +64,6 @@ static uint32_t speed(void)
     return mode == 0 ? clock / divisor / 16 : mode == 3 ? clock / divisor : 0;
 }
 
-/** Within 2 % of a usual terminal speed? */
-static bool is_standard_speed(uint32_t bits_per_second)
-{
-    static const uint32_t standard[] = {9600, 19200, 38400, 57600, 115200, 230400, 460800, 921600};
-    for (size_t i = 0; i < sizeof standard / sizeof standard[0]; i++) {
-        const uint32_t off = bits_per_second > standard[i] ? bits_per_second - standard[i]
-                                                           : standard[i] - bits_per_second;
-        if (off <= standard[i] / 50) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static const char *line_error(void)
 {
     if ((machine_none_load(PINS) & PINS_MASK) != PINS_UART0) {
@@ -96,17 +72,7 @@ static const char *line_error(void)
     if ((uart.registers[LINE / 4] & LINE_FORMAT) != EIGHT_BITS_NO_PARITY) {
         return "the format is not eight bits without parity";
     }
-    return is_standard_speed(speed()) ? NULL : "the speed is not a standard baud rate";
-}
-
-static bool line_is_valid(void)
-{
-    const char *reason = line_error();
-    if (reason && !uart.reported) {
-        message(MESSAGE_GUEST_ERROR, "uart: %s: bytes are lost", reason);
-    }
-    uart.reported = reason;
-    return !reason;
+    return uart_line_is_standard_speed(speed()) ? NULL : "the speed is not a standard baud rate";
 }
 
 /* --- Interrupts --------------------------------------------------------------- */
@@ -121,7 +87,7 @@ static unsigned trigger_level(void)
 /** Output is sent immediately. */
 static uint32_t flags(void)
 {
-    return SENT | (uart.count >= trigger_level() ? RECEIVED : 0);
+    return SENT | (uart.line.count >= trigger_level() ? RECEIVED : 0);
 }
 
 static void update_irq(void)
@@ -130,51 +96,12 @@ static void update_irq(void)
                  (flags() & uart.registers[INTERRUPTS / 4] & (RECEIVED | SENT)) != 0);
 }
 
-/* --- Bytes -------------------------------------------------------------------- */
-
-/** Input waits until the guest has set up the UART; the chip would lose it. */
-static int can_receive(void *opaque)
-{
-    (void)opaque;
-    return line_error() ? 0 : (int)(FIFO_SIZE - uart.count);
-}
-
-static void receive(void *opaque, const uint8_t *bytes, int size)
-{
-    (void)opaque;
-    for (int i = 0; i < size && uart.count < FIFO_SIZE; i++) {
-        uart.received[(uart.first + uart.count++) % FIFO_SIZE] = bytes[i];
-    }
-    update_irq();
-}
-
-static uint32_t take(void)
-{
-    if (uart.count == 0) {
-        return 0;
-    }
-    uint32_t value = uart.received[uart.first];
-    uart.first = (uart.first + 1) % FIFO_SIZE;
-    uart.count--;
-    update_irq();
-    qemu_chr_fe_accept_input(frontend());
-    return value;
-}
-
-static void send(uint32_t value)
-{
-    const uint8_t byte = (uint8_t)value;
-    if (line_is_valid()) {
-        qemu_chr_fe_write_all(frontend(), &byte, 1);
-    }
-}
-
 /* --- Registers ------------------------------------------------------------------ */
 
 static uint32_t fifo_status(void)
 {
-    return TX_EMPTY | TX_EMPTY_AND_SENT | RX_IDLE | (uart.count % FIFO_SIZE) << 8 |
-           (uart.count == 0 ? RX_EMPTY : 0) | (uart.count == FIFO_SIZE ? RX_FULL : 0);
+    return TX_EMPTY | TX_EMPTY_AND_SENT | RX_IDLE | (uart.line.count % FIFO_SIZE) << 8 |
+           (uart.line.count == 0 ? RX_EMPTY : 0) | (uart.line.count == FIFO_SIZE ? RX_FULL : 0);
 }
 
 static uint32_t read_register(void *context, uint32_t offset)
@@ -182,7 +109,7 @@ static uint32_t read_register(void *context, uint32_t offset)
     (void)context;
     switch (offset) {
     case DATA:
-        return take();
+        return uart_line_take(&uart.line);
     case FIFO_STATUS:
         return fifo_status();
     case INTERRUPT_STATUS:
@@ -196,16 +123,18 @@ static void write_register(void *context, uint32_t offset, uint32_t value)
 {
     (void)context;
     if (offset == DATA) {
-        send(value);
+        uart_line_send(&uart.line, value);
     } else if (offset < REGISTERS_END && offset != FIFO_STATUS && offset != INTERRUPT_STATUS) {
         uart.registers[offset / 4] = value;
     }
     if (offset == FIFO) {
         uart.registers[FIFO / 4] &= ~(uint32_t)(CLEAR_RECEIVED | CLEAR_SENT);
-        uart.count = value & CLEAR_RECEIVED ? 0 : uart.count;
+        if (value & CLEAR_RECEIVED) {
+            uart_line_clear(&uart.line);
+        }
     }
     update_irq();
-    qemu_chr_fe_accept_input(frontend());
+    uart_line_accept(&uart.line);
 }
 
 /* --- Start and reset ------------------------------------------------------------ */
@@ -216,16 +145,15 @@ static void reset(void *opaque)
     for (size_t i = 0; i < sizeof uart.registers / sizeof uart.registers[0]; i++) {
         uart.registers[i] = 0;
     }
-    uart.count = 0;
+    uart_line_clear(&uart.line);
     update_irq();
 }
 
 void numaker_uart_create(const struct board_uart *slot)
 {
     uart.slot = slot;
-    if (serial_hd(0) && qemu_chr_fe_init(frontend(), serial_hd(0), NULL)) {
-        qemu_chr_fe_set_handlers(frontend(), can_receive, receive, NULL, NULL, NULL, NULL, true);
-    }
+    uart.line = (struct uart_line){.size = FIFO_SIZE, .error = line_error, .update = update_irq};
+    uart_line_connect(&uart.line);
     machine_map(&(struct machine_window){.name = "uart",
                                          .base = slot->base,
                                          .size = WINDOW_SIZE,

@@ -13,7 +13,7 @@ COPIES = 150
 FRAME = "dma_copy.c"
 
 # The data structure each driver shares with its controller, if any.
-DRIVERS = {"350": None, "pl081": "list", "pl330": "microcode"}
+DRIVERS = {"350": None, "dw": "descriptor", "pl081": "list", "pl330": "microcode"}
 
 # Lines that maintain caches and addresses, and keep the CPU from sleeping without a wake-up; and
 # their replacements.
@@ -45,6 +45,17 @@ UPKEEP_OF_DRIVERS = {
     ("350", "sizes of 16 bits"): ("? rest->size : most;", "? rest->size : rest->size;"),
     ("350", "secure transfers"): ("| 0x44u)", "| 1u << 10 | 0x44u)"),
     ("350", "the channel has stopped"): ("to->command & ENABLE) {", "false) {"),
+    ("dw", "descriptor cleaned"): (
+        "ethosu_ext_memory_clean_in(descriptor_memory, &descriptor, sizeof descriptor);",
+        "",
+    ),
+    ("dw", "descriptor as the bus sees it"): (
+        "dma_copy_bus_address(descriptor_memory, &descriptor)",
+        "(uintptr_t)&descriptor",
+    ),
+    ("dw", "units by the source"): ("shift_for(rest->from)", "shift_for(0)"),
+    ("dw", "rows of 256 units"): ("#define COUNT_MAX 256u", "#define COUNT_MAX 512u"),
+    ("dw", "the channel is off"): ("to->control & ENABLED) {", "false) {"),
     ("pl081", "list cleaned"): ("ethosu_ext_memory_clean_in(list_memory, list, sizeof list);", ""),
     ("pl081", "list as the bus sees it"): (
         "dma_copy_bus_address(list_memory, list)",
@@ -68,6 +79,7 @@ UPKEEP_OF_DRIVERS = {
 # Makes one copy take several transfers, each started by the previous one's interrupt.
 SHORT = {
     "350": ("#define UNITS_MAX 0xFFFFu", "#define UNITS_MAX 0xFFu"),
+    "dw": ("#define COUNT_MAX 256u", "#define COUNT_MAX 24u"),
     "pl081": ("#define LIST_LENGTH 32", "#define LIST_LENGTH 4"),
     "pl330": ("#define LOOP_MAX 256u", "#define LOOP_MAX 16u"),
 }
@@ -145,7 +157,9 @@ def _goes_wrong(repo: Path, driver: str, file: str, change: tuple[str, str]) -> 
 @pytest.mark.parametrize(
     ("driver", "name"),
     [
-        pytest.param(driver, name, marks=[] if (row - column) % 3 == 0 else pytest.mark.slow)
+        pytest.param(
+            driver, name, marks=[] if (row - column) % len(DRIVERS) == 0 else pytest.mark.slow
+        )
         for row, name in enumerate(UPKEEP)
         for column, driver in enumerate(DRIVERS)
     ],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The console on a 16550, on each emulated board that has one."""
+"""The console on a 16550 and on an SCB, on each emulated board that has one."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,11 @@ from host_tests.kit import matrix
 
 from . import EMULATED, table
 
-WITH_16550 = [name for name in EMULATED if table(name)["uart"].get("driver") == "16550"]
+BY_DRIVER = {
+    driver: [name for name in EMULATED if table(name)["uart"].get("driver") == driver]
+    for driver in ("16550", "scb")
+}
+WITH_EITHER = [name for names in BY_DRIVER.values() for name in names]
 # Base, and the input clock of the divisor (from the boards' pages); all tools use 115,200 baud.
 CLOCKS = {
     "ALIF_ENSEMBLE_E7-M55_HP": (0x4901C000, 100_000_000),
@@ -36,15 +40,19 @@ def divisor(base):
 """
 
 
-@pytest.fixture(scope="module", params=WITH_16550)
+@pytest.fixture(scope="module", params=BY_DRIVER["16550"])
 def uart_only(request: pytest.FixtureRequest) -> Iterator[QemuBoard]:
-    """Each board in turn, without the emulator's fast console."""
+    """A board without the emulator's fast console."""
     with QemuBoard(Machine(board=request.param, console="uart")) as board:
         yield board
 
 
-# One board has the device; that input arrives on each board, test_every_board.py shows.
-@pytest.mark.parametrize("uart_only", matrix.cases(WITH_16550, WITH_16550[:1]), indirect=True)
+# One board has each device; that input arrives on each board, test_every_board.py shows.
+@pytest.mark.parametrize(
+    "uart_only",
+    matrix.cases(WITH_EITHER, [names[0] for names in BY_DRIVER.values()]),
+    indirect=True,
+)
 def test_nothing_is_lost_at_full_speed(uart_only: Board) -> None:
     """More than ring and FIFO hold, sent while the program is not reading."""
     flood(uart_only, 12_000)
@@ -55,3 +63,36 @@ def test_terminal_and_board_agree_on_the_speed(uart_only: QemuBoard) -> None:
     uart_only.exec(DIVISOR)
     sixteenths = uart_only.eval(f"divisor({base})")
     assert clock / sixteenths == pytest.approx(115_200, rel=0.01)
+
+
+# SCB: its clock, from CLK_HF10 by the 16-bit divider 1 of its group; the clocks of a bit.
+SCB = (0x429A0000, 0x42043404, 100_000_000)
+
+
+@pytest.mark.parametrize("uart_only", BY_DRIVER["scb"], indirect=True)
+def test_terminal_and_scb_agree_on_the_speed(uart_only: QemuBoard) -> None:
+    base, divider, clock = SCB
+    uart_only.exec("from machine import mem32")
+    divisor = uart_only.eval(f"(mem32[{divider}] >> 8 & 0xFFFF) + 1")
+    oversampling = uart_only.eval(f"(mem32[{base}] & 15) + 1")
+    assert 8 <= oversampling <= 16
+    assert clock / divisor / oversampling == pytest.approx(115_200, rel=0.001)
+
+
+# A wrong divider, pins without their function, nine bits: bytes must not get through.
+SPOILED = {
+    "speed": (0x42043404, 0x2000, "the speed is not a standard baud rate"),
+    "pins": (0x42800064, 0, "no pin is connected"),
+    "format": (0x429A0200, 8, "the format is not eight bits and one stop bit"),
+}
+
+
+@pytest.mark.parametrize("what", SPOILED)
+def test_an_scb_that_is_set_up_wrongly_is_silent(what: str) -> None:
+    register, value, reason = SPOILED[what]
+    with QemuBoard(Machine(board=BY_DRIVER["scb"][0])) as board:
+        board.exec(f"from machine import mem32\nsaved = mem32[{register}]")
+        board.exec(
+            f"mem32[{register}] = {value}\nmem32[0x429A0240] = 65\nmem32[{register}] = saved"
+        )
+        assert f"uart: {reason}: bytes are lost" in board.machine.log()

@@ -258,12 +258,14 @@ def test_firmware_that_faults_before_its_prompt_shows_its_report(faulty):
     """On its UART; on the faster console `ethosu qemu` shows it, in the next test."""
     path, report = faulty
     with pytest.raises(BoardTimeoutError, match=report):
-        QemuBoard(qemu.Machine(firmware=path, console="uart"), boot_timeout=20)
+        machine = qemu.Machine(board=boards.DEFAULT, firmware=path, console="uart")
+        QemuBoard(machine, boot_timeout=20)
 
 
 def test_ethosu_qemu_keeps_a_board_without_a_prompt_for_bringup(faulty, ethosu):
     path, report = faulty
-    command = [sys.executable, "-m", "ethosu_tools.cli", "qemu", "--firmware", path]
+    command = [sys.executable, "-m", "ethosu_tools.cli", "qemu", "--board", boards.DEFAULT]
+    command += ["--firmware", path]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
         first, why, _, advice = (process.stdout.readline() for _ in range(4))

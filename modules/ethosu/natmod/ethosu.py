@@ -61,19 +61,21 @@ if core:
 
 def _find(board):
     """Index of a board; a folder's name alone selects its first core."""
-    for index, (name, _) in enumerate(_boards):
+    for index, (name, _, _) in enumerate(_boards):
         if board in (name, name.partition("-")[0]):
             return index
-    raise ValueError(f"unknown board {board!r}; expected {', '.join(name for name, _ in _boards)}")
+    names = ", ".join(row[0] for row in _boards)
+    raise ValueError(f"unknown board {board!r}; expected {names}")
 
 
-def init(address=None, *, board=None, npu=0, secure=True, privileged=True):
+def init(address=None, *, board=None, npu=0, secure=None, privileged=None):
     """Reset and use the NPU whose registers are at this address. Returns its config.
 
-    A board's name selects address and config of its NPU, and the memories that the NPU can access,
-    with their addresses. Names are those of the tools, FOLDER-CORE; FOLDER alone is the first core.
-    The board remains selected until a call selects another one, which ends all jobs. Without a
-    board, the NPU must be able to access all memory at the CPU's addresses.
+    A board's name selects address, config and security of its NPU, and the memories that the NPU
+    can access, with their addresses. Names are those of the tools, FOLDER-CORE; FOLDER alone is the
+    first core. The board remains selected until a call selects another one, which ends all jobs.
+    Without a board, the NPU must be able to access all memory at the CPU's addresses, and is secure
+    and privileged.
     """
     if board is None and address is None:
         raise TypeError("init() takes an address, or board=NAME")
@@ -83,9 +85,13 @@ def init(address=None, *, board=None, npu=0, secure=True, privileged=True):
         _spare.append(_new_guard(False))
     base = _use(npu, index)
     _npus.pop(npu, None)
-    config = _open(npu, base if address is None else address, secure | privileged << 1)
+    flags = 3 if index < 0 else _boards[index][2]
+    for bit, given in ((1, secure), (2, privileged)):
+        if given is not None:
+            flags = flags | bit if given else flags & ~bit
+    config = _open(npu, base if address is None else address, flags)
     if address is None and _boards[index][1] not in (None, config):
-        name, expected = _boards[index]
+        name, expected, _ = _boards[index]
         raise ValueError(f"{name} has {expected}, found {config}: wrong core or board?")
     _npus[npu] = config
     return config

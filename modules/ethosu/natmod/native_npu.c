@@ -71,15 +71,17 @@ static mp_obj_t board_use(mp_obj_t index, mp_obj_t board_in)
 }
 static MP_DEFINE_CONST_FUN_OBJ_2(board_use_obj, board_use);
 
-/** The name of each board, with its NPU's config or None: a list of tuples. */
+/** Of each board its name, its NPU's config or None, and flags of _open(): a list of tuples. */
 static mp_obj_t board_names(void)
 {
     mp_obj_t names = mp_obj_new_list(0, NULL);
     for (size_t i = 0; i < known_board_count; i++) {
         const char *npu = known_boards[i].npu;
+        const struct ethosu_npu *slot = known_boards[i].board.npus;
         mp_obj_t row[] = {native_new_text(known_boards[i].board.name),
-                          npu == NULL ? mp_const_none : native_new_text(npu)};
-        mp_obj_list_append(names, mp_obj_new_tuple(2, row));
+                          npu == NULL ? mp_const_none : native_new_text(npu),
+                          MP_OBJ_NEW_SMALL_INT(slot->secure | slot->privileged << 1)};
+        mp_obj_list_append(names, mp_obj_new_tuple(3, row));
     }
     return names;
 }

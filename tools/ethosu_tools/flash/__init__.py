@@ -12,7 +12,8 @@ from .common import Request, Step, Way
 WAYS: dict[str, Way] = {
     way.name: way
     for way in (
-        *(disk.WAY, serial_line.WAY, programs.DFU, alif.WAY, programs.JLINK, programs.PYOCD),
+        *(disk.WAY, serial_line.WAY, programs.DFU, alif.WAY),
+        *(programs.JLINK, programs.PYOCD, programs.OPENOCD),
     )
 }
 

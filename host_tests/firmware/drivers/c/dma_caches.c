@@ -244,7 +244,7 @@ int main(int count, char **arguments)
     ethosu_ext_memory_use(&ethosu_board);
     cpu = map_at(WINDOW_BASE, WINDOW_SIZE);
     add_ranges(random_state);
-    fake_prepare(map_at(dma_board.base, 0x2000));
+    fake_prepare(map_at(dma_board.base, 0x9000));
     if (!callers_that_cannot_wait_copy_alone()) {
         puts("a transfer was begun by a caller that cannot wait for it");
         return 1;

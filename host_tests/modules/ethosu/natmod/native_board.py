@@ -35,7 +35,11 @@ def status() -> str:
 
 def imports() -> str:
     """Code that starts with the native module."""
-    return f"import asyncio, gc, native as ethosu\nethosu.init({address()})"
+    secure, privileged = map(bool, firmware_image.of().npu_security)
+    return (
+        "import asyncio, gc, native as ethosu\n"
+        f"ethosu.init({address()}, secure={secure}, privileged={privileged})"
+    )
 
 
 @functools.cache

@@ -162,8 +162,8 @@ def test_a_memory_that_the_npu_does_not_reach_is_refused(loaded, compiled, small
 @at_night
 def test_an_unknown_board_name_is_rejected(fresh):
     """It accepts the names used by the tools."""
-    assert fresh.eval("sorted(name for name, _ in ethosu._boards)") == sorted(boards.names())
-    names = ", ".join(fresh.eval("[name for name, _ in ethosu._boards]"))
+    assert fresh.eval("sorted(name for name, _, _ in ethosu._boards)") == sorted(boards.names())
+    names = ", ".join(fresh.eval("[name for name, _, _ in ethosu._boards]"))
     expected = f"ValueError unknown board 'NOWHERE'; expected {names}"
     assert raised(fresh, "ethosu.init(board='NOWHERE')") == expected
     assert raised(fresh, "ethosu.init()").startswith("TypeError init() takes an address, or board")

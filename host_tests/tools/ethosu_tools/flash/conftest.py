@@ -40,6 +40,11 @@ device = "AE722F80F55D5_HP"
 address = 0x80020000
 [flash.pyocd]
 target = "m55m1h2ljae"
+[flash.openocd]
+interface = "interface/kitprog3.cfg"
+target = "target/chip.cfg"
+loader = "SMIF.FLM"
+address = 0x60500000
 """
 
 
@@ -53,7 +58,7 @@ def tree(empty_tree, monkeypatch):
     built.mkdir(parents=True)
     (built / "firmware.elf").write_bytes(b"\x7fELF" + IMAGE)
     (built / "firmware.bin").write_bytes(IMAGE)
-    for name in ("ETHOSU_ALIF_TOOLKIT", "ETHOSU_WE2_TOOL"):
+    for name in ("ETHOSU_ALIF_TOOLKIT", "ETHOSU_WE2_TOOL", "ETHOSU_OPENOCD_LOADER"):
         monkeypatch.delenv(name, raising=False)
     return empty_tree
 

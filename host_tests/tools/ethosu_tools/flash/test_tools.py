@@ -64,6 +64,34 @@ def test_probes_get_images_and_addresses(flashed, tree, bin_folder):
     assert pyocd.with_suffix(".log").read_text() == words
 
 
+def test_openocd_writes_and_verifies_with_the_vendors_loader(
+    ethosu, flashed, tree, bin_folder, tmp_path, monkeypatch
+):
+    tool = bin_folder("openocd", "pathlib.Path(sys.argv[0] + '.log').write_text(repr(sys.argv))")
+    code, _, err = ethosu("flash", "B", "--way", "openocd")
+    assert (
+        code == 4 and "the folder with SMIF.FLM is needed" in err and "ETHOSU_OPENOCD_LOADER" in err
+    )
+    (tmp_path / "SMIF.FLM").touch()
+    monkeypatch.setenv("ETHOSU_OPENOCD_LOADER", str(tmp_path))
+    flashed("--way", "openocd")
+    words = eval(tool.with_name("openocd.log").read_text())
+    image = tree / "build/firmware/B/firmware.bin"
+    assert words[1:3] == ["-s", str(tmp_path)] and set(words[3::2]) == {"-c"}
+    assert words[4::2] == [
+        f"set QSPI_FLASHLOADER {{{tmp_path}/SMIF.FLM}}",
+        "source [find interface/kitprog3.cfg]",
+        "transport select swd",
+        "source [find target/chip.cfg]",
+        "init",
+        "reset init",
+        f'flash write_image erase "{image}" 0x60500000 bin',
+        f'verify_image "{image}" 0x60500000 bin',
+        "reset run",
+        "shutdown",
+    ]
+
+
 def test_dfu_util_waits_for_the_boot_loader_and_writes(ethosu, flashed, tree, bin_folder):
     tool = bin_folder("dfu-util", "pathlib.Path(sys.argv[0] + '.log').write_text(repr(sys.argv))")
     image = tree / "build/firmware/B/firmware.bin"

@@ -26,6 +26,7 @@ def test_a_dry_run_lists_every_step_and_runs_none(flashed, tree, way, monkeypatc
         ("dfu", "dfu-util is not on PATH"),
         ("jlink", "JLinkExe is not on PATH"),
         ("pyocd", "pyocd is not on PATH"),
+        ("openocd", "openocd is not on PATH"),
     ],
 )
 def test_a_missing_tool_is_one_error_that_names_its_documentation(

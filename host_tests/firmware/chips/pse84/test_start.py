@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+"""What the chip needs from the start-up: variants of the image without it fail when emulated."""
+
+import shutil
+
+import pytest
+from ethosu_tools import board_files
+from ethosu_tools.board import QemuBoard
+from ethosu_tools.qemu import Machine
+
+from host_tests.firmware.conftest import build
+from host_tests.kit import firmware_image
+from host_tests.kit.board_models import load, put, raised
+
+BOARD = "KIT_PSE84_AI"
+VARIANTS = """
+[variants.SECURE]
+npu_registers = [{ base = 0x44600000, irq = 38, secure = true }]
+[variants.HASTY.define]
+BOARD_COMPANION_MS = 0
+"""
+
+
+@pytest.fixture
+def variant(emulator_only, repo, tmp_path):
+    """Builds a variant of the board's image."""
+    folder = tmp_path / BOARD
+    shutil.copytree(repo / "boards" / BOARD, folder)
+    table = folder / board_files.FILE
+    table.write_text(table.read_text() + VARIANTS)
+    return lambda name: build(f"{BOARD}-{name}", f"BOARD={BOARD}-{name}", f"BOARD_DIR={folder}")
+
+
+def test_the_npu_is_non_secure_and_privileged():
+    assert firmware_image.of(BOARD).npu_security == bytes([False, True])
+
+
+def test_a_secure_npu_gets_bus_errors(variant, compiled, small_models, example):
+    """The memories accept only non-secure accesses."""
+    model = compiled(small_models["small_cnn"], "ethos-u55-128")
+    with QemuBoard(Machine(board=BOARD, firmware=variant("SECURE"))) as board:
+        load(board, model)
+        put(board, example)
+        assert "bus error" in raised(board, "m.predict([x])")
+
+
+def test_without_the_wait_for_the_other_core_nothing_is_switched_on(variant):
+    """It has not opened the peripherals yet, so they ignore the start-up's writes.
+
+    Time is that of the instructions, or a busy host would make the start-up slow enough.
+    """
+    with QemuBoard(Machine(board=BOARD, firmware=variant("HASTY"), repeatable=True)) as board:
+        board.exec("from machine import mem32")
+        assert board.eval("[mem32[at] for at in (0x44004090, 0x44602000, 0x42004050)]") == [0] * 3
+        assert board.eval("__import__('ethosu').npus()") == []
