@@ -61,9 +61,10 @@ struct board_registers {
 
 /** A chip that the plugin builds on QEMU's machine "none". */
 struct board_chip {
-    uint32_t vectors;  /**< address of the vector table */
-    unsigned irqs;     /**< inputs of the interrupt controller */
-    uint32_t clock_hz; /**< of the CPU and its SysTick after a reset */
+    uint32_t vectors;          /**< address of the vector table */
+    bool starts_first_section; /**< it is at the image's first section instead, see boot_image.h */
+    unsigned irqs;             /**< inputs of the interrupt controller */
+    uint32_t clock_hz;         /**< of the CPU and its SysTick after a reset */
     struct board_uart uart;
     const struct board_registers *registers;
     size_t registers_count;

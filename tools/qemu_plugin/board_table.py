@@ -27,6 +27,9 @@ KINDS = {
     "mram": ("CPU_WRITES", "BUS_READS", "KEEPS", "TAKES_LINES"),
 }
 
+# A chip whose boot loader starts the first section of the image, instead of a fixed address.
+FIRST_SECTION = "first section"
+
 
 def value(given: Any) -> str:
     """A value in C: a number, a string, a condition, or a structure."""
@@ -65,6 +68,15 @@ def npu(name: str, row: Table) -> str:
     return value(fields | ({"preset": row["config"]} if "config" in row else {}))
 
 
+def start(table: Table) -> Table:
+    """Where the CPU starts: at `vectors`, or at what `start` says."""
+    if "start" not in table:
+        return {"vectors": table["vectors"]}
+    if table["start"] != FIRST_SECTION:
+        raise ValueError(f"start is {table['start']!r}, expected {FIRST_SECTION!r}")
+    return {"starts_first_section": True}
+
+
 def chip(symbol: str, table: Table) -> str:
     """Definitions of struct board_chip and of what it points to."""
     registers = ", ".join(value({"name": name} | row) for name, row in table["registers"].items())
@@ -72,7 +84,7 @@ def chip(symbol: str, table: Table) -> str:
         f"    {name}_create({value(base)});\n" for name, base in table.get("devices", {}).items()
     )
     add = f"static void {symbol}_add_devices(void)\n{{\n{devices}}}\n" if devices else ""
-    fields = value({name: table[name] for name in ("vectors", "irqs", "clock_hz")})[1:-1]
+    fields = value({name: table[name] for name in ("irqs", "clock_hz")} | start(table))[1:-1]
     return (
         f"{add}static const struct board_registers {symbol}_registers[] = {{{registers}}};\n"
         f"static const struct board_chip {symbol}_chip = {{{fields}, "
@@ -97,7 +109,7 @@ def board(name: str, symbol: str, table: Table) -> tuple[str, str]:
         fields["dma"] = kind(table["dma"], "DMA")
     if "page" in table:
         fields["page"] = value(table["page"])
-    if "vectors" in table:
+    if table["machine"] == "none":
         parts += chip(symbol, table)
         fields["chip"] = f"&{symbol}_chip"
     if table.get("open"):

@@ -55,3 +55,14 @@ def test_an_unknown_kind_of_memory_is_refused(program, tmp_path):
     (tmp_path / "x.toml").write_text(TOML.replace('"tcm"', '"rom2"'))
     with pytest.raises(KeyError, match="rom2"):
         program.source(tmp_path)
+
+
+def test_a_board_starts_at_an_address_or_at_its_image_s_first_section(program, tmp_path):
+    path = tmp_path / "x.toml"
+    path.write_text(TOML)
+    assert ".vectors = 0x0" in program.source(tmp_path)
+    path.write_text(TOML.replace("vectors = 0\n", 'start = "first section"\n'))
+    assert ".starts_first_section = true" in program.source(tmp_path)
+    path.write_text(TOML.replace("vectors = 0\n", 'start = "entry"\n'))
+    with pytest.raises(ValueError, match="start is 'entry', expected 'first section'"):
+        program.source(tmp_path)
