@@ -44,7 +44,7 @@ FLAGS = "-mcpu=cortex-m55 -mfloat-abi=hard"
 ENTRIES = {
     "board.toml": "title core clock_mhz npus npu_registers interrupts micropython chip missing "
     "silicon emulated bin cpu_flags cache_line memories heap ramdisk romfs journal disk regions "
-    "define dma uart vela estimate flash qemu native variants",
+    "define dma uart start vela estimate flash qemu native variants",
     "memories": "name start end size npu_address masters port cache cpu",
     "npu_registers": "base irq secure privileged power fast_memory settings",
     "regions": "start size section takes noload align initial",

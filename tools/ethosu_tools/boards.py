@@ -139,15 +139,21 @@ def chosen(name: str | None = None) -> BoardFacts:
 @cache
 def load(name: str) -> BoardFacts:
     """Read the data of a board; raises InputError if it does not exist."""
+    try:
+        return _facts(name, table(name))
+    except (KeyError, TypeError, ValueError) as error:
+        path = _folder() / name.partition("-")[0] / FILE
+        raise SetupError(f"{path}: missing or misspelt setting of {name}: {error}") from None
+
+
+def table(name: str) -> dict[str, Any]:
+    """All entries of a board's files; raises InputError if it does not exist."""
     folder, _, variant = name.partition("-")
     path = _folder() / folder / FILE
     known = _names_in(path) if path in files(FILE) else []
     if name not in known:
         raise InputError(f"unknown board {name!r}; expected one of {', '.join(known or names())}")
-    try:
-        return _facts(name, board_files.choose(_table(path), variant))
-    except (KeyError, TypeError, ValueError) as error:
-        raise SetupError(f"{path}: missing or misspelt setting of {name}: {error}") from None
+    return board_files.choose(_table(path), variant)
 
 
 def forget() -> None:
@@ -172,9 +178,11 @@ def add_option(
     parser.add_argument("--board", type=_argument, metavar="BOARD", help=text)
 
 
-def add_positional(parser: argparse.ArgumentParser) -> None:
-    """Declare a board that the command needs."""
-    parser.add_argument("board", type=_argument, metavar="BOARD", help=", ".join(names()))
+def add_positional(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
+    """Declare a board that the command needs, or may have."""
+    count = "?" if optional else None
+    known = ", ".join(names())
+    parser.add_argument("board", type=_argument, metavar="BOARD", nargs=count, help=known)
 
 
 def _argument(text: str) -> str:

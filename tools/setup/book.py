@@ -17,7 +17,7 @@ from fnmatch import fnmatch
 from itertools import pairwise
 from pathlib import Path
 
-from ethosu_tools import cli
+from ethosu_tools import cli, first_minute
 
 REPO = Path(__file__).resolve().parents[2]
 # Modules for programs on a board; those written in Python have types and docstrings themselves.
@@ -155,6 +155,7 @@ def write(folder: Path) -> None:
     for path in files(*_MODULES):
         contents[Path("reference") / f"{module_name(REPO / path)}.md"] = reference(REPO / path)
     contents[Path("reference/commands.md")] = commands()
+    contents[Path("reference/first_minute.md")] = first_minute.page()
     for path, text in contents.items():
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)

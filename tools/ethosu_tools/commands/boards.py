@@ -2,9 +2,11 @@
 """`ethosu boards`: list the boards, where each was tested, and how it is flashed."""
 
 import argparse
+import textwrap
+from dataclasses import asdict
 from typing import Any
 
-from .. import boards
+from .. import boards, first_minute
 from ..boards import EMULATED, NOWHERE, SILICON
 from ..layers import views
 from ..ui import Ui
@@ -12,17 +14,24 @@ from ..ui import Ui
 EPILOG = f"""\
 PROOF is where the image has been shown to work: on a chip ({SILICON}), in QEMU with that chip's
 memory map ({EMULATED}), or nowhere ({NOWHERE}). FLASH lists the methods of `ethosu flash`, the
-default one first. Features that a board lacks are listed below the table.
+default one first. Features that a board lacks are listed below the table. With a board's name, its
+steps from reset to prompt follow, each with its source: where a new board stops, and why.
 """
+_WIDTH = 92
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """There are no options."""
+    """Declare the board."""
+    boards.add_positional(parser, optional=True)
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
-    """Read the boards of boards/."""
-    return {
+    """Read the boards of boards/, or one of them with its start."""
+    chosen = [boards.load(args.board)] if args.board else boards.every()
+    start = (
+        {"start": [asdict(step) for step in first_minute.steps(args.board)]} if args.board else {}
+    )
+    return start | {
         "boards": [
             {
                 "name": board.name,
@@ -34,7 +43,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
                 "flash": list(board.flash),
                 "missing": list(board.missing),
             }
-            for board in boards.every()
+            for board in chosen
         ]
     }
 
@@ -60,4 +69,10 @@ def render(data: dict[str, Any]) -> str:
     for missing, names in lacking.items():
         if missing:
             lines += ["", f"{', '.join(names)}: not available", *(f"  {what}" for what in missing)]
+    for number, step in enumerate(data.get("start", ()), 1):
+        text = f"{step['does']} [{step['source']}]"
+        lines += [
+            "",
+            *textwrap.wrap(text, _WIDTH, initial_indent=f"{number:3} ", subsequent_indent="    "),
+        ]
     return "\n".join(lines)

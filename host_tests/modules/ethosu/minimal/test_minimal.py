@@ -22,9 +22,10 @@ OLD = {
     **{f"ETHOSU_U{family}": "ETHOSU_NPUS=" for family in (55, 65, 85)},
     **{name: f"CFLAGS_EXTRA=-D{name}=0" for name in ("ETHOSU_AUDIO_MVE", "ETHOSU_IMAGE_MVE")},
 }
-# Driver, runtime with only the NPU operator, and Python module.
-TEXT_MAX = 38_900
-C_TEXT_MAX = 20_300
+# Driver, runtime with only the NPU operator, and Python module; 3,000 bytes are readers of metadata
+# and descriptions.
+TEXT_MAX = 41_000
+C_TEXT_MAX = 22_400
 # Linked size of a C program that loads a model and runs it on one kind of NPU, at -Os.
 # TensorFlow Lite Micro's objects take 12,364 with its own makefile's flags.
 PROGRAM_TEXT_MAX = 16_750
