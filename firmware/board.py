@@ -47,7 +47,7 @@ ENTRIES = {
     "define dma uart start vela estimate by_npu flash qemu native first_failure variants",
     "memories": "name start end size npu_address masters port cache cpu",
     "npu_registers": "base irq secure privileged power fast_memory settings",
-    "regions": "start size section takes noload align",
+    "regions": "start size section takes noload align initial",
     "dma": "driver base irq abort_irq least least_cached",
     "uart": "driver base irq baud clock_hz",
     "native": "memories npu_clock",
@@ -227,6 +227,7 @@ def linker_script(table: Table, source: str) -> str:
     return (
         f"/* SPDX-License-Identifier: MIT */\n/* {HEAD.format(source=source)} */\nMEMORY {{\n"
         + "".join(region(name, row) for name, row in regions.items()) + "}\n"
+        + f'REGION_ALIAS("INITIAL", {regions["DATA"].get("initial", "CODE")});\n'
         + symbols + (f"SECTIONS {{\n{own}}}\n" if own else "") + "INCLUDE sections.ld\n"
     )  # fmt: skip
 

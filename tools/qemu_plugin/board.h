@@ -76,10 +76,11 @@ struct board_value {
 
 /** A chip that the plugin builds on QEMU's machine "none". */
 struct board_chip {
-    uint32_t vectors;   /**< address of the vector table */
-    unsigned irqs;      /**< inputs of the interrupt controller */
-    uint32_t clock_hz;  /**< of the CPU and its SysTick after a reset */
-    unsigned closed_ms; /**< after a reset all registers read as 0 and ignore writes */
+    uint32_t vectors;          /**< address of the vector table */
+    bool starts_first_section; /**< it is at the image's first section instead, see boot_image.h */
+    unsigned irqs;             /**< inputs of the interrupt controller */
+    uint32_t clock_hz;         /**< of the CPU and its SysTick after a reset */
+    unsigned closed_ms;        /**< after a reset all registers read as 0 and ignore writes */
     struct board_uart uart;
     const struct board_registers *registers;
     size_t registers_count;

@@ -32,6 +32,9 @@ KINDS = {
 GATES = ("gate", "power", "idle_clock")
 STATES: Table = {"on": [], "never": {"mask": 0, "value": 1}}
 
+# A chip whose boot loader starts the first section of the image, instead of a fixed address.
+FIRST_SECTION = "first section"
+
 
 def value(given: Any) -> str:
     """A value in C: a number, a string, a condition, or a structure."""
@@ -77,6 +80,15 @@ def npu(name: str, row: Table) -> str:
     return value(fields | ({"preset": row["config"]} if "config" in row else {}))
 
 
+def start(table: Table) -> Table:
+    """Where the CPU starts: at `vectors`, or at what `start` says."""
+    if "start" not in table:
+        return {"vectors": table["vectors"]}
+    if table["start"] != FIRST_SECTION:
+        raise ValueError(f"start is {table['start']!r}, expected {FIRST_SECTION!r}")
+    return {"starts_first_section": True}
+
+
 def chip(symbol: str, table: Table) -> str:
     """Definitions of struct board_chip and of what it points to."""
     registers = ", ".join(value({"name": name} | row) for name, row in table["registers"].items())
@@ -86,8 +98,8 @@ def chip(symbol: str, table: Table) -> str:
         f"    {name}_create({value(base)});\n" for name, base in table.get("devices", {}).items()
     )
     add = f"static void {symbol}_add_devices(void)\n{{\n{devices}}}\n" if devices else ""
-    numbers = ("vectors", "irqs", "clock_hz", "closed_ms")
-    fields = value({name: table[name] for name in numbers if name in table})[1:-1]
+    numbers = ("irqs", "clock_hz", "closed_ms")
+    fields = value({name: table[name] for name in numbers if name in table} | start(table))[1:-1]
     return (
         f"{add}static const struct board_registers {symbol}_registers[] = {{{registers}}};\n"
         f"static const struct board_value {symbol}_after_reset[{len(after) or 1}] = {values};\n"
@@ -114,7 +126,7 @@ def board(name: str, symbol: str, table: Table) -> tuple[str, str]:
         fields["dma"] = kind(table["dma"], "DMA")
     if "page" in table:
         fields["page"] = value(table["page"])
-    if "vectors" in table:
+    if table["machine"] == "none":
         parts += chip(symbol, table)
         fields["chip"] = f"&{symbol}_chip"
     if "security" in table:

@@ -10,6 +10,7 @@
 #include "machine.h"
 #include "board_memory.h"
 #include "board_power.h"
+#include "boot_image.h"
 #include "message.h"
 #include "numaker_uart.h"
 #include "qemu_api.h"
@@ -219,6 +220,14 @@ static void add_cpu(Object *machine, const struct board_chip *chip)
         fatal("this QEMU has no Cortex-M55 with %u interrupts", chip->irqs);
     }
     armv7m_load_kernel(qemu_get_cpu(0), NULL, 0, 0); // also resets it with the machine
+}
+
+void machine_none_choose_start(void)
+{
+    if (board()->chip && board()->chip->starts_first_section) {
+        qdev_prop_set_uint32(object_resolve_path_type("", "cortex-m55-arm-cpu", NULL), "init-svtor",
+                             boot_image_start());
+    }
 }
 
 /* --- UARTs ------------------------------------------------------------------ */

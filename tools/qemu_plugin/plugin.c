@@ -122,6 +122,7 @@ static void on_machine_ready(Notifier *notifier, void *data)
     (void)notifier;
     (void)data;
     machine_find();
+    machine_none_choose_start();
     make_memories();
     guest_memory_find(options.memories);
     cache_create(&options.coherence);

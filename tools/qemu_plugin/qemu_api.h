@@ -213,6 +213,7 @@ typedef void (*qemu_plugin_tb_callback)(qemu_plugin_id_t id, struct qemu_plugin_
     X(void, memory_region_set_enabled, (MemoryRegion * region, bool enabled))                 \
     X(void *, object_get_class, (Object * object))                                            \
     X(const char *, object_get_typename, (const Object *object))                              \
+    X(char *, object_property_get_str, (Object * object, const char *name, Error **error))    \
     X(void, qemu_chr_fe_accept_input, (CharFrontend * frontend))                              \
     X(bool, qemu_chr_fe_init, (CharFrontend * frontend, void *chardev, Error **error))        \
     X(void, qemu_chr_fe_set_handlers,                                                         \

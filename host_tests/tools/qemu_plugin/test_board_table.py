@@ -89,3 +89,14 @@ def test_a_memory_that_is_on_has_none(program):
 def test_registers_have_their_values_after_a_reset(program, tmp_path):
     (tmp_path / "x.toml").write_text(TOML.replace("[uart]", "[after_reset]\n0x20 = 3\n[uart]"))
     assert "{{.address = 0x20, .value = 0x3}}" in program.source(tmp_path)
+
+
+def test_a_board_starts_at_an_address_or_at_its_image_s_first_section(program, tmp_path):
+    path = tmp_path / "x.toml"
+    path.write_text(TOML)
+    assert ".vectors = 0x0" in program.source(tmp_path)
+    path.write_text(TOML.replace("vectors = 0\n", 'start = "first section"\n'))
+    assert ".starts_first_section = true" in program.source(tmp_path)
+    path.write_text(TOML.replace("vectors = 0\n", 'start = "entry"\n'))
+    with pytest.raises(ValueError, match="start is 'entry', expected 'first section'"):
+        program.source(tmp_path)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Flashes by serial line: Himax's tool makes an image, the boot loader receives it by XMODEM.
 
+The image is read first as the boot loader reads it, and refused if it would not start.
+
 Settings: `baud`; `largest`, the maximum size of an image in bytes; `project`, `input` and `output`,
 files in the folder of the tool. Source: README and xmodem_send.py of HimaxWiseEyePlus/
 Seeed_Grove_Vision_AI_Module_V2. Never tested on a chip. A guess: one key opens the boot loader's
@@ -19,8 +21,9 @@ from typing import Any
 from xmodem import XMODEM
 
 from ..deadline import Deadline
-from ..errors import BoardError, BoardLinkError, BoardTimeoutError
+from ..errors import BoardError, BoardLinkError, BoardTimeoutError, InputError
 from ..port import open_port
+from . import himax_image
 from .common import Request, Step, Way, read_image, run_tool, tool_folder
 
 VARIABLE = "ETHOSU_WE2_TOOL"
@@ -149,6 +152,20 @@ def send_image(request: Request, settings: Mapping[str, Any], data: bytes) -> di
     return {"bytes": len(data), "sent_again": line.sent_again}
 
 
+def check(request: Request, path: Path, image: bytes, elf: bytes | None) -> dict[str, Any]:
+    """Where the boot loader would jump; raises InputError if the board would stay silent.
+
+    An image with an unknown layout is sent with a warning: it may be that of a newer tool.
+    """
+    try:
+        return {"jump_address": himax_image.check(image, elf)}
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    except ValueError as error:
+        request.ui.warn(f"{path} has an unknown layout and was not checked: {error}")
+        return {}
+
+
 def steps(request: Request, settings: Mapping[str, Any]) -> list[Step]:
     """Make the image, unless --firmware is already one, and send it."""
     is_image = request.firmware.suffix not in ("", ".elf")
@@ -167,7 +184,9 @@ def steps(request: Request, settings: Mapping[str, Any]) -> list[Step]:
         image = request.firmware
         if not is_image:
             image = tool_folder(request, VARIABLE, tool, MISSING) / settings["output"]
-        return send_image(request, settings, read_image(image, settings["largest"]))
+        data = read_image(image, settings["largest"])
+        checked = check(request, image, data, None if is_image else read_image(request.firmware))
+        return send_image(request, settings, data) | checked
 
     making = Step(
         f"cp {request.firmware} {shown / settings['input']}; cd {shown}; "
@@ -175,7 +194,8 @@ def steps(request: Request, settings: Mapping[str, Any]) -> list[Step]:
         make,
     )
     sending = Step(
-        f"press reset; at {request.port or 'PORT'}, {settings['baud']} baud: type 1 until the boot "
+        f"check where the boot loader will jump; press reset; at {request.port or 'PORT'}, "
+        f"{settings['baud']} baud: type 1 until the boot "
         f'loader prints "{READY.decode()}", send '
         f"{request.firmware if is_image else shown / settings['output']} by XMODEM, answer y",
         send,

@@ -12,7 +12,7 @@ from xmodem import XMODEM
 
 from host_tests.kit.stand_ins import Terminal
 
-from . import IMAGE
+from . import IMAGE, SECTIONS, elf, himax_image
 
 QUIET = logging.Logger("boot loader")
 QUIET.addHandler(logging.NullHandler())
@@ -65,13 +65,16 @@ class BootLoader(Terminal):
 
 
 @pytest.fixture
-def we2_tool(tmp_path, bin_folder):
-    """Folder of a fake image tool, whose image is the ELF file after a mark."""
+def we2_tool(tree, tmp_path, bin_folder):
+    """Folder of a fake image tool, which makes an image of the sections of `firmware`."""
+    (tree / "build/firmware/B/firmware.elf").write_bytes(elf())
     folder = tmp_path / "we2"
+    (tmp_path / "made.img").write_bytes(himax_image())
     text = (
         "assert sys.argv[1:] == ['project.json']\n"
-        "elf = pathlib.Path('in/firmware.elf').read_bytes()\n"
-        "pathlib.Path('out/output.img').write_bytes(b'IMG!' + elf)\n"
+        "assert pathlib.Path('in/firmware.elf').read_bytes()[:4] == b'\\x7fELF'\n"
+        f"made = pathlib.Path({str(tmp_path / 'made.img')!r}).read_bytes()\n"
+        "pathlib.Path('out/output.img').write_bytes(made)\n"
     )
     for name in ("in", "out"):
         (folder / name).mkdir(parents=True)
@@ -85,9 +88,10 @@ def test_a_boot_loader_gets_the_whole_image_over_a_bad_line(flashed, tree, we2_t
         words = "--way", "xmodem", "--port", loader.port, "--tools", we2_tool
         data = flashed(*words)
         loader.thread.join(timeout=10)
-    expected = b"IMG!\x7fELF" + IMAGE
+    expected = himax_image()
     assert loader.image.getvalue() == expected.ljust(-(-len(expected) // 128) * 128, b"\x1a")
     assert loader.ended and data["bytes"] == len(expected)
+    assert data["jump_address"] == 0x10000000
     assert bool(data["sent_again"]) == bool(damaged)
 
 
@@ -115,7 +119,7 @@ def test_a_boot_loader_that_falls_silent_is_one_error(ethosu, tree, we2_tool, mo
         words = "--way", "xmodem", "--port", loader.port, "--tools", we2_tool
         code, _, err = ethosu("flash", "B", *words)
     assert (code, err.count("\n")) == (5, 1)
-    assert "accepted 3 of 41 blocks" in err
+    assert "accepted 3 of 43 blocks" in err
 
 
 def test_the_message_of_a_failing_image_tool_is_shown(ethosu, tree, we2_tool, bin_folder):
@@ -123,3 +127,45 @@ def test_the_message_of_a_failing_image_tool_is_shown(ethosu, tree, we2_tool, bi
     words = "--way", "xmodem", "--port", "PORT", "--tools", we2_tool
     code, _, err = ethosu("flash", "B", *words)
     assert code == 5 and "we2_local_image_gen project.json failed (exit code 3): no section" in err
+
+
+FORMER = ((".startup", 0x10000800, b"code" * 9), *SECTIONS)
+
+
+@pytest.mark.parametrize(
+    ("made", "problem"),
+    [
+        (himax_image(FORMER), "would jump to 0x10000800, which is no vector table"),
+        (himax_image(jump=0x20000000), "would jump to 0x20000000, where the image has nothing"),
+        (himax_image(SECTIONS[:1]), "lacks section .text of the firmware, 36 bytes at 0x3404d000"),
+    ],
+)
+def test_an_image_that_would_not_start_is_refused(ethosu, we2_tool, tmp_path, made, problem):
+    """Nothing is sent: the port does not even exist."""
+    (tmp_path / "made.img").write_bytes(made)
+    code, _, err = ethosu("flash", "B", "--way", "xmodem", "--port", "PORT", "--tools", we2_tool)
+    assert code == 3 and problem in err and "output.img" in err
+
+
+def test_a_section_without_bytes_is_refused(ethosu, tree, we2_tool):
+    wrong = elf((*SECTIONS, (".data", 0x30000000, b"")))
+    (tree / "build/firmware/B/firmware.elf").write_bytes(wrong)
+    code, _, err = ethosu("flash", "B", "--way", "xmodem", "--port", "PORT", "--tools", we2_tool)
+    assert code == 3 and "section .data of the firmware is loaded, but empty" in err
+
+
+def test_a_finished_image_that_would_not_start_is_refused(ethosu, tree, tmp_path):
+    image = tmp_path / "output.img"
+    image.write_bytes(himax_image(FORMER))
+    words = "--way", "xmodem", "--port", "PORT", "--firmware", image
+    code, _, err = ethosu("flash", "B", *words)
+    assert code == 3 and "no vector table" in err
+
+
+def test_an_image_of_an_unknown_layout_is_sent_with_a_warning(ethosu, tree, tmp_path):
+    image = tmp_path / "output.img"
+    image.write_bytes(IMAGE)
+    with BootLoader() as loader:
+        words = "--way", "xmodem", "--port", loader.port, "--firmware", image
+        code, _, err = ethosu("flash", "B", *words)
+    assert code == 0 and "unknown layout and was not checked" in err
