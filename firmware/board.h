@@ -15,6 +15,9 @@
 #include "console.h"
 #include "nvm.h"
 
+/** The table of a board whose emulator has a memory more than the chip: [qemu] romfs. */
+extern const struct ethosu_board emulated_board;
+
 /** The serial port of the REPL. */
 extern const struct console_port board_uart;
 

@@ -156,9 +156,12 @@ def board_table(table: Table, source: str) -> str:
     )  # fmt: skip
     externs = "".join(f"extern uint32_t {name}[];\n" for name in symbols)
     rows = "".join(f"    {memory(row)},\n" for row in table["memories"])
+    boards = f"const struct ethosu_board ethosu_board = BOARD({len(table['memories'])});\n"
     if "romfs" in table.get("qemu", {}):
         row = memory(EMULATED_ROMFS | table["qemu"]["romfs"])
         rows += f"#ifdef FIRMWARE_EMULATOR\n    {row},\n#endif\n"
+        more = f"const struct ethosu_board emulated_board = BOARD({len(table['memories']) + 1});\n"
+        boards += f"#ifdef FIRMWARE_EMULATOR\n{more}#endif\n"
     npus, given = [], []
     for index, row in enumerate(table["npu_registers"]):
         if "settings" in row:
@@ -177,11 +180,10 @@ def board_table(table: Table, source: str) -> str:
         f'#include "mpconfigboard.h"\n#include "startup.h"\n\n{externs}'
         f"static const struct ethosu_memory memories[] = {{\n{rows}}};\n" + "".join(given)
         + array("static const struct ethosu_npu npus", npus)
-        + "const struct ethosu_board ethosu_board = {\n"
-        "    .name = BOARD_NAME,\n    .memories = memories,\n"
-        "    .memory_count = sizeof(memories) / sizeof(memories[0]),\n"
-        f"    .cache_line = {table.get('cache_line', 32)},\n"
-        "    .npus = npus,\n    .npu_count = sizeof(npus) / sizeof(npus[0]),\n};\n"
+        + "#define BOARD(count) \\\n"
+        "    {.name = BOARD_NAME, .memories = memories, .memory_count = count, \\\n"
+        f"     .cache_line = {table.get('cache_line', 32)}, "
+        ".npus = npus, .npu_count = sizeof(npus) / sizeof(npus[0])}\n" + boards
     )  # fmt: skip
     if "dma" in table:
         check(table["dma"], "dma")

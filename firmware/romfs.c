@@ -174,14 +174,12 @@ static bool replay_journal(void)
 
 #ifdef BOARD_EMULATED_ROMFS
 #include "emulator/emulator.h"
-#include "emulator/emulator_registers.h"
 
 /** Find the image of a flash chip without a driver, which the emulator maps. */
 static bool find_emulated(void)
 {
     uint32_t first;
-    bool found = emulator_register(EMULATOR_ID) == EMULATOR_ID_VALUE &&
-                 fault_guarded_read((void *)BOARD_EMULATED_ROMFS, &first) &&
+    bool found = emulator_present() && fault_guarded_read((void *)BOARD_EMULATED_ROMFS, &first) &&
                  memcmp(&first, image_start, sizeof(image_start)) == 0;
     if (found) {
         partition.items = (void *)BOARD_EMULATED_ROMFS;

@@ -13,6 +13,9 @@
 #include "board.h"
 #include "cpu.h"
 #include "ethosu_memory.h"
+#ifdef BOARD_EMULATED_ROMFS
+#include "emulator/emulator.h"
+#endif
 #include "mpu.h"
 
 /** Marks a reset record as written by startup_reset(), not left by chance. */
@@ -180,6 +183,17 @@ static const char *find_misplaced(void)
     return NULL;
 }
 
+/** The table of this board; that of the emulator has one memory more. */
+static const struct ethosu_board *find_board(void)
+{
+#ifdef BOARD_EMULATED_ROMFS
+    if (emulator_present()) {
+        return &emulated_board;
+    }
+#endif
+    return &ethosu_board;
+}
+
 _Noreturn void startup_begin(void)
 {
     // Enable FPU and MVE first, because the compiler may use their registers anywhere.
@@ -192,8 +206,8 @@ _Noreturn void startup_begin(void)
     clear_words(_bss_start, _bss_end);
     enable_core();
     read_record();
-    ethosu_ext_memory_use(&ethosu_board);
-    table_fault = mpu_enable(&ethosu_board);
+    ethosu_ext_memory_use(find_board());
+    table_fault = mpu_enable(ethosu_ext_memory_board());
     table_fault = table_fault == NULL ? find_misplaced() : table_fault;
     board_init();
     __enable_irq();

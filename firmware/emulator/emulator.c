@@ -4,14 +4,12 @@
 
 #include "cpu.h"
 #include "emulator_registers.h"
-#include "fault.h"
 #include "irq.h"
 #include "mpconfigboard.h"
 
 /** Tries, each some microseconds of the host's, to send a fault report to a reader that sleeps. */
 #define FAULT_MAX_POLLS 10000u
 
-static bool present;
 static uint32_t features;
 
 static volatile uint32_t *at(uint32_t offset)
@@ -28,13 +26,15 @@ static void transfer(uint32_t command, const void *buffer, size_t size)
     irq_restore(state);
 }
 
-/** Detect the page. */
-static bool probe(void)
+bool emulator_present(void)
 {
-    uint32_t id = 0;
-    present = fault_guarded_read(at(EMULATOR_ID), &id) && id == EMULATOR_ID_VALUE;
-    features = present ? *at(EMULATOR_FEATURES) : 0;
-    return present;
+    return *(volatile uint32_t *)EMULATOR_ID == EMULATOR_ID_VALUE;
+}
+
+static bool start_log(void)
+{
+    features = emulator_present() ? *at(EMULATOR_FEATURES) : 0;
+    return features != 0;
 }
 
 uint32_t emulator_features(void)
@@ -44,7 +44,7 @@ uint32_t emulator_features(void)
 
 uint32_t emulator_register(uint32_t offset)
 {
-    return present ? *at(offset) : 0;
+    return features ? *at(offset) : 0;
 }
 
 uint64_t emulator_counter(uint32_t offset)
@@ -63,14 +63,14 @@ static void send_log(const char *bytes, size_t size)
 
 void emulator_log(const char *bytes, size_t size)
 {
-    if (present) {
+    if (features) {
         send_log(bytes, size);
     }
 }
 
 bool emulator_inject(const char *bytes, size_t size)
 {
-    if (!present) {
+    if (!features) {
         return false;
     }
     transfer(EMULATOR_FAULT, bytes, size);
@@ -104,7 +104,7 @@ static void on_interrupt(void *unused)
 
 static bool start(void)
 {
-    if (!probe() || (features & EMULATOR_FEATURE_CONSOLE) == 0) {
+    if (!start_log() || (features & EMULATOR_FEATURE_CONSOLE) == 0) {
         return false;
     }
     irq_connect(BOARD_EMULATOR_IRQ, on_interrupt, NULL);
@@ -158,7 +158,7 @@ static void resume_log(void)
 }
 
 const struct console_port emulator_log_port = {
-    .start = probe,
+    .start = start_log,
     .resume = resume_log,
     .send = send_log,
 };

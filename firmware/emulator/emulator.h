@@ -18,6 +18,9 @@ extern const struct console_port emulator_console;
 /** The host's stderr as a console port, for fault reports only. */
 extern const struct console_port emulator_log_port;
 
+/** Does the image run on the emulator? Reads a register of the core, nothing on the bus. */
+bool emulator_present(void);
+
 /** The page's EMULATOR_FEATURE_* bits. */
 uint32_t emulator_features(void);
 

@@ -6,18 +6,20 @@
  * uses the registers, tools/qemu_plugin/ implements them. Their
  * address and the number of their interrupt belong to the board (mpconfigboard.h).
  *
- * The firmware uses them when the ID register reads EMULATOR_ID_VALUE. A
- * read on real hardware may fault, so the firmware probes with a guarded read.
- * All registers are 32 bits wide.
+ * The firmware uses them when EMULATOR_ID reads EMULATOR_ID_VALUE. This word is
+ * not on the bus but in the core: DPIDR5 of its System Control Space, which is 0
+ * on each chip (Armv8-M Architecture Reference Manual, Arm DDI 0553, D1.2: RES0).
+ * So one image serves chip and emulator, and on a chip it never accesses the
+ * page. All registers are 32 bits wide.
  */
 #ifndef EMULATOR_REGISTERS_H
 #define EMULATOR_REGISTERS_H
 
 #define EMULATOR_REGISTERS_SIZE 0x1000u
+#define EMULATOR_ID 0xE000EFD4u       /**< address, the same on each board */
 #define EMULATOR_ID_VALUE 0x45485531u /**< "1UHE" in memory order */
 
 enum emulator_offset {
-    EMULATOR_ID = 0x000,       /**< RO: EMULATOR_ID_VALUE */
     EMULATOR_FEATURES = 0x004, /**< RO: EMULATOR_FEATURE_* bits */
 
     EMULATOR_INSN_LO = 0x010, /**< RO: guest instructions; reading LO latches HI */

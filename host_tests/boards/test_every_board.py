@@ -79,9 +79,25 @@ def test_it_boots_to_the_prompt_on_its_uart(each_qemu, every_board, record_prope
         terminal.write(b"import ethosu; ethosu.npus()\r")
         text += terminal.read_until(b"\n>>> ")
     record_property("transcript", text.decode().replace("\r", ""))
+    record_property("image", firmware_image.digest(machine.image))
     name = every_board.eval("__import__('os').uname().machine").encode()
     assert b"MicroPython v" in text and b"; " + name + b"\r\n" in text
     assert str(list(facts.npus)).encode() in text
+
+
+def test_it_starts_as_its_chip(each_qemu, every_board, record_property):
+    """The same image, without the emulator: it accesses no address that the chip does not have.
+
+    A bus that never answers would end QEMU. The MPS3 is no chip: it looks for an optional NPU.
+    """
+    facts = every_board.machine.board
+    unmapped = "silent" if facts.flash else "error"
+    with QemuBoard(
+        Machine(board=facts.name, as_chip=True, plugin_options=[f"unmapped={unmapped}"])
+    ) as board:
+        record_property("image", firmware_image.digest(board.machine.image))
+        assert board.eval("__import__('ethosu').npus()") == [facts.npus[0]]
+        assert "not running on QEMU" in raised(board, "__import__('emulator')")
 
 
 def test_its_root_survives_resets(every_board):

@@ -6,6 +6,7 @@ board. The emulator's tables have other sources, so wrong numbers here cause fai
 """
 
 import enum
+import hashlib
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,6 +25,11 @@ _SYMBOL = struct.Struct("<2I8x")
 # enum ethosu_masters
 _NPU_READS, _NPU_WRITES, _DMA_READS, _DMA_WRITES = 1, 2, 4, 8
 _ENABLE, _DISABLE = 0xE000E100, 0xE000E180  # NVIC: 32 interrupts per word
+
+
+def digest(image: Path) -> str:
+    """Checksum of an image, as in the SHA256SUMS of a release."""
+    return hashlib.sha256(image.read_bytes()).hexdigest()
 
 
 class Cpu(enum.IntEnum):

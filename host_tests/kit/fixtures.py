@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from ethosu_tools import boards, paths
 from ethosu_tools.board import Board, QemuBoard
-from ethosu_tools.qemu import Machine
+from ethosu_tools.errors import NoEmulatorError
+from ethosu_tools.qemu import Machine, runs_as_chip
 
 from host_tests.kit import (
     board_models,
@@ -44,6 +45,13 @@ def emulator_only(request: pytest.FixtureRequest) -> None:
     """Required by tests that need an emulated board: its registers, counters, memory, firmware."""
     if request.config.getoption("--ethosu-port"):
         pytest.skip("needs an emulated board, and --port gives another one")
+
+
+@pytest.fixture(scope="session")
+def emulator_registers() -> None:
+    """Required by tests of the emulator's registers; conftest.py skips others that ask for them."""
+    if runs_as_chip():
+        raise NoEmulatorError("the board has no emulator's registers")
 
 
 @pytest.fixture

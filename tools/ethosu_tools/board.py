@@ -531,7 +531,7 @@ def open_board(
     board: str | None = None,
     npu: str | None = None,
     npu1: str | None = None,
-    console: str = "fast",
+    console: str | None = None,
 ) -> Board | QemuBoard:
     """Open the board at a serial port or pyserial URL, or start an emulated one ("qemu")."""
     if where == "qemu":

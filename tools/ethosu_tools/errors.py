@@ -36,6 +36,10 @@ class UsageError(ToolError):
     exit_code = 2
 
 
+class NoEmulatorError(UsageError):
+    """An emulated board that runs as its chip was asked for what only the emulator has."""
+
+
 class InputError(ToolError):
     """A file is missing, damaged, or not supported by the command."""
 

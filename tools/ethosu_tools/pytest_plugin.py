@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 DEFAULT_COHERENCE = "strict"
 # Options with a short name, which is available unless another plugin or a conftest.py uses it.
 SHORT = {f"--{name}": f"--ethosu-{name}" for name in ("port", "board", "npu", "coherence")}
+LONG = SHORT | {"--as-chip": "--ethosu-as-chip"}
 MARK = "ethosu(npu=, board=, tags=, count=): requirements for `board`, or for the `boards` (count)"
 
 
@@ -36,8 +37,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options that select the board."""
     group = parser.getgroup(
         "ethosu",
-        "boards with an Ethos-U NPU (--port, --board, --npu and --coherence also work, unless "
-        "another plugin defines them)",
+        "boards with an Ethos-U NPU (--port, --board, --npu, --coherence and --as-chip also "
+        "work, unless another plugin defines them)",
     )
     group.addoption(
         "--ethosu-port",
@@ -78,6 +79,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+    group.addoption(
+        "--ethosu-as-chip",
+        action="store_true",
+        help="run emulated boards as their chips: without the emulator's registers, with the UART "
+        "as console",
+    )
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_load_initial_conftests(
     early_config: pytest.Config, parser: pytest.Parser, args: list[str]
@@ -85,7 +94,7 @@ def pytest_load_initial_conftests(
     """Expand short option names, once before pytest searches conftest.py and again afterwards."""
 
     def free() -> set[str]:
-        return SHORT.keys() - parser._opt2dest.keys()
+        return LONG.keys() - parser._opt2dest.keys()
 
     _check_root(early_config, args)
     early_config.known_args_namespace = parser.parse_known_args(
@@ -125,12 +134,12 @@ def _long_names(args: list[str], free: set[str]) -> list[str]:
 
 def _long_name(arg: str, free: set[str]) -> str:
     name, equals, value = arg.partition("=")
-    return SHORT[name] + equals + value if name in free else arg
+    return LONG[name] + equals + value if name in free else arg
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Set board and coherence mode for this process and its children."""
-    from . import boards, coherence, locks
+    from . import boards, coherence, locks, qemu
     from .errors import InputError
 
     if hasattr(config, "workerinput"):
@@ -142,6 +151,8 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ[coherence.VARIABLE] = coherence.check(mode or DEFAULT_COHERENCE)
     except InputError as error:
         raise pytest.UsageError(str(error)) from None
+    if config.getoption("--ethosu-as-chip"):
+        os.environ[qemu.AS_CHIP_VARIABLE] = "yes"
     config.pluginmanager.register(pytest_report.Reporter(), "ethosu-report")
 
 

@@ -29,7 +29,7 @@ from . import coherence as coherence_mode
 from .boards import Span
 from .closeable import Closeable
 from .deadline import Deadline
-from .errors import BoardError, InputError, SetupError, ToolError
+from .errors import BoardError, InputError, NoEmulatorError, SetupError, ToolError
 from .files import read_whole
 from .romfs import largest, sizes
 
@@ -41,6 +41,8 @@ _ELF = b"\x7fELF"
 _ARM = (40).to_bytes(2, "little")
 
 CONSOLES = ("fast", "uart")
+# Any text: emulated boards are as their chips, without the emulator's registers.
+AS_CHIP_VARIABLE = "ETHOSU_AS_CHIP"
 # Count of executed instructions in the plugin's registers: firmware/emulator/emulator_registers.h.
 _INSTRUCTIONS = 0x10
 
@@ -185,6 +187,11 @@ def check_elf(image: Path) -> Path:
     return image
 
 
+def runs_as_chip(choice: bool | None = None) -> bool:
+    """Whether emulated boards lack the emulator's registers: as given, else as ETHOSU_AS_CHIP."""
+    return bool(os.environ.get(AS_CHIP_VARIABLE)) if choice is None else choice
+
+
 def timing_options(board: boards.BoardFacts, npu: str) -> list[str]:
     """Plugin options for a board whose NPU takes its estimated time."""
     from .estimate import systems
@@ -221,7 +228,7 @@ class Machine(Closeable):
         npu: str | None = None,
         *,
         board: str | None = None,
-        console: str = "fast",
+        console: str | None = None,
         romfs: bytes | None = None,
         firmware: Path | None = None,
         npu1: str | None = None,
@@ -230,8 +237,12 @@ class Machine(Closeable):
         repeatable: bool = False,
         timed: bool = False,
         coherence: str | None = None,
+        as_chip: bool | None = None,
     ) -> None:
         """Start QEMU; `port` is then the name of the console's serial device.
+
+        A board `as_chip` lacks the emulator's registers, and with them the console "fast", which
+        is otherwise the default.
 
         `board` is one of boards.py; `npu` overrides the board's; `npu1` adds a second.
         `plugin_options` are additional options of the plugin, such as "fault=irq-lost:2", and
@@ -251,7 +262,11 @@ class Machine(Closeable):
                 "known: omit --timed, or some of the files"
             )
         qemu = find_qemu()
-        image = firmware or paths.firmware(self.board.name)
+        self._as_chip = runs_as_chip(as_chip)
+        console = console or ("uart" if self._as_chip else "fast")
+        if self._as_chip and console == "fast":
+            raise NoEmulatorError("the console fast is one of the emulator's registers: use uart")
+        self.image = firmware or paths.firmware(self.board.name)
         self.npu = npu or self.board.npus[0]
         plugin = [*([f"npu1={npu1}"] if npu1 else []), *plugin_options]
         plugin += ["console=pty"] if console == "fast" else []
@@ -269,7 +284,8 @@ class Machine(Closeable):
             files = self.memory.files
             plugin += [f"memory={name}:{file}" for name, file in files.items()]
             timed = timed or repeatable
-            words = options(self.board, image, self.npu, coherence, timed=timed, plugin=plugin)
+            plugin += ["page=none"] if self._as_chip else []
+            words = options(self.board, self.image, self.npu, coherence, timed=timed, plugin=plugin)
             words += ["-serial", "null" if console == "fast" else "pty"]
             words += ["-chardev", f"socket,id=control,fd={self._control.fd}"]
             words += ["-mon", "control,mode=control", "-S"]  # until resumed over QMP
@@ -319,6 +335,8 @@ class Machine(Closeable):
         if not self.running():
             return f"ended ({self.process.returncode})"
         self.wake()
+        if self._as_chip:
+            return "is running"
         try:
             before = self._instructions()
             time.sleep(_POLL_S)

@@ -157,7 +157,7 @@ class EmulatedRunner(_BoardRunner):
         model: Path | ModelFile,
         npu: str | None = None,
         *,
-        console: str = "fast",
+        console: str | None = None,
         board: str | None = None,
         coherence: str | None = None,
         repeatable: bool = False,

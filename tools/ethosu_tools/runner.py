@@ -38,7 +38,7 @@ def open_runner(
     *,
     npu: str | None = None,
     board: str | None = None,
-    console: str = "fast",
+    console: str | None = None,
     coherence: str | None = None,
     data: Path | None = None,
     progress: Update | None = None,

@@ -5,6 +5,7 @@
 #ifndef EMULATOR_DEVICE_H
 #define EMULATOR_DEVICE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /** Location of the registers on a board. */
@@ -12,6 +13,12 @@ struct emulator_slot {
     uint32_t base;
     unsigned irq; /**< NVIC number of the console's interrupt */
 };
+
+/**
+ * Let the core's EMULATOR_ID tell the guest whether the registers are there; without them it is 0,
+ * as on a chip.
+ */
+void emulator_device_identify(bool present);
 
 /** Create it in the machine, and start serving the console. */
 void emulator_device_create(const struct emulator_slot *slot);

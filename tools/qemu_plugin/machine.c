@@ -2,12 +2,17 @@
 /** Attaches the emulated board to QEMU's machine: register windows and interrupts. */
 #include "machine.h"
 
+#include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "board.h"
 #include "machine_none.h"
 #include "message.h"
+
+/** Below QEMU's stubs for devices that it does not have. */
+#define UNDER_STUBS (-2000)
 
 /** Objects of a QEMU machine that devices connect to. */
 struct kind {
@@ -158,6 +163,46 @@ void machine_map_hole(MemoryRegion *hole, const char *name, uint32_t base, uint3
     };
     memory_region_init_io(hole, NULL, &ops, NULL, name, size);
     memory_region_add_subregion_overlap(get_system_memory(), base, hole, MACHINE_OVER_DEVICES);
+}
+
+static _Noreturn void end_in_silence(const char *what, uint64_t address, unsigned size)
+{
+    fatal("the bus never answers: %s of %u bytes at 0x%08" PRIx64 ", where %s has nothing; a chip "
+          "may stop here without a word",
+          what, size, address, board()->name);
+}
+
+static uint32_t silence_read(void *opaque, uint64_t offset, uint64_t *value, unsigned size,
+                             MemTxAttrs attributes)
+{
+    (void)opaque;
+    (void)value;
+    (void)attributes;
+    end_in_silence("read", offset, size);
+}
+
+static uint32_t silence_write(void *opaque, uint64_t offset, uint64_t value, unsigned size,
+                              MemTxAttrs attributes)
+{
+    (void)opaque;
+    (void)value;
+    (void)attributes;
+    end_in_silence("write", offset, size);
+}
+
+void machine_map_silence(void)
+{
+    static const MemoryRegionOps ops = {
+        .read_with_attrs = silence_read,
+        .write_with_attrs = silence_write,
+        .endianness = DEVICE_LITTLE_ENDIAN,
+        .valid = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},
+        .impl = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},
+    };
+    static _Alignas(max_align_t) unsigned char room[MEMORY_REGION_ROOM];
+    MemoryRegion *region = (MemoryRegion *)room;
+    memory_region_init_io(region, NULL, &ops, NULL, "silence", UINT64_C(1) << 32);
+    memory_region_add_subregion_overlap(get_system_memory(), 0, region, UNDER_STUBS);
 }
 
 uint32_t machine_read_register(void *registers, uint32_t offset)

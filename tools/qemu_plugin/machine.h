@@ -42,6 +42,12 @@ void machine_write_register(void *registers, uint32_t offset, uint32_t value);
 /** Map a region that makes an address range unresponsive while it is enabled. */
 void machine_map_hole(MemoryRegion *hole, const char *name, uint32_t base, uint32_t size);
 
+/**
+ * Let the bus never answer where no device and no memory is: such an access of the CPU ends QEMU
+ * with a message, as a chip that hangs says nothing.
+ */
+void machine_map_silence(void);
+
 /** Is this thread in a CPU access to one of these windows? If so, the CPU is stopped. */
 bool machine_in_access(void);
 

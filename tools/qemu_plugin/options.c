@@ -86,6 +86,18 @@ static const char *read_console(struct options *options, const char *value)
     return options->console ? NULL : "pty";
 }
 
+static const char *read_page(struct options *options, const char *value)
+{
+    options->no_page = strcmp(value, "none") == 0;
+    return options->no_page ? NULL : "none";
+}
+
+static const char *read_unmapped(struct options *options, const char *value)
+{
+    options->unmapped_silent = strcmp(value, "silent") == 0;
+    return options->unmapped_silent || strcmp(value, "error") == 0 ? NULL : "error or silent";
+}
+
 /** The name is checked later, since the devices do not exist yet. */
 static const char *read_fault(struct options *options, const char *value)
 {
@@ -148,9 +160,10 @@ static const char *read_memory(struct options *options, const char *value)
 }
 
 static const struct option table[] = {
-    {"board", read_board},     {"timing", read_timing},         {"coherence", read_coherence},
-    {"console", read_console}, {"fault", read_fault},           {"log", read_log},
-    {"memory", read_memory},   {"npu_memory", read_npu_memory},
+    {"board", read_board},       {"timing", read_timing},         {"coherence", read_coherence},
+    {"console", read_console},   {"fault", read_fault},           {"log", read_log},
+    {"memory", read_memory},     {"npu_memory", read_npu_memory}, {"page", read_page},
+    {"unmapped", read_unmapped},
 };
 #define OPTION_COUNT (sizeof table / sizeof table[0])
 

@@ -18,6 +18,8 @@ struct options {
     struct coherence_mode coherence;
     struct guest_memory_file memories[BOARD_MEMORIES_MAX + 1];
     bool console;
+    bool no_page;         /**< without the emulator's registers, as a chip */
+    bool unmapped_silent; /**< the bus never answers where the board's table has nothing */
     const char *faults[OPTIONS_MAX_FAULTS + 1]; /**< to inject at start; ends with NULL */
 };
 

@@ -27,6 +27,12 @@
 static struct options options;
 static struct npu_device *npus[BOARD_NPUS_MAX]; /**< NULL if absent */
 
+/** Only boards with a Cortex-M have one. */
+static bool has_page(void)
+{
+    return board()->page.base && !options.no_page;
+}
+
 static void reset(void *opaque)
 {
     (void)opaque;
@@ -136,7 +142,13 @@ static void on_machine_ready(Notifier *notifier, void *data)
         dma_device_create(&board()->dma);
     }
     if (board()->page.base) {
+        emulator_device_identify(!options.no_page);
+    }
+    if (has_page()) {
         emulator_device_create(&board()->page);
+    }
+    if (options.unmapped_silent) {
+        machine_map_silence();
     }
     inject_all();
     qemu_register_reset(reset, NULL);
@@ -147,7 +159,7 @@ static void on_machine_ready(Notifier *notifier, void *data)
 static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
     (void)id;
-    if (board()->page.base) { // only the page reads the count
+    if (has_page()) { // only the page reads the count
         instruction_count_add(tb);
     }
     code_check(tb);

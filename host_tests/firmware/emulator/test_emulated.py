@@ -11,6 +11,8 @@ from ethosu_tools.qemu import Machine
 
 from host_tests.kit import firmware_image, uart
 
+pytestmark = pytest.mark.usefixtures("emulator_registers")
+
 
 def wait_for_log(machine: Machine, words: str) -> str:
     """The machine's log as soon as it contains these words."""

@@ -11,7 +11,7 @@ from host_tests.tools.qemu_plugin.releases import version
 
 WRONG = {
     "speed=3": 'unknown argument "speed"; expected npu, npu1, board, timing, coherence, console, '
-    "fault, log, memory, npu_memory",
+    "fault, log, memory, npu_memory, page, unmapped",
     "board=NONE": "board=NONE: expected MPS3_AN547, ALIF_ENSEMBLE_E7-M55_HP",
     "board=ALIF_ENSEMBLE_E7-M55_HP": "board=ALIF_ENSEMBLE_E7-M55_HP: start QEMU with -machine none",
     "memory=ROM:3": "memory=ROM:3: expected NAME:FD with FD an open file and NAME one of ITCM, ",
@@ -36,6 +36,8 @@ WRONG = {
     "fault=hang@soon": "fault=hang@soon: expected",
     "fault=console.slow@5": "fault=console.slow@5: expected",
     "fault=": "fault=: expected",
+    "page=some": "page=some: expected none",
+    "unmapped=loud": "unmapped=loud: expected error or silent",
     "log=loud": "log=loud: expected none, guest_error or all",
 }
 

@@ -45,7 +45,9 @@ static void start_npu(size_t index)
 
 void npus_init(void)
 {
-    ethosu_ext_memory_use(&ethosu_board);
+    if (ethosu_ext_memory_board()->memories == NULL) { // else the start-up code has chosen a table
+        ethosu_ext_memory_use(&ethosu_board);
+    }
     for (size_t i = 0; i < npu_count(); i++) {
         start_npu(i);
     }

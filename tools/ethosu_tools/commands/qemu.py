@@ -59,6 +59,7 @@ _OF_BOARD = (
     "openmv",
     "firmware",
     "coherence",
+    "as_chip",
     "until",
     "argument",
     "timeout",
@@ -81,6 +82,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "command)",
     )
     coherence.add_option(parser)
+    parser.add_argument(
+        "--as-chip",
+        action="store_const",
+        const=True,
+        help="run the image as its chip would: without the emulator's registers, with the UART as "
+        f"console (default: ${qemu.AS_CHIP_VARIABLE}, any text)",
+    )
     rom = parser.add_mutually_exclusive_group()
     rom.add_argument(
         "--romfs", type=Path, metavar="DIR|IMAGE", help="content of the board's ROM file system"
@@ -160,11 +168,12 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     with qemu.Machine(
         args.npu,
         board=args.board,
-        console=args.console or "fast",
+        console=args.console,
         romfs=image,
         firmware=firmware,
         npu1=args.npu1,
         coherence=args.coherence,
+        as_chip=args.as_chip,
         timed=args.timed,
         more_options=firmware_run.semihosting(None, args.argument or ()) if foreign else (),
     ) as machine:

@@ -52,7 +52,7 @@ SCENARIO(identify)
     report("id", NPU(NPU_ID));
     report("id_secure", *word(NPU_BASE + SECURE + NPU_ID));
     report("config", NPU(NPU_CONFIG));
-    report("page", PAGE(EMULATOR_ID));
+    report("page", *word(EMULATOR_ID));
     report("features", PAGE(EMULATOR_FEATURES));
     NPU(NPU_BASEP + 8) = 0x11111110;
     *(volatile uint64_t *)(NPU_BASE + NPU_BASEP + 16) = 0x33333333ull; // one doubleword store

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+"""An emulated board as its chip: no emulator's registers, and a bus that may never answer."""
+
+import struct
+
+import pytest
+from ethosu_tools import boards, paths
+from ethosu_tools.board import QemuBoard
+from ethosu_tools.errors import BoardError, NoEmulatorError, RemoteError
+from ethosu_tools.qemu import AS_CHIP_VARIABLE, Machine
+
+CHIP = "NUMAKER_M55M1"
+PAGE = boards.load(CHIP).qemu.page
+SILENT = ["unmapped=silent"]
+NO_ANSWER = "the bus never answers: read of 4 bytes at {:#010x}, where NUMAKER_M55M1 has nothing"
+# EMULATOR_ID_VALUE of firmware/emulator/emulator_registers.h.
+ID_VALUE = 0x45485531
+
+
+class FaultReportedError(Exception):
+    """The board reports a fault."""
+
+
+def stop_after(text: bytes):
+    heard = bytearray()
+
+    def on_output(data: bytes) -> None:
+        heard.extend(data)
+        if text in heard:
+            raise FaultReportedError
+
+    return on_output
+
+
+def test_an_image_that_looks_for_the_emulator_on_the_bus_does_not_start(tmp_path):
+    """An image that takes a chip's core, whose register is 0, for the emulator's."""
+    image = paths.firmware(CHIP).read_bytes()
+    fooled = tmp_path / "firmware.elf"
+    fooled.write_bytes(image.replace(struct.pack("<I", ID_VALUE), bytes(4)))
+    assert fooled.read_bytes() != image
+    with pytest.raises(BoardError) as raised:
+        QemuBoard(Machine(board=CHIP, as_chip=True, firmware=fooled, plugin_options=SILENT))
+    assert NO_ANSWER.format(PAGE + 4) in str(raised.value)
+
+
+def test_a_bus_that_never_answers_stops_the_board_with_a_message():
+    with QemuBoard(Machine(board=CHIP, as_chip=True, plugin_options=SILENT)) as board:
+        board.exec("import machine")
+        with pytest.raises(BoardError) as raised:
+            board.exec(f"machine.mem32[{PAGE:#x}]")
+        assert NO_ANSWER.format(PAGE) in str(raised.value)
+
+
+def test_its_registers_are_a_bus_error_by_default():
+    with QemuBoard(Machine(board=CHIP, as_chip=True)) as board:
+        board.start(f"import machine; machine.mem32[{PAGE:#x}]")
+        with pytest.raises(FaultReportedError):
+            board.finish(on_output=stop_after(b"cause: bus error at data access"))
+
+
+def test_the_environment_chooses_it_too(monkeypatch):
+    monkeypatch.setenv(AS_CHIP_VARIABLE, "yes")
+    with QemuBoard(Machine(board=CHIP)) as board:
+        assert board.machine.state() == "is running"
+        with pytest.raises(RemoteError, match="ImportError: .*not running on QEMU"):
+            board.exec("import emulator")
+
+
+def test_it_has_no_fast_console():
+    with pytest.raises(NoEmulatorError, match="the console fast .* use uart"):
+        Machine(board=CHIP, as_chip=True, console="fast")
