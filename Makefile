@@ -106,8 +106,6 @@ endif
 BOARD_DEFAULT := $(call field,1,$(firstword $(BOARD_ROWS)))
 boards_with = $(foreach row,$(BOARD_ROWS),$(if $(findstring $(1),$(call field,2,$(row))),$(call field,1,$(row))))
 BOARDS := $(foreach row,$(BOARD_ROWS),$(call field,1,$(row)))
-# Boards with a chip, which can be flashed.
-CHIPS := $(call boards_with,flash)
 EMULATED := $(call boards_with,qemu)
 AREA_NAMES := $(foreach row,$(AREAS),$(call field,1,$(row)))
 CAMPAIGN_NAMES := $(foreach row,$(CAMPAIGNS),$(call field,1,$(row)))
@@ -119,7 +117,7 @@ or_say = || { echo "error: $(1)" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
 .PHONY: help examples web page serve wheel wheel-aarch64 native kernel-sizes setup build parts sim library-binding sim-host accel plugin firmware \
-    sim-variants sim-host-variants fuzzers firmware-variants board-images chip-images release \
+    sim-variants sim-host-variants fuzzers firmware-variants board-images release \
     docs demo test test-all test-web sweeps test-linux tutorial nightly mutations graphs fuzz coverage lint format clean distclean lock $(AREA_NAMES:%=test-%) \
     boards-table $(EMULATED:%=suite-%) \
     $(CAMPAIGN_NAMES:%=campaign-%)
@@ -236,10 +234,6 @@ kernel-sizes: setup ## Print the bytes that each CPU kernel adds to the firmware
 board-images: firmware
 	@$(foreach board,$(filter-out $(BOARD),$(BOARDS)),$(MAKE) --no-print-directory firmware BOARD=$(board) &&) true
 
-# Released images for chips, which do not look for the emulator.
-chip-images: setup
-	@$(foreach board,$(CHIPS),$(MAKE) --no-print-directory firmware BOARD=$(board) BOARD_EMULATOR=no &&) true
-
 # The examples and their models, as a folder for /rom.
 examples: $(STAMPS)/examples
 
@@ -290,11 +284,10 @@ wheel-aarch64: setup board-images examples ## Build the same wheel for aarch64; 
 	@$(BIN)/python tools/setup/wheel.py $(BUILD)/wheel aarch64
 
 # Images of all boards, the wheel of the tools, a report of the tests, checksums.
-release: wheel chip-images ## Build images of all boards, wheel and checksums in build/release
+release: wheel ## Build images of all boards, wheel and checksums in build/release
 	$(call say,tests of each board)
 	@rm -rf $(BUILD)/release && mkdir -p $(BUILD)/release $(BUILD)/wheel
 	@$(BIN)/pytest -q --junitxml=$(BUILD)/wheel/tests.xml host_tests/boards/test_every_board.py \
-	    host_tests/boards/test_released_images.py \
 	    $(call or_say,a board failed its tests, so no release was built.)
 	$(call say,release)
 	@cp $(BUILD)/wheel/*.whl $(BUILD)/release
@@ -344,15 +337,18 @@ test-$(call field,1,$(1)): setup
 endef
 $(foreach row,$(AREAS),$(eval $(call area_rule,$(row))))
 
-# All tests that need a board, on each QEMU; the results go to $(BUILD)/suites.
+# All tests that need a board, on each QEMU, and as its chip, without the emulator's registers; the
+# results go to $(BUILD)/suites.
+HOW_installed := --qemu installed
+HOW_newer := --qemu newer
+HOW_as-chip := --as-chip
 define suite_rule
 suite-$(1): setup
 	@$$(SUBMAKE) board-images plugin
 	$$(call say,all tests of a board on $(1))
-	@for qemu in installed newer; do \
-	    $$(BIN)/pytest -q $$(HANGS) --board $(1) --qemu $$$$qemu -m on_board $$(TESTS) \
-	        --junitxml=$$(BUILD)/suites/$(1)-$$$$qemu.xml || failed=yes; \
-	done; [ -z "$$$$failed" ]
+	@$$(foreach how,installed newer as-chip,\
+	    $$(BIN)/pytest -q $$(HANGS) --board $(1) $$(HOW_$$(how)) -m on_board $$(TESTS) \
+	        --junitxml=$$(BUILD)/suites/$(1)-$$(how).xml || failed=yes;) [ -z "$$$$failed" ]
 endef
 $(foreach board,$(EMULATED),$(eval $(call suite_rule,$(board))))
 

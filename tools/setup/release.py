@@ -23,21 +23,20 @@ from ethosu_tools import boards, paths
 
 SUMS = "SHA256SUMS"
 TESTED = "TESTED.md"
-# Of the build folder of an image without emulator detection: firmware/Makefile.
-FOR_CHIP = "-no-emulator"
 # In the ids of host_tests/boards/test_every_board.py.
 _QEMUS = ("installed", "newer")
 
 _HEAD = """\
 # What was tested
 
-| board | core | NPU | proof | QEMU | tests |
-| --- | --- | --- | --- | --- | --- |"""
+| board | core | NPU | proof | QEMU | tests | image, start of its SHA-256 |
+| --- | --- | --- | --- | --- | --- | --- |"""
 _FOOT = """
 The tests are `host_tests/boards/test_every_board.py`: each board boots in QEMU, keeps files, and
-computes what TFLite's reference kernels do, bit by bit. The image of a chip is the tested one
-without `firmware/emulator`; `test_released_images.py` has started it in QEMU, over its UART. An
-emulator proves nothing about clocks, pins, power and flash: see `boards/README.md`.
+computes what TFLite's reference kernels do, bit by bit. It starts as its chip, too: without the
+emulator's registers, over its UART. The released `.elf` is the file that these tests ran; the
+`.bin` was made of it. An emulator proves nothing about clocks, pins, power and flash: see
+`boards/README.md`.
 
 | made with | version |
 | --- | --- |"""
@@ -47,16 +46,11 @@ _BOOTS = """
 What each board writes to its UART, and a command."""
 
 
-def folder(name: str) -> Path:
-    """The folder of the image to release: the chip's, which does not detect the emulator."""
-    return paths.root() / "build/firmware" / (name + (FOR_CHIP if boards.load(name).flash else ""))
-
-
 def images(names: Sequence[str], release: str, target: Path) -> list[str]:
     """Copy the images of the boards; return the boards without an image."""
     missing = []
     for name in names:
-        built = folder(name)
+        built = paths.root() / "build/firmware" / name
         if not (built / "firmware.elf").is_file():
             missing.append(name)
         for path in filter(Path.is_file, (built / "firmware.elf", built / "firmware.bin")):
@@ -66,10 +60,11 @@ def images(names: Sequence[str], release: str, target: Path) -> list[str]:
 
 @dataclass
 class Results:
-    """Results of each board's tests, and its boot messages, by "BOARD QEMU"."""
+    """Results of each board's tests, boot messages and images' checksums, by "BOARD QEMU"."""
 
     counts: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     boots: dict[str, str] = field(default_factory=dict)
+    images: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     properties: dict[str, str] = field(default_factory=dict)
 
 
@@ -88,8 +83,11 @@ def results(junit: Path, names: Sequence[str]) -> Results:
         if board and qemu:
             kind = next((child.tag for child in case if child.tag != "properties"), "passed")
             totals.counts[f"{board} {qemu}"][kind] += 1
-            if transcript := _properties(case).get("transcript"):
-                totals.boots[f"{board} {qemu}"] = transcript
+            found = _properties(case)
+            if "transcript" in found:
+                totals.boots[f"{board} {qemu}"] = found["transcript"]
+            if "image" in found:
+                totals.images[f"{board} {qemu}"].add(found["image"])
     for part in suite.iter("testsuite"):
         totals.properties |= _properties(part)
     return totals
@@ -117,7 +115,8 @@ def report(names: Sequence[str], totals: Results, tools: Mapping[str, str]) -> s
             tests = ", ".join(f"{count[kind]} {kind}" for kind in sorted(count)) or "not tested"
             lines.append(
                 f"| {name} | {facts.core} | {facts.npus[0]} | {facts.proof} "
-                f"| {totals.properties.get(f'qemu {qemu}', qemu)} | {tests} |"
+                f"| {totals.properties.get(f'qemu {qemu}', qemu)} | {tests} "
+                f"| {', '.join(each[:12] for each in sorted(totals.images[f'{name} {qemu}']))} |"
             )
     lines.append(_FOOT)
     lines += [f"| {name} | {value} |" for name, value in tools.items()]
@@ -126,12 +125,25 @@ def report(names: Sequence[str], totals: Results, tools: Mapping[str, str]) -> s
     return "\n".join(lines) + "\n"
 
 
+def others(names: Sequence[str], totals: Results) -> list[str]:
+    """Tests of another image than the released one."""
+    return [
+        f"{name} on QEMU {qemu} ({image[:12]} instead of {released[:12]})"
+        for name in names
+        for released in [_sha256(paths.firmware(name))]
+        for qemu in _QEMUS
+        for image in sorted(totals.images[f"{name} {qemu}"] - {released})
+    ]
+
+
+def _sha256(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
 def sums(target: Path) -> str:
     """The checksums of all files, in the format of `sha256sum -c`."""
     files = sorted(path for path in target.iterdir() if path.name != SUMS)
-    return "".join(
-        f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in files
-    )
+    return "".join(f"{_sha256(file)}  {file.name}\n" for file in files)
 
 
 def _first_line(*command: str) -> str:
@@ -157,8 +169,11 @@ def main(junit: Path, target: Path) -> str:
     release, names = version("ethosu-tools"), boards.names()
     missing = images(names, release, target)
     if missing:
-        return f"images are missing: {', '.join(missing)}; run: make board-images chip-images"
-    (target / TESTED).write_text(report(names, results(junit, names), _tools()))
+        return f"images are missing: {', '.join(missing)}; run: make board-images"
+    totals = results(junit, names)
+    if wrong := others(names, totals):
+        return f"another image was tested than is to be released: {'; '.join(wrong)}"
+    (target / TESTED).write_text(report(names, totals, _tools()))
     (target / SUMS).write_text(sums(target))
     for path in sorted(target.iterdir()):
         print(f"{path.name:<60}{path.stat().st_size:>12,} bytes")

@@ -249,6 +249,7 @@ FAULTY = {
 def faulty(request, tmp_path, monkeypatch):
     """Firmware without a prompt, and its output; it computes for as long as it is waited for."""
     monkeypatch.setattr(board_module, "_PROMPT_TIMEOUT_S", 0.2)
+    monkeypatch.setenv(boards.VARIABLE, "MPS3_AN547")  # whose image it is
     path = tmp_path / "faulty.elf"
     request.param(path)
     return path, f"it sent: .*{FAULTY[request.param]}"

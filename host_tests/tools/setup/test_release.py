@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`make release` reports its files correctly, from the tests' results and the files."""
 
+import hashlib
 import subprocess
 
 import pytest
@@ -14,7 +15,8 @@ JUNIT = """\
 <testcase name="test_a[installed-B-HP]">
 <properties><property name="transcript" value="MicroPython&#10;&gt;&gt;&gt; "/></properties>
 </testcase>
-<testcase name="test_b[small_cnn-installed-B-HP]"><properties/></testcase>
+<testcase name="test_b[small_cnn-installed-B-HP]"><properties>
+<property name="image" value="IMAGE"/></properties></testcase>
 <testcase name="test_a[newer-B-HP]"><skipped message="no such QEMU"/></testcase>
 </testsuite></testsuites>
 """
@@ -28,26 +30,28 @@ def release(repo, empty_tree):
     (empty_tree / "boards/B/board.toml").write_text(stand_ins.BOARD + VARIANTS)
     (empty_tree / "firmware").mkdir()
     (empty_tree / "firmware/micropython.toml").write_text('default = "1.2.3"')
-    (empty_tree / "tests.xml").write_text(JUNIT)
+    tested = hashlib.sha256(b"B-HP").hexdigest()
+    (empty_tree / "tests.xml").write_text(JUNIT.replace("IMAGE", tested))
     (empty_tree / "out").mkdir()
-    for name in ("B-HP", "B-HE", "B-HE-no-emulator"):
+    for name in ("B-HP", "B-HE"):
         folder = empty_tree / "build/firmware" / name
         folder.mkdir(parents=True)
         (folder / "firmware.elf").write_text(name)
         (folder / "firmware.map").touch()
-    (empty_tree / "build/firmware/B-HE-no-emulator/firmware.bin").write_text("bin")
+    (empty_tree / "build/firmware/B-HE/firmware.bin").write_text("bin")
     return lambda: module.main(empty_tree / "tests.xml", empty_tree / "out")
 
 
 def test_it_lists_what_was_tested_and_what_was_not(release, tmp_path):
     assert release() == ""
     page = (tmp_path / "out/TESTED.md").read_text().splitlines()
-    row = "| B-{} | Cortex-M55 | ethos-u55-128 | never ran | {} | {} |"
+    row = "| B-{} | Cortex-M55 | ethos-u55-128 | never ran | {} | {} | {} |"
+    image = hashlib.sha256(b"B-HP").hexdigest()[:12]
     for expected in (
-        row.format("HP", "QEMU 7.2.22", "2 passed"),
-        row.format("HP", "newer", "1 skipped"),
-        row.format("HE", "QEMU 7.2.22", "not tested"),
-        row.format("HE", "newer", "not tested"),
+        row.format("HP", "QEMU 7.2.22", "2 passed", image),
+        row.format("HP", "newer", "1 skipped", ""),
+        row.format("HE", "QEMU 7.2.22", "not tested", ""),
+        row.format("HE", "newer", "not tested", ""),
         "| MicroPython | 1.2.3 |",
         "B-HP on QEMU 7.2.22:",
         "    MicroPython",
@@ -68,12 +72,21 @@ def test_its_checksums_are_right_and_of_all_files(release, tmp_path):
     assert (done.returncode, done.stdout.count(": OK")) == (0, len(names) - 1)
 
 
-def test_the_image_of_a_chip_does_not_look_for_the_emulator(release, tmp_path):
+def test_the_image_that_was_tested_is_released(release, tmp_path):
     release()
     released = {path.name[-6:]: path.read_text() for path in (tmp_path / "out").glob("*.elf")}
-    assert released == {"HP.elf": "B-HP", "HE.elf": "B-HE-no-emulator"}
+    assert released == {"HP.elf": "B-HP", "HE.elf": "B-HE"}
+
+
+def test_an_image_that_was_not_the_tested_one_stops_it(release, tmp_path):
+    (tmp_path / "build/firmware/B-HP/firmware.elf").write_text("built again")
+    tested, built = (hashlib.sha256(text).hexdigest()[:12] for text in (b"B-HP", b"built again"))
+    assert release() == (
+        "another image was tested than is to be released: "
+        f"B-HP on QEMU installed ({tested} instead of {built})"
+    )
 
 
 def test_a_board_without_an_image_stops_it(release, tmp_path):
     (tmp_path / "build/firmware/B-HP/firmware.elf").unlink()
-    assert release() == "images are missing: B-HP; run: make board-images chip-images"
+    assert release() == "images are missing: B-HP; run: make board-images"

@@ -62,7 +62,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--console",
         choices=qemu.CONSOLES,
-        default="fast",
         help="console of the emulated board (default: fast)",
     )
     coherence.add_option(parser)

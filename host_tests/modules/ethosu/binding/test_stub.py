@@ -128,9 +128,11 @@ def test_every_event_can_be_counted(stub, api):
 
 
 def test_the_stub_of_the_emulator(board, repo, request):
-    board.exec("try: import emulator\nexcept ImportError: emulator = None")
-    if request.config.getoption("--ethosu-port") and board.eval("emulator is None"):
-        pytest.skip("this board has no module emulator")
+    if request.config.getoption("--ethosu-port"):
+        board.exec("try: import emulator\nexcept ImportError: emulator = None")
+        if board.eval("emulator is None"):
+            pytest.skip("this board has no module emulator")
+    board.exec("import emulator")
     stub = ast.parse((repo / "firmware/emulator/emulator.pyi").read_text())
     names, bare = documented(stub.body)
     assert bare == set()
