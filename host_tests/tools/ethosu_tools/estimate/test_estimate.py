@@ -8,11 +8,12 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
-from ethosu_tools import boards, romfs
+from ethosu_tools import boards, romfs, vela
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.errors import InputError, UsageError
 from ethosu_tools.estimate import latency, points, systems, text
-from ethosu_tools.model import LATENCY
+from ethosu_tools.make_model import NONE, Net
+from ethosu_tools.model import LATENCY, ModelFile
 from ethosu_tools.qemu import Machine
 from ethosu_tools.tflite import metadata
 
@@ -296,6 +297,45 @@ def test_a_model_is_found_by_its_hash_as_a_file_or_as_c_text(tmp_path):
     (tmp_path / "m.tflite").write_bytes(data[1:])
     path.unlink()
     assert points.find_model(point, [tmp_path]) is None
+
+
+def yolov1_96() -> bytes:
+    """uNPU-Bench's network, with random weights; (channels, kernel), "pool" for a max pool."""
+    net = Net("yolov1_96", 96)
+    x = net.input((1, 96, 96, 3))
+    wide, narrow = (32, 3), (16, 1)
+    layers = [(16, 3), "pool", (16, 3), "pool", narrow, wide, narrow, wide, narrow, wide, "pool"]
+    layers += [narrow, wide] * 4 + [(32, 1), narrow, narrow]
+    for layer in layers:
+        if layer == "pool":
+            x = net.pool(x, "MAX_POOL_2D", 2)
+        else:
+            x = net.conv(x, layer[0], (layer[1], layer[1]))
+    return net.finish(net.conv(x, 12, (1, 1), activation=NONE))
+
+
+# What docs/latency.md says of a measurement of 2.2 ms: estimate, lower bound.
+BLIND = {
+    ("Size", "SRAM"): (1.855, 1.854),
+    ("Performance", "SRAM"): (1.636, 1.636),
+    ("Performance", ""): (2.088, 1.636),
+    ("Size", ""): (6.473, 1.854),
+}
+
+
+@pytest.mark.parametrize(("optimise", "weights"), BLIND)
+def test_the_blind_point_is_not_below_the_bound(optimise, weights):
+    """The published sum of MACs: convolutions, 4 a pooled value, and 12 x 12 x 12 copies."""
+    model = ModelFile(yolov1_96(), name="yolov1_96.tflite")
+    usual = systems.find("GROVE_VISION_AI_V2")
+    options = ["--optimise", optimise]
+    done = vela.compiled(model, usual.npu, board=usual.facts, more_options=options).file
+    found = latency.estimate(done, systems.find(usual.name, usual.npu, weights or None))
+    assert (round(found.milliseconds, 3), round(found.low_ms, 3)) == BLIND[optimise, weights]
+    assert found.high_ms is None and found.low_ms < 2.2
+    convolutions = sum(row.macs for row in found.layers)
+    pooled = 48 * 48 * 16 + 24 * 24 * 16 + 12 * 12 * 32
+    assert convolutions + 4 * pooled + 12 * 12 * 12 == 21_428_928
 
 
 def test_a_users_own_points_are_added_and_compared(ethosu, small_cnn, tmp_path):
