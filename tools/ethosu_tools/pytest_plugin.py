@@ -78,7 +78,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         f"{DEFAULT_COHERENCE})",
     )
 
-
     group.addoption(
         "--ethosu-as-chip",
         action="store_true",

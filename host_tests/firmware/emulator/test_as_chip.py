@@ -62,10 +62,10 @@ def test_the_environment_chooses_it_too(monkeypatch):
     monkeypatch.setenv(AS_CHIP_VARIABLE, "yes")
     with QemuBoard(Machine(board=CHIP)) as board:
         assert board.machine.state() == "is running"
-        with pytest.raises(RemoteError, match="ImportError: .*not running on QEMU"):
+        with pytest.raises(RemoteError, match=r"ImportError: .*not running on QEMU"):
             board.exec("import emulator")
 
 
 def test_it_has_no_fast_console():
-    with pytest.raises(NoEmulatorError, match="the console fast .* use uart"):
+    with pytest.raises(NoEmulatorError, match=r"the console fast .* use uart"):
         Machine(board=CHIP, as_chip=True, console="fast")

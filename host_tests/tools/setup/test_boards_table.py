@@ -52,7 +52,7 @@ def test_a_row_shows_the_results(table, tmp_path):
     (tmp_path / "B-HE-newer.xml").write_text(SUITE)
     found = "1 errors, 1 failed, 2 passed, 1 skipped"
     assert table.table(tmp_path).splitlines()[2:] == [
-        f"| `B-HE` | not tested | {found} | copied by B-HE | 4,321 | 13 + 1 |"
+        f"| `B-HE` | not tested | {found} | not tested | copied by B-HE | 4,321 | 13 + 1 |"
     ]
 
 
