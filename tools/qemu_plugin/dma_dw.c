@@ -4,7 +4,7 @@
  * trigger. Not modelled: other triggers, chains of descriptors, CRC, priorities, protection.
  * Descriptors that need one of these end with a descriptor error.
  *
- * Registers and bits: Infineon's SVD file, and for descriptors Zephyr's driver (dma_infineon.c).
+ * Registers and descriptors: headers of Infineon's library (cyip_dw.h, cy_dma.h), like the driver's.
  * The firmware's definitions are those of Infineon's peripheral library.
  */
 #include <string.h>

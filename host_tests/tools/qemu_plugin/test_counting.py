@@ -26,9 +26,9 @@ def test_instruction_count_repeats(guest: Guest, more: list[str]) -> None:
 
 def test_host_reads_the_counter(guest: Guest) -> None:
     command = guest.command("deaf", "", ["-monitor", "stdio"])
-    dialogue = "xp /1wx 0x4f000000\nxp /1wx 0x4f000010\nquit\n"
+    dialogue = "xp /1wx 0xe000efd4\nxp /1wx 0x4f000010\nquit\n"
     done = subprocess.run(command, input=dialogue, capture_output=True, text=True)
-    assert "000000004f000000: 0x45485531" in done.stdout
+    assert "00000000e000efd4: 0x45485531" in done.stdout
     assert "000000004f000010: 0x" in done.stdout
 
 

@@ -4,6 +4,7 @@
 import json
 import re
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -81,7 +82,7 @@ def test_a_board_determines_the_options_for_vela(ethosu, stand_in, model, tmp_pa
     assert ethosu("compile", model, "--python", stand_in, *words)[0] == 0
     found = json.loads((tmp_path / "asked.json").read_text())
     assert found["npu"] == "ethos-u55-128" and found["system_config"]
-    assert found["vela"][-1].endswith("MPS3_AN547.ini")
+    assert Path(found["vela"][-1]).name.startswith("MPS3_AN547")
 
 
 def test_a_program_that_the_runtime_refuses_is_not_written(
