@@ -16,6 +16,7 @@ import argparse
 import contextlib
 import os
 import re
+import resource
 import signal
 import subprocess
 import threading
@@ -30,6 +31,8 @@ from host_tests.mutation.rooms import HOSTS, ROOMS, Room, near, tests
 
 REPO = Path(__file__).resolve().parents[2]
 LONGEST_S = 6000
+# Seconds of CPU time for each process: a mutant may loop for ever.
+CPU_S = 900
 # Mutants that are seeded together: of one suite, and of one that was already hard to survive.
 TOGETHER, OLD_TOGETHER = 4, 8
 KILLED, SURVIVED, INVALID, GONE = "killed", "survived", "invalid", "gone"
@@ -41,6 +44,7 @@ def run(tree: Path, command: list[str]) -> tuple[int | None, str]:
         command, cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         errors="replace", start_new_session=True,
     )  # fmt: skip
+    resource.prlimit(process.pid, resource.RLIMIT_CPU, (CPU_S, CPU_S))  # inherited
     try:
         printed, _ = process.communicate(timeout=LONGEST_S)
         return process.returncode, printed

@@ -4,8 +4,8 @@
  * trigger. Not modelled: other triggers, chains of descriptors, CRC, priorities, protection.
  * Descriptors that need one of these end with a descriptor error.
  *
- * Registers and descriptors: headers of Infineon's library (cyip_dw.h, cy_dma.h), like the
- * driver's. The firmware's definitions are those of Infineon's peripheral library.
+ * Registers and descriptors: headers of Infineon's peripheral library (cyip_dw.h, cy_dma.h). The
+ * driver's are from there, too, so a misreading of them shows here only in part.
  */
 #include <string.h>
 
