@@ -49,6 +49,20 @@ def test_reset_state(device):
     assert device.read(Register.PMCR) == 4 << 11
 
 
+# ID, CONFIG, the peripheral's identification; CMD's clock and power requests.
+IDENTITY = {0x000, 0x028, 0xFD0, 0xFE0, 0xFE4, 0xFE8, 0xFF0, 0xFF4, 0xFF8, 0xFFC}
+COMMAND = 0x008
+# PMCR, with its number of counters; on U85 also CFG_SRAM_CAP and CFG_EXT_CAP.
+NOT_ZERO = {"u55": {0x180}, "u65": {0x180}, "u85": {0x060, 0x064, 0x1180}}
+
+
+@pytest.mark.parametrize("config", ["ethos-u55-128", "ethos-u65-256", "ethos-u85-256"])
+def test_all_other_registers_are_zero_after_a_reset(config):
+    with Hardware(config) as device:
+        found = {address for address in range(0, 0x2000, 4) if device.read(address)}
+    assert found == IDENTITY | {COMMAND} | NOT_ZERO[config.split("-")[1]]
+
+
 def test_run_to_stop(device):
     load(device, Stream().stop())
     assert device.read(Register.STATUS) == STATUS_RUNNING

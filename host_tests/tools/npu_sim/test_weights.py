@@ -109,3 +109,19 @@ def test_damaged_streams_end_in_a_fault_or_in_weights():
         damaged[position] ^= 0x5A
         outcome, _, _ = decode(bytes(damaged), 64)
         assert outcome in (Outcome.STOPPED, Outcome.WEIGHT_FAULT)
+
+
+@pytest.mark.parametrize("divisor", [4, 5])
+def test_a_divisor_of_zero_runs_that_does_not_exist_is_a_decoder_fault(divisor):
+    stream = bytearray(padded(bytes(mlw_codec.encode(list(range(64))))))
+    stream[0] = stream[0] & ~7 | divisor  # the first three bits
+    outcome, _, log = decode(bytes(stream), 64)
+    assert outcome is Outcome.WEIGHT_FAULT, log
+
+
+@pytest.mark.parametrize("divisor", [6])
+def test_a_divisor_of_weights_that_does_not_exist_is_a_decoder_fault(divisor):
+    stream = bytearray(padded(bytes(mlw_codec.encode(list(range(64))))))
+    stream[2] = stream[2] & ~(7 << 2) | divisor << 2  # bits 18 to 20
+    outcome, _, log = decode(bytes(stream), 64)
+    assert outcome is Outcome.WEIGHT_FAULT, log
