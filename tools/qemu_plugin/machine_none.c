@@ -11,6 +11,7 @@
 #include "board_memory.h"
 #include "board_power.h"
 #include "boot_image.h"
+#include "boot_stage.h"
 #include "message.h"
 #include "numaker_uart.h"
 #include "qemu_api.h"
@@ -224,10 +225,17 @@ static void add_cpu(Object *machine, const struct board_chip *chip)
 
 void machine_none_choose_start(void)
 {
-    if (board()->chip && board()->chip->starts_first_section) {
-        qdev_prop_set_uint32(object_resolve_path_type("", "cortex-m55-arm-cpu", NULL), "init-svtor",
-                             boot_image_start());
+    const struct board_chip *chip = board()->chip;
+    if (!chip || (!chip->starts_first_section && !chip->boot.stage)) {
+        return;
     }
+    uint32_t start = chip->starts_first_section ? boot_image_start() : chip->vectors;
+    if (chip->boot.stage) {
+        boot_stage_create(start);
+        start = chip->boot.stage;
+    }
+    qdev_prop_set_uint32(object_resolve_path_type("", "cortex-m55-arm-cpu", NULL), "init-svtor",
+                         start);
 }
 
 /* --- UARTs ------------------------------------------------------------------ */
