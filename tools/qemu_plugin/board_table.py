@@ -29,7 +29,7 @@ KINDS = {
 }
 # Columns with one gate or several; `power` may also say that it is always on, or that nothing in
 # the table switches it on.
-GATES = ("gate", "power", "idle_clock", "protection", "master")
+GATES = ("gate", "power", "idle_clock", "xip", "protection", "master")
 STATES: Table = {"on": [], "never": {"mask": 0, "value": 1}}
 
 # A chip whose boot loader starts the first section of the image, instead of a fixed address.

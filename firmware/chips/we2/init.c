@@ -3,6 +3,7 @@
 #include "board.h"
 
 #include "cpu.h"
+#include "flash.h"
 
 /** System control: registers whose power is always on, and of the low-speed domain. */
 #define NPU_RESET (*(volatile uint32_t *)0x56100214u) /**< SCU_U55_nSYSRESET */
@@ -28,11 +29,12 @@ void board_uart_prepare(void)
     UART0_PINS = (UART0_PINS & ~PINS_MASK) | PINS_ARE_UART;
 }
 
-/** The flash: this firmware does not set its controller up for writes or memory-mapped reads. */
+/** The flash, which this firmware does not write. */
 const struct nvm board_nvm = {
     .write = NULL,
-    .why_not = "the ROM file system of this board is read-only, and not readable on the chip "
-               "yet: copy models to /",
+    .is_there = flash_is_mapped,
+    .why_not = "the ROM file system of this board is read-only: send it to the boot loader, with "
+               "ethosu flash --rom, or copy models to /",
 };
 
 /**
@@ -52,6 +54,7 @@ static void secure_masters(void)
 void board_init(void)
 {
     secure_masters();
+    (void)flash_map(); // without it there is no /rom
     // Himax's programs give the NPU a reset after that; its clock runs.
     NPU_RESET = 0;
     NPU_RESET = NPU_RUNS;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The state in which the first boot stage leaves the core. An emulated one runs before the image."""
+"""The state in which the first boot stage leaves the core. An emulated stage runs first."""
 
 import pytest
 from ethosu_tools import board_files
