@@ -120,14 +120,26 @@ const char *mpu_enable(const struct ethosu_board *board)
     return NULL;
 }
 
-void mpu_set_writable(const void *address, bool writable)
+/** Set up the region of the memory at this address again, with another use by the CPU. */
+static void change_region(const void *address, bool writable, bool registers)
 {
     for (uint32_t i = 0; i < ethosu_board.memory_count; i++) {
-        const struct ethosu_memory *memory = &ethosu_board.memories[i];
-        if (address >= memory->start && address < memory->end) {
-            set_region(i, memory, writable || !settings[memory->cpu].read_only);
+        struct ethosu_memory memory = ethosu_board.memories[i];
+        if (address >= memory.start && address < memory.end) {
+            memory.cpu = registers ? ETHOSU_CPU_REGISTERS : memory.cpu;
+            set_region(i, &memory, writable || !settings[memory.cpu].read_only);
         }
     }
     __DSB();
     __ISB();
+}
+
+void mpu_set_writable(const void *address, bool writable)
+{
+    change_region(address, writable, false);
+}
+
+void mpu_set_registers(const void *address, bool registers)
+{
+    change_region(address, registers, registers);
 }

@@ -17,4 +17,7 @@ const char *mpu_enable(const struct ethosu_board *board);
 /** Let the CPU write the memory at this address, or restore the access in the board's table. */
 void mpu_set_writable(const void *address, bool writable);
 
+/** Let the CPU access registers at this address, or restore the memory in the board's table. */
+void mpu_set_registers(const void *address, bool registers);
+
 #endif

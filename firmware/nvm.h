@@ -25,6 +25,8 @@ struct nvm {
      * and word-aligned. NULL: the memory is read-only. @return  false: the device failed
      */
     bool (*write)(uint8_t *at, const uint8_t *bytes, size_t size);
+    /** False: the memory does not answer, so there is nothing to read. NULL: it always does. */
+    bool (*is_there)(void);
     const char *why_not; /**< without write(): a message with the alternative, or NULL */
 };
 

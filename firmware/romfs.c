@@ -440,7 +440,8 @@ mp_obj_t mp_vfs_rom_ioctl(size_t n_args, const mp_obj_t *args)
     }
     if (command == MP_VFS_ROM_IOCTL_GET_SEGMENT) {
         uint32_t first; // unconfigured flash faults; the prompt must start even without a ROM
-        bool there = fault_guarded_read(partition.items, &first) && !is_broken();
+        bool there = (board_nvm.is_there == NULL || board_nvm.is_there() || is_emulated()) &&
+                     fault_guarded_read(partition.items, &first) && !is_broken();
         return there ? MP_OBJ_FROM_PTR(&partition) : failure(MP_ENODEV);
     }
     return change(command, n_args, args);

@@ -135,14 +135,20 @@ static inline void disable_caches(void)
     SCB_DisableICache();
 }
 
-/** It may also have left its interrupts on. */
+/**
+ * It may also have left its interrupts on, given some to the non-secure state, which has no
+ * handlers, and chosen a sleep that turns off more than the CPU, or that begins with the end of
+ * each handler.
+ */
 static void disable_interrupts(void)
 {
+    SCB->SCR = 0;
     SysTick->CTRL = 0;
     SCB->ICSR = SCB_ICSR_PENDSTCLR_Msk | SCB_ICSR_PENDSVCLR_Msk;
     for (size_t i = 0; i < (BOARD_IRQ_COUNT + 31) / 32; i++) {
         NVIC->ICER[i] = UINT32_MAX;
         NVIC->ICPR[i] = UINT32_MAX;
+        NVIC->ITNS[i] = 0;
     }
 }
 

@@ -134,7 +134,8 @@ def test_it_reports_the_reset_cause(every_board):
 
 
 # State that a boot loader may leave: an MPU that forbids the firmware's accesses, another vector
-# table, masked interrupts, SysTick and interrupts enabled and pending.
+# table, masked interrupts, SysTick and interrupts enabled and pending, interrupts given to the
+# non-secure state (NVIC_ITNS), and a CPU that sleeps deeply or when a handler ends (SCR).
 LEFT = """
 import machine, micropython, time
 from machine import mem32
@@ -166,10 +167,13 @@ mem32[0xE000E010] = 3
 for line in (0, 5, 100):
     mem32[0xE000E100 + line // 32 * 4] = 1 << line % 32
     mem32[0xE000E200 + line // 32 * 4] = 1 << line % 32
+for i in range(16): mem32[0xE000E380 + 4 * i] = 0xFFFFFFFF
+mem32[0xE000ED10] = 0b0110
 mem32[0xE000ED98] = region
 go({startup_reset_handler} | 1, table, base | {read_only}, {priority})
 """
 ENABLED = "[machine.mem32[0xE000E100 + 4 * i] for i in range(4)]"
+GIVEN = "[machine.mem32[0xE000E380 + 4 * i] for i in range(16)]"
 
 
 @pytest.mark.parametrize(
@@ -188,12 +192,16 @@ def test_it_starts_in_the_state_left_by_a_boot_loader(every_board, left):
     lines = sharing.run(["arm-none-eabi-nm", image]).splitlines()
     symbols = {line.split()[2]: int(line.split()[0], 16) for line in lines}
     every_board.start(LEFT.format(**left, **symbols))
+    begun = len(every_board.machine.log())
     every_board.inject(b"x")
     wait_for_log(every_board.machine, f"left {left['fault_mask']}")
     every_board._reconnect()
     every_board.exec("import machine, time\ntime.sleep_ms(3)")
     assert not every_board.eval("'left' in globals()")
     assert every_board.eval(ENABLED) == before
+    assert "*** Fault" not in every_board.machine.log()[begun:]
+    assert every_board.eval(GIVEN) == [0] * 16
+    assert every_board.eval("machine.mem32[0xE000ED10]") == 0
 
 
 def test_a_deployed_model_survives_a_reset_and_runs_in_place(

@@ -2,6 +2,7 @@
 """The memory protection unit follows the board's table, or the board reports why it cannot."""
 
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -43,11 +44,10 @@ def program(repo, tmp_path_factory) -> Path:
 
 
 def _run(
-    program: Path, regions: int, *memories: Memory, address: int | None = None
+    program: Path, regions: int, *memories: Memory, address: Sequence[int] = ()
 ) -> subprocess.CompletedProcess[str]:
     numbers = [regions, *(number for memory in memories for number in memory)]
-    numbers += [] if address is None else [address]
-    command = [program, *map(str, numbers)]
+    command = [program, *(str(int(number)) for number in (*numbers, *address))]
     return subprocess.run(command, capture_output=True, text=True, timeout=10)
 
 
@@ -69,9 +69,19 @@ def test_a_memory_is_one_region(program, cache, cpu):
 def test_a_memory_may_be_written_for_a_while(program):
     """Code stays executable; the memory after it is unchanged."""
     memories = (0x20000000, 0x20001000, NONE, CODE), (0x20001000, 0x20002000, NONE, CODE)
-    done = _run(program, 8, *memories, address=0x20000FF0)
+    done = _run(program, 8, *memories, address=[0x20000FF0])
     first, second = (int(line.split()[0], 16) for line in done.stdout.splitlines())
     assert (first, second) == (0x20000000 | ACCESS[ALL], 0x20001000 | ACCESS[CODE])
+
+
+@pytest.mark.parametrize("registers", [True, False])
+def test_registers_may_be_in_its_place_for_a_while(program, registers):
+    memories = (0x20000000, 0x20001000, NONE, CODE), (0x20001000, 0x20002000, NONE, CODE)
+    done = _run(program, 8, *memories, address=[0x20000FF0, registers])
+    rows = [[int(word, 16) for word in line.split()] for line in done.stdout.splitlines()]
+    use, attribute = (REGISTERS, DEVICE) if registers else (CODE, ATTRIBUTE[NONE])
+    assert (rows[0][0], rows[0][2]) == (0x20000000 | ACCESS[use], attribute)
+    assert (rows[1][0], rows[1][2]) == (0x20001000 | ACCESS[CODE], ATTRIBUTE[NONE])
 
 
 def test_as_many_memories_as_regions(program):

@@ -114,11 +114,6 @@ class BoardFacts:
     first_failure: FirstFailure | None
 
     @property
-    def has_rom(self) -> bool:
-        """Whether the chip has a /rom, and not only the emulated board."""
-        return not any(feature.startswith("/rom on the chip") for feature in self.missing)
-
-    @property
     def emulation(self) -> Emulation:
         """How QEMU emulates it; InputError if it does not."""
         if self.qemu is None:

@@ -251,6 +251,10 @@ def _copy(bench: Bench) -> str:
 def _rom(bench: Bench) -> str:
     count, address, names = bench.board.ask(_ROM, kind=(int, object, list | None))
     _expect(count > 0, "the firmware has no ROM file system")
+    _expect(
+        not isinstance(address, int) or address >= 0,
+        f"the memory of /rom does not answer: rom_ioctl(2, 0) is {address}",
+    )
     if bench.facts and isinstance(address, int):
         expected = bench.facts.romfs.start
         _expect(
@@ -398,6 +402,8 @@ CHECKS = (
         "rom",
         "the ROM file system exists",
         {
+            "does not answer": "Its memory is not mapped, not powered, or not set up: the start-up "
+            "found something else there, or a read faults.",
             "": "`romfs` in board.toml is wrong, or its memory is not mapped or not powered.",
         },
         _rom,

@@ -41,16 +41,12 @@ _answer = _npus, gc.mem_free(), _rom
 
 @dataclass(frozen=True)
 class Room:
-    """Resources of a board for one model, in bytes; rom: None if it has no writable /rom.
-
-    emulated_rom: this /rom exists only on the emulated board, not on the chip.
-    """
+    """Resources of a board for one model, in bytes; rom: None if it has no writable /rom."""
 
     board: str
     npus: tuple[str, ...]
     heap: int
     rom: int | None
-    emulated_rom: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,7 +71,6 @@ class Fit:
         return {"board": self.room.board, "need": vars(self.need), "short": list(self.short)} | {
             "heap": self.room.heap,
             "rom": self.room.rom,
-            "emulated_rom": self.room.emulated_rom,
             "advice": advice(self),
         }
 
@@ -85,7 +80,7 @@ def room_of(board: BoardFacts) -> Room | None:
     if board.heap is None:
         return None
     heap = board.heap.size * _BLOCK_BITS // _HEAP_BITS - _PROGRAM
-    return Room(board.name, vela.npus_of(board), heap, board.romfs.size, not board.has_rom)
+    return Room(board.name, vela.npus_of(board), heap, board.romfs.size)
 
 
 def ask(board: Board) -> Room | None:
@@ -197,5 +192,4 @@ def describe(data: dict[str, Any]) -> str:
         if room is not None:
             share = used / max(1, room)
             parts.append(f"{what} {used:,} of {room:,} bytes of {where} ({share:.0%})")
-    note = "; this /rom exists only on the emulated board"
-    return f"{data['board']}: {', '.join(parts)}{note if data['emulated_rom'] else ''}"
+    return f"{data['board']}: {', '.join(parts)}"

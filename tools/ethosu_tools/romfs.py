@@ -18,7 +18,8 @@ ALIGNMENT = 16
 # Files that Python on the PC leaves in program folders; useless on a board.
 CACHE = "__pycache__"
 
-_MAGIC = b"\xd2\xcd\x31"
+# The first bytes of an image.
+MAGIC = b"\xd2\xcd\x31"
 _PADDING = 1
 _DATA = 2
 _DIRECTORY = 4
@@ -37,10 +38,10 @@ def build(tree: Tree, offsets: dict[str, int] | None = None) -> bytes:
     `offsets` receives the offset of each file's data in the image, by path.
     """
     offsets = {} if offsets is None else offsets
-    payload = _entries(tree, len(_MAGIC) + _LENGTH_BYTES, "", offsets)
+    payload = _entries(tree, len(MAGIC) + _LENGTH_BYTES, "", offsets)
     if len(payload) % 2:
         payload += _record(_PADDING, b"\0", length_bytes=1)
-    return _MAGIC + _number(len(payload), _LENGTH_BYTES) + payload
+    return MAGIC + _number(len(payload), _LENGTH_BYTES) + payload
 
 
 def files(tree: Tree, folder: str = "") -> Iterator[tuple[str, bytes]]:
@@ -91,7 +92,7 @@ def sizes(image: bytes) -> dict[str, int]:
     """Sizes of the files of an image, by path; for a damaged one, of those before the damage."""
     by_path: dict[str, int] = {}
     with contextlib.suppress(IndexError, RecursionError):
-        length, start = _read_number(image, len(_MAGIC))
+        length, start = _read_number(image, len(MAGIC))
         _add_sizes(image, start, min(start + length, len(image)), "", by_path)
     return by_path
 
@@ -126,10 +127,9 @@ def load_image(path: Path) -> bytes:
     if path.is_dir():
         return build(read_tree(path))
     image = read_whole(path)
-    if not image.startswith(_MAGIC):
+    if not image.startswith(MAGIC):
         raise InputError(
-            f"{path} is not a ROM file system: expected {_MAGIC!r} at its start, "
-            f"found {image[:3]!r}"
+            f"{path} is not a ROM file system: expected {MAGIC!r} at its start, found {image[:3]!r}"
         )
     return image
 

@@ -19,6 +19,7 @@
 #define BOARD_NPUS_MAX 2
 #define BOARD_MEMORIES_MAX 16
 #define BOARD_REGISTERS_MAX 8
+#define BOARD_LEAVES_MAX 32
 
 /** Allowed accesses to a memory; bits. The CPU can read all. */
 enum board_access {
@@ -42,6 +43,8 @@ struct board_memory {
     uint32_t kept_from;      /**< offset in bytes */
     struct gates power;      /**< it responds to nobody until they are open */
     uint32_t powered_from;   /**< offset in bytes at which the part begins that `power` is for */
+    struct gates xip;        /**< until open, registers are in its place, see dw_ssi.h */
+    const char *starts_with; /**< its first bytes, such as those of the boot loader; or NULL */
     struct gates idle_clock; /**< unless they are open, its clock stops while the CPU sleeps */
 };
 
@@ -74,13 +77,21 @@ struct board_value {
     uint32_t value;
 };
 
+/** The stage that starts an image; without one it starts as after a reset. */
+struct board_boot {
+    uint32_t stage; /**< address of its code, with a free page; 0 for none */
+    uint32_t stack;
+    struct board_value leaves[BOARD_LEAVES_MAX]; /**< registers of the core, in this order */
+};
+
 /** A chip that the plugin builds on QEMU's machine "none". */
 struct board_chip {
     uint32_t vectors;          /**< address of the vector table */
     bool starts_first_section; /**< it is at the image's first section instead, see boot_image.h */
-    unsigned irqs;             /**< inputs of the interrupt controller */
-    uint32_t clock_hz;         /**< of the CPU and its SysTick after a reset */
-    unsigned closed_ms;        /**< after a reset all registers read as 0 and ignore writes */
+    struct board_boot boot;
+    unsigned irqs;      /**< inputs of the interrupt controller */
+    uint32_t clock_hz;  /**< of the CPU and its SysTick after a reset */
+    unsigned closed_ms; /**< after a reset all registers read as 0 and ignore writes */
     struct board_uart uart;
     const struct board_registers *registers;
     size_t registers_count;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "board_memory.h"
+#include "dw_ssi.h"
 #include "machine.h"
 #include "machine_none.h"
 #include "message.h"
@@ -96,6 +97,10 @@ bool board_power_on(const struct board_memory *memory, uint64_t end)
 {
     if (end > memory->powered_from && !gates_are_open(&memory->power)) {
         explain(memory, "is off");
+        return false;
+    }
+    if (!dw_ssi_maps(memory)) {
+        explain(memory, "is not mapped by its controller");
         return false;
     }
     if (!gates_are_open(&memory->idle_clock) && sleeps()) {

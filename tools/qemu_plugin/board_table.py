@@ -29,7 +29,7 @@ KINDS = {
 }
 # Columns with one gate or several; `power` may also say that it is always on, or that nothing in
 # the table switches it on.
-GATES = ("gate", "power", "idle_clock")
+GATES = ("gate", "power", "idle_clock", "xip", "protection", "master")
 STATES: Table = {"on": [], "never": {"mask": 0, "value": 1}}
 
 # A chip whose boot loader starts the first section of the image, instead of a fixed address.
@@ -98,7 +98,7 @@ def chip(symbol: str, table: Table) -> str:
         f"    {name}_create({value(base)});\n" for name, base in table.get("devices", {}).items()
     )
     add = f"static void {symbol}_add_devices(void)\n{{\n{devices}}}\n" if devices else ""
-    numbers = ("irqs", "clock_hz", "closed_ms")
+    numbers = ("irqs", "clock_hz", "closed_ms", "boot")
     fields = value({name: table[name] for name in numbers if name in table} | start(table))[1:-1]
     return (
         f"{add}static const struct board_registers {symbol}_registers[] = {{{registers}}};\n"

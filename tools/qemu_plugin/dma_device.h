@@ -24,7 +24,9 @@ struct dma_slot {
     unsigned irq;       /**< NVIC interrupt number; of event 0 (PL330) or channel 0 (DMA-350, DW) */
     unsigned abort_irq; /**< PL330: NVIC number for aborts */
     struct gates gate;  /**< its clock */
-    struct gate reset;  /**< PL330: the reset that makes its manager secure */
+    struct gates protection; /**< of its registers, see machine.h */
+    struct gates master;     /**< PL081: while closed, its transfers change nothing */
+    struct gate reset;       /**< PL330: the reset that makes its manager secure */
 };
 
 /** Create the controller in the machine; on failure ends QEMU with an error message. */

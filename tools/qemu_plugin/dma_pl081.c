@@ -48,7 +48,8 @@ enum channel_register {
 #define DONE_INTERRUPT 0x8000u  /**< the same for the end of a transfer */
 #define UNITS 0xFFFu            /**< in a channel's control */
 #define LIST_ADDRESS 0xFFFFFFFCu
-#define LIST_LIMIT 65536u /**< a longer list is considered circular */
+#define NOWHERE 0xFFFFFFF0u /**< no memory of any board */
+#define LIST_LIMIT 65536u   /**< a longer list is considered circular */
 
 /** One piece of a transfer: a channel's registers, which are also the layout of list items. */
 struct piece {
@@ -70,6 +71,7 @@ static struct {
     struct channel channels[CHANNEL_COUNT];
     uint32_t errors;  /**< one bit per channel that ended with an error */
     uint32_t enabled; /**< those with the interrupt enabled */
+    const struct gates *master;
 } dma;
 
 static uint32_t get(uint32_t offset)
@@ -169,13 +171,31 @@ static void copy_a_part(uint32_t base, uint32_t configuration)
     set(base + CHANNEL_CONFIGURATION, configuration & ~DONE_INTERRUPT);
 }
 
+/**
+ * The controller's accesses are answered with zeros and ignored: its first piece is one unit that
+ * goes from nowhere to nowhere.
+ */
+static void copy_nothing(uint32_t base)
+{
+    message(MESSAGE_GUEST_ERROR,
+            "dma: as a bus master it is not secure: it reads zeros, and its writes are ignored");
+    set(base + CONTROL, (get(base + CONTROL) & ~UNITS) | 1u);
+    set(base + SOURCE, NOWHERE);
+    set(base + DESTINATION, NOWHERE);
+    set(base + LIST, 0);
+}
+
 /** End of the transfer time: copy the data, or fail. */
 static void complete(void *context)
 {
     struct channel *channel = context;
     uint32_t base = base_of(channel), configuration = channel->held;
-    bool error;
-    check_transfer(base, &error);
+    bool error = false, refused = !gates_are_open(dma.master);
+    if (refused) {
+        copy_nothing(base);
+    } else {
+        check_transfer(base, &error);
+    }
     if (error) {
         message(MESSAGE_GUEST_ERROR, "dma: channel %u can't access its memory, source 0x%08x",
                 (unsigned)(channel - dma.channels), get(base + SOURCE));
@@ -285,13 +305,14 @@ static void create(const struct dma_slot *slot)
     }
     dma.registers = sysbus_mmio_get_region(controller, 0);
     dma.irq = machine_irq(slot->irq);
+    dma.master = &slot->master;
     sysbus_connect_irq(controller, 0, dma.irq);
     for (size_t i = 0; i < CHANNEL_COUNT; i++) {
         struct channel *channel = &dma.channels[i];
         virtual_timer_create(&channel->timer, complete, channel);
     }
     machine_map(&(struct machine_window){"dma", slot->base, WINDOW_SIZE, read_register,
-                                         write_register, &slot->gate},
+                                         write_register, &slot->gate, &slot->protection},
                 NULL);
 }
 

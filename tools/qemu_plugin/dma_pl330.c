@@ -389,7 +389,7 @@ static void create(const struct dma_slot *slot)
         virtual_timer_create(&channel->timer, complete, channel);
     }
     machine_map(&(struct machine_window){"dma", slot->base, WINDOW_SIZE, read_register,
-                                         write_register, &slot->gate},
+                                         write_register, &slot->gate, &slot->protection},
                 NULL);
 }
 

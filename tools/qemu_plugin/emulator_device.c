@@ -217,8 +217,13 @@ void emulator_device_identify(bool present)
 
 void emulator_device_create(const struct emulator_slot *slot)
 {
-    const struct machine_window window = {"emulator-page", slot->base,     EMULATOR_REGISTERS_SIZE,
-                                          read_register,   write_register, NULL};
+    const struct machine_window window = {"emulator-page",
+                                          slot->base,
+                                          EMULATOR_REGISTERS_SIZE,
+                                          read_register,
+                                          write_register,
+                                          NULL,
+                                          NULL};
     device.irq = machine_irq(slot->irq);
     machine_map(&window, NULL);
     console_start(update_irq, NULL);

@@ -119,6 +119,9 @@ void guest_memory_find(const struct guest_memory_file *files)
                 map_file(memory, next->file);
             }
         }
+        if (memory->row->starts_with) {
+            memcpy(memory->host, memory->row->starts_with, strlen(memory->row->starts_with));
+        }
     }
 }
 

@@ -85,6 +85,9 @@ static uint32_t window_read(void *opaque, uint64_t offset, uint64_t *value, unsi
     if (!is_open(mapping->window.gate)) {
         return ANSWER_NOBODY;
     }
+    if (!is_open(mapping->window.protection)) {
+        return ANSWER_DONE;
+    }
     in_access = true;
     *value = mapping->window.read(mapping->device, (uint32_t)offset);
     in_access = false;
@@ -99,6 +102,9 @@ static uint32_t window_write(void *opaque, uint64_t offset, uint64_t value, unsi
     const struct mapping *mapping = opaque;
     if (!is_open(mapping->window.gate)) {
         return ANSWER_NOBODY;
+    }
+    if (!is_open(mapping->window.protection)) {
+        return ANSWER_DONE;
     }
     in_access = true;
     mapping->window.write(mapping->device, (uint32_t)offset, (uint32_t)value);

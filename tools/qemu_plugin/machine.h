@@ -24,7 +24,8 @@ struct machine_window {
     uint32_t size; /**< bytes */
     uint32_t (*read)(void *device, uint32_t offset);
     void (*write)(void *device, uint32_t offset, uint32_t value);
-    const struct gates *gate; /**< no register responds while it is closed; NULL for none */
+    const struct gates *gate;       /**< no register responds while it is closed; NULL for none */
+    const struct gates *protection; /**< while closed, they read as 0 and ignore writes; or NULL */
 };
 
 /**

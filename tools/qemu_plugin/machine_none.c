@@ -11,6 +11,8 @@
 #include "board_memory.h"
 #include "board_power.h"
 #include "boot_image.h"
+#include "boot_stage.h"
+#include "dw_ssi.h"
 #include "message.h"
 #include "numaker_uart.h"
 #include "qemu_api.h"
@@ -31,6 +33,12 @@ static const char description[] = "empty machine";
 
 static uint8_t *remembered[BOARD_REGISTERS_MAX];
 
+static void note_change(void)
+{
+    board_power_update();
+    dw_ssi_update();
+}
+
 /** Most are 0 after a reset. Most of their pages are untouched, so the memory is released. */
 static void forget_registers(void *opaque)
 {
@@ -43,7 +51,7 @@ static void forget_registers(void *opaque)
     for (size_t i = 0; i < chip->after_reset_count; i++) {
         machine_none_store(chip->after_reset[i].address, chip->after_reset[i].value);
     }
-    board_power_update();
+    note_change();
 }
 
 static void add_registers(const struct board_chip *chip)
@@ -86,7 +94,7 @@ void machine_none_store(uint32_t address, uint32_t value)
     if (memory) {
         memcpy(memory, &value, sizeof value);
     }
-    board_power_update();
+    note_change();
 }
 
 static uint64_t watched_read(void *opaque, uint64_t offset, unsigned size)
@@ -224,10 +232,17 @@ static void add_cpu(Object *machine, const struct board_chip *chip)
 
 void machine_none_choose_start(void)
 {
-    if (board()->chip && board()->chip->starts_first_section) {
-        qdev_prop_set_uint32(object_resolve_path_type("", "cortex-m55-arm-cpu", NULL), "init-svtor",
-                             boot_image_start());
+    const struct board_chip *chip = board()->chip;
+    if (!chip || (!chip->starts_first_section && !chip->boot.stage)) {
+        return;
     }
+    uint32_t start = chip->starts_first_section ? boot_image_start() : chip->vectors;
+    if (chip->boot.stage) {
+        boot_stage_create(start);
+        start = chip->boot.stage;
+    }
+    qdev_prop_set_uint32(object_resolve_path_type("", "cortex-m55-arm-cpu", NULL), "init-svtor",
+                         start);
 }
 
 /* --- UARTs ------------------------------------------------------------------ */
@@ -265,6 +280,7 @@ static void make_board(Object *machine)
     }
     add_registers(chip);
     board_power_create();
+    dw_ssi_create();
     if (chip->closed_ms > 0) {
         add_closed(chip);
     }

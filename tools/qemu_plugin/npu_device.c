@@ -74,6 +74,21 @@ static bool accepted(bool secure)
     return accepts[board()->security][secure];
 }
 
+/**
+ * What a master security controller (MSC) leads to when it does not let the NPU's accesses through,
+ * and is not set to answer with an error: zeros, and a place that nobody reads.
+ */
+static uint8_t *map_nowhere(const struct npu_device *device, const struct npu_access *access)
+{
+    static uint8_t zeros[1u << 24], ignored[1u << 24]; // pages exist once they are touched
+    message(MESSAGE_GUEST_ERROR,
+            "%s: as a bus master it is not secure: its access to 0x%08llx is %s",
+            device->slot->argument, (unsigned long long)access->address,
+            access->write ? "ignored" : "answered with zeros");
+    uint8_t *place = access->write ? ignored : zeros;
+    return access->length <= sizeof zeros ? place : NULL;
+}
+
 static uint8_t *bus_map(void *context, const struct npu_access *access)
 {
     const struct npu_device *device = context;
@@ -82,6 +97,9 @@ static uint8_t *bus_map(void *context, const struct npu_access *access)
         message(MESSAGE_GUEST_ERROR, "%s: its port M%u does not reach 0x%08llx",
                 device->slot->argument, access->port, (unsigned long long)access->address);
         refused = true;
+    }
+    if (!refused && !gates_are_open(&device->slot->master)) {
+        return map_nowhere(device, access);
     }
     return refused ? NULL : cache_map(MASTER_NPU, access->address, access->length, access->write);
 }
@@ -276,7 +294,7 @@ struct npu_device *npu_device_create(const struct npu_slot *slot, const char *co
     virtual_timer_create(&device->settle, start, device);
     machine_map(&(struct machine_window){slot->argument, slot->base,
                                          npu_registers_size(device->sim), read_register,
-                                         write_register, &slot->gate},
+                                         write_register, &slot->gate, &slot->protection},
                 device);
     return device;
 }

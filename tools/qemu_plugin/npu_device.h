@@ -22,6 +22,8 @@ struct npu_slot {
     uint32_t base;
     unsigned irq; /**< NVIC number */
     struct gates gate;
+    struct gates protection; /**< of its registers, see machine.h */
+    struct gates master;     /**< while closed, it reads zeros and its writes are ignored */
     struct npu_reach m0, m1; /**< by enum npu_port */
 };
 

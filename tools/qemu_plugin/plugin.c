@@ -10,6 +10,7 @@
 #include "cache_registers.h"
 #include "code_check.h"
 #include "console.h"
+#include "dw_ssi.h"
 #include "faults.h"
 #include "guest_memory.h"
 #include "instruction_count.h"
@@ -54,10 +55,8 @@ static bool inject(const struct fault *fault, unsigned count)
         const char *device;
         bool (*inject)(const char *fault, unsigned count);
     } others[] = {
-        {"board", board_inject},
-        {"console", console_inject},
-        {"dma", dma_device_inject},
-        {"nvm", power_cut_inject},
+        {"board", board_inject},  {"console", console_inject}, {"dma", dma_device_inject},
+        {"flash", dw_ssi_inject}, {"nvm", power_cut_inject},
     };
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         if (strcmp(fault->device, others[i].device) == 0) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /**
- * mpu NUMBER [START END CACHE CPU]... [ADDRESS]: run firmware/mpu.c with an MPU of NUMBER regions
- * and a board with these memories, named m0, m1 and so on. At ADDRESS the CPU may write even if the
- * memory is read-only. Prints the error message, or the registers of each region.
+ * mpu NUMBER [START END CACHE CPU]... [ADDRESS [REGISTERS]]: run firmware/mpu.c with an MPU of
+ * NUMBER regions and a board with these memories, named m0, m1 and so on. At ADDRESS the CPU may
+ * write even if the memory is read-only, or, with REGISTERS, accesses registers (1), or after those
+ * the memory again (0). Prints the error message, or the registers of each region.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,6 +91,13 @@ int main(int count, char **arguments)
     }
     if ((count - 2) % 4 == 1) {
         mpu_set_writable((void *)(uintptr_t)number(arguments[count - 1]), true);
+    }
+    if ((count - 2) % 4 == 2) {
+        const void *address = (void *)(uintptr_t)number(arguments[count - 2]);
+        mpu_set_registers(address, true);
+        if (number(arguments[count - 1]) == 0) {
+            mpu_set_registers(address, false);
+        }
     }
     print_regions(used);
     return enabled ? 0 : 2;

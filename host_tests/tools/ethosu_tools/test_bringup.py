@@ -150,6 +150,20 @@ def test_a_different_board_is_detected(failing):
     assert "correct that option" in outcome.as_dict()["meaning"]
 
 
+def test_a_flash_that_does_not_answer_fails_the_check_of_rom():
+    """Its addresses hold registers of its controller, which nobody takes for an empty ROM."""
+    options = ["fault=flash.dead"]
+    with Machine(board="GROVE_VISION_AI_V2", plugin_options=options) as machine:
+        facts = boards.load("GROVE_VISION_AI_V2")
+        outcomes = {
+            each.check.name: each for each in bringup.run(lambda: Board(machine.port), facts)
+        }
+    failed = [name for name, each in outcomes.items() if each.state == bringup.FAILED]
+    assert failed == ["rom"]
+    assert outcomes["rom"].found == "the memory of /rom does not answer: rom_ioctl(2, 0) is -19"
+    assert "not set up" in outcomes["rom"].as_dict()["meaning"]
+
+
 def test_a_lost_ctrl_c_is_detected(failing, monkeypatch):
     monkeypatch.setattr(Board, "inject", lambda *_: None)
     monkeypatch.setattr(bringup, "_STOP_TIMEOUT_S", 0.3)  # of a busy emulator

@@ -93,13 +93,6 @@ def test_the_size_of_a_fitting_model_is_printed(ethosu, small_models, tmp_path):
     assert not found.short and output.stat().st_size < found.need.rom < output.stat().st_size + 100
 
 
-@pytest.mark.parametrize("name", boards.names())
-def test_an_emulated_rom_is_called_emulated(name):
-    found = fit.check(fit.Need(None, 1, 1), fit.room_of(boards.load(name)))
-    said = "this /rom exists only on the emulated board" in fit.describe(found.as_dict())
-    assert said == (name == "GROVE_VISION_AI_V2")
-
-
 def test_the_sizes_decide_to_the_byte():
     room = fit.Room("a board", ("ethos-u55-128",), 1000, 2000)
     assert not fit.check(fit.Need("ethos-u55-128", 1000, 2000), room).short

@@ -2,21 +2,18 @@
 """`ethosu deploy`: copy files into a board's ROM file system."""
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .. import fit, romfs, verification
+from .. import fit, rom_files, romfs, verification
 from ..board import Board
 from ..deploy import deploy
-from ..errors import InputError, SetupError, UsageError
-from ..executorch import strip_checked
+from ..errors import UsageError
 from ..files import write_whole
 from ..fit import Need
-from ..model import DATA, ModelFile, ProgramDescription, data_path, is_model
 from ..ui import Ui
-from ..vela_versions import warn
 
 EPILOG = """\
 The files appear on the board under /rom. Existing files there are kept unless --replace is given.
@@ -65,15 +62,8 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
             f"--on {args.on} is not a port, which deploy needs: `ethosu qemu` starts an emulated "
             "board and prints its port"
         )
-    files, warnings = dict(romfs.files(_read(args.files))), list[str]()
-    models = _models(files)
-    for model in models.values():
-        warn(ui, model)
-    if args.strip:  # before the sizes are checked
-        models = {name: _strip(model, warnings) for name, model in models.items()}
-        files |= {name: model.data for name, model in models.items()}
-    needs = _check_models(models, warnings, force=args.force)
-    tree = romfs.tree_of(files)
+    rom = rom_files.collect(args.files, ui, strip=args.strip, force=args.force, hint=_FORCE)
+    tree, warnings = rom.tree, rom.warnings
     image = romfs.build(tree)
     if args.output:
         write_whole(args.output, image)
@@ -81,7 +71,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     if args.on:
 
         def check(board: Board) -> None:
-            warnings.extend(_check_board(board, needs, force=args.force))
+            warnings.extend(_check_board(board, rom.needs, force=args.force))
 
         with ui.progress(f"sending to {args.on}") as progress:
             deployment = deploy(
@@ -93,7 +83,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
             )
     return {
         "files": sorted(tree),
-        "file_bytes": sum(map(len, files.values())),
+        "file_bytes": sum(len(data) for _, data in romfs.files(tree)),
         "bytes": deployment.size if deployment else len(image),
         "port": args.on,
         "image": str(args.output) if args.output else None,
@@ -101,66 +91,6 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         "removed": deployment.removed if deployment else [],
         "warnings": warnings,
     }
-
-
-def _read(paths: Sequence[Path]) -> romfs.Tree:
-    """All files by name, including the data files of programs."""
-    tree: dict[str, Any] = {}
-
-    def add(path: Path) -> None:
-        for name, content in romfs.read_tree(path).items():
-            if name in tree:
-                raise UsageError(f"two of the files are named {name}: {path} is the second")
-            tree[name] = content
-
-    for path in paths:
-        add(path)
-    for path in paths:
-        data = data_path(path, tree[path.name]) if path.is_file() else None
-        if data and data.is_file() and data not in paths:
-            add(data)
-    return tree
-
-
-def _models(files: dict[str, bytes]) -> dict[str, ModelFile]:
-    """The models among the files, with their data files."""
-    return {
-        name: ModelFile(data, files.get(str(data_path(Path(name), data))), name=name)
-        for name, data in files.items()
-        if is_model(data)
-    }
-
-
-def _check_models(
-    models: dict[str, ModelFile], warnings: list[str], *, force: bool
-) -> dict[str, Need]:
-    """Reject models that no board can run; return what the others need, and add warnings."""
-    needs = {}
-    for name, model in models.items():
-        wrong = []
-        try:
-            description = model.compiled
-            if isinstance(description, ProgramDescription):
-                missing = (
-                    f"operator {operator} is not in the firmware"
-                    for operator in description.missing
-                )
-                absent = (
-                    f"data {key} is not in a {DATA.suffix} with the program's name"
-                    for key in description.external
-                )
-                wrong = [*missing, *absent]
-                warnings += [f"{name}: {note}" for note in description.notes]
-            if not wrong:
-                needs[name] = fit.need_of(model)
-        except InputError as error:
-            wrong = [str(error).removeprefix(f"{name}: ")]
-        except SetupError as error:
-            warnings.append(f"{name} was not checked: {error}")
-        if wrong and not force:
-            raise InputError(f"{name} would not load: {'; '.join(wrong)}. {_FORCE}")
-        warnings += [f"{name}: {reason}" for reason in wrong]
-    return needs
 
 
 def _check_board(board: Board, needs: dict[str, Need], *, force: bool) -> Iterator[str]:
@@ -176,15 +106,6 @@ def _check_board(board: Board, needs: dict[str, Need], *, force: bool) -> Iterat
         if comparison and not force:
             fit.refuse(comparison, name, _FORCE)
         yield from (f"{name}: {reason}" for reason in (comparison.short if comparison else ()))
-
-
-def _strip(model: ModelFile, warnings: list[str]) -> ModelFile:
-    """A program that can be loaded is stripped."""
-    try:
-        return strip_checked(model)
-    except InputError as error:  # _check_models() decides whether it is sent anyway
-        warnings.append(f"{model} was not stripped: {error}")
-        return model
 
 
 def render(data: dict[str, Any]) -> str:

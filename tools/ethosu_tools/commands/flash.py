@@ -2,11 +2,13 @@
 """`ethosu flash`: write firmware to a board."""
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .. import boards, flash, paths
-from ..errors import InputError, SetupError
+from .. import boards, fit, flash, paths, rom_files, romfs
+from ..errors import InputError, SetupError, UsageError
+from ..files import read_whole
 from ..flash import WAYS, Request
 from ..ui import Ui
 
@@ -17,6 +19,7 @@ The board's folder defines its flashing methods and the default one; --way selec
 --dry-run only prints the steps. After flashing, check the board with `ethosu bringup PORT`.
 
     ethosu build BOARD && ethosu flash BOARD
+    ethosu flash GROVE_VISION_AI_V2 --port /dev/ttyACM0 --rom kws.tflite
     ethosu flash BOARD --way alif --port /dev/ttyACM0 --tools alif-security-toolkit/toolkit
 """
 
@@ -40,6 +43,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--firmware", type=Path, help="image to write (default: the one of `ethosu build BOARD`)"
     )
+    parser.add_argument(
+        "--rom",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="send these files or directories, too, as the board's /rom; or the image of "
+        "`ethosu deploy -o`",
+    )
     parser.add_argument("--dry-run", action="store_true", help="only print the steps")
 
 
@@ -50,6 +61,13 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     work = paths.work("flash") / board.name
     request = Request(board, firmware.absolute(), work, ui, args.port, args.disk, args.tools)
     way = flash.choose(request, args.way)
+    if args.rom:
+        if not way.sends_rom:
+            raise UsageError(
+                f"{board.name} does not get /rom by {way.name}: after flashing, send the files "
+                "with `ethosu deploy`"
+            )
+        request = replace(request, rom=_rom_image(args.rom, board, ui))
     steps = way.steps(request, way.check(board))
     data: dict[str, Any] = {
         "board": board.name,
@@ -72,12 +90,37 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     return data
 
 
+_HINT = "An image of it is made by: ethosu deploy FILES --force -o IMAGE"
+
+
+def _rom_image(paths: list[Path], board: boards.BoardFacts, ui: Ui) -> bytes:
+    """The ROM file system: of these files, or the one file that is already an image."""
+    start = paths[0].open("rb").read(len(romfs.MAGIC)) if paths[0].is_file() else b""
+    if len(paths) == 1 and start == romfs.MAGIC:
+        image = read_whole(paths[0])
+    else:
+        rom, room = rom_files.collect(paths, ui, hint=_HINT), fit.room_of(board)
+        for name, need in rom.needs.items():
+            if room:
+                fit.refuse(fit.check(need, replace(room, rom=None)), name, _HINT)
+        for warning in rom.warnings:
+            ui.warn(warning)
+        image = romfs.build(rom.tree)
+    if len(image) > board.romfs.size:
+        raise InputError(
+            f"the image of /rom has {len(image):,} bytes, but {board.name} has room for "
+            f"{board.romfs.size:,}"
+        )
+    return image
+
+
 def render(data: dict[str, Any]) -> str:
     """List the steps, or report the result."""
     if data["dry_run"]:
         steps = "\n".join(f"{at:>3}. {text}" for at, text in enumerate(data["steps"], 1))
         return f"{data['board']} by {data['way']}:\n{steps}"
     facts = [f"{data['bytes']:,} bytes"] if "bytes" in data else []
+    facts += [f"{data['rom_bytes']:,} bytes of /rom"] if "rom_bytes" in data else []
     facts += [data["checked"]] if "checked" in data else []
     facts += [f"{data['sent_again']} blocks sent again"] if data.get("sent_again") else []
     return f"{data['board']} flashed by {data['way']}" + "".join(f", {fact}" for fact in facts)

@@ -19,7 +19,10 @@ TOOL_TIMEOUT_S = 900.0
 
 @dataclass(frozen=True)
 class Request:
-    """One image for one board; `tools`, `disk` and `port` are options of the user."""
+    """One image for one board; `tools`, `disk` and `port` are options of the user.
+
+    rom: an image of the ROM file system, to be sent with the firmware.
+    """
 
     board: BoardFacts
     firmware: Path
@@ -28,6 +31,7 @@ class Request:
     port: str | None = None
     disk: Path | None = None
     tools: Path | None = None
+    rom: bytes | None = None
 
     def image(self, suffix: str) -> Path:
         """The firmware with another suffix, next to the ELF file, where the build puts it."""
@@ -60,6 +64,7 @@ class Way:
     """One flashing method; `steps` takes the request and the board's settings, and has no effects.
 
     `settings` are the required settings of a board, `optional` the optional ones.
+    sends_rom: it can send the ROM file system, too.
     """
 
     name: str
@@ -67,6 +72,7 @@ class Way:
     steps: Callable[[Request, Mapping[str, Any]], list[Step]]
     settings: frozenset[str]
     optional: frozenset[str] = frozenset()
+    sends_rom: bool = False
 
     def check(self, board: BoardFacts) -> Mapping[str, Any]:
         """Return the settings of a board; raises SetupError if one is missing or unknown."""

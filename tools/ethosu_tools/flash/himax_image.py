@@ -18,7 +18,8 @@ from ..errors import InputError
 # The certificate of a partition with one section, and what each further section adds to it.
 _CERTIFICATE, _PER_SECTION = 0x4AC, 52
 _FIRST_ADDRESS, _RECORD = 0x398, 44
-_FLASH = 0x3A000000
+# Where the CPU sees the flash.
+FLASH = 0x3A000000
 # Offsets in the image: number of entries, first entry.
 _COUNT, _ENTRIES = 0x4F0, 0x4F8
 _ENTRY = struct.Struct("<IBBHIIII")
@@ -84,9 +85,9 @@ def _sections(image: bytes, certificate: int, start: int, size: int) -> list[Sec
         (address,) = struct.unpack_from("<I", image, at)
         place = start + certificate - 8 * (more + 1 - index)
         stored, length = struct.unpack_from("<II", image, place)
-        if not start <= stored - _FLASH <= start + size - length:
+        if not start <= stored - FLASH <= start + size - length:
             raise ValueError(f"a section at {stored:#x}")
-        sections.append(Section("", address, _cut(image, stored - _FLASH, length)))
+        sections.append(Section("", address, _cut(image, stored - FLASH, length)))
     return sections
 
 

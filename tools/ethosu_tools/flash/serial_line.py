@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Flashes by serial line: Himax's tool makes an image, the boot loader receives it by XMODEM.
 
-The image is read first as the boot loader reads it, and refused if it would not start.
+The image is read first as the boot loader reads it, and refused if it would not start. The ROM file
+system follows in a second transfer, after one block that says where in the flash it belongs.
 
 Settings: `baud`; `largest`, the maximum size of an image in bytes; `project`, `input` and `output`,
 files in the folder of the tool. Source: README and xmodem_send.py of HimaxWiseEyePlus/
@@ -13,6 +14,7 @@ import io
 import logging
 import platform
 import shutil
+import struct
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -38,7 +40,7 @@ _TOOLS = {"Darwin": "we2_local_image_gen_macOS_arm64", "Windows": "we2_local_ima
 READY = b"Send data using the xmodem protocol"
 END = b"end file transmission and reboot system"
 _START = b"C\x15"  # a receiver repeats these until the first block arrives
-_KEY, _YES = b"1\r", b"y\r"
+_KEY, _YES, _NO = b"1\r", b"y\r", b"n\r"
 
 # The user has to press the reset button within this time. Meanwhile the key is sent at this
 # interval, because the boot loader waits for only 100 ms.
@@ -49,6 +51,9 @@ BLOCK_TIMEOUT_S = 10.0
 TRIES = 10
 _END_TIMEOUT_S = 30.0
 _BLOCK_BYTES = 128
+# The block before other data than an image: its place in the flash, the offset of its first byte.
+_PLACE = struct.Struct("<2sII2s")
+_PLACE_START, _PLACE_END = b"\xc0\x5a", b"\x5a\xc0"
 # The last bytes of the board's output, for a message.
 _SHOWN_BYTES = 80
 
@@ -87,12 +92,25 @@ class _Line:
         while not deadline.expired() and self._read(4096).strip(_START):
             pass
 
-    def send(self, data: bytes, request: Request) -> None:
-        """Send an image by XMODEM; raises BoardError if the board does not accept it."""
+    def wait_for_receiver(self) -> None:
+        """Read until the board sends nothing but requests to begin."""
+        deadline = Deadline(BLOCK_TIMEOUT_S)
+        while not deadline.expired():
+            received = self._read(4096)
+            if received and not received.strip(_START):
+                return
+        raise BoardTimeoutError(
+            f"the boot loader at {self._name} did not ask for the ROM file system within "
+            f"{BLOCK_TIMEOUT_S:g} s"
+        )
+
+    def send(self, data: bytes, request: Request, what: str) -> None:
+        """Send data by XMODEM; raises BoardError if the board does not accept it."""
+        self._done = 0
         modem = XMODEM(self._get, self._put)
         modem.log = _SILENT
         blocks = -(-len(data) // _BLOCK_BYTES)
-        with request.ui.progress(f"sending to {self._name}") as progress:
+        with request.ui.progress(f"sending {what} to {self._name}") as progress:
 
             def count(sent: int, taken: int, errors: int) -> None:
                 self.sent_again += taken > self._done and errors > 0
@@ -103,8 +121,8 @@ class _Line:
                 io.BytesIO(data), retry=TRIES, timeout=BLOCK_TIMEOUT_S, quiet=True, callback=count
             ):
                 raise BoardError(
-                    f"the boot loader at {self._name} accepted {self._done} of {blocks} blocks, "
-                    f"then rejected one or did not reply ({TRIES} attempts)"
+                    f"the boot loader at {self._name} accepted {self._done} of {blocks} blocks "
+                    f"of {what}, then rejected one or did not reply ({TRIES} attempts)"
                 )
 
     def _get(self, size: int, timeout: float = 1) -> bytes | None:
@@ -137,19 +155,33 @@ _SILENT.addHandler(logging.NullHandler())
 
 
 def send_image(request: Request, settings: Mapping[str, Any], data: bytes) -> dict[str, Any]:
-    """Send an image to the boot loader: menu, XMODEM, reboot."""
+    """Send an image to the boot loader, and a ROM file system: menu, XMODEM, reboot."""
     line = _Line(request.needs_port(), settings["baud"])
     try:
         request.ui.note("press the board's reset button")
         line.wait_for(READY, BOOT_TIMEOUT_S, typed=_KEY)
         line.settle()
-        line.send(data, request)
+        line.send(data, request, "the image")
         line.wait_for(END, _END_TIMEOUT_S)
+        if request.rom is not None:
+            for part, what in ((_place(request), "a block"), (request.rom, "the ROM file system")):
+                line.type(_NO)
+                line.wait_for_receiver()
+                line.send(part, request, what)
+                line.wait_for(END, _END_TIMEOUT_S)
         line.type(_YES)
         time.sleep(_KEY_S)
     finally:
         line.close()
-    return {"bytes": len(data), "sent_again": line.sent_again}
+    rom = {} if request.rom is None else {"rom_bytes": len(request.rom)}
+    return {"bytes": len(data), "sent_again": line.sent_again} | rom
+
+
+def _place(request: Request) -> bytes:
+    """The block that says where the boot loader writes what follows."""
+    place = request.board.romfs.start - himax_image.FLASH
+    block = _PLACE.pack(_PLACE_START, place, 0, _PLACE_END)
+    return block.ljust(_BLOCK_BYTES, b"\xff")
 
 
 def check(request: Request, path: Path, image: bytes, elf: bytes | None) -> dict[str, Any]:
@@ -164,6 +196,9 @@ def check(request: Request, path: Path, image: bytes, elf: bytes | None) -> dict
     except ValueError as error:
         request.ui.warn(f"{path} has an unknown layout and was not checked: {error}")
         return {}
+
+
+_ROM_STEPS = "answer n, send the block with the place of the ROM file system, answer n, send that, "
 
 
 def steps(request: Request, settings: Mapping[str, Any]) -> list[Step]:
@@ -197,7 +232,8 @@ def steps(request: Request, settings: Mapping[str, Any]) -> list[Step]:
         f"check where the boot loader will jump; press reset; at {request.port or 'PORT'}, "
         f"{settings['baud']} baud: type 1 until the boot "
         f'loader prints "{READY.decode()}", send '
-        f"{request.firmware if is_image else shown / settings['output']} by XMODEM, answer y",
+        f"{request.firmware if is_image else shown / settings['output']} by XMODEM, "
+        f"{_ROM_STEPS if request.rom is not None else ''}answer y",
         send,
     )
     return [sending] if is_image else [making, sending]
@@ -208,4 +244,5 @@ WAY = Way(
     "sent to the chip's boot loader over the serial line, by XMODEM",
     steps,
     frozenset({"baud", "largest", "project", "input", "output"}),
+    sends_rom=True,
 )

@@ -7,6 +7,7 @@ import os
 import select
 
 import pytest
+from ethosu_tools import romfs
 from ethosu_tools.flash import serial_line
 from xmodem import XMODEM
 
@@ -27,6 +28,7 @@ class BootLoader(Terminal):
     def __init__(self, damaged=(), silent_after=None):
         self.damaged, self.silent_after = set(damaged), silent_after
         self.blocks, self.image, self.ended = 0, io.BytesIO(), False
+        self.more = []
         super().__init__()
 
     def _get(self, size, timeout=1):
@@ -59,9 +61,19 @@ class BootLoader(Terminal):
         modem = XMODEM(self._get, self._put)
         modem.log = QUIET
         modem.recv(self.image, retry=1000, timeout=1, quiet=True)
-        self._put(b"Do you want to end file transmission and reboot system? (y)\r\n")
-        self._wait_for(b"y")
+        while self._asks_for_more():
+            self._put(b"Send data using the xmodem protocol from your terminal\r\n")
+            data = io.BytesIO()
+            modem.recv(data, retry=1000, timeout=1, quiet=True)
+            self.more.append(data.getvalue())
         self.ended = True
+
+    def _asks_for_more(self):
+        self._put(b"Do you want to end file transmission and reboot system? (y)\r\n")
+        key = None
+        while not self.closing.is_set() and key not in (b"y", b"n"):
+            key = self._get(1)
+        return key == b"n"
 
 
 @pytest.fixture
@@ -93,6 +105,63 @@ def test_a_boot_loader_gets_the_whole_image_over_a_bad_line(flashed, tree, we2_t
     assert loader.ended and data["bytes"] == len(expected)
     assert data["jump_address"] == 0x10000000
     assert bool(data["sent_again"]) == bool(damaged)
+
+
+@pytest.mark.parametrize("damaged", [(), (3, 44)])
+def test_the_rom_follows_the_image_with_its_place_in_the_flash(flashed, tree, tmp_path, damaged):
+    """A block in the format of Himax's xmodem_send.py, then the ROM file system."""
+    toml = tree / "boards/B/board.toml"
+    toml.write_text(toml.read_text().replace("0x1000, size = 0x1000", "0x3A234500, size = 0x1000"))
+    (tmp_path / "output.img").write_bytes(IMAGE)
+    (tmp_path / "a.txt").write_bytes(b"text" * 100)
+    with BootLoader(damaged) as loader:
+        words = "--way", "xmodem", "--port", loader.port, "--firmware", tmp_path / "output.img"
+        data = flashed(*words, "--rom", tmp_path / "a.txt")
+        loader.thread.join(timeout=20)
+    expected = romfs.build({"a.txt": b"text" * 100})
+    place, rom = loader.more
+    assert place == bytes.fromhex("c05a 00452300 00000000 5ac0") + b"\xff" * 116
+    assert rom == expected.ljust(-(-len(expected) // 128) * 128, b"\x1a")
+    assert loader.image.getvalue() == IMAGE and loader.ended
+    assert (data["rom_bytes"], data["bytes"]) == (len(expected), len(IMAGE))
+    assert bool(data["sent_again"]) == bool(damaged)
+
+
+def test_an_image_of_the_rom_is_sent_as_it_is(flashed, tree, tmp_path):
+    image = romfs.build({"a.txt": b"text"})
+    (tmp_path / "output.img").write_bytes(IMAGE)
+    (tmp_path / "rom.img").write_bytes(image)
+    toml = tree / "boards/B/board.toml"
+    toml.write_text(toml.read_text().replace("0x1000, size = 0x1000", "0x3A200000, size = 0x1000"))
+    with BootLoader() as loader:
+        words = "--way", "xmodem", "--port", loader.port, "--firmware", tmp_path / "output.img"
+        flashed(*words, "--rom", tmp_path / "rom.img")
+        loader.thread.join(timeout=20)
+    assert loader.more[1].startswith(image)
+
+
+def test_a_rom_that_does_not_fit_is_refused(ethosu, tree, tmp_path):
+    (tmp_path / "a.txt").write_bytes(bytes(0x1000))
+    words = "--way", "xmodem", "--port", "PORT", "--rom", tmp_path / "a.txt"
+    code, _, err = ethosu("flash", "B", *words)
+    assert (code, err.count("\n")) == (3, 1)
+    assert "the image of /rom has 4,1" in err and "B has room for 4,096" in err
+
+
+def test_a_model_that_the_board_cannot_run_is_refused(ethosu, compiled, small_models):
+    model = small_models["small_cnn"]
+    for file, problem in (
+        (model, "was never compiled for an NPU"),
+        (compiled(model, "ethos-u85-256"), "it is compiled for ethos-u85-256, but"),
+    ):
+        code, _, err = ethosu("flash", "GROVE_VISION_AI_V2", "--dry-run", "--rom", file)
+        assert code == 3 and problem in err and "--force -o IMAGE" in err
+
+
+def test_a_way_that_does_not_send_the_rom_says_what_does(ethosu, tree, tmp_path):
+    words = "--way", "dfu", "--rom", tmp_path
+    code, _, err = ethosu("flash", "B", *words)
+    assert code == 2 and "does not get /rom by dfu" in err and "ethosu deploy" in err
 
 
 def test_a_finished_image_is_sent_unchanged(flashed, tree, tmp_path):

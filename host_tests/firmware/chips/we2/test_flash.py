@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: MIT
+"""The flash as memory: its controller maps it, once it is set up for reads that the chip knows."""
+
+from collections.abc import Iterator
+
+import pytest
+from ethosu_tools import make_model, romfs, selftest, vela
+from ethosu_tools.board import QemuBoard
+from ethosu_tools.model import ModelFile
+from ethosu_tools.qemu import Machine
+from ethosu_tools.tflite.metadata import put
+
+from host_tests.kit.board_models import raised
+
+BOARD = "GROVE_VISION_AI_V2"
+FLASH, ROM, MAPPING = 0x3A000000, 0x3A200000, 0x53070B00
+START = 0x53426B63  # "ckBS", of Himax's images
+
+# Words of the flash, and the controller by hand: without the MPU, which has it read-only. The
+# values are those of Himax's flash_dump(): swdflash.py.
+HELPERS = f"""
+import dma, ethosu, vfs
+from machine import mem32
+ORDER = (8, 0, 4, 0x10, 0x14, 0xF4, 0x100, 0x104, 0x108, 0x10C)
+QUAD = {{8: 0, 0: 0x80800807, 4: 9, 0x10: 1, 0x14: 4, 0xF4: 0x104218, 0x100: 0x6B, 0x104: 0x6B,
+        0x108: 0x08410462, 0x10C: 1}}
+def word(offset): return mem32[{FLASH} + offset] & 0xFFFFFFFF
+def by_hand(enable=1, **changes):
+    values = dict(QUAD)
+    values.update((int(name[1:], 16), value) for name, value in changes.items())
+    protection = mem32[0xE000ED94]
+    mem32[0xE000ED94] = 0
+    mem32[{MAPPING}] = 0
+    for offset in ORDER: mem32[{FLASH} + offset] = values[offset]
+    mem32[{FLASH} + 8] = enable
+    mem32[{MAPPING}] = 2
+    mem32[0xE000ED94] = protection
+    return word(0)
+"""
+
+
+@pytest.fixture(scope="module")
+def image() -> bytes:
+    """A ROM image with a model that has its own test."""
+    source = ModelFile(make_model.small_cnn(), name="small_cnn.tflite")
+    compiled = vela.compiled(source, "ethos-u55-64").file
+    return romfs.build({"m.tflite": put(compiled.data, {selftest.NAME: selftest.make(source)})})
+
+
+def start(image: bytes, *faults: str) -> QemuBoard:
+    options = [f"fault={fault}" for fault in faults]
+    return QemuBoard(Machine(board=BOARD, romfs=image, plugin_options=options))
+
+
+@pytest.fixture(scope="module")
+def board(emulator_only: None, image: bytes) -> Iterator[QemuBoard]:
+    with start(image) as board:
+        board.exec(HELPERS)
+        yield board
+
+
+def is_used_in_place(board: QemuBoard) -> bool:
+    """The NPU reads a model's weights from the flash, and gives the reference's results."""
+    board.exec("import ethosu\nm = ethosu.Model('/rom/m.tflite')")
+    copied = board.eval("m.info()['copied_bytes']")
+    return bool(copied == 0 and board.eval("m.selftest()"))
+
+
+def test_the_start_up_maps_it(board):
+    assert board.eval(f"[word(0), mem32[{MAPPING}]]") == [START, 2]
+    assert is_used_in_place(board)
+
+
+def test_a_copy_by_dma_reads_it(board):
+    board.exec("rom, to = vfs.rom_ioctl(2, 0), ethosu.buffer(8192)")
+    board.exec("before = dma.counters()\ndma.copy(to, rom[:8192])\nafter = dma.counters()")
+    assert board.eval("[after['errors'] - before['errors'], bytes(to) == bytes(rom[:8192])]") == [
+        0,
+        True,
+    ]
+
+
+def test_it_is_mapped_again_after_a_reset(board):
+    board.reset()
+    assert is_used_in_place(board)
+    board.exec(HELPERS)
+
+
+def test_without_the_chip_s_quad_mode_two_lines_are_used(emulator_only, image):
+    with start(image, "flash.no-quad") as board:
+        assert (
+            "flash is not readable, wrong or missing: the chip's quad mode" in board.machine.log()
+        )
+        assert is_used_in_place(board)
+
+
+def test_a_flash_that_does_not_answer_is_no_rom(emulator_only, image):
+    """The prompt starts, and nobody takes the controller's registers for files."""
+    with start(image, "flash.dead") as board:
+        board.exec("import os, vfs")
+        assert board.eval("'rom' in os.listdir('/')") is False
+        assert board.eval("vfs.rom_ioctl(2, 0)") == -19  # ENODEV
+        assert board.eval(f"__import__('machine').mem32[{MAPPING}]") == 0
+        assert "flash --rom" in raised(board, "vfs.rom_ioctl(3, 0, 4096)")
+
+
+def test_before_it_is_mapped_there_are_registers(board):
+    """The emulator, as the chip: even where /rom would be."""
+    board.exec(f"mem32[{MAPPING}] = 0")
+    assert board.eval(f"[word(0x100), word({ROM - FLASH} + 0x100), word(8)]") == [0x6B, 0x6B, 1]
+    board.exec(f"mem32[{MAPPING}] = 2")
+    assert board.eval("word(0)") == START
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "enable=0",
+        "x0=0x807",  # not the master
+        "x0=0x80800407",  # transmits
+        "x0=0x80400807",  # two lines for data, four in XIP_CTRL
+        "x0=0x80800907",  # phase of the clock
+        "x14=3",
+        "x14=0",
+        "x100=0xEB",  # another instruction for bursts that wrap
+        "x100=0xEB, x104=0xEB",  # has its address on four lines
+        "x104=0x0B, x100=0x0B",
+        "x108=0x08410461",
+        "x108=0x08410466",  # address on four lines
+        "x108=0x08410482",  # 32 bits of address
+        "x108=0x08410262",  # 4 bits of instruction
+        "x108=0x08010462",  # no instruction
+        "x108=0x0840C462",  # 6 cycles
+        "x108=0x08411462",  # mode bits
+        "x108=0x08490462",  # double rate
+        "x10C=0",
+    ],
+)
+def test_another_setting_does_not_map_it(board, change):
+    assert board.eval(f"by_hand({change})") != START
+    assert board.eval("by_hand()") == START
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "x0=0x80400807, x100=0x3B, x104=0x3B, x108=0x08410461",
+        "x100=0xEB, x104=0xEB, x108=0x0840C466",
+        "x0=0x80400807, x100=0xBB, x104=0xBB, x108=0x08408465",
+    ],
+)
+def test_the_chip_s_other_instructions_map_it(board, change):
+    """Dual output, quad I/O, dual I/O: WB_25Q128JW_instruction_table.h."""
+    assert board.eval(f"by_hand({change})") == START
+    assert board.eval("by_hand()") == START
+
+
+# The NPU copies the first 1,024 bytes of the ROM.
+COPY = """
+import struct
+words = (0x130, 0x10131, 0x4030, 0, 0x4031, 0, 0x4032, 1024, 0x10, 0x11, 0xFFFF0000)
+job = struct.pack('<4sIII11I', b'COP1', 5, 5, 2 | 11 << 16, *words)
+rom, target = vfs.rom_ioctl(2, 0)[:1024], ethosu.buffer(1024)
+expected = bytes(rom)
+def copy():
+    target[:] = bytes(1024)
+    with ethosu.reserve(timeout_ms=1000) as npu:
+        npu.invoke(job, [rom, target], timeout_ms=1000)
+    return target == expected
+"""
+
+
+def test_the_npu_cannot_read_it_before(board):
+    board.exec(COPY)
+    assert board.eval("copy()") is True
+    board.exec(f"mem32[{MAPPING}] = 0")
+    assert "bus error" in raised(board, "copy()")
+    assert "flash is not mapped by its controller" in board.machine.log()
+    board.exec(f"mem32[{MAPPING}] = 2")
+    assert board.eval("copy()") is True

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT
+"""Security of the NPU and DMA0: what goes wrong without it, and that the start-up sets it."""
+
+from collections.abc import Iterator
+
+import pytest
+from ethosu_tools import make_model, selftest, vela
+from ethosu_tools.board import QemuBoard
+from ethosu_tools.model import ModelFile
+from ethosu_tools.qemu import Machine
+from ethosu_tools.tflite.metadata import put
+
+from host_tests.kit.board_models import raised
+
+BOARD = "GROVE_VISION_AI_V2"
+
+# A register, the bits that say "not secure", and those that the start-up leaves there.
+NPU_REGISTERS = (0x53070884, 1 << 2, 0)  # SCU_APB2_PPC_CFG_NS
+DMA_REGISTERS = (0x53070858, 1 << 17, 1 << 1)  # SCU_AHB1M4_PPC_CFG_APNS
+NPU_MASTER = (0x5307080C, 0x0101, 0)  # SCU_U55_AXIMSC_CFG
+DMA_MASTER = (0x53070810, 1 << 24, 0)  # SCU_DMA0_AHBMSC_IDAUCFG
+
+HELPERS = """
+import dma, ethosu
+from machine import mem32
+def set_bits(register, bits, on):
+    mem32[register] = mem32[register] & ~bits | bits * on
+source, target = ethosu.buffer(8192), ethosu.buffer(8192)
+source[:] = bytes(range(256)) * 32
+def copy():
+    target[:] = b'U' * 8192
+    before = dma.counters()
+    dma.copy(target, source)
+    after = dma.counters()
+    names = 'errors', 'cpu_copies', 'transfers'
+    return [after[name] - before[name] for name in names], bytes(target[:4])
+"""
+
+
+@pytest.fixture
+def board(emulator_only: None) -> Iterator[QemuBoard]:
+    with QemuBoard(Machine(board=BOARD, coherence="off")) as board:
+        board.exec(HELPERS)
+        yield board
+
+
+@pytest.fixture(scope="module")
+def model() -> bytes:
+    """A model with its own test."""
+    source = ModelFile(make_model.small_cnn(), name="small_cnn.tflite")
+    compiled = vela.compiled(source, "ethos-u55-64").file
+    return put(compiled.data, {selftest.NAME: selftest.make(source)})
+
+
+def set_bits(board: QemuBoard, where: tuple[int, int, int], on: bool) -> None:
+    board.exec(f"set_bits({where[0]}, {where[1]}, {on})")
+
+
+def test_the_start_up_makes_all_of_them_secure(board):
+    """In the state that the emulator has after a reset, each of these bits is wrong."""
+    for register, bits, left in (NPU_REGISTERS, DMA_REGISTERS, NPU_MASTER, DMA_MASTER):
+        assert board.eval(f"mem32[{register}]") & (bits | left) == left, hex(register)
+
+
+def test_npu_and_dma_work(board, model):
+    board.write_file("/m.tflite", model)
+    assert board.eval("ethosu.Model('/m.tflite').selftest()") is True
+    assert board.eval("copy()") == ([0, 0, 1], bytes(range(4)))
+
+
+def test_an_npu_that_is_no_secure_master_gives_wrong_results_and_no_error(board, model):
+    """So nothing but a comparison finds it."""
+    board.write_file("/m.tflite", model)
+    set_bits(board, NPU_MASTER, True)
+    assert "differs from the golden one" in raised(board, "ethosu.Model('/m.tflite').selftest()")
+    assert "npu: as a bus master it is not secure" in board.machine.log()
+    set_bits(board, NPU_MASTER, False)
+    assert board.eval("ethosu.Model('/m.tflite').selftest()") is True
+
+
+def test_a_controller_that_is_no_secure_master_copies_nothing_and_reports_no_error(board):
+    set_bits(board, DMA_MASTER, True)
+    assert board.eval("copy()") == ([0, 0, 1], b"UUUU")
+    assert "dma: as a bus master it is not secure" in board.machine.log()
+    set_bits(board, DMA_MASTER, False)
+    assert board.eval("copy()") == ([0, 0, 1], bytes(range(4)))
+
+
+@pytest.mark.parametrize(
+    ("where", "register"), [(NPU_REGISTERS, 0x53020000), (DMA_REGISTERS, 0x50000FE0)]
+)
+def test_protected_registers_read_as_zero_and_ignore_writes(board, where, register):
+    before = board.eval(f"mem32[{register}]")
+    assert before
+    set_bits(board, where, True)
+    assert board.eval(f"mem32[{register}]") == 0
+    set_bits(board, where, False)
+    assert board.eval(f"mem32[{register}]") == before
