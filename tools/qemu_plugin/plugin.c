@@ -17,6 +17,7 @@
 #include "machine_none.h"
 #include "board_memory.h"
 #include "message.h"
+#include "mram.h"
 #include "delayed_faults.h"
 #include "npu_device.h"
 #include "options.h"
@@ -162,6 +163,7 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
     if (has_page()) { // only the page reads the count
         instruction_count_add(tb);
     }
+    mram_watch(tb);
     code_check(tb);
 }
 
