@@ -10,6 +10,7 @@
 #include "cache_registers.h"
 #include "code_check.h"
 #include "console.h"
+#include "core_power.h"
 #include "faults.h"
 #include "guest_memory.h"
 #include "instruction_count.h"
@@ -144,6 +145,7 @@ static void on_machine_ready(Notifier *notifier, void *data)
     }
     if (board()->page.base) {
         emulator_device_identify(!options.no_page);
+        core_power_create();
     }
     if (has_page()) {
         emulator_device_create(&board()->page);
