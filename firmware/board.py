@@ -37,6 +37,8 @@ JOURNAL = 256
 EMULATED_ROMFS = {
     "name": "emulated ROM", "masters": "read", "port": 0, "cache": "write-through", "cpu": "code",
 }  # fmt: skip
+# Functions that the start copies from CODE into RAM.
+RAM_CODE = "ram_code"
 FLAGS = "-mcpu=cortex-m55 -mfloat-abi=hard"
 
 
@@ -215,7 +217,18 @@ def taken(name: str, row: Table) -> str:
     """The output section of a region that has its own input sections."""
     kind = " (NOLOAD)" if row.get("noload") else ""
     align = f" ALIGN({row['align']})" if "align" in row else ""
-    return f"    .{row['section']}{kind} :{align} {{\n        {row['takes']}\n    }} > {name}\n"
+    initial = f" AT > {row['initial']}" if "initial" in row else ""
+    inputs = row["takes"]
+    if copied(row):
+        inputs = f"_ram_code_start = .;\n        {inputs}\n        _ram_code_end = .;"
+    return f"    .{row['section']}{kind} :{align} {{\n        {inputs}\n    }} > {name}{initial}\n"
+
+
+def copied(row: Table) -> bool:
+    """Does startup.c copy the region's functions there? ValueError if it copies no such section."""
+    if "initial" in row and row["section"] != RAM_CODE:
+        raise ValueError(f"section is {row['section']!r}, expected {RAM_CODE!r} with initial")
+    return "initial" in row
 
 
 def linker_script(table: Table, source: str) -> str:
@@ -226,6 +239,10 @@ def linker_script(table: Table, source: str) -> str:
     symbols += span("romfs", table["romfs"], table.get("journal", JOURNAL))
     if "disk" in table:
         symbols += span("flashdisk", table["disk"])
+    if any("takes" in row and copied(row) for row in regions.values()):
+        symbols += f"_ram_code_load = LOADADDR(.{RAM_CODE});\n"
+    else:
+        symbols += "".join(f"_{RAM_CODE}_{what} = 0;\n" for what in ("load", "start", "end"))
     return (
         f"/* SPDX-License-Identifier: MIT */\n/* {HEAD.format(source=source)} */\nMEMORY {{\n"
         + "".join(region(name, row) for name, row in regions.items()) + "}\n"

@@ -209,6 +209,7 @@ _Noreturn void startup_begin(void)
     disable_caches(); // before any call, because the rest of the code may be elsewhere
     disable_interrupts();
     copy_words(_data_start, _data_load, _data_end);
+    copy_words(_ram_code_start, _ram_code_load, _ram_code_end);
     clear_words(_bss_start, _bss_end);
     enable_core();
     read_record();

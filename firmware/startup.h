@@ -10,6 +10,7 @@
 
 /** Symbols of sections.ld and of the board's memory.ld; only their addresses are meaningful. */
 extern uint32_t _code_start[], _code_end[];
+extern uint32_t _ram_code_load[], _ram_code_start[], _ram_code_end[];
 extern uint32_t _data_load[], _data_start[], _data_end[], _bss_start[], _bss_end[];
 extern uint32_t _stack_limit[], _stack_top[], _handler_stack_limit[], _handler_stack_top[];
 extern uint8_t _gc_heap_start[], _gc_heap_end[];

@@ -108,6 +108,7 @@ def test_the_linker_script_has_regions_symbols_and_sections(made):
     assert "_romfs_start = 0x20000900;\n_romfs_end = 0x20000B40;" in text  # including the journal
     assert ".own (NOLOAD) : {\n        *(.own)\n    } > DATA" in text
     assert text.index(".own") < text.index("INCLUDE sections.ld")
+    assert "_ram_code_start = 0;\n_ram_code_end = 0;\n" in text  # nothing to copy
 
 
 def test_unchanged_files_are_not_rewritten(program, made, tmp_path):
@@ -126,6 +127,7 @@ def test_unchanged_files_are_not_rewritten(program, made, tmp_path):
         ('"npu-reads"', '"npu"', "masters is 'npu', expected one of all, read, none, npu-reads"),
         ("[variants.fast]", "[variants.slow]", "B has variants: choose B-slow"),
         ("count = 100", "count = ", "Invalid value"),
+        ("noload = true", 'initial = "CODE"', "section is 'own', expected 'ram_code' with initial"),
     ],
 )
 def test_an_invalid_file_is_one_error(repo, tmp_path, old, new, said):

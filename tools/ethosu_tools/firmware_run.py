@@ -70,8 +70,10 @@ def run(
     `until`; the message contains the last output.
     """
     facts = boards.chosen(board)
+    program = qemu.find_qemu()
     command = [
-        qemu.find_qemu(),
+        program,
+        *qemu.log_options(program),
         *qemu.options(facts, image, npu or facts.npus[0], mode, timed=timed),
         *("-chardev", "stdio,id=out,mux=on,signal=off", "-serial", "chardev:out"),
         *semihosting("out", [image.name, *arguments]),

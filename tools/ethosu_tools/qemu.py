@@ -59,7 +59,8 @@ _CONSOLE_LINE = re.compile(r"(?:char device redirected to|ethosu: console) (\S+)
 _UNMAPPED = re.compile(
     r"Invalid (read|write) at addr (0x[0-9A-F]+), size (\d), region '\(null\)', reason: rejected"
 )
-GUEST_ERRORS = ("-d", "guest_errors")
+# Items of QEMU's log; since QEMU 10 that message has its own.
+_LOGGED = ("guest_errors", "invalid_mem")
 # QEMU's own machine reads vectors at address 0 before the image is loaded.
 _RESET = re.compile(r"(?:Invalid read at addr 0x[04], size 4, region '\(null\)'.*\n){2}")
 _PR_SET_PDEATHSIG = 1
@@ -290,7 +291,7 @@ class Machine(Closeable):
             words += ["-chardev", f"socket,id=control,fd={self._control.fd}"]
             words += ["-mon", "control,mode=control", "-S"]  # until resumed over QMP
             self.process = _start(
-                [qemu, *words, *clock, *more_options],
+                [qemu, *log_options(qemu), *words, *clock, *more_options],
                 self._log,
                 pass_fds=[*files.values(), self._control.fd],
             )
@@ -452,6 +453,14 @@ def version(qemu: str) -> tuple[int, int]:
     return int(match[1]), int(match[2])
 
 
+@functools.cache
+def log_options(qemu: str) -> tuple[str, ...]:
+    """Options that log errors of the program, with the items that this QEMU has."""
+    text = subprocess.run([qemu, "-d", "help"], capture_output=True, text=True, check=False).stdout
+    has = {line.partition(" ")[0] for line in text.splitlines()}
+    return "-d", ",".join(item for item in _LOGGED if item in has or item == _LOGGED[0])
+
+
 def options(
     board: boards.BoardFacts,
     image: Path,
@@ -470,7 +479,6 @@ def options(
         *("-machine", board.emulation.machine, "-display", "none"),
         *("-plugin", ",".join(map(quoted, [*words, *plugin]))),
         *("-device", f"loader,file={quoted(check_elf(image))}"),
-        *GUEST_ERRORS,
     ]
 
 

@@ -29,6 +29,7 @@ enum board_access {
     BOARD_BUS_AT_ALIAS = 1 << 3, /**< NPU and DMA access it only at `alias`, like the CPU's TCMs */
     BOARD_KEEPS = 1 << 4,        /**< non-volatile from `kept_from` on */
     BOARD_TAKES_LINES = 1 << 5,  /**< stores of whole lines only, see mram.h */
+    BOARD_NO_FETCH = 1 << 6,     /**< these are lost if the CPU executes code from it meanwhile */
 };
 
 /** A memory of the board. */

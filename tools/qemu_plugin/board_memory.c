@@ -27,7 +27,7 @@ MemoryRegion *board_memory_create_ram(const char *name, uint32_t base, uint32_t 
 static MemoryRegion *create_mram(const struct board_memory *memory, int priority)
 {
     MemoryRegion *region = board_memory_new_region();
-    mram_init(region, memory->blocks[0], memory->base, memory->size);
+    mram_init(region, memory);
     memory_region_add_subregion_overlap(get_system_memory(), memory->base, region, priority);
     return region;
 }

@@ -26,6 +26,7 @@ KINDS = {
     "rom": ("BUS_READS",),
     "flash": ("BUS_READS", "KEEPS"),
     "mram": ("CPU_WRITES", "BUS_READS", "KEEPS", "TAKES_LINES"),
+    "mram-rev-a": ("CPU_WRITES", "BUS_READS", "KEEPS", "TAKES_LINES", "NO_FETCH"),
 }
 # Columns with one gate or several; `power` may also say that it is always on, or that nothing in
 # the table switches it on.

@@ -17,12 +17,16 @@
 
 struct mram {
     MemoryRegion *region;
-    const char *name;
-    uint32_t base;
+    const struct board_memory *memory;
     uint64_t line;     /**< offset of the line being filled */
     uint32_t received; /**< one bit for each of its bytes received */
     uint8_t bytes[LINE];
 };
+
+/* Of a memory that cannot be written meanwhile: no board has two. They belong to the CPU's thread,
+ * which also makes the stores. */
+static bool executes_here; /**< the current translation block is there */
+static bool fetched;       /**< one has been executed since the line's first store */
 
 /** Drop the bytes of an incomplete line. */
 static void drop(struct mram *mram)
@@ -30,10 +34,26 @@ static void drop(struct mram *mram)
     if (mram->received != 0) {
         message(MESSAGE_GUEST_ERROR,
                 "%s is written in lines of %u bytes: a store of %u bytes at 0x%08llx is lost",
-                mram->name, LINE, (unsigned)__builtin_popcount(mram->received),
-                (unsigned long long)(mram->base + mram->line));
+                mram->memory->blocks[0], LINE, (unsigned)__builtin_popcount(mram->received),
+                (unsigned long long)(mram->memory->base + mram->line));
     }
     mram->received = 0;
+}
+
+/** All bytes of the line have arrived. */
+static void finish(struct mram *mram)
+{
+    mram->received = 0;
+    if (fetched) {
+        message(MESSAGE_GUEST_ERROR,
+                "%s cannot be written while the CPU executes code from it: the line at 0x%08llx "
+                "is lost",
+                mram->memory->blocks[0], (unsigned long long)(mram->memory->base + mram->line));
+        return;
+    }
+    uint8_t *line = (uint8_t *)memory_region_get_ram_ptr(mram->region) + mram->line;
+    (void)power_cut_write(line, mram->bytes, LINE); // a loss has no status
+    memory_region_flush_rom_device(mram->region, mram->line, LINE);
 }
 
 static void mram_write(void *opaque, uint64_t offset, uint64_t value, unsigned size)
@@ -43,14 +63,14 @@ static void mram_write(void *opaque, uint64_t offset, uint64_t value, unsigned s
     if (line != mram->line) {
         drop(mram);
     }
+    if (mram->received == 0) {
+        fetched = executes_here;
+    }
     mram->line = line;
     memcpy(mram->bytes + (offset - line), &value, size);
     mram->received |= ((1u << size) - 1u) << (offset - line);
     if (mram->received == WHOLE) {
-        uint8_t *memory = memory_region_get_ram_ptr(mram->region);
-        (void)power_cut_write(memory + line, mram->bytes, LINE); // a loss has no status
-        memory_region_flush_rom_device(mram->region, line, LINE);
-        mram->received = 0;
+        finish(mram);
     }
 }
 
@@ -68,13 +88,41 @@ static void reset(void *opaque)
     mram->received = 0;
 }
 
-void mram_init(MemoryRegion *region, const char *name, uint32_t base, uint32_t size)
+void mram_init(MemoryRegion *region, const struct board_memory *memory)
 {
     struct mram *mram = calloc(1, sizeof *mram); // never freed
     if (!mram) {
-        fatal("no memory for %s", name);
+        fatal("no memory for %s", memory->name);
     }
-    *mram = (struct mram){.region = region, .name = name, .base = base};
-    memory_region_init_rom_device(region, NULL, &mram_ops, mram, name, size, NULL);
+    *mram = (struct mram){.region = region, .memory = memory};
+    memory_region_init_rom_device(region, NULL, &mram_ops, mram, memory->blocks[0], memory->size,
+                                  NULL);
     qemu_register_reset(reset, mram);
+}
+
+static void execute_here(unsigned cpu, void *context)
+{
+    (void)cpu;
+    (void)context;
+    executes_here = fetched = true;
+}
+
+static void execute_elsewhere(unsigned cpu, void *context)
+{
+    (void)cpu;
+    (void)context;
+    executes_here = false;
+}
+
+void mram_watch(struct qemu_plugin_tb *tb)
+{
+    const uint64_t address = qemu_plugin_tb_vaddr(tb);
+    for (size_t i = 0; i < board()->memory_count; i++) {
+        const struct board_memory *memory = &board()->memories[i];
+        if (memory->access & BOARD_NO_FETCH) {
+            bool here = address >= memory->base && address - memory->base < memory->size;
+            qemu_plugin_register_vcpu_tb_exec_cb(tb, here ? execute_here : execute_elsewhere,
+                                                 QEMU_PLUGIN_CB_NO_REGS, NULL);
+        }
+    }
 }

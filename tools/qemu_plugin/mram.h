@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: MIT
-/** MRAM that accepts only whole lines of 16 bytes; any other store is lost and reported. */
+/**
+ * MRAM that accepts only whole lines of 16 bytes; any other store is lost and reported.
+ *
+ * The first revision of the silicon (BOARD_NO_FETCH) also loses a line if the CPU executes code
+ * from this memory between the line's first and last store.
+ */
 #ifndef MRAM_H
 #define MRAM_H
 
-#include <stdint.h>
-
+#include "board.h"
 #include "qemu_api.h"
 
-/** Initialise `region` as such a memory, with this name and size in bytes. */
-void mram_init(MemoryRegion *region, const char *name, uint32_t base, uint32_t size);
+/** Initialise `region` as the board's memory. */
+void mram_init(MemoryRegion *region, const struct board_memory *memory);
+
+/** Take note of the execution of a new translation block, if it is in such a memory. */
+void mram_watch(struct qemu_plugin_tb *tb);
 
 #endif

@@ -10,6 +10,7 @@
 #include "cache_registers.h"
 #include "code_check.h"
 #include "console.h"
+#include "core_power.h"
 #include "dw_ssi.h"
 #include "faults.h"
 #include "guest_memory.h"
@@ -18,6 +19,7 @@
 #include "machine_none.h"
 #include "board_memory.h"
 #include "message.h"
+#include "mram.h"
 #include "delayed_faults.h"
 #include "npu_device.h"
 #include "options.h"
@@ -142,6 +144,7 @@ static void on_machine_ready(Notifier *notifier, void *data)
     }
     if (board()->page.base) {
         emulator_device_identify(!options.no_page);
+        core_power_create();
     }
     if (has_page()) {
         emulator_device_create(&board()->page);
@@ -161,6 +164,7 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
     if (has_page()) { // only the page reads the count
         instruction_count_add(tb);
     }
+    mram_watch(tb);
     code_check(tb);
 }
 

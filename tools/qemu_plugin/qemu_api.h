@@ -114,7 +114,10 @@ typedef struct {
 
 enum qemu_plugin_op { QEMU_PLUGIN_INLINE_ADD_U64 };
 
+enum qemu_plugin_registers { QEMU_PLUGIN_CB_NO_REGS };
+
 typedef void (*qemu_plugin_tb_callback)(qemu_plugin_id_t id, struct qemu_plugin_tb *tb);
+typedef void (*qemu_plugin_vcpu_callback)(unsigned vcpu, void *context);
 
 /* --- Functions: X(result, name, parameters) ------------------------------- */
 
@@ -181,6 +184,9 @@ typedef void (*qemu_plugin_tb_callback)(qemu_plugin_id_t id, struct qemu_plugin_
     X(uint64_t, qemu_plugin_tb_vaddr, (const struct qemu_plugin_tb *tb))                         \
     X(size_t, qemu_plugin_insn_size, (const struct qemu_plugin_insn *insn))                      \
     X(uint64_t, qemu_plugin_insn_vaddr, (const struct qemu_plugin_insn *insn))                   \
+    X(void, qemu_plugin_register_vcpu_tb_exec_cb,                                                \
+      (struct qemu_plugin_tb * tb, qemu_plugin_vcpu_callback callback,                           \
+       enum qemu_plugin_registers registers, void *context))                                     \
     X(void, qemu_plugin_register_vcpu_tb_trans_cb,                                               \
       (qemu_plugin_id_t id, qemu_plugin_tb_callback callback))
 

@@ -30,6 +30,9 @@ enum { POWER_LEVEL_0 = 0 };
 #define NPU_RESET (1u << 6)
 #define SRAM_1_AND_2 (3u << 1)
 
+/** Of ELPSTATE. */
+#define ON_WITHOUT_CLOCK 1u
+
 /** Looks at a register that soon has another value: some 100 ms. */
 #define TRIES 200000u
 
@@ -103,9 +106,20 @@ static void start_masters(void)
     registers_pulse(&SYS_GDMARST, 1);
 }
 
+/**
+ * FP and MVE stay on while they are idle: after a cold reset they may be switched off, and then
+ * take time to switch on (Arm's system_ARMCM55.c, which Nuvoton's start-up follows).
+ */
+static void keep_extension_unit_on(void)
+{
+    PWRMODCTL->CPDLPSTATE = (PWRMODCTL->CPDLPSTATE & ~PWRMODCTL_CPDLPSTATE_ELPSTATE_Msk) |
+                            ON_WITHOUT_CLOCK << PWRMODCTL_CPDLPSTATE_ELPSTATE_Pos;
+}
+
 /** The watchdog is off after a reset unless the user's configuration words enable it. */
 void board_init(void)
 {
+    keep_extension_unit_on();
     registers_unlock();
     start_srams();
     flash_start();

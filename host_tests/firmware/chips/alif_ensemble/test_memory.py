@@ -10,10 +10,11 @@ from ethosu_tools import boards, paths
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 
-from host_tests.kit import uart
+from host_tests.kit import firmware_image, uart
 from host_tests.kit.board_models import load, raised
 
 BOARDS = [name for name in boards.names() if name.startswith("ALIF_ENSEMBLE_E7-")]
+E8 = "ALIF_ENSEMBLE_E8-M55_HP"
 # An unused part of the DTCM, and the DTCM's address for bus masters.
 FREE = 0x20030000
 ON_BUS = {"M55_HP": 0x50800000, "M55_HE": 0x58800000}
@@ -44,10 +45,35 @@ def test_a_store_of_a_partial_line_is_lost(alif):
     assert said in alif.machine.log()
 
 
-def test_the_stores_of_a_line_arrive_together(alif):
+LOST = "mram cannot be written while the CPU executes code from it: the line at"
+# Stores to a line by Python, whose interpreter is in MRAM.
+STORES = "for i in range(4): machine.mem32[{place} + 4 * i] = i + 7"
+
+
+def test_the_stores_of_a_line_arrive_together():
+    with QemuBoard(Machine(board=E8)) as board:
+        place = disk(board) + 0x1000
+        board.exec(UNPROTECTED + STORES.format(place=place))
+        assert board.eval(f"[machine.mem32[{place} + 4 * i] for i in range(4)]") == [7, 8, 9, 10]
+
+
+def test_code_in_mram_cannot_write_it(alif):
+    """On the first revision of the E7: Alif's Driver_MRAM.c, MRAM_write()."""
     place = disk(alif) + 0x1000
-    alif.exec(UNPROTECTED + f"for i in range(4): machine.mem32[{place} + 4 * i] = i + 7")
-    assert alif.eval(f"[machine.mem32[{place} + 4 * i] for i in range(4)]") == [7, 8, 9, 10]
+    old = alif.eval(f"[machine.mem32[{place} + 4 * i] for i in range(4)]")
+    alif.exec(UNPROTECTED + STORES.format(place=place))
+    assert alif.eval(f"[machine.mem32[{place} + 4 * i] for i in range(4)]") == old
+    assert f"{LOST} {place:#010x} is lost" in alif.machine.log()
+
+
+def test_the_firmware_writes_mram_by_code_outside_it(alif):
+    """The image's write_lines() is not in MRAM, and a file arrives."""
+    image = firmware_image.of(alif.machine.board.name)
+    assert image.symbol("write_lines") & ~1 in range(0x0003FC00, 0x00040000)
+    data, before = bytes(range(256)) * 20, alif.machine.log().count(LOST)
+    alif.write_file("/data", data)
+    assert alif.read_file("/data") == data
+    assert alif.machine.log().count(LOST) == before
 
 
 def test_a_stray_store_to_mram_is_a_fault_that_its_uart_reports(alif):

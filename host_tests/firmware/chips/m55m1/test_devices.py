@@ -94,6 +94,11 @@ def test_settings_of_a_running_pll_are_ignored(chip):
     assert chip.eval("mem32[CLK + 0x18] == before") is True
 
 
+def test_the_extension_unit_stays_on(chip):
+    """CPDLPSTATE.ELPSTATE is 1, on without a clock: OFF after a reset, which costs time."""
+    assert chip.eval("mem32[0xE001E300]") == 0x313
+
+
 # A register with a device's clock enable, the value without it, and an address of the device.
 # Without the UART's clock the fault report causes a fault, too.
 CLOCKED = {
