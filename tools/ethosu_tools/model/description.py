@@ -149,7 +149,7 @@ def describe_program(
         each.name: _plain(each.constant) for each in methods.values() if each.constant is not None
     }
     return ProgramDescription(
-        inputs=_named(method, "input", method.inputs),
+        inputs=_named(method, "input", method.input_tensors),
         outputs=_named(method, "output", method.outputs),
         compiled=True,
         npu_operators=tuple(call.operator for call in calls),
@@ -250,7 +250,7 @@ def _range(tensor: Tensor) -> tuple[tuple[int, int], tuple[int, int]]:
 def _state(method: Method) -> int:
     """Bytes of planned tensors that a run reads before it writes any of them."""
     written = _Ranges()
-    for index in method.inputs:
+    for index in method.input_tensors:
         written.add(method.tensor(index))
     state: dict[tuple[int, int], int] = {}
     for operator in method.operators:

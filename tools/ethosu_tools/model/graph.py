@@ -156,6 +156,15 @@ class Method:
     quantized: int = 0
     nchw: bool = False
 
+    @property
+    def input_tensors(self) -> tuple[int, ...]:
+        """The inputs that a caller passes.
+
+        The others are numbers and None that the exporter fixed; the runtime ignores them.
+        """
+        fixed = ("null", "int", "bool", "double", "string")
+        return tuple(index for index in self.inputs if self.value(index).kind not in fixed)
+
     def tensor(self, index: int) -> Tensor:
         """A value that must be a tensor."""
         content = self.value(index).content

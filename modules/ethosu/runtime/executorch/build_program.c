@@ -208,22 +208,42 @@ static int build_buffer(struct program_builder *program, uint32_t value,
     return ETHOSU_MODEL_OK;
 }
 
+/**
+ * Is it an input without memory? An exported program still lists the numbers and None that it was
+ * called with, but has their values in its instructions. Runtimes ignore them: ExecuTorch's
+ * Method::set_input() accepts only the value in the file.
+ */
+static bool is_fixed(struct program *file, uint32_t value)
+{
+    enum program_value_type type = program_get_type(file, value);
+    return type == PROGRAM_NULL || type == PROGRAM_INT || type == PROGRAM_BOOL ||
+           type == PROGRAM_DOUBLE || type == PROGRAM_STRING;
+}
+
 static int build_io(struct program_builder *program)
 {
     struct program *file = &program->program;
     const uint32_t inputs = file->method.inputs.count;
     const uint32_t outputs = file->method.outputs.count;
+    uint32_t tensors = 0;
     struct ethosu_model_buffer *next;
     if (inputs + outputs > PROGRAM_MAX_IO) { // no overflow, because both lists are in the file
         return error_set(program->builder->error, ETHOSU_MODEL_UNSUPPORTED,
                          "%u inputs and %u outputs, expected at most %u together", (unsigned)inputs,
                          (unsigned)outputs, PROGRAM_MAX_IO);
     }
-    TRY(build_counts(program->builder, inputs, outputs, &next));
+    for (uint32_t i = 0; i < inputs; i++) {
+        tensors += !is_fixed(file, fb_u32_at(&file->fb, &file->method.inputs, i));
+    }
+    TRY(build_counts(program->builder, tensors, outputs, &next));
     for (uint32_t i = 0; i < inputs + outputs; i++) {
         const struct fb_vector *list = i < inputs ? &file->method.inputs : &file->method.outputs;
-        uint32_t at = list->position + 4 * (i < inputs ? i : i - inputs);
-        TRY(build_buffer(program, fb_known_u32(&file->fb, at), next == NULL ? NULL : next + i));
+        uint32_t value = fb_u32_at(&file->fb, list, i < inputs ? i : i - inputs);
+        if (i < inputs && is_fixed(file, value)) {
+            continue;
+        }
+        TRY(build_buffer(program, value, next));
+        next += next != NULL;
     }
     return ETHOSU_MODEL_OK;
 }

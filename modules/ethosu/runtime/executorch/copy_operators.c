@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * Operators that only move elements: dim_order_ops::_to_dim_order_copy and _clone_dim_order,
- * aten::clone, copy_, permute_copy, expand_copy, view_copy, squeeze_copy, unsqueeze_copy,
+ * Operators that move elements: dim_order_ops::_to_dim_order_copy and _clone_dim_order,
+ * aten::clone, _to_copy, copy_, permute_copy, expand_copy, view_copy, squeeze_copy, unsqueeze_copy,
  * slice_copy and cat, executorch_prim::et_view, cortex_m::transpose and pad. Sizes and strides
  * follow kernels/portable of pytorch/executorch 1.5: an element keeps its position in the tensor's
  * dimensions, regardless of the order of its bytes.
@@ -46,16 +46,23 @@ static int add_part(struct program_builder *program, const struct program_operan
     return kernel_add_step(program->builder, kernel, &p->call, nd_block_size(p, &p->walk));
 }
 
-/** Get input and output, which must have the same type and not be empty. */
-static int get_both(struct program_builder *program, const struct fb_vector *arguments,
-                    uint32_t source, struct program_operand *in, struct program_operand *out)
+/** Get input and output, which must not be empty. */
+static int get_any(struct program_builder *program, const struct fb_vector *arguments,
+                   uint32_t source, struct program_operand *in, struct program_operand *out)
 {
     TRY(argument_tensor(program, arguments, source, in));
     TRY(argument_result(program, arguments, out));
-    if (in->tensor.type != out->tensor.type) {
-        return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED, "tensors differ in type");
-    }
     return out->tensor.size != 0 ? ETHOSU_MODEL_OK : program_refuse_shapes(program);
+}
+
+/** The same; they must have the same type. */
+static int get_both(struct program_builder *program, const struct fb_vector *arguments,
+                    uint32_t source, struct program_operand *in, struct program_operand *out)
+{
+    TRY(get_any(program, arguments, source, in, out));
+    return in->tensor.type == out->tensor.type
+               ? ETHOSU_MODEL_OK
+               : program_refuse(program, ETHOSU_MODEL_UNSUPPORTED, "tensors differ in type");
 }
 
 /** Copy `in` to `out`, whose dimension i is dimension axes[i] of `in`. */
@@ -76,25 +83,42 @@ static int add_whole(struct program_builder *program, const struct program_opera
     return add_part(program, in, out, &part, &p);
 }
 
-static int prepare_same(struct program_builder *program, const struct fb_vector *arguments,
-                        uint32_t source)
+/** Copy a tensor to one of the same sizes. */
+static int add_same(struct program_builder *program, const struct program_operand *in,
+                    const struct program_operand *out)
 {
     static const int64_t same[ETHOSU_MODEL_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
-    struct program_operand in;
-    struct program_operand out;
-    TRY(get_both(program, arguments, source, &in, &out));
-    return in.tensor.rank == out.tensor.rank ? add_whole(program, &in, &out, same)
-                                             : program_refuse_shapes(program);
+    return in->tensor.rank == out->tensor.rank ? add_whole(program, in, out, same)
+                                               : program_refuse_shapes(program);
 }
 
 int prepare_clone(struct program_builder *program, const struct fb_vector *arguments)
 {
-    return prepare_same(program, arguments, 0);
+    struct program_operand in;
+    struct program_operand out;
+    TRY(get_both(program, arguments, 0, &in, &out));
+    return add_same(program, &in, &out);
+}
+
+/** Copy argument `source`, whose type may be another one. */
+static int prepare_any(struct program_builder *program, const struct fb_vector *arguments,
+                       uint32_t source)
+{
+    struct program_operand in;
+    struct program_operand out;
+    TRY(get_any(program, arguments, source, &in, &out));
+    return in.tensor.type == out.tensor.type ? add_same(program, &in, &out)
+                                             : program_convert(program, &in, &out);
+}
+
+int prepare_convert(struct program_builder *program, const struct fb_vector *arguments)
+{
+    return prepare_any(program, arguments, 0);
 }
 
 int prepare_assign(struct program_builder *program, const struct fb_vector *arguments)
 {
-    return prepare_same(program, arguments, 1); // after the tensor that it writes
+    return prepare_any(program, arguments, 1); // after the tensor that it writes
 }
 
 /** Get an axis of a tensor; negative axes count from the last. */

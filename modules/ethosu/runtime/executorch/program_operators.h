@@ -16,6 +16,7 @@ int prepare_dequantize(struct program_builder *program, const struct fb_vector *
 
 int prepare_assign(struct program_builder *program, const struct fb_vector *arguments);
 int prepare_clone(struct program_builder *program, const struct fb_vector *arguments);
+int prepare_convert(struct program_builder *program, const struct fb_vector *arguments);
 int prepare_permute(struct program_builder *program, const struct fb_vector *arguments);
 
 int prepare_cat(struct program_builder *program, const struct fb_vector *arguments);
@@ -49,6 +50,10 @@ int program_refuse_shapes(struct program_builder *program);
  */
 int program_check_apart(struct program_builder *program, const struct program_operand *from,
                         const struct program_operand *to);
+
+/** Copy a tensor to one of another type and the same sizes, element by element. */
+int program_convert(struct program_builder *program, const struct program_operand *in,
+                    const struct program_operand *out);
 
 /** Get argument `index`, which must be an Int within the limits, a Double or a tensor. */
 int argument_int(struct program_builder *program, const struct fb_vector *arguments, uint32_t index,

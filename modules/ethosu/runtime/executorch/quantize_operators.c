@@ -8,9 +8,11 @@
  *     dequantize: (q - zero point) * scale, in float
  *
  * Cases that are undefined there: infinities and numbers that are too large are
- * clamped to the nearest limit, NaN becomes the zero point.
+ * clamped to the nearest limit, NaN becomes the zero point; q - zero point wraps at 32 bits.
  */
 #include "program_operators.h"
+
+#include "ethosu_count.h"
 
 #include <math.h>
 
@@ -33,23 +35,23 @@ struct conversion {
     int32_t zero_point;
     int32_t low;
     int32_t high;
-    bool wide;  /**< 16 bits, else 8 */
-    bool plain; /**< unsigned */
+    uint8_t type; /**< of the integers: enum ethosu_model_type */
 };
 
-/** Read the common arguments. */
-static int begin(struct program_builder *program, const struct fb_vector *arguments,
+/** Read the common arguments; `quantizes`: the result has the integers, else the input. */
+static int begin(struct program_builder *program, const struct fb_vector *arguments, bool quantizes,
                  struct program_operand *in, struct program_operand *out,
                  struct conversion *conversion, double *scale)
 {
     TRY(argument_tensor(program, arguments, ARGUMENT_IN, in));
     TRY(argument_result(program, arguments, out));
     TRY(argument_double(program, arguments, ARGUMENT_SCALE, scale));
-    TRY(argument_int(program, arguments, ARGUMENT_ZERO, INT16_MIN, UINT16_MAX,
-                     &conversion->zero_point));
-    TRY(argument_int(program, arguments, ARGUMENT_LOW, INT16_MIN, UINT16_MAX, &conversion->low));
-    TRY(argument_int(program, arguments, ARGUMENT_HIGH, conversion->low, UINT16_MAX,
-                     &conversion->high));
+    bool words = (quantizes ? out : in)->tensor.type == ETHOSU_TYPE_INT32;
+    int32_t low = words ? INT32_MIN : INT16_MIN;
+    int32_t high = words ? INT32_MAX : UINT16_MAX;
+    TRY(argument_int(program, arguments, ARGUMENT_ZERO, low, high, &conversion->zero_point));
+    TRY(argument_int(program, arguments, ARGUMENT_LOW, low, high, &conversion->low));
+    TRY(argument_int(program, arguments, ARGUMENT_HIGH, conversion->low, high, &conversion->high));
     conversion->input = in->data;
     conversion->output = out->data;
     const float real = (float)*scale;
@@ -65,26 +67,32 @@ static int begin(struct program_builder *program, const struct fb_vector *argume
     return program_refuse(program, ETHOSU_MODEL_BAD_FILE, why.text);
 }
 
+/** Limits of the integer types; both are 0 for other types. */
+static const struct {
+    int32_t low;
+    int32_t high;
+} limits[] = {
+    [ETHOSU_TYPE_INT8] = {INT8_MIN, INT8_MAX},    [ETHOSU_TYPE_UINT8] = {0, UINT8_MAX},
+    [ETHOSU_TYPE_INT16] = {INT16_MIN, INT16_MAX}, [ETHOSU_TYPE_UINT16] = {0, UINT16_MAX},
+    [ETHOSU_TYPE_INT32] = {INT32_MIN, INT32_MAX},
+};
+
 /** Check both types, and that both tensors have the same number of elements in the same order. */
 static int finish(struct program_builder *program, const struct kernel *kernel,
                   const struct program_tensor *real, const struct program_tensor *quantized,
                   struct conversion *conversion)
 {
     uint32_t type = quantized->type;
-    conversion->plain = type == ETHOSU_TYPE_UINT8 || type == ETHOSU_TYPE_UINT16;
-    conversion->wide = type == ETHOSU_TYPE_INT16 || type == ETHOSU_TYPE_UINT16;
-    if (real->type != ETHOSU_TYPE_FLOAT32 ||
-        (type != ETHOSU_TYPE_INT8 && !conversion->wide && !conversion->plain)) {
+    conversion->type = (uint8_t)type;
+    if (real->type != ETHOSU_TYPE_FLOAT32 || type >= COUNT(limits) || limits[type].high == 0) {
         return program_refuse(program, ETHOSU_MODEL_UNSUPPORTED,
-                              "tensors are not float32 and 8 or 16-bit integers");
+                              "tensors are not float32 and 8, 16 or signed 32-bit integers");
     }
     conversion->count = (int32_t)(real->size / sizeof(float));
-    if ((uint32_t)conversion->count != quantized->size >> conversion->wide) {
+    if ((uint32_t)conversion->count != quantized->size / ethosu_model_type_size(type)) {
         return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "tensors differ in size");
     }
-    int32_t values = conversion->wide ? UINT16_MAX + 1 : UINT8_MAX + 1;
-    int32_t min = conversion->plain ? 0 : -values / 2;
-    if (conversion->low < min || conversion->high > min + values - 1) {
+    if (conversion->low < limits[type].low || conversion->high > limits[type].high) {
         return program_refuse(program, ETHOSU_MODEL_BAD_FILE, "limits do not match the type");
     }
     return kernel_add_step(program->builder, kernel, &conversion->call, sizeof *conversion);
@@ -118,11 +126,6 @@ static inline int32x4_t quantize_4(struct conversion p, float32x4_t values)
 QUANTIZE(quantize_bytes, int8_t, vstrbq_s32, vstrbq_p_s32)
 QUANTIZE(quantize_halves, int16_t, vstrhq_s32, vstrhq_p_s32)
 
-static void quantize_block(const struct conversion *p, int32_t first, int32_t end)
-{
-    (p->wide ? quantize_halves : quantize_bytes)(p, first, end);
-}
-
 #else
 
 static int32_t quantize(const struct conversion *p, float value)
@@ -133,27 +136,42 @@ static int32_t quantize(const struct conversion *p, float value)
     return result < p->low ? p->low : result > p->high ? p->high : result;
 }
 
-static void quantize_block(const struct conversion *p, int32_t first, int32_t end)
+#define QUANTIZE(name, type)                                                     \
+    static void name(const struct conversion *block, int32_t first, int32_t end) \
+    {                                                                            \
+        const float *input = block->input;                                       \
+        for (int32_t i = first; i < end; i++) {                                  \
+            ((type *)block->output)[i] = (type)quantize(block, input[i]);        \
+        }                                                                        \
+    }
+QUANTIZE(quantize_bytes, int8_t)
+QUANTIZE(quantize_halves, int16_t)
+
+#endif
+
+/** The sum with the zero point is a float too, which matters only here: beyond 2^24. */
+static void quantize_words(const struct conversion *p, int32_t first, int32_t end)
 {
     const float *input = p->input;
     for (int32_t i = first; i < end; i++) {
-        int32_t value = quantize(p, input[i]);
-        if (p->wide) {
-            ((int16_t *)p->output)[i] = (int16_t)value;
-        } else {
-            ((int8_t *)p->output)[i] = (int8_t)value;
-        }
+        float steps = nearbyintf(input[i] * p->factor);
+        float sum = (float)p->zero_point + (isnan(steps) ? 0.0F : steps);
+        int32_t value = sum >= 0x1p31F ? INT32_MAX : sum < -0x1p31F ? INT32_MIN : (int32_t)sum;
+        ((int32_t *)p->output)[i] = value < p->low ? p->low : value > p->high ? p->high : value;
     }
 }
-
-#endif
 
 static int run_quantize(const struct kernel_call *call)
 {
     const struct conversion *p = (const struct conversion *)call;
+    static void (*const blocks[])(const struct conversion *p, int32_t first, int32_t end) = {
+        [ETHOSU_TYPE_INT8] = quantize_bytes,   [ETHOSU_TYPE_UINT8] = quantize_bytes,
+        [ETHOSU_TYPE_INT16] = quantize_halves, [ETHOSU_TYPE_UINT16] = quantize_halves,
+        [ETHOSU_TYPE_INT32] = quantize_words,
+    };
     KERNEL_BLOCKS(call, first, end, p->count)
     {
-        quantize_block(p, first, end);
+        blocks[p->type](p, first, end);
     }
     return ETHOSU_MODEL_OK;
 }
@@ -165,7 +183,7 @@ int prepare_quantize(struct program_builder *program, const struct fb_vector *ar
     struct program_operand out;
     struct conversion conversion;
     double scale;
-    TRY(begin(program, arguments, &in, &out, &conversion, &scale));
+    TRY(begin(program, arguments, true, &in, &out, &conversion, &scale));
     conversion.factor = 1.0F / (float)scale;
     return finish(program, &kernel, &in.tensor, &out.tensor, &conversion);
 }
@@ -216,36 +234,39 @@ DEQUANTIZE(dequantize_bytes, int8_t, vldrbq_s32, vldrbq_z_s32)
 DEQUANTIZE(dequantize_halves, int16_t, vldrhq_s32, vldrhq_z_s32)
 DEQUANTIZE(dequantize_plain_bytes, uint8_t, load_u8, load_some_u8)
 DEQUANTIZE(dequantize_plain_halves, uint16_t, load_u16, load_some_u16)
-
-static void dequantize_block(const struct conversion *p, int32_t first, int32_t end)
-{
-    (p->plain  ? p->wide ? dequantize_plain_halves : dequantize_plain_bytes
-     : p->wide ? dequantize_halves
-               : dequantize_bytes)(p, first, end);
-}
+DEQUANTIZE(dequantize_words, int32_t, vldrwq_s32, vldrwq_z_s32)
 
 #else
 
-static void dequantize_block(const struct conversion *p, int32_t first, int32_t end)
-{
-    float *output = p->output;
-    for (int32_t i = first; i < end; i++) {
-        int32_t value =
-            p->plain  ? p->wide ? ((const uint16_t *)p->input)[i] : ((const uint8_t *)p->input)[i]
-             : p->wide ? ((const int16_t *)p->input)[i]
-                      : ((const int8_t *)p->input)[i];
-        output[i] = (float)(value - p->zero_point) * p->factor;
+#define DEQUANTIZE(name, type)                                                           \
+    static void name(const struct conversion *block, int32_t first, int32_t end)         \
+    {                                                                                    \
+        float *output = block->output;                                                   \
+        for (int32_t i = first; i < end; i++) {                                          \
+            uint32_t steps =                                                             \
+                (uint32_t)((const type *)block->input)[i] - (uint32_t)block->zero_point; \
+            output[i] = (float)(int32_t)steps * block->factor;                           \
+        }                                                                                \
     }
-}
+DEQUANTIZE(dequantize_bytes, int8_t)
+DEQUANTIZE(dequantize_halves, int16_t)
+DEQUANTIZE(dequantize_plain_bytes, uint8_t)
+DEQUANTIZE(dequantize_plain_halves, uint16_t)
+DEQUANTIZE(dequantize_words, int32_t)
 
 #endif
 
 static int run_dequantize(const struct kernel_call *call)
 {
     const struct conversion *p = (const struct conversion *)call;
+    static void (*const blocks[])(const struct conversion *p, int32_t first, int32_t end) = {
+        [ETHOSU_TYPE_INT8] = dequantize_bytes,   [ETHOSU_TYPE_UINT8] = dequantize_plain_bytes,
+        [ETHOSU_TYPE_INT16] = dequantize_halves, [ETHOSU_TYPE_UINT16] = dequantize_plain_halves,
+        [ETHOSU_TYPE_INT32] = dequantize_words,
+    };
     KERNEL_BLOCKS(call, first, end, p->count)
     {
-        dequantize_block(p, first, end);
+        blocks[p->type](p, first, end);
     }
     return ETHOSU_MODEL_OK;
 }
@@ -257,7 +278,7 @@ int prepare_dequantize(struct program_builder *program, const struct fb_vector *
     struct program_operand out;
     struct conversion conversion;
     double scale;
-    TRY(begin(program, arguments, &in, &out, &conversion, &scale));
+    TRY(begin(program, arguments, false, &in, &out, &conversion, &scale));
     conversion.factor = (float)scale;
     return finish(program, &kernel, &out.tensor, &in.tensor, &conversion);
 }

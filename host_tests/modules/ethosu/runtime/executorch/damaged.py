@@ -447,8 +447,12 @@ PROGRAMS: dict[str, tuple[Make, str]] = {
         _only(_far_input),
         "value 65536, an input or output: expected at most 65535",
     ),
-    "an input that is not a tensor": (
-        _only(lambda _, method: method.inputs.append(method.value(NULL))),
+    "an input that is a list": (
+        _only(lambda _, method: method.inputs.append(method.numbers([]))),
+        "value 2 of instruction 0 is not a tensor",
+    ),
+    "an output that is a number": (
+        _only(lambda _, method: method.outputs.append(method.number(3))),
         "value 2 of instruction 0 is not a tensor",
     ),
     "tables that end behind the file": (_patched(16, "<Q", 1 << 40), "malformed or truncated"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Programs with operators that move elements, with control flow, and with state."""
+"""Programs with operators that move or convert elements, with control flow, and with state."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -9,6 +9,8 @@ from . import made
 from .program_writer import Method, Program
 
 FIRST = (0, 1, 2, 3)
+# Operators that change the type of a tensor.
+CONVERTERS = ("dim_order_ops::_to_dim_order_copy", "aten::_to_copy")
 ZERO = made.End((8,), 0.5, 0)
 
 
@@ -28,6 +30,24 @@ def moving(
     method.outputs = [method.tensor(dtype, out_sizes, out_order)]
     values = arguments(method)
     method.kernel(name, [*method.inputs, *values, *method.outputs, *method.outputs])
+    return program.encode()
+
+
+def conversion(
+    name: str,
+    x: np.ndarray,
+    to: str,
+    order: Sequence[int] = FIRST,
+    out_order: Sequence[int] = FIRST,
+) -> bytes:
+    """A program that converts an input like `x`."""
+    program = Program()
+    method = program.forward
+    method.inputs = [method.tensor(str(x.dtype), x.shape, order)]
+    method.outputs = [method.tensor(to, x.shape, out_order)]
+    extra = method.numbers(out_order) if "dim_order" in name else method.number(None)
+    arguments = [*method.inputs, method.number(False), extra]
+    method.kernel(name, [*arguments, *method.outputs, *method.outputs])
     return program.encode()
 
 
@@ -90,6 +110,8 @@ def examples() -> Iterable[bytes]:
     yield moving("aten::slice_copy", slice_numbers, "int8", shape, FIRST, half, made.LAST)
     yield moving("aten::avg_pool2d", pool_numbers, "float32", shape, made.LAST, (2, 3, 2, 3), FIRST)
     yield moving("aten::view_copy", view_numbers, "int8", shape, FIRST, (24, 6), (0, 1))
+    for dtype, to in (("int64", "int32"), ("float32", "float16"), ("float16", "uint8")):
+        yield conversion(CONVERTERS[0], np.zeros(shape, dtype), to, made.LAST)
     yield joined(1, [(2, 3), (2, 1)], (2, 4))
     yield branches(2)
     yield delay(np.zeros(8, np.float32))
