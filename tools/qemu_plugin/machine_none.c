@@ -225,8 +225,7 @@ static void add_cpu(Object *machine, const struct board_chip *chip)
 void machine_none_choose_start(void)
 {
     if (board()->chip && board()->chip->starts_first_section) {
-        qdev_prop_set_uint32(object_resolve_path_type("", "cortex-m55-arm-cpu", NULL), "init-svtor",
-                             boot_image_start());
+        qdev_prop_set_uint32(machine_cortex_m(), "init-svtor", boot_image_start());
     }
 }
 
