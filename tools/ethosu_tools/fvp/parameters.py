@@ -179,7 +179,7 @@ class Settings:
             self._warn(f"{name}={value} has no effect: {parameter.does}")
 
     def _nearest(self, name: str) -> str:
-        """The known parameter that a name most resembles; another model's may differ in its path."""
+        """The known parameter that a name most resembles; another model's has another path."""
         last = name.rpartition(".")[2]
         same = [known for known in self.known if known.rpartition(".")[2] == last]
         return difflib.get_close_matches(name, same or self.known, 1, 0)[0]

@@ -150,6 +150,19 @@ def test_wrong_words(words, message):
         command_line.images(parse(*words))
 
 
+def test_the_page_has_all_parameters(repo):
+    """Those of SSE-300, each UART's for UART 0; other models have another path."""
+    page = (repo / "docs/fvp.md").read_text()
+    table = page.partition("### Parameters")[2].partition("### ")[0]
+    named = set(
+        re.findall(r"`([\w-]+(?:\.[\w-]+)+)`", "".join(re.findall(r"^\|(.*?)\|", table, re.M)))
+    )
+    known = {
+        name for name in parameters.of_model(U55) if not re.search(r"(uart|terminal)[125]", name)
+    }
+    assert named == known
+
+
 def test_a_command_line_has_at_most_256_characters():
     made, _ = settings(U55, f"cpu0.semihosting-cmd_line={'x' * 300}")
     assert simulate._semihosting(made, [Path("a.elf")])[-1].endswith(f",arg={'x' * 256}")
