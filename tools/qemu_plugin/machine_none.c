@@ -241,8 +241,7 @@ void machine_none_choose_start(void)
         boot_stage_create(start);
         start = chip->boot.stage;
     }
-    qdev_prop_set_uint32(object_resolve_path_type("", "cortex-m55-arm-cpu", NULL), "init-svtor",
-                         start);
+    qdev_prop_set_uint32(machine_cortex_m(), "init-svtor", start);
 }
 
 /* --- UARTs ------------------------------------------------------------------ */

@@ -11,7 +11,7 @@ from host_tests.tools.qemu_plugin.releases import version
 
 WRONG = {
     "speed=3": 'unknown argument "speed"; expected npu, npu1, board, timing, coherence, console, '
-    "fault, log, memory, npu_memory, page, unmapped",
+    "fault, log, memory, npu_memory, page, unmapped, size, heapinfo, vectors",
     "board=NONE": "board=NONE: expected MPS3_AN547, ALIF_ENSEMBLE_E7-M55_HP",
     "board=ALIF_ENSEMBLE_E7-M55_HP": "board=ALIF_ENSEMBLE_E7-M55_HP: start QEMU with -machine none",
     "memory=ROM:3": "memory=ROM:3: expected NAME:FD with FD an open file and NAME one of ITCM, ",
@@ -38,6 +38,16 @@ WRONG = {
     "fault=": "fault=: expected",
     "page=some": "page=some: expected none",
     "unmapped=loud": "unmapped=loud: expected error or silent",
+    "size=ITCM": "size=ITCM: expected NAME:KIB with KIB from 1 to 4194303 and NAME one of ITCM, ",
+    "size=DDR:1": "size=DDR:1: expected NAME:KIB",
+    "size=ITCM:0": "size=ITCM:0: expected NAME:KIB",
+    "size=ITCM:1x": "size=ITCM:1x: expected NAME:KIB",
+    "size=ITCM:4194304": "size=ITCM:4194304: expected NAME:KIB",
+    "size=ITCM:16385": "size=ITCM:16385: expected at most 16384 KiB, where the next memory begins",
+    "heapinfo=0:0:0": "heapinfo=0:0:0: expected HEAP_BASE:HEAP_LIMIT:STACK_BASE:STACK_LIMIT in hex",
+    "heapinfo=0:0:0:0:0": "heapinfo=0:0:0:0:0: expected HEAP_BASE",
+    "vectors=10000040": "vectors=10000040: expected a hexadecimal multiple of 80",
+    "vectors=": "vectors=: expected a hexadecimal multiple of 80",
     "log=loud": "log=loud: expected none, guest_error or all",
 }
 
