@@ -23,6 +23,7 @@ struct npu_slot {
     unsigned irq; /**< NVIC number */
     struct gates gate;
     struct npu_reach m0, m1; /**< by enum npu_port */
+    uint32_t adapters[2];    /**< addresses of the ports' timing adapters; 0: none */
 };
 
 /** Completion time of command streams. */
