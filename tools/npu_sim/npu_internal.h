@@ -111,6 +111,7 @@ struct npu {
 
     struct npu_memory memories[NPU_MEMORIES];
     unsigned memory_count;
+    struct npu_adapter adapters[2]; /**< by enum npu_port */
 
     bool result_flag; /**< condition evaluated by the last conditional branch */
 

@@ -146,6 +146,21 @@ struct npu_memory {
 bool npu_set_memories(npu_t *npu, const struct npu_memory *memories, unsigned count);
 
 /**
+ * What stands between an AXI interface of a port and the memories, for the cycle estimate, in NPU
+ * cycles: it only makes them slower. 0: no limit.
+ */
+struct npu_adapter {
+    uint32_t millibytes;                  /**< bandwidth in thousandths of a byte per cycle */
+    uint16_t read_latency, write_latency; /**< at least, of any memory */
+};
+
+/** Put an adapter (which is copied) in front of each AXI interface of a port. By default none. */
+void npu_set_adapter(npu_t *npu, enum npu_port port, const struct npu_adapter *adapter);
+
+/** Bytes per beat of the NPU's AXI interfaces. */
+unsigned npu_axi_bytes(const npu_t *npu);
+
+/**
  * Cost of an operation: busy cycles of each unit by itself. The units run in parallel, so the
  * operation takes as long as the slowest one, plus its start.
  */

@@ -76,17 +76,48 @@ static const struct npu_memory *memory_at(const struct npu *npu, unsigned index)
     return npu->memory_count == 0 ? &ideal : &npu->memories[index];
 }
 
-/** Cycles to transfer bytes of one memory, through a port of `port_bytes` per cycle. */
-static uint64_t transfer(const struct npu_memory *memory, uint64_t port_bytes, uint64_t bytes)
+/** Cycles to transfer bytes at a rate in thousandths of a byte per cycle. */
+static uint64_t cycles_at(uint64_t rate, uint64_t bytes)
 {
-    uint64_t port = divide_up(bytes, port_bytes);
-    return memory->millibytes == 0 ? port
-                                   : larger(port, divide_up(bytes * RATE_UNIT, memory->millibytes));
+    return divide_up(bytes * RATE_UNIT, rate);
 }
 
-static uint64_t port_bytes(const struct npu *npu, enum npu_port port)
+/** Cycles to transfer bytes of one memory, through a port with this rate. */
+static uint64_t transfer(const struct npu_memory *memory, uint64_t port_rate, uint64_t bytes)
 {
-    return (uint64_t)npu->product->family->axi_bytes * npu->product->axis[port];
+    uint64_t port = cycles_at(port_rate, bytes);
+    return memory->millibytes == 0 ? port : larger(port, cycles_at(memory->millibytes, bytes));
+}
+
+/* --- Ports ------------------------------------------------------------------- */
+
+void npu_set_adapter(npu_t *npu, enum npu_port port, const struct npu_adapter *adapter)
+{
+    npu->adapters[port] = *adapter;
+}
+
+unsigned npu_axi_bytes(const npu_t *npu)
+{
+    return npu->product->family->axi_bytes;
+}
+
+/** Thousandths of a byte per cycle: of all AXI interfaces of the port, behind their adapters. */
+static uint64_t port_rate(const struct npu *npu, enum npu_port port)
+{
+    uint64_t beat = RATE_UNIT * npu_axi_bytes(npu);
+    uint64_t limit = npu->adapters[port].millibytes;
+    return (limit == 0 ? beat : smaller(beat, limit)) * npu->product->axis[port];
+}
+
+/** A memory as the port sees it: responses arrive after its adapter's latency at the earliest. */
+static struct npu_memory through(const struct npu *npu, const struct npu_memory *memory,
+                                 enum npu_port port)
+{
+    const struct npu_adapter *adapter = &npu->adapters[port];
+    struct npu_memory seen = *memory;
+    seen.read_latency = (uint16_t)larger(memory->read_latency, adapter->read_latency);
+    seen.write_latency = (uint16_t)larger(memory->write_latency, adapter->write_latency);
+    return seen;
 }
 
 /** Bytes transferred if runs shorter than a burst are rounded up to whole bursts. */
@@ -99,8 +130,8 @@ static uint64_t whole_bursts(const struct npu_memory *memory, uint64_t bytes, ui
 
 /** A feature map's contribution to the cycles of each block. */
 struct link {
-    const struct npu_memory *memory;
-    uint64_t port; /**< bytes per cycle */
+    struct npu_memory memory; /**< as its port sees it */
+    uint64_t rate;            /**< of the port */
     uint64_t run;
     uint64_t element;
     bool used;
@@ -116,12 +147,13 @@ struct blocks {
 static struct link link_of(const struct npu *npu, const struct npu_traffic *traffic,
                            enum npu_channel channel, unsigned bits)
 {
-    struct link link = {.memory = &ideal, .port = 1, .element = bits / 8u};
+    struct link link = {.memory = ideal, .rate = RATE_UNIT, .element = bits / 8u};
     for (unsigned i = 0; i < traffic->count && !link.used; i++) {
         const struct npu_flow *flow = &traffic->flow[i];
         if (flow->channel == channel) {
-            link.memory = memory_at(npu, memory_of_region(npu, flow->region));
-            link.port = port_bytes(npu, npu_region_port(npu, flow->region));
+            enum npu_port port = npu_region_port(npu, flow->region);
+            link.memory = through(npu, memory_at(npu, memory_of_region(npu, flow->region)), port);
+            link.rate = port_rate(npu, port);
             link.run = flow->run;
             link.used = true;
         }
@@ -134,7 +166,7 @@ static uint64_t block_transfer(const struct link *link, struct npu_extent block)
 {
     uint64_t bytes = (uint64_t)block.height * block.width * block.depth * link->element;
     return link->used
-               ? transfer(link->memory, link->port, whole_bursts(link->memory, bytes, link->run))
+               ? transfer(&link->memory, link->rate, whole_bursts(&link->memory, bytes, link->run))
                : 0;
 }
 
@@ -149,8 +181,8 @@ static struct cost cost_of(const struct npu *npu, const struct blocks *blocks,
 {
     const struct npu_op *op = blocks->op;
     struct npu_extent input = npu_input_block(npu, op, block);
-    uint64_t read_latency = blocks->ifm.used ? blocks->ifm.memory->read_latency : 0;
-    uint64_t write_latency = blocks->ofm.used ? blocks->ofm.memory->write_latency : 0;
+    uint64_t read_latency = blocks->ifm.used ? blocks->ifm.memory.read_latency : 0;
+    uint64_t write_latency = blocks->ofm.used ? blocks->ofm.memory.write_latency : 0;
     struct cost cost = {
         .mac = npu_mac_cycles(npu, op, block),
         .output = npu_output_cycles(npu, op, block),
@@ -212,10 +244,10 @@ static void sum_flows(const struct npu *npu, const struct npu_traffic *traffic,
         memories[memory] += whole_bursts(memory_at(npu, memory), flow->bytes, flow->run);
     }
     for (unsigned i = 0; i < 2; i++) {
-        costs->port[i] = divide_up(port[i], port_bytes(npu, (enum npu_port)i));
+        costs->port[i] = cycles_at(port_rate(npu, (enum npu_port)i), port[i]);
     }
     for (unsigned i = 0; i < npu->memory_count; i++) {
-        costs->memory[i] = divide_up(memories[i] * RATE_UNIT, npu->memories[i].millibytes);
+        costs->memory[i] = cycles_at(npu->memories[i].millibytes, memories[i]);
     }
 }
 
@@ -264,8 +296,8 @@ static void read_commands(struct npu *npu)
 {
     struct npu_run *run = &npu->run;
     const struct npu_memory *memory = memory_at(npu, find_memory(npu, run->qbase, 0));
-    uint64_t bytes = port_bytes(npu, (enum npu_port)run->port[run->qconfig]);
-    run->timeline.now += transfer(memory, bytes, run->trace.commands);
+    uint64_t rate = port_rate(npu, (enum npu_port)run->port[run->qconfig]);
+    run->timeline.now += transfer(memory, rate, run->trace.commands);
 }
 
 void npu_time_kernel(struct npu *npu, const struct npu_op *op, const struct npu_traffic *traffic)
@@ -282,7 +314,7 @@ void npu_time_kernel(struct npu *npu, const struct npu_op *op, const struct npu_
         .ofm = link_of(npu, traffic, NPU_WRITE_OFM, ofm->bits),
     };
     struct link scales = link_of(npu, traffic, NPU_READ_SCALE, 8);
-    blocks.bias_latency = scales.memory->read_latency;
+    blocks.bias_latency = scales.memory.read_latency;
     uint64_t time = sum_blocks(npu, &blocks, costs);
     sum_flows(npu, traffic, costs);
     struct cost cost = cost_of(npu, &blocks, first);
@@ -306,12 +338,13 @@ void npu_time_copy(struct npu *npu)
     read_commands(npu);
     for (unsigned region = 0; region < NPU_REGION_COUNT; region++) {
         unsigned index = memory_of_region(npu, region);
-        const struct npu_memory *memory = memory_at(npu, index);
-        uint64_t port = port_bytes(npu, npu_region_port(npu, region));
-        uint64_t read = transfer(memory, port, run->trace.read[region]);
-        uint64_t written = transfer(memory, port, run->trace.written[region]);
-        read += read != 0 ? memory->read_latency : 0;
-        written += written != 0 ? memory->write_latency : 0;
+        enum npu_port port = npu_region_port(npu, region);
+        struct npu_memory memory = through(npu, memory_at(npu, index), port);
+        uint64_t rate = port_rate(npu, port);
+        uint64_t read = transfer(&memory, rate, run->trace.read[region]);
+        uint64_t written = transfer(&memory, rate, run->trace.written[region]);
+        read += read != 0 ? memory.read_latency : 0;
+        written += written != 0 ? memory.write_latency : 0;
         costs->memory[index] += npu->memory_count != 0 ? read + written : 0;
         cycles = larger(cycles, larger(read, written));
     }

@@ -20,11 +20,15 @@
 #include "npu_faults.h"
 #include "npu_sim.h"
 #include "qemu_api.h"
+#include "timing_adapter.h"
 #include "worker.h"
+
+#define PORTS 2
 
 struct npu_device {
     const struct npu_slot *slot;
     npu_t *sim;
+    struct timing_adapter *adapters[PORTS]; /**< NULL if absent */
     qemu_irq irq;
     struct npu_timing timing;
     struct worker worker;
@@ -187,9 +191,21 @@ static void resume(struct npu_device *device)
     }
 }
 
+/** Without a modelled clock nothing takes the estimated time. */
+static void use_adapters(struct npu_device *device)
+{
+    for (unsigned port = 0; device->timing.megahertz && port < PORTS; port++) {
+        if (device->adapters[port]) {
+            struct npu_adapter settings = timing_adapter_settings(device->adapters[port]);
+            npu_set_adapter(device->sim, port, &settings);
+        }
+    }
+}
+
 static void begin(struct npu_device *device)
 {
     npu_faults_begin(&device->faults);
+    use_adapters(device);
     cache_barrier();
     if (device->faults.run.spurious) {
         pulse_irq(device);
@@ -271,6 +287,16 @@ bool npu_device_inject(struct npu_device *device, const char *fault, unsigned co
 
 /* --- Start and reset ------------------------------------------------------ */
 
+static void create_adapters(struct npu_device *device)
+{
+    for (unsigned port = 0; port < PORTS; port++) {
+        if (device->slot->adapters[port]) {
+            device->adapters[port] = timing_adapter_create(
+                device->slot->argument, device->slot->adapters[port], npu_axi_bytes(device->sim));
+        }
+    }
+}
+
 struct npu_device *npu_device_create(const struct npu_slot *slot, const char *config,
                                      struct npu_timing timing)
 {
@@ -296,6 +322,7 @@ struct npu_device *npu_device_create(const struct npu_slot *slot, const char *co
                                          npu_registers_size(device->sim), read_register,
                                          write_register, &slot->gate, &slot->protection},
                 device);
+    create_adapters(device);
     return device;
 }
 
@@ -305,6 +332,11 @@ void npu_device_reset(struct npu_device *device)
         end_run(device);
     }
     npu_reset(device->sim);
+    for (unsigned port = 0; port < PORTS; port++) {
+        if (device->adapters[port]) {
+            timing_adapter_reset(device->adapters[port]);
+        }
+    }
     device->level = false;
     npu_faults_reset(&device->faults);
     qemu_set_irq(device->irq, 0);

@@ -25,6 +25,7 @@ struct npu_slot {
     struct gates protection; /**< of its registers, see machine.h */
     struct gates master;     /**< while closed, it reads zeros and its writes are ignored */
     struct npu_reach m0, m1; /**< by enum npu_port */
+    uint32_t adapters[2];    /**< addresses of the ports' timing adapters; 0: none */
 };
 
 /** Completion time of command streams. */

@@ -135,6 +135,8 @@ def _load() -> ctypes.CDLL:
         ctypes.c_void_p,
         ctypes.c_uint,
     ]
+    lib.npu_set_adapter.restype = None
+    lib.npu_set_adapter.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p]
     lib.npu_observe.restype = None
     lib.npu_observe.argtypes = [ctypes.c_void_p, ObserverFunction, ctypes.c_void_p]
     lib.npu_command_info.restype = ctypes.c_bool
@@ -253,6 +255,12 @@ class Hardware(Closeable):
         table = ffi().new("struct npu_memory[]", memories)
         address = int(ffi().cast("uintptr_t", table))
         return bool(self._lib.npu_set_memories(self._handle, address, len(memories)))
+
+    def set_adapter(self, port: int, millibytes: int, read: int = 0, write: int = 0) -> None:
+        """Put an adapter with a bandwidth and latencies in front of a port's AXI interfaces."""
+        fields = {"millibytes": millibytes, "read_latency": read, "write_latency": write}
+        adapter = ffi().new("struct npu_adapter *", fields)
+        self._lib.npu_set_adapter(self._handle, port, int(ffi().cast("uintptr_t", adapter)))
 
     @property
     def cycles(self) -> int:

@@ -6,6 +6,7 @@ evaluation kit), in beats of 8 bytes. The stream here has the same operations in
 written by hand; the values of its weights do not matter, only their length.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pytest
@@ -150,11 +151,15 @@ CORSTONE_300 = [
 ]
 
 
-def counters(memories: list[dict[str, int]]) -> list[int]:
+def counters(
+    memories: list[dict[str, int]], adapters: Mapping[int, tuple[int, ...]] | None = None
+) -> list[int]:
     """Beats read and written at port M0, those read at M1 except commands, and the cycles."""
     stream, flash = stream_and_flash()
     with Hardware("ethos-u55-128") as device:
         assert device.set_memories(memories)
+        for port, values in (adapters or {}).items():
+            device.set_adapter(port, *values)
         for counter, event in enumerate((0x82, 0x87, 0x182, 0x11)):
             device.write(Register.PMEVTYPER + 4 * counter, event)
         device.write(Register.PMCR, 7)

@@ -39,7 +39,7 @@ bool irq_pending(unsigned number);
 /** Sleep until `*counter` differs from `seen`; safe against an interrupt just before. */
 void sleep_until_changed(volatile uint32_t *counter, uint32_t seen);
 
-/** The board's counter of 32 MHz cycles, which runs with QEMU's virtual clock. */
+/** The counter of 20 MHz cycles that QEMU gives the board, which runs with QEMU's virtual clock. */
 #define BOARD_CYCLES (*word(0x49302018))
 
 /* --- Memories ------------------------------------------------------------- */
@@ -82,6 +82,17 @@ enum npu_status {
     STATUS_RESETTING = 0x8,
     STATUS_PARSE_ERROR = 0x10,
     STATUS_END = 0x20,
+};
+
+/** Registers of a timing adapter, by number. */
+enum adapter_register {
+    ADAPTER_RLATENCY = 3,
+    ADAPTER_BWCAP = 7,
+    ADAPTER_PERFCTRL = 8,
+    ADAPTER_MODE = 10,
+    ADAPTER_HISTBIN = 12,
+    ADAPTER_HISTCNT = 13,
+    ADAPTER_VERSION = 14,
 };
 
 #define NPU(reg) (*word(NPU_BASE + (reg)))

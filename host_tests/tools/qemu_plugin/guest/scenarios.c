@@ -393,6 +393,90 @@ SCENARIO(timed_run)
     report("total_instructions", PAGE(EMULATOR_INSN_LO));
 }
 
+/* --- Timing adapters -------------------------------------------------------- */
+
+#define ADAPTER(port, index) (*word(NPU_BASE + 0x1000 + 0x200 * (port) + 4 * (index)))
+
+/** Cycles of one copy in the DDR, which is behind port M0. */
+static uint32_t copy_cycles(void)
+{
+    uint32_t *end = stop(copy(STREAM, DDR + 0x10000000u, DDR + 0x20000000u, 0x10000));
+    uint32_t start = BOARD_CYCLES;
+    npu_run(STREAM, end);
+    return BOARD_CYCLES - start;
+}
+
+static void set_adapter(unsigned port, uint32_t latency, uint32_t on, uint32_t off, uint32_t words)
+{
+    const uint32_t values[] = {latency, latency, on, off, words};
+    for (unsigned i = 0; i < sizeof values / sizeof values[0]; i++) {
+        ADAPTER(port, ADAPTER_RLATENCY + i) = values[i];
+    }
+}
+
+SCENARIO(adapters)
+{
+    report("version", ADAPTER(0, ADAPTER_VERSION));
+    report("version_1_secure", *word(SECURE + NPU_BASE + 0x1200 + 4 * ADAPTER_VERSION));
+    report("plain", copy_cycles());
+    set_adapter(0, 0, 360, 40, 100); // 2 bytes per cycle
+    report("quarter", copy_cycles());
+    set_adapter(0, 0, 720, 80, 100);
+    report("eighth", copy_cycles());
+    set_adapter(0, 4000, 0, 0, 0);
+    report("late", copy_cycles());
+    set_adapter(0, 0, 0, 0, 0);
+    set_adapter(1, 4000, 3000, 1000, 1);
+    report("other_port", copy_cycles());
+}
+
+SCENARIO(adapter_keeps)
+{
+    for (unsigned i = 0; i < ADAPTER_VERSION; i++) {
+        ADAPTER(0, i) = i + 1;
+    }
+    for (unsigned i = 0; i <= ADAPTER_VERSION; i++) {
+        static char name[] = "register_0";
+        name[9] = "0123456789abcdef"[i];
+        report(name, ADAPTER(0, i));
+    }
+    report("other", ADAPTER(1, ADAPTER_RLATENCY));
+    ADAPTER(0, ADAPTER_HISTBIN) = 3;
+    report("other_bin", ADAPTER(0, ADAPTER_HISTCNT));
+}
+
+SCENARIO(adapter_errors)
+{
+    ADAPTER(0, ADAPTER_RLATENCY) = 0x1004;
+    report("latency", ADAPTER(0, ADAPTER_RLATENCY));
+    ADAPTER(0, ADAPTER_RLATENCY) = 0;
+    ADAPTER(1, ADAPTER_MODE) = 3;
+    ADAPTER(1, ADAPTER_PERFCTRL) = 14;
+    ADAPTER(0, 20) = 1;
+    set_adapter(0, 0, 0, 0, 0);
+    report("plain", copy_cycles());
+    set_adapter(0, 0, 0, 10, 1);
+    report("no_pulse_on", copy_cycles());
+    report("again", copy_cycles());
+    set_adapter(0, 0, 0, 0, 1);
+    report("no_period", copy_cycles());
+}
+
+/** After a reset of the machine the adapters have no limits. */
+SCENARIO(adapter_reset)
+{
+    if (*word(SSRAM) != 0x5AFE) {
+        *word(SSRAM) = 0x5AFE;
+        set_adapter(0, 4000, 1, 1, 1);
+        *word(0xE000ED0C) = 0x05FA0004;
+        for (;;) {
+        }
+    }
+    report("latency", ADAPTER(0, ADAPTER_RLATENCY));
+    report("words", ADAPTER(0, ADAPTER_BWCAP));
+    report("mode", ADAPTER(0, ADAPTER_MODE));
+}
+
 SCENARIO(timed_reset)
 {
     irq_enable(NPU_IRQ);

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT
+"""The timing adapters of Corstone-300: their registers, and that runs take longer behind them.
+
+Numbers and meanings of the registers are those of Arm's timing_adapter.h.
+"""
+
+import pytest
+
+from host_tests.tools.qemu_plugin.guest import Guest
+
+CLOCK = ["-icount", "shift=3,sleep=off"]
+SIZE, BEAT = 0x10000, 8  # of the copy, and of the bus of an Ethos-U55
+TIMED = "timing=model:20"  # the clock of BOARD_CYCLES
+
+
+def test_bandwidth_and_latency_are_those_of_the_registers(guest: Guest) -> None:
+    values = guest.run("adapters", TIMED, CLOCK).values
+    plain = values["plain"]
+    assert values["quarter"] - plain == pytest.approx(SIZE / 2 - SIZE / BEAT, abs=64)
+    assert values["eighth"] - plain == pytest.approx(SIZE - SIZE / BEAT, abs=64)
+    assert values["late"] - plain == pytest.approx(4000, abs=64)
+
+
+def test_an_adapter_is_in_front_of_one_port(guest: Guest) -> None:
+    """M1 has the commands only, 52 bytes."""
+    values = guest.run("adapters", TIMED, CLOCK).values
+    assert values["other_port"] - values["plain"] < 52 * 500 + 64
+
+
+def test_without_modelled_time_they_have_no_effect(guest: Guest) -> None:
+    assert guest.run("adapters").messages == []
+
+
+def test_arms_driver_finds_its_version(guest: Guest) -> None:
+    """ta_init() of timing_adapter.c gives up otherwise."""
+    values = guest.run("adapters", TIMED, CLOCK).values
+    assert values["version"] == values["version_1_secure"] == 0x1117
+
+
+def test_registers_keep_what_they_can(guest: Guest) -> None:
+    values = guest.run("adapter_keeps").values
+    written = {f"register_{number:x}": number + 1 for number in range(14)}
+    fixed = {"register_a": 1, "register_b": 0x3F, "register_e": 0x1117}
+    expected = written | fixed | {"register_d": 14}
+    assert {name: values[name] for name in expected} == expected
+    assert values["other"] == values["other_bin"] == 0
+
+
+def test_bad_values_are_answered(guest: Guest) -> None:
+    outcome = guest.run("adapter_errors", TIMED, CLOCK)
+    first, second = (f"npu: its timing adapter at 0x48103{end}: " for end in ("000", "200"))
+    assert outcome.messages == [
+        first + "RLATENCY is 0x1004, expected at most 0xfff; it keeps 0x4",
+        second + "MODE is always 0x1, 0x3 is ignored",
+        second + "event 14 of PERFCTRL is not counted",
+        first + "it has no register at offset 0x50",
+        first + "PULSE_ON is 0 and PULSE_OFF is not, so it lets no access through, and the NPU "
+        "would wait forever; the estimate ignores PULSE_ON, PULSE_OFF and BWCAP",
+        first + "BWCAP is a number of words in PULSE_ON and PULSE_OFF cycles, which are both 0; "
+        "the estimate ignores PULSE_ON, PULSE_OFF and BWCAP",
+    ]
+    values = outcome.values
+    assert values["latency"] == 4
+    for name in ("no_pulse_on", "again", "no_period"):
+        assert values[name] == pytest.approx(values["plain"], abs=8), name
+
+
+def test_a_reset_of_the_machine_ends_all_limits(guest: Guest) -> None:
+    assert guest.run("adapter_reset").values == {"latency": 0, "words": 0, "mode": 1}
