@@ -37,7 +37,8 @@ def steps(name: str) -> Iterator[Step]:
     )
     yield Step(
         "FPU and MVE on; caches written back and off; SysTick and all "
-        f"{table['interrupts']['count']} interrupts off; variables copied and cleared.",
+        f"{table['interrupts']['count']} interrupts off, none left to the non-secure "
+        "state; deep sleep off; variables copied and cleared.",
         "firmware/startup.c",
     )
     yield Step(
