@@ -46,7 +46,8 @@ FLAGS = "-mcpu=cortex-m55 -mfloat-abi=hard"
 ENTRIES = {
     "board.toml": "title core clock_mhz npus npu_registers interrupts micropython chip missing "
     "silicon emulated bin cpu_flags cache_line memories heap ramdisk romfs journal disk regions "
-    "define dma uart start vela estimate by_npu flash qemu native first_failure variants",
+    "define dma uart start vela estimate by_npu flash qemu native first_failure "
+    "blind_point variants",
     "memories": "name start end size npu_address masters port cache cpu",
     "npu_registers": "base irq secure privileged power fast_memory settings",
     "regions": "start size section takes noload align initial",

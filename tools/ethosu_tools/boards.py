@@ -88,6 +88,32 @@ class FirstFailure:
 
 
 @dataclass(frozen=True)
+class BlindPoint:
+    """A measurement of the board's chip, found after the rules of the estimate had been chosen.
+
+    `low_ms` and `estimated_ms` are the estimate for the same model, with the weights in `weights`.
+    """
+
+    model: str
+    npu: str
+    weights: str
+    measured_ms: float
+    measured_uj: float
+    low_ms: float
+    estimated_ms: float
+    source: str
+
+    @property
+    def text(self) -> str:
+        """The point on a line."""
+        return (
+            f"{self.model}, weights in {self.weights}: {self.measured_ms:g} ms and "
+            f"{self.measured_uj:g} uJ on this chip, estimated at least {self.low_ms:.3g} ms; see "
+            "docs/latency.md"
+        )
+
+
+@dataclass(frozen=True)
 class BoardFacts:
     """One board.toml; the first of the NPUs is the default. `vela` and `estimate` are for that one.
 
@@ -112,6 +138,7 @@ class BoardFacts:
     missing: tuple[str, ...]
     estimate: Mapping[str, Any]
     first_failure: FirstFailure | None
+    blind_point: BlindPoint | None
 
     @property
     def emulation(self) -> Emulation:
@@ -178,6 +205,11 @@ def forget() -> None:
 def files(name: str) -> list[Path]:
     """The files of this name in the folders of boards."""
     return board_files.files(paths.root(), name)
+
+
+def blind_point(name: str) -> BlindPoint | None:
+    """The blind point of the board of this name; None if it has none, or is not a board."""
+    return load(name).blind_point if name in names() else None
 
 
 def first_failures(folder: str) -> str:
@@ -275,4 +307,5 @@ def _facts(name: str, table: dict[str, Any], npu: str | None) -> BoardFacts:
         missing=tuple(table.get("missing", ())),
         estimate=table.get("estimate", {}),
         first_failure=FirstFailure(**table["first_failure"]) if "first_failure" in table else None,
+        blind_point=BlindPoint(**table["blind_point"]) if "blind_point" in table else None,
     )

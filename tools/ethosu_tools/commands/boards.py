@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from .. import boards, first_minute
-from ..boards import EMULATED, NOWHERE, SILICON
+from ..boards import EMULATED, NOWHERE, SILICON, BlindPoint
 from ..layers import views
 from ..ui import Ui
 
@@ -42,6 +42,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
                 "proof": board.proof,
                 "flash": list(board.flash),
                 "missing": list(board.missing),
+                "blind_point": asdict(board.blind_point) if board.blind_point else None,
             }
             for board in chosen
         ]
@@ -69,6 +70,9 @@ def render(data: dict[str, Any]) -> str:
     for missing, names in lacking.items():
         if missing:
             lines += ["", f"{', '.join(names)}: not available", *(f"  {what}" for what in missing)]
+    for board in data["boards"]:
+        if board["blind_point"]:
+            lines += ["", board["name"], f"  {BlindPoint(**board['blind_point']).text}"]
     for number, step in enumerate(data.get("start", ()), 1):
         text = f"{step['does']} [{step['source']}]"
         lines += [

@@ -3,6 +3,7 @@
 
 import argparse
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,8 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     }
     if fits := fit.on_board(fit.need_of(file), system.name):
         data["fit"] = fits.as_dict()
+    if point := boards.blind_point(system.name):
+        data["blind_point"] = asdict(point)
     if args.cpu:
         ui.note("counting instructions on an emulated board")
         count = cpu.instructions(file)

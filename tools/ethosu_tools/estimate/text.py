@@ -3,7 +3,7 @@
 
 from typing import Any
 
-from .. import fit
+from .. import boards, fit
 from . import latency
 
 # Notes below a table: basis of its figures, and what is unknown.
@@ -35,6 +35,8 @@ def summary(data: dict[str, Any]) -> list[tuple[str, str]]:
     elif operators:
         lines += [("", "`ethosu estimate --cpu` counts their instructions")]
     lines += [("faster", hint) for hint in data.get("hints", [])]
+    if "blind_point" in data:
+        lines += [("measured", boards.BlindPoint(**data["blind_point"]).text)]
     lines += [("fits", fit.describe(data["fit"]))] if "fit" in data else []
     lines += [("picture", data["picture"])] if "picture" in data else []
     return lines
