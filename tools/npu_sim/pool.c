@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** NPU_OP_POOL: pooling of windows channel by channel, and the sum over all channels. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "clones.h"
@@ -345,6 +346,25 @@ static bool decode_position(struct npu *npu, struct npu_op *op)
     return npu_fail(npu, NPU_FAULT_PARSE, "ARGMAX scale is not 1 >> 16");
 }
 
+/**
+ * Accumulators of 48 bits take multipliers of 15 bits per channel. With a larger OFM_SCALE, which
+ * only Vela 5.0 writes, for REDUCE_SUM, Arm's model gives zeros; see README.md.
+ */
+static bool check_wide(struct npu *npu, const struct npu_op *op, const struct pool_decoded *decoded)
+{
+    const struct npu_scale_layout *layout = &npu->product->family->scales[1];
+    bool sums = decoded->mode == POOL_REDUCE_SUM;
+    bool wide = npu->product->family->pool_scales && op->accumulators.bits == 48;
+    if (!wide || (!sums && op->scale.multiplier >> layout->multiplier_bits == 0)) {
+        return true;
+    }
+    return npu_fail(npu, NPU_FAULT_PARSE,
+                    "%s in 48 bits with OFM_SCALE %" PRIu32
+                    ": Arm's model gives zeros (Vela's issue 23); Vela 5.1 and later write another "
+                    "ACC_FORMAT",
+                    sums ? "REDUCE_SUM" : "sums", op->scale.multiplier);
+}
+
 /** Check the mode's requirements on the registers. */
 static bool check_mode(struct npu *npu, const struct npu_op *op, enum pool_mode mode)
 {
@@ -375,7 +395,7 @@ static bool decode(struct npu *npu, struct npu_op *op)
     }
     if (!npu_decode_output(npu, op) || !npu_decode_kernel(npu, op) ||
         !npu_decode_accumulators(npu, op) || !check_mode(npu, op, decoded->mode) ||
-        !decode_scale(npu, op, decoded)) {
+        !decode_scale(npu, op, decoded) || !check_wide(npu, op, decoded)) {
         return false;
     }
     op->spans_depth = decoded->mode == POOL_REDUCE_SUM;

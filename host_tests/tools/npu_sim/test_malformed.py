@@ -103,6 +103,8 @@ FOR_U85 = [
     (u85(IFM_PRECISION=0xC001).op("ELEMENTWISE", 1), "an operand without storage"),
     (pool(4), "of mode 4 has accumulators of input 0"),
     (pool(2, OFM_PRECISION=1), "REDUCE_SUM without OFM_SCALE"),
+    (pool(2, ACC_FORMAT=0x301), "REDUCE_SUM in 48 bits with OFM_SCALE 1: Arm's model gives zeros"),
+    (pool(3, ACC_FORMAT=0x301, OFM_SCALE=0x8000), "sums in 48 bits with OFM_SCALE 32768"),
     (pool(3, OFM_PRECISION=0x2101), "transpose 4 and reverse 0"),
     (pool(3, OFM_PRECISION=0x0B01), "transpose 1 and reverse 1"),
     (pool(3, OFM_PRECISION=0x8901), "in a chaining buffer"),

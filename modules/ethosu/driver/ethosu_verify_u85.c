@@ -200,10 +200,25 @@ static int check_depthwise(struct walk *walk, uint32_t word)
     return check_weights(walk);
 }
 
+/**
+ * REDUCE_SUM cannot use 48-bit accumulators: Vela 5.1 asserts it (GeneratePoolingOp() of
+ * ethos_u85_register_cs_generator.cpp), and fixed 5.0, whose results were zero on Arm's model. It
+ * endangers no memory, but a chip would not report the wrong result.
+ */
+static int check_reduce_sum(struct walk *walk)
+{
+    enum { FORMAT_48 = 1 };
+    RETURN_IF_ERROR(require_slot(walk, NPU_SET_ACC_FORMAT));
+    return (get(walk, NPU_SET_ACC_FORMAT) & 3) == FORMAT_48
+               ? ethosu_ext_walk_refuse(walk, ETHOSU_EXT_E_REDUCE_SUM_48, 0, 0)
+               : 0;
+}
+
 static int check_pool(struct walk *walk, uint32_t word)
 {
     enum { REDUCE_SUM = 2 };
-    RETURN_IF_ERROR(PARAM(word) == REDUCE_SUM ? 0 : ethosu_ext_walk_depth(walk));
+    RETURN_IF_ERROR(PARAM(word) == REDUCE_SUM ? check_reduce_sum(walk)
+                                              : ethosu_ext_walk_depth(walk));
     return check_kernel(walk);
 }
 
