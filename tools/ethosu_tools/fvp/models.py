@@ -70,7 +70,7 @@ _U85 = Model(
     },
     memories={"ITCM": 32, "DTCM": 32},
     uarts=(0, 1, 2),
-    clock_mhz=32,
+    clock_mhz=25,
     vectors=0x11000000,
 )
 

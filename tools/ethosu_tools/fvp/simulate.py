@@ -272,7 +272,7 @@ def _qemu(
     vectors = settings.given("{cpu}.INITSVTOR")
     if vectors is None:
         vectors = settings.get("{sse}.iotss3_systemcontrol.INITSVTOR_RST")
-    plugin += [f"vectors={vectors:x}"] if vectors != model.vectors else []
+    plugin += [f"vectors={vectors:#x}"] if vectors != model.vectors else []
     words = [qemu.find_qemu(), *qemu.machine_options(model.machine, model.board, plugin)]
     for image in images:
         words += ["-device", f"loader,file={qemu.quoted(image.absolute())}"]
