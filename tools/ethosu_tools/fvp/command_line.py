@@ -5,7 +5,6 @@ import argparse
 import re
 import sys
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -89,6 +88,8 @@ def parser(name: str) -> argparse.ArgumentParser:
 
 def release(name: str) -> str:
     """The version of a program; scripts compare the first number with three parts."""
+    from importlib.metadata import version  # slow to load
+
     own = version("ethosu-tools")
     return f"{name}: as Fast Models {RELEASE}, run by ethosu-tools {own} in QEMU"
 

@@ -5,12 +5,18 @@ import re
 from pathlib import Path
 
 import pytest
+from ethosu_tools import vela
 from ethosu_tools.errors import SetupError, UsageError
 from ethosu_tools.fvp import MODELS, command_line, models, parameters, simulate
 from ethosu_tools.fvp.command_line import Data
 
 U55 = MODELS["FVP_Corstone_SSE-300_Ethos-U55"]
 U85 = MODELS["FVP_Corstone_SSE-320"]
+
+
+def test_the_npus_are_those_of_the_compiler():
+    of_models = {f"{model.npu}-{macs}" for model in MODELS.values() for macs in model.sizes}
+    assert of_models == set(vela.NPUS)
 
 
 def settings(model, *texts):
