@@ -49,7 +49,7 @@ def main(name: str, argv: Sequence[str] | None = None) -> int:
     """Run the program of this name; returns its exit code."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        args = command_line.parser(name).parse_args(argv)
+        args = command_line.parser(name).parse_intermixed_args(argv)
         return _simulate(MODELS[name], args)
     except ToolError as error:
         complain(name, f"error: {error}")
@@ -67,16 +67,18 @@ def _simulate(model: Model, args: argparse.Namespace) -> int:
         print(command_line.release(model.name))
         return 0
     if args.list_params:
-        print(listing(model), flush=True)
+        with contextlib.ExitStack() as resources:
+            text = f"{listing(model)}\n".encode()
+            file = _open(args.output, "--output", resources) if args.output else sys.stdout.buffer
+            file.write(text)
+            file.flush()
         return 0
     settings = _settings(model, args)
     images = command_line.images(args)
     _check_files(images, args.data)
     model.check()
     with contextlib.ExitStack() as resources:
-        out: BinaryIO = sys.stdout.buffer
-        if args.output:
-            out = _open(args.output, "--output", resources)
+        out = sys.stdout.buffer
 
         def say(text: str) -> None:
             if not args.quiet:

@@ -101,7 +101,7 @@ def test_what_is_lacking_is_said_unless_it_is_off():
 
 
 def parse(*words):
-    return command_line.parser(U55.name).parse_args([*map(str, words)])
+    return command_line.parser(U55.name).parse_intermixed_args([*map(str, words)])
 
 
 @pytest.mark.parametrize(
@@ -114,6 +114,7 @@ def parse(*words):
         (["-a", "mps4_board.subsystem.cpu0=a.elf", "-a", "b.elf"], ["a.elf", "b.elf"]),
         (["-C", "x=1", "-Cy=2", "--parameter", "z=3", "--stat", "-q", "a.elf"], ["a.elf"]),
         (["-Q", "25", "--quantum=25", "-I", "-p", "a.elf"], ["a.elf"]),
+        (["--stat", "a.elf", "-q", "b.elf", "-C", "x=1"], ["a.elf", "b.elf"]),
     ],
 )
 def test_images(words, images):

@@ -316,6 +316,15 @@ def test_wrong_words(fvp, image, tmp_path, words, message):
     assert done.returncode == 1 and message in done.stderr and len(done.stderr.splitlines()) == 1
 
 
+def test_the_list_of_parameters_is_a_configuration(fvp, image, tmp_path):
+    """Its terminals have ports then, as on the FVP."""
+    done = fvp("--list-params", "-o", "all.txt")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    done = fvp("-f", "all.txt", "--strict", image, steps="exit:5")
+    assert (done.returncode, done.stderr) == (5, "")
+    assert len(re.findall(r"^telnetterminal\d: Listening", done.stdout, re.MULTILINE)) == 4
+
+
 def test_the_list_of_parameters_may_be_cut(programs):
     command = f"{shlex.quote(str(programs / U55))} --list-params | head -1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True)
