@@ -2,15 +2,17 @@
 /** The plugin's arguments. To add one, add a row to the table and a function that reads it. */
 #include "options.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "message.h"
 #include "npu_sim.h"
 
-#define MODEL_MHZ 32           /**< clock of the NPU on the AN547 board */
-#define VECTORS_ALIGNMENT 0x80 /**< the lower bits of VTOR are 0 (Arm DDI 0553, VTOR) */
+#define MODEL_MHZ 32          /**< clock of the NPU on the AN547 board */
+#define VECTORS_ALIGNMENT 128 /**< the lower bits of VTOR are 0 (Arm DDI 0553, VTOR) */
 #define MODEL_MHZ_MAX 10000
 
 /** Reads the value of one argument. Returns NULL, or a description of the expected value. */
@@ -204,10 +206,13 @@ static const char *read_heapinfo(struct options *options, const char *value)
 
 static const char *read_vectors(struct options *options, const char *value)
 {
-    char rest;
-    options->has_vectors = sscanf(value, "%" SCNx32 "%c", &options->vectors, &rest) == 1 &&
-                           options->vectors % VECTORS_ALIGNMENT == 0;
-    return options->has_vectors ? NULL : "a hexadecimal multiple of 80";
+    char *end;
+    errno = 0;
+    const unsigned long long address = strtoull(value, &end, 0);
+    options->vectors = (uint32_t)address;
+    options->has_vectors = errno == 0 && end != value && *end == 0 && address <= UINT32_MAX &&
+                           address % VECTORS_ALIGNMENT == 0;
+    return options->has_vectors ? NULL : "an address that is a multiple of 128";
 }
 
 static const struct option table[] = {

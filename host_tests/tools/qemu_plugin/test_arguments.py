@@ -46,8 +46,9 @@ WRONG = {
     "size=ITCM:16385": "size=ITCM:16385: expected at most 16384 KiB, where the next memory begins",
     "heapinfo=0:0:0": "heapinfo=0:0:0: expected HEAP_BASE:HEAP_LIMIT:STACK_BASE:STACK_LIMIT in hex",
     "heapinfo=0:0:0:0:0": "heapinfo=0:0:0:0:0: expected HEAP_BASE",
-    "vectors=10000040": "vectors=10000040: expected a hexadecimal multiple of 80",
-    "vectors=": "vectors=: expected a hexadecimal multiple of 80",
+    "vectors=0x10000040": "vectors=0x10000040: expected an address that is a multiple of 128",
+    "vectors=0x100000000": "vectors=0x100000000: expected an address",
+    "vectors=": "vectors=: expected an address that is a multiple of 128",
     "log=loud": "log=loud: expected none, guest_error or all",
 }
 

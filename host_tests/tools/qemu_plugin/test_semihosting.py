@@ -95,4 +95,4 @@ def test_sizes_of_memories(run, sizes, inside, outside) -> None:
 
 def test_start_in_another_memory(run) -> None:
     image = newlib_program.build(code_start=0x11000000)
-    assert run(",vectors=11000000", "exit:3", image=image).returncode == 3
+    assert run(",vectors=0x11000000", "exit:3", image=image).returncode == 3

@@ -5,7 +5,6 @@ import argparse
 import re
 import sys
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -75,7 +74,7 @@ def parser(name: str) -> argparse.ArgumentParser:
     add("--stat", action="store_true", help="print times at the end")
     add("-q", "--quiet", action="store_true", help="print only what the firmware prints")
     add("-V", "--verbose", action="store_true", help="print the emulator's messages on stderr")
-    add("-o", "--output", type=Path, metavar="FILE", help="file for what this program prints")
+    add("-o", "--output", type=Path, metavar="FILE", help="file for --list-params")
     add("--strict", action="store_true",
         help="whatever would be ignored is an error (not an option of Arm's)")  # fmt: skip
     add("--version", action="store_true", help="print the release of this program")
@@ -89,6 +88,8 @@ def parser(name: str) -> argparse.ArgumentParser:
 
 def release(name: str) -> str:
     """The version of a program; scripts compare the first number with three parts."""
+    from importlib.metadata import version  # slow to load
+
     own = version("ethosu-tools")
     return f"{name}: as Fast Models {RELEASE}, run by ethosu-tools {own} in QEMU"
 

@@ -49,7 +49,7 @@ def main(name: str, argv: Sequence[str] | None = None) -> int:
     """Run the program of this name; returns its exit code."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        args = command_line.parser(name).parse_args(argv)
+        args = command_line.parser(name).parse_intermixed_args(argv)
         return _simulate(MODELS[name], args)
     except ToolError as error:
         complain(name, f"error: {error}")
@@ -67,16 +67,18 @@ def _simulate(model: Model, args: argparse.Namespace) -> int:
         print(command_line.release(model.name))
         return 0
     if args.list_params:
-        print(listing(model), flush=True)
+        with contextlib.ExitStack() as resources:
+            text = f"{listing(model)}\n".encode()
+            file = _open(args.output, "--output", resources) if args.output else sys.stdout.buffer
+            file.write(text)
+            file.flush()
         return 0
     settings = _settings(model, args)
     images = command_line.images(args)
     _check_files(images, args.data)
     model.check()
     with contextlib.ExitStack() as resources:
-        out: BinaryIO = sys.stdout.buffer
-        if args.output:
-            out = _open(args.output, "--output", resources)
+        out = sys.stdout.buffer
 
         def say(text: str) -> None:
             if not args.quiet:
@@ -262,8 +264,8 @@ def _qemu(
 ) -> list[str]:
     """The command without UARTs and semihosting; `log` is for its own messages."""
     macs = settings.get("{npu}.num_macs")
-    if macs not in model.sizes():
-        known = ", ".join(map(str, model.sizes()))
+    if macs not in model.sizes:
+        known = ", ".join(map(str, model.sizes))
         raise UsageError(f"{settings.name('{npu}.num_macs')}={macs}: expected one of {known}")
     plugin = [f"npu={model.npu}-{macs}", "page=none", *_memories(model, settings)]
     heap = ("heap_base", "heap_limit", "stack_base", "stack_limit")
@@ -272,7 +274,7 @@ def _qemu(
     vectors = settings.given("{cpu}.INITSVTOR")
     if vectors is None:
         vectors = settings.get("{sse}.iotss3_systemcontrol.INITSVTOR_RST")
-    plugin += [f"vectors={vectors:x}"] if vectors != model.vectors else []
+    plugin += [f"vectors={vectors:#x}"] if vectors != model.vectors else []
     words = [qemu.find_qemu(), *qemu.machine_options(model.machine, model.board, plugin)]
     for image in images:
         words += ["-device", f"loader,file={qemu.quoted(image.absolute())}"]

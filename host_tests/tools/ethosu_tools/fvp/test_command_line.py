@@ -5,12 +5,18 @@ import re
 from pathlib import Path
 
 import pytest
+from ethosu_tools import vela
 from ethosu_tools.errors import SetupError, UsageError
 from ethosu_tools.fvp import MODELS, command_line, models, parameters, simulate
 from ethosu_tools.fvp.command_line import Data
 
 U55 = MODELS["FVP_Corstone_SSE-300_Ethos-U55"]
 U85 = MODELS["FVP_Corstone_SSE-320"]
+
+
+def test_the_npus_are_those_of_the_compiler():
+    of_models = {f"{model.npu}-{macs}" for model in MODELS.values() for macs in model.sizes}
+    assert of_models == set(vela.NPUS)
 
 
 def settings(model, *texts):
@@ -95,7 +101,7 @@ def test_what_is_lacking_is_said_unless_it_is_off():
 
 
 def parse(*words):
-    return command_line.parser(U55.name).parse_args([*map(str, words)])
+    return command_line.parser(U55.name).parse_intermixed_args([*map(str, words)])
 
 
 @pytest.mark.parametrize(
@@ -108,6 +114,7 @@ def parse(*words):
         (["-a", "mps4_board.subsystem.cpu0=a.elf", "-a", "b.elf"], ["a.elf", "b.elf"]),
         (["-C", "x=1", "-Cy=2", "--parameter", "z=3", "--stat", "-q", "a.elf"], ["a.elf"]),
         (["-Q", "25", "--quantum=25", "-I", "-p", "a.elf"], ["a.elf"]),
+        (["--stat", "a.elf", "-q", "b.elf", "-C", "x=1"], ["a.elf", "b.elf"]),
     ],
 )
 def test_images(words, images):
