@@ -67,3 +67,10 @@ def test_bad_values_are_answered(guest: Guest) -> None:
 
 def test_a_reset_of_the_machine_ends_all_limits(guest: Guest) -> None:
     assert guest.run("adapter_reset").values == {"latency": 0, "words": 0, "mode": 1}
+
+
+def test_an_ethos_u85_on_corstone_300_has_its_own_registers_there(guest: Guest) -> None:
+    """It has 8 KB of them, and no such chip exists."""
+    values = guest.run("adapters", f"npu=ethos-u85-256,{TIMED}", CLOCK).values
+    assert values["version"] == values["version_1_secure"] == 0
+    assert values["quarter"] == pytest.approx(values["plain"], abs=8)
