@@ -11,6 +11,7 @@
 #include "board_memory.h"
 #include "board_power.h"
 #include "boot_image.h"
+#include "cmsdk_uart.h"
 #include "message.h"
 #include "numaker_uart.h"
 #include "qemu_api.h"
@@ -120,6 +121,18 @@ void machine_none_watch(uint32_t address)
     }
 }
 
+/** Second addresses: a part of the CPU's view appears in it again, as in QEMU's own Corstones. */
+static void add_aliases(const struct board_chip *chip)
+{
+    for (size_t i = 0; i < BOARD_ALIASES_MAX && chip->aliases[i].size; i++) {
+        const struct board_alias *row = &chip->aliases[i];
+        MemoryRegion *region = board_memory_new_region();
+        memory_region_init_alias(region, NULL, "alias", get_system_memory(), row->of, row->size);
+        memory_region_add_subregion_overlap(get_system_memory(), row->base, region,
+                                            PRIORITY_OF_REGISTERS);
+    }
+}
+
 /* --- Registers that another core opens ----------------------------------------- */
 
 /** Over devices and store-only registers, while closed. */
@@ -222,11 +235,11 @@ static void add_cpu(Object *machine, const struct board_chip *chip)
     armv7m_load_kernel(qemu_get_cpu(0), NULL, 0, 0); // also resets it with the machine
 }
 
-void machine_none_choose_start(void)
+void machine_none_choose_start(const uint32_t *vectors)
 {
-    if (board()->chip && board()->chip->starts_first_section) {
+    if (vectors || (board()->chip && board()->chip->starts_first_section)) {
         qdev_prop_set_uint32(object_resolve_path_type("", "cortex-m55-arm-cpu", NULL), "init-svtor",
-                             boot_image_start());
+                             vectors ? *vectors : boot_image_start());
     }
 }
 
@@ -251,6 +264,7 @@ static void add_16550(const struct board_uart *uart)
 
 static void (*const uart_makers[])(const struct board_uart *uart) = {
     [BOARD_UART_16550] = add_16550,
+    [BOARD_UART_CMSDK] = cmsdk_uart_create,
     [BOARD_UART_NUMAKER] = numaker_uart_create,
     [BOARD_UART_SCB] = scb_uart_create,
 };
@@ -264,6 +278,7 @@ static void make_board(Object *machine)
         board_memory_create(&board()->memories[i], 0);
     }
     add_registers(chip);
+    add_aliases(chip);
     board_power_create();
     if (chip->closed_ms > 0) {
         add_closed(chip);

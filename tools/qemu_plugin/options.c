@@ -2,8 +2,10 @@
 /** The plugin's arguments. To add one, add a row to the table and a function that reads it. */
 #include "options.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "message.h"
@@ -131,6 +133,23 @@ static const char *read_coherence(struct options *options, const char *value)
     return coherence_parse(value, &options->coherence) ? NULL : "off, strict or evict:SEED";
 }
 
+static const char *read_vectors(struct options *options, const char *value)
+{
+    static const char expected[] = "an address that is a multiple of 128";
+    char *end;
+    errno = 0;
+    const unsigned long long address = strtoull(value, &end, 0);
+    if (!board()->chip) {
+        return "no vectors: QEMU's machine of this board has its own";
+    }
+    if (errno != 0 || end == value || *end != 0 || address > UINT32_MAX || address % 128 != 0) {
+        return expected;
+    }
+    options->vectors = (uint32_t)address;
+    options->has_vectors = true;
+    return NULL;
+}
+
 /** NAME:FD; the file's size is checked once the memory exists. */
 static const char *read_memory(struct options *options, const char *value)
 {
@@ -163,7 +182,7 @@ static const struct option table[] = {
     {"board", read_board},       {"timing", read_timing},         {"coherence", read_coherence},
     {"console", read_console},   {"fault", read_fault},           {"log", read_log},
     {"memory", read_memory},     {"npu_memory", read_npu_memory}, {"page", read_page},
-    {"unmapped", read_unmapped},
+    {"unmapped", read_unmapped}, {"vectors", read_vectors},
 };
 #define OPTION_COUNT (sizeof table / sizeof table[0])
 

@@ -20,6 +20,8 @@ struct options {
     bool console;
     bool no_page;         /**< without the emulator's registers, as a chip */
     bool unmapped_silent; /**< the bus never answers where the board's table has nothing */
+    bool has_vectors;
+    uint32_t vectors; /**< address of the vector table after a reset, if not the board's */
     const char *faults[OPTIONS_MAX_FAULTS + 1]; /**< to inject at start; ends with NULL */
 };
 

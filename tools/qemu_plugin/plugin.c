@@ -10,6 +10,7 @@
 #include "cache_registers.h"
 #include "code_check.h"
 #include "console.h"
+#include "core_check.h"
 #include "faults.h"
 #include "guest_memory.h"
 #include "instruction_count.h"
@@ -128,7 +129,7 @@ static void on_machine_ready(Notifier *notifier, void *data)
     (void)notifier;
     (void)data;
     machine_find();
-    machine_none_choose_start();
+    machine_none_choose_start(options.has_vectors ? &options.vectors : NULL);
     make_memories();
     guest_memory_find(options.memories);
     cache_create(&options.coherence);
@@ -163,6 +164,9 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
         instruction_count_add(tb);
     }
     code_check(tb);
+    if (machine_has_cortex_m()) {
+        core_check(tb);
+    }
 }
 
 QEMU_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int count,

@@ -224,6 +224,7 @@ typedef void (*qemu_plugin_tb_callback)(qemu_plugin_id_t id, struct qemu_plugin_
     X(void, qdev_connect_clock_in, (Object * device, const char *name, Clock *clock))         \
     X(qemu_irq, qemu_allocate_irq,                                                            \
       (void (*handler)(void *opaque, int number, int level), void *opaque, int number))       \
+    X(void, qdev_prop_set_chr, (Object * device, const char *name, void *chardev))            \
     X(void, qdev_prop_set_string, (Object * device, const char *name, const char *value))     \
     X(void, qdev_prop_set_uint32, (Object * device, const char *name, uint32_t value))        \
     X(void *, qemu_get_cpu, (int index))                                                      \

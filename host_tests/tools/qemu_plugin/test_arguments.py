@@ -11,7 +11,7 @@ from host_tests.tools.qemu_plugin.releases import version
 
 WRONG = {
     "speed=3": 'unknown argument "speed"; expected npu, npu1, board, timing, coherence, console, '
-    "fault, log, memory, npu_memory, page, unmapped",
+    "fault, log, memory, npu_memory, page, unmapped, vectors",
     "board=NONE": "board=NONE: expected MPS3_AN547, ALIF_ENSEMBLE_E7-M55_HP",
     "board=ALIF_ENSEMBLE_E7-M55_HP": "board=ALIF_ENSEMBLE_E7-M55_HP: start QEMU with -machine none",
     "memory=ROM:3": "memory=ROM:3: expected NAME:FD with FD an open file and NAME one of ITCM, ",
@@ -38,6 +38,7 @@ WRONG = {
     "fault=": "fault=: expected",
     "page=some": "page=some: expected none",
     "unmapped=loud": "unmapped=loud: expected error or silent",
+    "vectors=0": "vectors=0: expected no vectors: QEMU's machine of this board has its own",
     "log=loud": "log=loud: expected none, guest_error or all",
 }
 
