@@ -5,29 +5,18 @@ Its output on the UART or by semihosting is passed on as it arrives. The run end
 exit, at a text that a test waits for, or at the time-out.
 """
 
-import os
-import select
-import subprocess
-import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
-from . import boards, qemu
-from .deadline import STEP_S, Deadline
+from . import boards, emulator_run, qemu
+from .emulator_run import Limits, Reason, Stream
 from .errors import BoardError
 
 TIMEOUT_S = 60.0
-# Firmware sends this on a UART at its end, which stops Fast Models as well. Firmware with Arm's
-# retargeting of the C library immediately sends one more byte, the exit code.
-END = b"\x04"
-_CODE_S = 0.05
 # A symbol that exists only in this project's firmware.
 OURS = "firmware_main"
 _TAIL = 200
-# The end of the log that is searched each time; QEMU logs each invalid access, so it may be large.
-_LOG_END = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -76,35 +65,30 @@ def run(
     command = [
         qemu.find_qemu(),
         *qemu.options(facts, image, npu or facts.npus[0], mode, timed=timed, plugin=start),
-        *("-chardev", "stdio,id=out,mux=on,signal=off", "-serial", "chardev:out"),
-        *semihosting("out", [image.name, *arguments]),
+        *OUTPUT,
+        *("-serial", f"chardev:{OUT}"),
+        *semihosting(OUT, [image.name, *arguments]),
     ]
-    with tempfile.TemporaryFile("w+b", prefix="ethosu-qemu-") as log:
-        with subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log
-        ) as process:
-            try:
-                output = _follow(process, log, until, timeout, on_output)
-            except BoardError as error:
-                errors = qemu.read_log(log).strip()
-                raise BoardError(
-                    f"{error}; on stderr: {errors[-_TAIL:]!r}" if errors else error
-                ) from None
-            finally:
-                process.kill()
-        errors = qemu.read_log(log)
-    code = output.exit_code if output.ended or output.matched else process.returncode
-    if code < 0 or (code and not output.ended and _is_from_qemu(errors)):
-        raise BoardError(f"QEMU ended with {code}: {qemu.summarise_log(errors)}")
-    if until and code == 0 and not output.matched:
-        raise BoardError(f"the firmware ended without {until!r}; {_last(output)}")
-    return Ended(code, output.text, errors)
+    stream = Stream(on_output, texts=[until] if until else ())
+    limits = Limits(until, processor_s=timeout)
+    outcome = emulator_run.run(lambda paths: command, [stream], limits)
+    last, errors = last_output(stream), outcome.log.strip()
+    if outcome.reason is Reason.PROCESSOR_TIME:
+        end = f"; on stderr: {errors[-_TAIL:]!r}" if errors else ""
+        raise BoardError(f"the firmware did not end within {timeout:g} s; {last}{end}")
+    code = 0
+    if outcome.reason is Reason.EXIT:
+        code = exit_code(outcome)
+    elif outcome.reason is Reason.EOT and len(outcome.after) == 1:
+        code = outcome.after[0]
+    if until and code == 0 and outcome.reason is not Reason.TEXT:
+        raise BoardError(f"the firmware ended without {until!r}; {last}")
+    return Ended(code, stream.data.decode(errors="replace"), outcome.log)
 
 
-def _is_from_qemu(errors: str) -> bool:
-    """Whether QEMU printed an error other than about an optional module of another QEMU version."""
-    lines = [line for line in errors.splitlines() if "qemu-system" in line]
-    return any("failed to initialize module" not in line for line in lines)
+# QEMU's stdout, which UARTs and semihosting share so that their order is kept.
+OUT = "out"
+OUTPUT = ("-chardev", f"stdio,id={OUT},mux=on,signal=off")
 
 
 def semihosting(device: str | None, arguments: Sequence[str] = ()) -> list[str]:
@@ -114,71 +98,20 @@ def semihosting(device: str | None, arguments: Sequence[str] = ()) -> list[str]:
     return ["-semihosting-config", ",".join(words)]
 
 
-@dataclass
-class _Output:
-    data: bytearray = field(default_factory=bytearray)
-    ended: bool = False  # by EOT
-    matched: bool = False  # the awaited text arrived before EOT
-    exit_code: int = 0
-
-    @property
-    def text(self) -> str:
-        return self.data.decode(errors="replace")
+def exit_code(outcome: emulator_run.Outcome) -> int:
+    """The code with which the firmware ended the emulator; BoardError if QEMU itself failed."""
+    if outcome.code < 0 or (outcome.code and _is_from_qemu(outcome.log)):
+        raise BoardError(f"QEMU ended with {outcome.code}: {qemu.summarise_log(outcome.log)}")
+    return outcome.code
 
 
-def _follow(
-    process: "subprocess.Popen[bytes]",
-    log: IO[bytes],
-    until: str | None,
-    timeout: float,
-    on_output: Callable[[bytes], object],
-) -> _Output:
-    """Read output until the run ends."""
-    assert process.stdout is not None
-    output, deadline, runs = _Output(), Deadline(timeout, process), True
-    while runs and not (output.ended or output.matched):
-        data = after = b""
-        if select.select([process.stdout], [], [], STEP_S)[0]:
-            data = os.read(process.stdout.fileno(), 65536)
-            if not data:
-                runs = False
-                process.wait()
-            data, end, after = data.partition(END)
-            on_output(data)
-            output.data += data
-            output.ended = bool(end)
-        output.matched = until is not None and _matches(until.encode(), output, len(data), log)
-        if output.ended and not output.matched:
-            output.exit_code = _code_after(process, after)
-        elif runs and not output.matched and deadline.expired() and process.poll() is None:
-            raise BoardError(f"the firmware did not end within {timeout:g} s; {_last(output)}")
-    return output
+def _is_from_qemu(errors: str) -> bool:
+    """Whether QEMU printed an error other than about an optional module of another QEMU version."""
+    lines = [line for line in errors.splitlines() if "qemu-system" in line]
+    return any("failed to initialize module" not in line for line in lines)
 
 
-def _matches(until: bytes, output: _Output, new: int, log: IO[bytes]) -> bool:
-    """Whether the text is in the `new` last bytes of the output, or at the end of stderr."""
-    if until in output.data[-(new + len(until)) :]:
-        return True
-    return until.decode() in _without_qemu(qemu.read_log(log, _LOG_END))
-
-
-def _without_qemu(errors: str) -> str:
-    """The firmware's own output on stderr."""
-    lines = errors.splitlines(keepends=True)
-    return "".join(line for line in lines if not line.startswith("qemu"))
-
-
-def _last(output: _Output) -> str:
+def last_output(stream: Stream) -> str:
     """The end of the output, for an error message."""
-    last = output.data[-_TAIL:].decode(errors="replace").strip()
+    last = stream.data[-_TAIL:].decode(errors="replace").strip()
     return f"its last output: {last!r}" if last else "it printed nothing"
-
-
-def _code_after(process: "subprocess.Popen[bytes]", after: bytes) -> int:
-    """The exit code after END; exactly one byte must follow."""
-    assert process.stdout is not None
-    deadline = Deadline(_CODE_S, process)
-    while len(after) < 2 and process.poll() is None and not deadline.expired():
-        if select.select([process.stdout], [], [], STEP_S)[0]:
-            after += os.read(process.stdout.fileno(), 65536)
-    return after[0] if len(after) == 1 else 0

@@ -463,15 +463,19 @@ def options(
 ) -> list[str]:
     """QEMU's options for a board that runs this image; `plugin`: further ones of the plugin."""
     own = npu in board.npus and not board.emulation.any_npu
-    words = [paths.qemu_plugin(), f"board={board.name}", *([] if own else [f"npu={npu}"])]
-    words += [f"coherence={coherence_mode.chosen(coherence)}"]
+    words = [*([] if own else [f"npu={npu}"]), f"coherence={coherence_mode.chosen(coherence)}"]
     words += timing_options(board, npu) if timed else []
     return [
-        *("-machine", board.emulation.machine, "-display", "none"),
-        *("-plugin", ",".join(map(quoted, [*words, *plugin]))),
+        *machine_options(board.emulation.machine, board.name, [*words, *plugin]),
         *("-device", f"loader,file={quoted(check_elf(image))}"),
         *GUEST_ERRORS,
     ]
+
+
+def machine_options(machine: str, board: str, plugin: Sequence[str]) -> list[str]:
+    """QEMU's options for its machine, as the plugin's board of this name."""
+    words = [paths.qemu_plugin(), f"board={board}", *plugin]
+    return ["-machine", machine, "-display", "none", "-plugin", ",".join(map(quoted, words))]
 
 
 def quoted(value: object) -> str:

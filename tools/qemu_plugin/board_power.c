@@ -36,7 +36,7 @@ static bool has_gates(const struct gates *gates)
 static void add_hole(const struct board_memory *memory, uint32_t base)
 {
     MemoryRegion *region = board_memory_new_region();
-    machine_map_hole(region, memory->name, base + memory->powered_from,
+    machine_map_hole(region, get_system_memory(), memory->name, base + memory->powered_from,
                      memory->size - memory->powered_from);
     holes[hole_count++] = (struct hole){.memory = memory, .region = region};
 }

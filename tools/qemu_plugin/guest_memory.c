@@ -15,6 +15,7 @@
 
 #include "board.h"
 #include "board_power.h"
+#include "memory_size.h"
 #include "message.h"
 #include "qemu_api.h"
 
@@ -81,9 +82,11 @@ static uint8_t *join_blocks(uint8_t *const hosts[2], const uint64_t sizes[2])
 static void find_blocks(struct memory *memory)
 {
     uint64_t sizes[2] = {0, 0};
-    uint8_t *hosts[2] = {find_block(memory->row->blocks[0], &sizes[0]), NULL};
+    const char *replacement = memory_size_block(memory->row);
+    const char *first = replacement ? replacement : memory->row->blocks[0];
+    uint8_t *hosts[2] = {find_block(first, &sizes[0]), NULL};
     memory->host = hosts[0];
-    if (memory->row->blocks[1]) {
+    if (memory->row->blocks[1] && !replacement) {
         hosts[1] = find_block(memory->row->blocks[1], &sizes[1]);
         memory->host = join_blocks(hosts, sizes);
     }

@@ -158,7 +158,8 @@ static uint32_t hole_write(void *opaque, uint64_t offset, uint64_t value, unsign
     return ANSWER_NOBODY;
 }
 
-void machine_map_hole(MemoryRegion *hole, const char *name, uint32_t base, uint32_t size)
+void machine_map_hole(MemoryRegion *hole, MemoryRegion *bus, const char *name, uint32_t base,
+                      uint32_t size)
 {
     static const MemoryRegionOps ops = {
         .read_with_attrs = hole_read,
@@ -168,7 +169,7 @@ void machine_map_hole(MemoryRegion *hole, const char *name, uint32_t base, uint3
         .impl = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},
     };
     memory_region_init_io(hole, NULL, &ops, NULL, name, size);
-    memory_region_add_subregion_overlap(get_system_memory(), base, hole, MACHINE_OVER_DEVICES);
+    memory_region_add_subregion_overlap(bus, base, hole, MACHINE_OVER_DEVICES);
 }
 
 static _Noreturn void end_in_silence(const char *what, uint64_t address, unsigned size)
@@ -235,9 +236,14 @@ Object *machine_buses(void)
     return container;
 }
 
+Object *machine_cortex_m(void)
+{
+    return object_resolve_path_type("", "cortex-m55-arm-cpu", NULL);
+}
+
 MemoryRegion *machine_cpu_view(void)
 {
-    Object *cpu = object_resolve_path_type("", "cortex-m55-arm-cpu", NULL);
+    Object *cpu = machine_cortex_m();
     Object *view = cpu ? object_property_get_link(cpu, "memory", NULL) : NULL;
     if (!view) {
         fatal("this machine has no Cortex-M55, or this QEMU hides its address space");

@@ -42,8 +42,9 @@ void machine_map(const struct machine_window *window, void *device);
 uint32_t machine_read_register(void *registers, uint32_t offset);
 void machine_write_register(void *registers, uint32_t offset, uint32_t value);
 
-/** Map a region that makes an address range unresponsive while it is enabled. */
-void machine_map_hole(MemoryRegion *hole, const char *name, uint32_t base, uint32_t size);
+/** Map a region that makes an address range of a bus unresponsive while it is enabled. */
+void machine_map_hole(MemoryRegion *hole, MemoryRegion *bus, const char *name, uint32_t base,
+                      uint32_t size);
 
 /**
  * Let the bus never answer where no device and no memory is: such an access of the CPU ends QEMU
@@ -56,6 +57,9 @@ bool machine_in_access(void);
 
 /** Memory region seen by the subsystem's bus masters; ends QEMU if not found. */
 Object *machine_buses(void);
+
+/** The CPU, or NULL if it is no Cortex-M. */
+Object *machine_cortex_m(void);
 
 /** The CPU's address space, including its own registers; ends QEMU if not found. */
 MemoryRegion *machine_cpu_view(void);

@@ -235,11 +235,10 @@ static void add_cpu(Object *machine, const struct board_chip *chip)
     armv7m_load_kernel(qemu_get_cpu(0), NULL, 0, 0); // also resets it with the machine
 }
 
-void machine_none_choose_start(const uint32_t *vectors)
+void machine_none_choose_start(void)
 {
-    if (vectors || (board()->chip && board()->chip->starts_first_section)) {
-        qdev_prop_set_uint32(object_resolve_path_type("", "cortex-m55-arm-cpu", NULL), "init-svtor",
-                             vectors ? *vectors : boot_image_start());
+    if (board()->chip && board()->chip->starts_first_section) {
+        qdev_prop_set_uint32(machine_cortex_m(), "init-svtor", boot_image_start());
     }
 }
 

@@ -12,11 +12,8 @@
 /** At load: make QEMU create the board. On failure prints an error and returns false. */
 bool machine_none_prepare(void);
 
-/**
- * When the image is known: choose where the CPU starts, at these vectors (may be NULL) or where the
- * image decides.
- */
-void machine_none_choose_start(const uint32_t *vectors);
+/** When the image is known: choose where the CPU starts, if the image decides that. */
+void machine_none_choose_start(void);
 
 /** Last value written to a store-only register; 0 if there is none at this address. */
 uint32_t machine_none_load(uint32_t address);

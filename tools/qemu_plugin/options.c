@@ -11,7 +11,8 @@
 #include "message.h"
 #include "npu_sim.h"
 
-#define MODEL_MHZ 32 /**< clock of the NPU on the AN547 board */
+#define MODEL_MHZ 32          /**< clock of the NPU on the AN547 board */
+#define VECTORS_ALIGNMENT 128 /**< the lower bits of VTOR are 0 (Arm DDI 0553, VTOR) */
 #define MODEL_MHZ_MAX 10000
 
 /** Reads the value of one argument. Returns NULL, or a description of the expected value. */
@@ -133,23 +134,6 @@ static const char *read_coherence(struct options *options, const char *value)
     return coherence_parse(value, &options->coherence) ? NULL : "off, strict or evict:SEED";
 }
 
-static const char *read_vectors(struct options *options, const char *value)
-{
-    static const char expected[] = "an address that is a multiple of 128";
-    char *end;
-    errno = 0;
-    const unsigned long long address = strtoull(value, &end, 0);
-    if (!board()->chip) {
-        return "no vectors: QEMU's machine of this board has its own";
-    }
-    if (errno != 0 || end == value || *end != 0 || address > UINT32_MAX || address % 128 != 0) {
-        return expected;
-    }
-    options->vectors = (uint32_t)address;
-    options->has_vectors = true;
-    return NULL;
-}
-
 /** NAME:FD; the file's size is checked once the memory exists. */
 static const char *read_memory(struct options *options, const char *value)
 {
@@ -178,11 +162,67 @@ static const char *read_memory(struct options *options, const char *value)
     return expected;
 }
 
+/** NAME:KIB; the machine's main RAM has the size that QEMU is told. */
+static const char *read_size(struct options *options, const char *value)
+{
+    static char expected[512];
+    size_t used =
+        (size_t)snprintf(expected, sizeof expected, "NAME:KIB with KIB from 1 to 4194303 and");
+    struct memory_size *next = options->sizes;
+    while (next->row) {
+        next++;
+    }
+    if (next == options->sizes + BOARD_MEMORIES_MAX) {
+        return "fewer sizes";
+    }
+    for (size_t i = 0; i < board()->memory_count; i++) {
+        const struct board_memory *row = &board()->memories[i];
+        size_t length = strlen(row->name);
+        char rest;
+        if (!row->blocks[0]) {
+            continue;
+        }
+        if (strncmp(value, row->name, length) == 0 &&
+            sscanf(value + length, ":%7" SCNu32 "%c", &next->kib, &rest) == 1 && next->kib > 0 &&
+            next->kib < 1u << 22) {
+            next->row = row;
+            return NULL;
+        }
+        used += (size_t)snprintf(expected + used, sizeof expected - used, "%s%s",
+                                 i ? ", " : " NAME one of ", row->name);
+    }
+    return expected;
+}
+
+static const char *read_heapinfo(struct options *options, const char *value)
+{
+    struct semihosting_heap *heap = &options->heap;
+    char rest;
+    int fields =
+        sscanf(value, "%" SCNx32 ":%" SCNx32 ":%" SCNx32 ":%" SCNx32 "%c", &heap->heap_base,
+               &heap->heap_limit, &heap->stack_base, &heap->stack_limit, &rest);
+    return fields == 4 ? NULL : "HEAP_BASE:HEAP_LIMIT:STACK_BASE:STACK_LIMIT in hexadecimal";
+}
+
+static const char *read_vectors(struct options *options, const char *value)
+{
+    char *end;
+    errno = 0;
+    const unsigned long long address = strtoull(value, &end, 0);
+    options->vectors = (uint32_t)address;
+    options->has_vectors = errno == 0 && end != value && *end == 0 && address <= UINT32_MAX &&
+                           address % VECTORS_ALIGNMENT == 0;
+    return options->has_vectors ? NULL : "an address that is a multiple of 128";
+}
+
 static const struct option table[] = {
-    {"board", read_board},       {"timing", read_timing},         {"coherence", read_coherence},
-    {"console", read_console},   {"fault", read_fault},           {"log", read_log},
-    {"memory", read_memory},     {"npu_memory", read_npu_memory}, {"page", read_page},
-    {"unmapped", read_unmapped}, {"vectors", read_vectors},
+    {"board", read_board},         {"timing", read_timing},
+    {"coherence", read_coherence}, {"console", read_console},
+    {"fault", read_fault},         {"log", read_log},
+    {"memory", read_memory},       {"npu_memory", read_npu_memory},
+    {"page", read_page},           {"unmapped", read_unmapped},
+    {"size", read_size},           {"heapinfo", read_heapinfo},
+    {"vectors", read_vectors},
 };
 #define OPTION_COUNT (sizeof table / sizeof table[0])
 

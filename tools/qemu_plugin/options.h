@@ -8,7 +8,9 @@
 #include "board.h"
 #include "coherence.h"
 #include "guest_memory.h"
+#include "memory_size.h"
 #include "npu_device.h"
+#include "semihosting.h"
 
 #define OPTIONS_MAX_FAULTS 8
 
@@ -17,11 +19,13 @@ struct options {
     struct npu_timing timing;
     struct coherence_mode coherence;
     struct guest_memory_file memories[BOARD_MEMORIES_MAX + 1];
+    struct memory_size sizes[BOARD_MEMORIES_MAX + 1];
+    struct semihosting_heap heap;
+    bool has_vectors;
+    uint32_t vectors; /**< where the CPU starts, instead of where the board's does */
     bool console;
     bool no_page;         /**< without the emulator's registers, as a chip */
     bool unmapped_silent; /**< the bus never answers where the board's table has nothing */
-    bool has_vectors;
-    uint32_t vectors; /**< address of the vector table after a reset, if not the board's */
     const char *faults[OPTIONS_MAX_FAULTS + 1]; /**< to inject at start; ends with NULL */
 };
 

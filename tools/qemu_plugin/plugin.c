@@ -17,6 +17,7 @@
 #include "machine.h"
 #include "machine_none.h"
 #include "board_memory.h"
+#include "memory_size.h"
 #include "message.h"
 #include "delayed_faults.h"
 #include "npu_device.h"
@@ -24,6 +25,7 @@
 #include "emulator_device.h"
 #include "power_cut.h"
 #include "qemu_api.h"
+#include "semihosting.h"
 
 static struct options options;
 static struct npu_device *npus[BOARD_NPUS_MAX]; /**< NULL if absent */
@@ -129,8 +131,12 @@ static void on_machine_ready(Notifier *notifier, void *data)
     (void)notifier;
     (void)data;
     machine_find();
-    machine_none_choose_start(options.has_vectors ? &options.vectors : NULL);
+    machine_none_choose_start();
+    if (options.has_vectors && machine_cortex_m()) {
+        qdev_prop_set_uint32(machine_cortex_m(), "init-svtor", options.vectors);
+    }
     make_memories();
+    memory_size_apply(options.sizes);
     guest_memory_find(options.memories);
     cache_create(&options.coherence);
     cache_registers_create();
@@ -151,6 +157,7 @@ static void on_machine_ready(Notifier *notifier, void *data)
     if (options.unmapped_silent) {
         machine_map_silence();
     }
+    semihosting_create(&options.heap);
     inject_all();
     qemu_register_reset(reset, NULL);
     qemu_add_exit_notifier(&exit_notifier);
@@ -178,7 +185,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int count,
     if (!options_parse(&options, count, arguments)) {
         return -1;
     }
-    const char *missing = qemu_api_missing(board()->chip);
+    const char *missing = qemu_api_missing(strcmp(board()->machine, "virt") != 0, board()->chip);
     if (missing) {
         message(MESSAGE_NONE,
                 "this QEMU, %s for %s, does not export %s, which the plugin needs; "

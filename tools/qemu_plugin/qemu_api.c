@@ -13,6 +13,7 @@ struct function {
 #define ROW(result, name, parameters) {#name, (void (*)(void))(name)},
 static const struct function common[] = {QEMU_FUNCTIONS(ROW){NULL, NULL}};
 static const struct function api_1[] = {QEMU_FUNCTIONS_API_1(ROW){NULL, NULL}};
+static const struct function of_cortex_m[] = {QEMU_FUNCTIONS_CORTEX_M(ROW){NULL, NULL}};
 static const struct function of_none[] = {QEMU_FUNCTIONS_NONE(ROW){NULL, NULL}};
 static const struct function api_2[] = {QEMU_FUNCTIONS_API_2(ROW){NULL, NULL}};
 #undef ROW
@@ -39,9 +40,12 @@ static const char *first_missing(const struct function *function)
     return function->name;
 }
 
-const char *qemu_api_missing(bool none)
+const char *qemu_api_missing(bool cortex_m, bool none)
 {
     const char *missing = first_missing(common);
+    if (!missing && cortex_m) {
+        missing = first_missing(of_cortex_m);
+    }
     if (!missing && none) {
         missing = first_missing(of_none);
     }

@@ -73,6 +73,12 @@ typedef struct MemoryRegionSection {
     uint64_t rest[8];
 } MemoryRegionSection;
 
+/** Start of GLib's structure. */
+typedef struct GByteArray {
+    uint8_t *data;
+    unsigned length;
+} GByteArray;
+
 /** Sizes of QEMU's own objects differ by version; these are ample for all. */
 #define CHAR_FRONTEND_ROOM 512
 #define MEMORY_REGION_ROOM 2048
@@ -197,6 +203,17 @@ typedef void (*qemu_plugin_tb_callback)(qemu_plugin_id_t id, struct qemu_plugin_
     X(struct qemu_plugin_scoreboard *, qemu_plugin_scoreboard_new, (size_t element_size)) \
     X(uint64_t, qemu_plugin_u64_sum, (qemu_plugin_u64 counter))
 
+/** Only for boards with a Cortex-M. */
+#define QEMU_FUNCTIONS_CORTEX_M(X)                                                \
+    X(void, arm_v7m_cpu_do_interrupt, (void *cpu))                                \
+    X(int, arm_cpu_gdb_read_register, (void *cpu, GByteArray *bytes, int number)) \
+    X(int, cpu_memory_rw_debug,                                                   \
+      (void *cpu, uint64_t address, void *bytes, size_t size, bool write))        \
+    X(GByteArray *, g_byte_array_new, (void))                                     \
+    X(GByteArray *, g_byte_array_set_size, (GByteArray * bytes, unsigned size))   \
+    X(void *, object_get_class, (Object * object))                                \
+    X(void, qdev_prop_set_uint32, (Object * device, const char *name, uint32_t value))
+
 /** Only for boards built on machine "none". */
 #define QEMU_FUNCTIONS_NONE(X)                                                                \
     X(void, armv7m_load_kernel, (void *cpu, const char *file, uint64_t base, int size))       \
@@ -211,7 +228,6 @@ typedef void (*qemu_plugin_tb_callback)(qemu_plugin_id_t id, struct qemu_plugin_
     X(void, memory_region_flush_rom_device,                                                   \
       (MemoryRegion * region, uint64_t offset, uint64_t size))                                \
     X(void, memory_region_set_enabled, (MemoryRegion * region, bool enabled))                 \
-    X(void *, object_get_class, (Object * object))                                            \
     X(const char *, object_get_typename, (const Object *object))                              \
     X(char *, object_property_get_str, (Object * object, const char *name, Error **error))    \
     X(void, qemu_chr_fe_accept_input, (CharFrontend * frontend))                              \
@@ -226,7 +242,6 @@ typedef void (*qemu_plugin_tb_callback)(qemu_plugin_id_t id, struct qemu_plugin_
       (void (*handler)(void *opaque, int number, int level), void *opaque, int number))       \
     X(void, qdev_prop_set_chr, (Object * device, const char *name, void *chardev))            \
     X(void, qdev_prop_set_string, (Object * device, const char *name, const char *value))     \
-    X(void, qdev_prop_set_uint32, (Object * device, const char *name, uint32_t value))        \
     X(void *, qemu_get_cpu, (int index))                                                      \
     X(void *, serial_hd, (int index))                                                         \
     X(Object *, serial_mm_init,                                                               \
@@ -240,6 +255,7 @@ typedef void (*qemu_plugin_tb_callback)(qemu_plugin_id_t id, struct qemu_plugin_
 QEMU_FUNCTIONS(QEMU_DECLARE)
 QEMU_FUNCTIONS_API_1(QEMU_DECLARE)
 QEMU_FUNCTIONS_API_2(QEMU_DECLARE)
+QEMU_FUNCTIONS_CORTEX_M(QEMU_DECLARE)
 QEMU_FUNCTIONS_NONE(QEMU_DECLARE)
 QEMU_FUNCTIONS_OPTIONAL(QEMU_DECLARE)
 #undef QEMU_DECLARE
@@ -272,9 +288,10 @@ int qemu_api_level(void);
 /**
  * Name of a function that this QEMU lacks, or NULL if all exist.
  *
- * @param none  also check those needed for machine "none"
+ * @param cortex_m  also check those needed for a Cortex-M
+ * @param none      also check those needed for machine "none"
  */
-const char *qemu_api_missing(bool none);
+const char *qemu_api_missing(bool cortex_m, bool none);
 
 /** "version 7.2.22", or "version unknown"; valid for the life of the process. */
 const char *qemu_api_version(void);

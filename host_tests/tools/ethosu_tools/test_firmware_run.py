@@ -12,7 +12,7 @@ import serial
 from ethosu_tools import firmware_run, paths
 from ethosu_tools.errors import BoardError
 
-from host_tests.kit import sharing, stand_ins
+from host_tests.kit import newlib_program, sharing, stand_ins
 
 HERE = Path(__file__).parent
 MACS = {"ethos-u55-128": 7, "ethos-u55-256": 8, "ethos-u65-512": 9}
@@ -126,6 +126,18 @@ def test_its_uart_may_be_a_port(ethosu, image):
             err = process.stderr.read()
     assert process.returncode == 5
     assert "QEMU ended by itself (exit code 7)" in err and "by semihosting" in err
+
+
+def test_newlib_has_its_heap_and_files(ethosu, tmp_path, monkeypatch):
+    """Its start-up asks semihosting for the heap, see tools/qemu_plugin/README.md."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in.txt").write_text("semihosting")
+    words = "qemu", "--json", "--firmware", newlib_program.build()
+    code, out, _ = ethosu(
+        *words, "--argument", "copy:in.txt,out.txt", "--argument=malloc:300000", "--argument=exit:6"
+    )
+    assert code == 6 and "copy: ok\nmalloc: ok" in json.loads(out)["output"]
+    assert (tmp_path / "out.txt").read_text() == "SEMIHOSTING11"
 
 
 def test_a_stopped_processor_is_reported(ethosu, image, tmp_path):

@@ -11,7 +11,7 @@ from host_tests.tools.qemu_plugin.releases import version
 
 WRONG = {
     "speed=3": 'unknown argument "speed"; expected npu, npu1, board, timing, coherence, console, '
-    "fault, log, memory, npu_memory, page, unmapped, vectors",
+    "fault, log, memory, npu_memory, page, unmapped, size, heapinfo, vectors",
     "board=NONE": "board=NONE: expected MPS3_AN547, ALIF_ENSEMBLE_E7-M55_HP",
     "board=ALIF_ENSEMBLE_E7-M55_HP": "board=ALIF_ENSEMBLE_E7-M55_HP: start QEMU with -machine none",
     "memory=ROM:3": "memory=ROM:3: expected NAME:FD with FD an open file and NAME one of ITCM, ",
@@ -38,7 +38,17 @@ WRONG = {
     "fault=": "fault=: expected",
     "page=some": "page=some: expected none",
     "unmapped=loud": "unmapped=loud: expected error or silent",
-    "vectors=0": "vectors=0: expected no vectors: QEMU's machine of this board has its own",
+    "size=ITCM": "size=ITCM: expected NAME:KIB with KIB from 1 to 4194303 and NAME one of ITCM, ",
+    "size=DDR:1": "size=DDR:1: expected NAME:KIB",
+    "size=ITCM:0": "size=ITCM:0: expected NAME:KIB",
+    "size=ITCM:1x": "size=ITCM:1x: expected NAME:KIB",
+    "size=ITCM:4194304": "size=ITCM:4194304: expected NAME:KIB",
+    "size=ITCM:16385": "size=ITCM:16385: expected at most 16384 KiB, where the next memory begins",
+    "heapinfo=0:0:0": "heapinfo=0:0:0: expected HEAP_BASE:HEAP_LIMIT:STACK_BASE:STACK_LIMIT in hex",
+    "heapinfo=0:0:0:0:0": "heapinfo=0:0:0:0:0: expected HEAP_BASE",
+    "vectors=0x10000040": "vectors=0x10000040: expected an address that is a multiple of 128",
+    "vectors=0x100000000": "vectors=0x100000000: expected an address",
+    "vectors=": "vectors=: expected an address that is a multiple of 128",
     "log=loud": "log=loud: expected none, guest_error or all",
 }
 

@@ -107,6 +107,21 @@ def test_other_memories_are_bus_errors(guest: Guest) -> None:
     assert len(outcome.messages) == len(FAULTS), "each is logged"
 
 
+@pytest.mark.parametrize(
+    ("arguments", "good"),
+    [
+        ("", {"before", "across", "behind", "behind_secure", "last"}),
+        ("size=ISRAM:2048", {"before"}),
+        ("size=ISRAM:8192", {"before", "across", "behind", "behind_secure", "last", "behind_all"}),
+    ],
+)
+def test_a_memory_of_another_size(guest: Guest, arguments: str, good: set[str]) -> None:
+    values = guest.run("half_of_isram", arguments).values
+    assert {name for name, status in values.items() if status == GOOD} == good
+    others = [status for name, status in values.items() if name not in good]
+    assert len(values) == 6 and all(fault_channel(status) == WRITE_FAULT for status in others)
+
+
 def test_memory_takes_secure_accesses_only(guest: Guest) -> None:
     outcome = guest.run("states")
     values = outcome.values

@@ -128,6 +128,25 @@ SCENARIO(refused)
     report("good_after_all", npu_run(STREAM, stop(copy(STREAM, DDR, ISRAM, 0x10))));
 }
 
+/** Copies around the place where the first of the two banks of ISRAM ends. */
+SCENARIO(half_of_isram)
+{
+    static const struct {
+        const char *name;
+        uint32_t to;
+        uint32_t size;
+    } places[] = {
+        {"before", ISRAM + 0x1FFFF0, 0x10}, {"across", ISRAM + 0x1FFFF0, 0x20},
+        {"behind", ISRAM + 0x200000, 0x10}, {"behind_secure", ISRAM + SECURE + 0x200000, 0x10},
+        {"last", ISRAM + 0x3FFFF0, 0x10},   {"behind_all", ISRAM + 0x400000, 0x10},
+    };
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        uint32_t *end = stop(copy(STREAM, DDR, places[i].to, places[i].size));
+        report(places[i].name, npu_run(STREAM, end));
+        NPU(NPU_RESET) = 0;
+    }
+}
+
 /** The same copy in each state of PROT: privilege in bit 0, security in bit 1. */
 SCENARIO(states)
 {

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+/**
+ * A program with newlib's semihosting start-up (rdimon), as ExecuTorch's runner is: each word of
+ * its command line is a step NAME[:ARGUMENT].
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define UART0 0x49303000u
+#define UART_SIZE 0x1000u
+#define NPU_CONFIG 0x48102028u
+#define EOT 4
+
+static volatile uint32_t *reg(uint32_t address)
+{
+    return (volatile uint32_t *)(uintptr_t)address;
+}
+
+static void malloc_bytes(const char *argument)
+{
+    size_t size = strtoul(argument, NULL, 0);
+    unsigned char *bytes = malloc(size);
+    unsigned long sum = 0;
+    for (size_t i = 0; bytes && i < size; i++) {
+        bytes[i] = (unsigned char)i;
+    }
+    for (size_t i = 0; bytes && i < size; i++) {
+        sum += bytes[i];
+    }
+    printf("malloc: %s, sum %lu\n", bytes ? "ok" : "NULL", sum);
+}
+
+/** Print where the heap goes. */
+static void place(const char *argument)
+{
+    (void)argument;
+    printf("stack %p heap %p\n", __builtin_frame_address(0), malloc(16));
+}
+
+/** Print the block of SYS_HEAPINFO. */
+static void heapinfo(const char *argument)
+{
+    (void)argument;
+    uint32_t block[4] = {1, 1, 1, 1}, *pointer = block;
+    register uint32_t operation __asm("r0") = 0x16;
+    register uint32_t **place_of_pointer __asm("r1") = &pointer;
+    __asm volatile("bkpt 0xAB" : "+r"(operation) : "r"(place_of_pointer) : "memory");
+    printf("heapinfo");
+    for (int i = 0; i < 4; i++) {
+        printf(" %lx", (unsigned long)block[i]);
+    }
+    printf("\n");
+}
+
+/** IN,OUT: copy a file in upper case, and append its size. */
+static void copy(const char *argument)
+{
+    char names[128];
+    snprintf(names, sizeof names, "%s", argument);
+    char *to = strchr(names, ',');
+    *to++ = '\0';
+    FILE *in = fopen(names, "rb"), *out = in ? fopen(to, "wb") : NULL;
+    if (!out) {
+        printf("copy: cannot open %s\n", in ? to : names);
+        return;
+    }
+    long size = 0;
+    for (int c; (c = fgetc(in)) != EOF; size++) {
+        fputc(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c, out);
+    }
+    fprintf(out, "%ld", size);
+    fclose(in);
+    printf("copy: %s\n", fclose(out) == 0 ? "ok" : "cannot close");
+}
+
+static void uart_put(unsigned number, char c)
+{
+    volatile uint32_t *uart = reg(UART0 + number * UART_SIZE);
+    uart[4] = 16; // BAUDDIV, the smallest
+    uart[2] = 3;  // both directions
+    while (uart[1] & 1) {
+    }
+    uart[0] = (unsigned char)c;
+}
+
+/** N,TEXT: print a line on UART N; a "^" is EOT. */
+static void uart(const char *argument)
+{
+    char *text;
+    unsigned number = (unsigned)strtoul(argument, &text, 0);
+    while (*++text) {
+        uart_put(number, (char)(*text == '^' ? EOT : *text));
+    }
+    uart_put(number, '\n');
+}
+
+/** Send back what arrives at UART0 plus 1, up to a newline. */
+static void echo(const char *argument)
+{
+    (void)argument;
+    uart_put(0, '>');
+    for (uint32_t c = 0; c != '\n';) {
+        if (reg(UART0)[1] & 2) {
+            c = reg(UART0)[0];
+            uart_put(0, (char)(c == '\n' ? c : c + 1));
+        }
+    }
+}
+
+static void touch(const char *argument)
+{
+    uint32_t address = strtoul(argument, NULL, 16);
+    *reg(address) = address;
+    printf("touch %08lx: %s\n", (unsigned long)address, *reg(address) == address ? "ok" : "wrong");
+    fflush(stdout);
+}
+
+static void peek(const char *argument)
+{
+    uint32_t address = strtoul(argument, NULL, 16);
+    printf("peek %08lx: %08lx\n", (unsigned long)address, (unsigned long)*reg(address));
+}
+
+static void npu(const char *argument)
+{
+    (void)argument;
+    printf("log2 of the MACs: %lu\n", (unsigned long)(*reg(NPU_CONFIG) & 15));
+}
+
+static void error(const char *argument)
+{
+    fprintf(stderr, "%s\n", argument);
+}
+
+static void spin(const char *argument)
+{
+    (void)argument;
+    fflush(stdout);
+    for (;;) {
+    }
+}
+
+static void leave(const char *argument)
+{
+    exit(atoi(argument));
+}
+
+int main(int count, char **words)
+{
+    static const struct {
+        const char *name;
+        void (*act)(const char *argument);
+    } steps[] = {
+        {"copy", copy},   {"echo", echo},           {"error", error}, {"heapinfo", heapinfo},
+        {"exit", leave},  {"malloc", malloc_bytes}, {"npu", npu},     {"peek", peek},
+        {"place", place}, {"spin", spin},           {"touch", touch}, {"uart", uart},
+    };
+    printf("%s:", words[0]);
+    for (int i = 1; i < count; i++) {
+        printf(" [%s]", words[i]);
+    }
+    printf("\n");
+    for (int i = 1; i < count; i++) {
+        const char *colon = strchr(words[i], ':');
+        size_t length = colon ? (size_t)(colon - words[i]) : strlen(words[i]);
+        for (size_t j = 0; j < sizeof steps / sizeof steps[0]; j++) {
+            if (strlen(steps[j].name) == length && memcmp(steps[j].name, words[i], length) == 0) {
+                steps[j].act(colon ? colon + 1 : "");
+            }
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,356 @@
+# SPDX-License-Identifier: MIT
+"""The programs with the FVPs' names run a program with newlib's start-up, as scripts start them."""
+
+import os
+import re
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from ethosu_tools import paths
+from ethosu_tools.board import Board
+from ethosu_tools.fvp import MODELS
+
+from host_tests.kit import newlib_program
+
+U55, U65 = "FVP_Corstone_SSE-300_Ethos-U55", "FVP_Corstone_SSE-300_Ethos-U65"
+LINE = "cpu0.semihosting-cmd_line"
+STOPPED = "\nInfo: /OSCI/SystemC: Simulation stopped by user.\n"
+
+
+@pytest.fixture(scope="module")
+def image() -> Path:
+    return newlib_program.build()
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory) -> Path:
+    """The folder of the programs, as `ethosu fvp install` writes it."""
+    folder = tmp_path_factory.mktemp("a folder")
+    command = [sys.executable, "-m", "ethosu_tools.cli", "fvp", "install", folder]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return folder
+
+
+@pytest.fixture
+def fvp(programs, image, tmp_path):
+    """Run a program in a folder of its own, with `steps` for the image; returns what it did."""
+
+    def run(*words, steps="", name=U55):
+        line = ["-C", f"{LINE}=prog {steps}"] if steps else []
+        command = [programs / name, *words, *line]
+        return subprocess.run(
+            [*map(str, command)], capture_output=True, text=True, cwd=tmp_path, timeout=300
+        )
+
+    return run
+
+
+def report(done) -> str:
+    """What it printed before the end, and nothing on stderr."""
+    assert (done.returncode, done.stderr) == (0, ""), done
+    head, stopped, _ = done.stdout.partition(STOPPED)
+    assert stopped, done
+    return head
+
+
+def script(template: str, **values) -> list[str]:
+    """The words of a command line in a script."""
+    return shlex.split(template.format(**values))
+
+
+def test_as_executorch_tests_it(fvp, image, tmp_path):
+    """backends/arm/test/runner_utils.py, run_corstone: its quotes are part of the values."""
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "i0.bin").write_bytes(b"abc")
+    line = "prog copy:i0.bin,out-0.bin malloc:300000"
+    words = script(
+        "-C ethosu.num_macs=256 -C mps3_board.visualisation.disable-visualisation=1 "
+        "-C mps3_board.telnetterminal0.start_telnet=0 -C \"mps3_board.uart0.out_file='-'\" "
+        "-C cpu0.semihosting-enable=1 -C cpu0.semihosting-stack_base=0 "
+        "-C cpu0.semihosting-heap_limit=0 -C cpu0.semihosting-cwd={run} "
+        "-C \"ethosu.extra_args='--fast'\" -C \"{name}='{line}'\" -a {image} --timelimit 120",
+        run=run, name=LINE, line=line, image=image,
+    )  # fmt: skip
+    said = report(fvp(*words, name=U65))
+    assert said.startswith("prog: [copy:i0.bin,out-0.bin] [malloc:300000]\ncopy: ok\nmalloc: ok")
+    assert (run / "out-0.bin").read_bytes() == b"ABC3"
+
+
+def test_as_executorch_runs_it(fvp, image, tmp_path):
+    """backends/arm/scripts/run_fvp.sh; its check of the log is for the sentence at the limit."""
+    (tmp_path / "model.pte").write_bytes(b"\x11\x22\x33\x44")
+    words = script(
+        "-C ethosu.num_macs=128 -C mps3_board.visualisation.disable-visualisation=1 "
+        "-C mps3_board.telnetterminal0.start_telnet=0 -C mps3_board.uart0.out_file='-' "
+        "-C mps3_board.uart0.shutdown_on_eot=1 -a {image} --data model.pte@0x70000000 "
+        "--timelimit 0.5",
+        image=image,
+    )  # fmt: skip
+    said = report(fvp(*words, steps="peek:70000000 uart:0,done^ spin"))
+    assert said == "prog: [peek:70000000] [uart:0,done^] [spin]\npeek 70000000: 44332211\ndone"
+    said = report(fvp(*words, steps="spin"))
+    assert said == (
+        "prog: [spin]\n\nInfo: Simulation is stopping. Reason: CPU time has been exceeded.\n"
+    )
+
+
+def test_as_tensorflow_lite_micro_tests_it(fvp, image):
+    """testing/test_with_arm_corstone_300.sh: the image alone, double quotes, statistics."""
+    words = script(
+        "-C ethosu.num_macs=256 -C mps3_board.visualisation.disable-visualisation=1 "
+        "-C mps3_board.telnetterminal0.start_telnet=0 -C 'mps3_board.uart0.out_file=\"-\"' "
+        "-C mps3_board.uart0.unbuffered_output=1 -C mps3_board.uart0.shutdown_on_eot=1 "
+        "--stat {image}",
+        image=image,
+    )  # fmt: skip
+    done = fvp(*words, steps="npu uart:0,~~~ALL^ spin")
+    assert report(done).endswith("log2 of the MACs: 8\n~~~ALL")
+    for name in ("Simulated time", "User time", "System time", "Wall time"):
+        assert re.search(rf"^{name} +: +\d+\.\d+s$", done.stdout, re.MULTILINE)
+
+
+def test_as_zephyr_runs_it(fvp, image):
+    """boards/arm/mps3/board.cmake and cmake/emu/armfvp.cmake, which wants a version of 11."""
+    done = fvp("--version")
+    assert done.returncode == 0 and re.search(r"\d+\.\d+\.\d+", done.stdout)[0].startswith("11.")
+    assert len(done.stdout.splitlines()) == 1
+    words = ["-C", "mps3_board.visualisation.disable-visualisation=1"]
+    for n in range(3):
+        words += ["-C", f"mps3_board.uart{n}.out_file=-", "-C"]
+        words += [f"mps3_board.uart{n}.unbuffered_output=1", "-C"]
+        words += [f"mps3_board.telnetterminal{n}.start_telnet=0"]
+    said = report(fvp(*words, "-a", image, steps="uart:2,two uart:1,one uart:0,zero uart:5,five"))
+    assert said.splitlines()[1:] == ["two", "one", "zero"]
+
+
+@contextmanager
+def started(programs, *words):
+    """A running program that has printed the port of its terminal."""
+    command = [str(word) for word in (programs / U55, *words)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, bufsize=1) as process:
+        try:
+            line = process.stdout.readline()
+            match = re.fullmatch(
+                r"telnetterminal0: Listening for serial connection on port (\d+)\n", line
+            )
+            assert match, line
+            yield process, int(match[1])
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait()
+
+
+def test_as_openmv_runs_it(programs, image, tmp_path):
+    """ports/qemu/port_config.mk: MicroPython's prompt is at a TCP port, which mpremote opens."""
+    (tmp_path / "romfs0.img").write_bytes(b"rom")
+    words = script(
+        "-C cpu0.CFGITCMSZ=14 -C cpu0.semihosting-enable=1 -C mps3_board.FPGA_SRAM_SIZE=8 "
+        "-C mps3_board.sse300.NUMVMBANK=2 -C mps3_board.sse300.VM_BANK_SIZE=4096 "
+        "-C ethosu.num_macs=256 -C mps3_board.uart0.unbuffered_output=1 "
+        "-C mps3_board.uart0.rx_overrun_mode=1 -C mps3_board.telnetterminal0.start_telnet=1 "
+        "-C mps3_board.telnetterminal0.start_port=5555 -C mps3_board.telnetterminal0.mode=raw "
+        "-C mps3_board.telnetterminal1.start_telnet=0 -C mps3_board.telnetterminal2.start_telnet=0 "
+        "-C mps3_board.telnetterminal5.start_telnet=0 "
+        "-C mps3_board.visualisation.disable-visualisation=1 --stat "
+        "--data {romfs}@0x28000000 -a {image}",
+        romfs=tmp_path / "romfs0.img", image=paths.firmware("MPS3_AN547"),
+    )  # fmt: skip
+    with started(programs, *words) as (_, port), Board(f"socket://127.0.0.1:{port}") as board:
+        assert board.eval("6 * 7") == 42
+        facts = "import ethosu, machine\n_answer = [machine.mem32[0x28000000], ethosu.npus()]"
+        word, npus = board.ask(facts)
+        assert word == int.from_bytes(b"rom", "little") and npus == ["ethos-u55-256"]
+
+
+def test_a_port_in_use_and_telnet(programs, image):
+    """The next free port is used; a client that speaks telnet is asked to send what is typed."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        words = "-C", f"mps3_board.telnetterminal0.start_port={port}", "-a", image
+        line = f"{LINE}=prog echo exit:4"
+        with started(programs, *words, "-C", line) as (process, found):
+            assert found > port
+            with socket.create_connection(("127.0.0.1", found)) as client:
+                client.sendall(b"abc\n")
+                received = b""
+                while not received.endswith(b"bcd\n"):
+                    received += client.recv(100)
+                assert received.startswith(b"\xff"), "telnet's IAC"
+            assert process.wait(60) == 4
+
+
+def test_output_files_and_the_end(fvp, image, tmp_path):
+    """Only the UART that has shutdown_on_eot or a tag ends the run."""
+    words = ["-C", "mps3_board.uart0.out_file=zero.txt", "-C", "mps3_board.uart1.out_file=one.txt"]
+    words += ["-C", "mps3_board.uart1.shutdown_on_eot=1", "-a", image]
+    done = fvp(*words, steps="uart:0,a^ uart:1,b^c spin")
+    assert report(done) == "prog: [uart:0,a^] [uart:1,b^c] [spin]\n"
+    assert (tmp_path / "zero.txt").read_bytes() == b"a\x04\n"
+    assert (tmp_path / "one.txt").read_bytes() == b"b"
+    (tmp_path / "config.txt").write_text(f"{LINE}='prog uart:5,EXITTHESIM spin'  # steps\n")
+    words = "-C", "mps3_board.uart5.shutdown_tag=EXITTHESIM", "-a", image, "-q"
+    done = fvp("-f", "config.txt", *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "prog: [uart:5,EXITTHESIM] [spin]\n", "quiet"
+
+
+def test_uart_0_is_on_stdout_unless_something_says_where(fvp, image):
+    assert report(fvp(image, steps="uart:0,zero uart:1,one")).endswith("\nzero\n")
+    without = "-C", "mps3_board.telnetterminal0.start_telnet=0", image
+    assert report(fvp(*without, steps="uart:0,zero")) == "prog: [uart:0,zero]\n"
+
+
+def test_limits_of_time(fvp, image):
+    for words in (["--simlimit", "1"], ["--cyclelimit", "32e6"]):
+        done = fvp(image, *words, steps="spin")
+        assert done.returncode == 0
+        assert "\nInfo: Simulation is stopping. Reason: Simulated time has been exceeded.\n" in (
+            done.stdout
+        )
+    assert done.stderr == f"{U55}: warning: --cyclelimit counts time at 32 MHz\n"
+
+
+def test_exit_code_and_stderr(fvp, image):
+    done = fvp(image, steps="error:bad exit:7")
+    assert done.returncode == 7 and done.stderr == "bad\n"
+
+
+def test_unknown_parameters(fvp, image):
+    words = image, "-C", "mps3_board.uart0.outfile=-"
+    sentence = (
+        "unknown parameter mps3_board.uart0.outfile is ignored; the nearest known one is "
+        "mps3_board.uart0.out_file\n"
+    )
+    done = fvp(*words, steps="exit:3")
+    assert (done.returncode, done.stderr) == (3, f"{U55}: warning: {sentence}")
+    done = fvp(*words, "--strict", steps="exit:3")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"{U55}: error: {sentence}"
+
+
+def test_what_is_not_modelled_is_said(fvp, image):
+    words = ["-C", "ethosu.extra_args=--pmu-trace=x", "-C", "mps3_board.smsc_91c111.enabled=1"]
+    done = fvp(*words, "--plugin", "x.so", image, steps="exit:3")
+    assert done.returncode == 3
+    assert [line.partition("warning: ")[2] for line in done.stderr.splitlines()] == [
+        "--plugin has no effect: there are no plug-ins",
+        "mps3_board.smsc_91c111.enabled=1 has no effect: there is no network",
+        "ethosu.extra_args: --pmu-trace=x has no effect",
+    ]
+
+
+def test_a_long_command_line_is_cut(fvp, image):
+    done = fvp(image, steps=f"exit:6 {'x' * 299}")
+    assert f"{LINE} has 311 characters, of which the first 256 reach the firmware" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "steps", "code"),
+    [
+        ("", "touch:213ffffc", 0),
+        ("", "touch:21400000", newlib_program.FAULT),
+        ("-C mps3_board.sse300.NUMVMBANK=1", "touch:211ffffc", 0),
+        ("-C mps3_board.sse300.NUMVMBANK=1", "touch:21200000", newlib_program.FAULT),
+        ("-C mps3_board.sse300.VM_BANK_SIZE=4096", "touch:217ffffc", 0),
+        ("-C mps3_board.FPGA_SRAM_SIZE=8", "touch:017ffffc", 0),
+        ("-C mps3_board.FPGA_SRAM_SIZE=1", "touch:01100000", newlib_program.FAULT),
+        ("-C cpu0.CFGITCMSZ=15", "touch:00fffffc", 0),
+        ("-C cpu0.CFGDTCMSZ=15", "touch:20fffffc", 0),
+        ("", "touch:4f000000", newlib_program.FAULT),  # the emulator's registers
+    ],
+)
+def test_sizes_of_memories(fvp, image, words, steps, code):
+    assert fvp(*words.split(), image, steps=steps).returncode == code
+
+
+def test_where_the_heap_and_the_stack_are(fvp, image):
+    words = "-C cpu0.semihosting-stack_base=0x31100000 -C cpu0.semihosting-heap_limit=0x30040000"
+    words += " -C cpu0.semihosting-heap_base=16 -C cpu0.semihosting-stack_limit=0x310c0000"
+    said = report(fvp(*words.split(), image, steps="heapinfo"))
+    assert said.endswith("heapinfo 10 30040000 31100000 310c0000\n")
+
+
+def test_without_semihosting(fvp, image):
+    """A call is a breakpoint, which locks up before there is a handler."""
+    done = fvp("-C", "cpu0.semihosting-enable=0", image)
+    assert done.returncode == 1 and "error: QEMU ended" in done.stderr
+
+
+def test_start_address_and_intel_hex(fvp, tmp_path):
+    elf, hex_file = newlib_program.build(code_start=0x11000000), tmp_path / "merged.hex"
+    subprocess.run(["arm-none-eabi-objcopy", "-O", "ihex", elf, hex_file], check=True)
+    assert fvp("-C", "cpu0.INITSVTOR=0x11000000", elf, steps="exit:8").returncode == 8
+    assert fvp("-C", "cpu0.INITSVTOR=0x11000000", hex_file, steps="exit:8").returncode == 8
+    assert fvp(elf, steps="exit:8").returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["none.elf"], "error: none.elf: No such file or directory"),
+        (["IMAGE", "-C", "ethosu.num_macs=100"], "=100: expected one of 32, 64, 128, 256"),
+        (["IMAGE", "-C", "cpu0.CFGITCMSZ=0"], "CFGITCMSZ=0: expected a code from 3 (4 KiB) to 15"),
+        (["IMAGE", "-C", "mps3_board.sse300.NUMVMBANK=0"], "ISRAM would have 0 KiB"),
+        (["IMAGE", "-C", "cpu0.semihosting-cwd=nowhere"], "nowhere is no folder"),
+        (["IMAGE", "-C", "mps3_board.uart0.out_file=no/f"], "out_file=no/f: No such file"),
+        (["IMAGE", "-C", "mps3_board.telnetterminal0.mode=x"], "mode=x: expected raw or telnet"),
+        (["IMAGE", "--data", "none.bin@0"], "error: none.bin is no file"),
+        (["IMAGE", "-f", "none.txt"], "error: none.txt: "),
+        (["TEXT"], "is not a firmware image for Arm"),
+    ],
+)
+def test_wrong_words(fvp, image, tmp_path, words, message):
+    text = tmp_path / "text"
+    text.write_text("text")
+    done = fvp(*({"IMAGE": image, "TEXT": text}.get(word, word) for word in words))
+    assert done.returncode == 1 and message in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_the_list_of_parameters_is_a_configuration(fvp, image, tmp_path):
+    """Its terminals have ports then, as on the FVP."""
+    done = fvp("--list-params", "-o", "all.txt")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    done = fvp("-f", "all.txt", "--strict", image, steps="exit:5")
+    assert (done.returncode, done.stderr) == (5, "")
+    assert len(re.findall(r"^telnetterminal\d: Listening", done.stdout, re.MULTILINE)) == 4
+
+
+def test_the_list_of_parameters_may_be_cut(programs):
+    command = f"{shlex.quote(str(programs / U55))} --list-params | head -1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True)
+    assert done.stdout.startswith("cpu0.CFGDTCMSZ=10 ") and not done.stderr
+
+
+def test_a_stopped_program_leaves_no_emulator(programs, image):
+    words = "-C", "mps3_board.telnetterminal0.start_port=5900", "-C", f"{LINE}=prog spin", image
+    with started(programs, *words) as (process, _):
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        while not (child := children.read_text().strip()):
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait() == 130
+        assert not Path(f"/proc/{child}").exists()
+
+
+def test_installing_overwrites_only_our_own_programs(ethosu, tmp_path):
+    code, out, _ = ethosu("fvp", "install", tmp_path / "bin")
+    assert code == 0 and all(str(tmp_path / "bin" / name) in out for name in MODELS)
+    assert all(os.access(tmp_path / "bin" / name, os.X_OK) for name in MODELS)
+    assert ethosu("fvp", "install", tmp_path / "bin")[0] == 0
+    arms = tmp_path / "bin" / U65
+    arms.write_bytes(b"\x7fELF")
+    code, _, err = ethosu("fvp", "install", tmp_path / "bin")
+    assert code == 3 and f"{arms} exists and is another program" in err
+    assert arms.read_bytes() == b"\x7fELF"
+    code, _, err = ethosu("fvp", "install", arms)
+    assert code == 3 and len(err.splitlines()) == 1

@@ -1,0 +1,363 @@
+# SPDX-License-Identifier: MIT
+"""Runs firmware as an FVP would: its UARTs, its limits, and what it prints at the end."""
+
+import argparse
+import contextlib
+import os
+import signal
+import socket
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from .. import emulator_run, firmware_run, qemu
+from ..emulator_run import Limits, Outcome, Reason, Stream
+from ..errors import BoardError, InputError, ToolError, UsageError
+from . import command_line
+from .command_line import Data, complain
+from .models import MODELS, Model
+from .parameters import Settings, file_lines, listing
+
+_LINE = 256  # characters of a command line that reach the firmware
+_KEEP = 1024  # bytes of output for messages
+# Reasons to stop that scripts search in the output: ExecuTorch's run_fvp.sh.
+_STOPPED = {
+    Reason.PROCESSOR_TIME: "CPU time has been exceeded.",
+    Reason.SIMULATED_TIME: "Simulated time has been exceeded.",
+}
+# Beginnings of lines on stderr that are not the firmware's.
+_MESSAGES = ("ethosu: ", "qemu", "Only modules from the same build")
+_TCM_CODES = range(3, 16)
+_ENDED = "\nInfo: /OSCI/SystemC: Simulation stopped by user.\n"
+
+
+@dataclass(frozen=True)
+class _Uart:
+    """Where a UART's output goes, and its terminal, if any."""
+
+    number: int
+    stream: Stream | None  # of a file; None: stdout, or nowhere
+    on_stdout: bool
+    terminal: socket.socket | None
+    raw: bool
+
+
+def main(name: str, argv: Sequence[str] | None = None) -> int:
+    """Run the program of this name; returns its exit code."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        args = command_line.parser(name).parse_intermixed_args(argv)
+        return _simulate(MODELS[name], args)
+    except ToolError as error:
+        complain(name, f"error: {error}")
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader of the output has ended; Python must not write the rest at its exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def _simulate(model: Model, args: argparse.Namespace) -> int:
+    if args.version:
+        print(command_line.release(model.name))
+        return 0
+    if args.list_params:
+        with contextlib.ExitStack() as resources:
+            text = f"{listing(model)}\n".encode()
+            file = _open(args.output, "--output", resources) if args.output else sys.stdout.buffer
+            file.write(text)
+            file.flush()
+        return 0
+    settings = _settings(model, args)
+    images = command_line.images(args)
+    _check_files(images, args.data)
+    model.check()
+    with contextlib.ExitStack() as resources:
+        out = sys.stdout.buffer
+
+        def say(text: str) -> None:
+            if not args.quiet:
+                out.write(text.encode())
+                out.flush()
+
+        uarts = [_uart(settings, number, resources, say) for number in model.uarts]
+        main_stream = _stdout(settings, uarts, out)
+        streams = [main_stream, *(uart.stream for uart in uarts if uart.stream)]
+        log = resources.enter_context(tempfile.TemporaryFile("w+b", prefix="ethosu-qemu-"))
+        sockets = [uart.terminal.fileno() for uart in uarts if uart.terminal]
+
+        def command(paths: Sequence[str]) -> list[str]:
+            words = _qemu(model, settings, images, args.data, f"/dev/fd/{log.fileno()}")
+            return [*words, *_serial_ports(uarts, paths), *_semihosting(settings, images)]
+
+        cwd = settings.get("{cpu}.semihosting-cwd")
+        if cwd and not Path(cwd).is_dir():
+            raise UsageError(f"{settings.name('{cpu}.semihosting-cwd')}: {cwd} is no folder")
+        outcome = emulator_run.run(
+            command,
+            streams,
+            _limits(model, args),
+            folder=Path(cwd) if cwd else None,
+            files=[*sockets, log.fileno()],
+        )
+        return _end(model, args, outcome, main_stream, say, qemu.read_log(log))
+
+
+def _settings(model: Model, args: argparse.Namespace) -> Settings:
+    """Read all parameters: those of the command line override those of files."""
+
+    def warn(text: str) -> None:
+        if args.strict:
+            raise UsageError(text)
+        complain(model.name, f"warning: {text}")
+
+    settings = Settings(model, warn)
+    for sentence in command_line.lacking(args):
+        warn(sentence)
+    for path in args.config_file:
+        for line in file_lines(command_line.read_text(path)):
+            settings.set(line)
+    for text in args.parameter:
+        settings.set(text)
+    others = [word for word in settings.get("{npu}.extra_args").split() if word != "--fast"]
+    if others:
+        warn(f"{settings.name('{npu}.extra_args')}: {others[0]} has no effect")
+    line = settings.get("{cpu}.semihosting-cmd_line")
+    if len(line) > _LINE:
+        warn(
+            f"{settings.name('{cpu}.semihosting-cmd_line')} has {len(line)} characters, of which "
+            f"the first {_LINE} reach the firmware"
+        )
+    if args.cyclelimit:
+        complain(model.name, f"warning: --cyclelimit counts time at {model.clock_mhz} MHz")
+    return settings
+
+
+def _check_files(images: Sequence[Path], data: Sequence[Data]) -> None:
+    for image in images:
+        try:
+            with image.open("rb") as file:
+                is_hex = file.read(1) == b":"
+        except OSError as error:
+            raise InputError(f"{image}: {error.strerror}") from None
+        if not is_hex:
+            qemu.check_elf(image)
+    for row in data:
+        if not row.file.is_file():
+            raise InputError(f"{row.file} is no file")
+
+
+def _limits(model: Model, args: argparse.Namespace) -> Limits:
+    cycles = args.cyclelimit and args.cyclelimit / (model.clock_mhz * 1e6)
+    limits = [limit for limit in (args.simlimit, cycles) if limit]
+    return Limits(processor_s=args.timelimit, simulated_s=min(limits, default=None))
+
+
+# --- UARTs --------------------------------------------------------------------------------------
+
+
+def _uart(
+    settings: Settings,
+    number: int,
+    resources: contextlib.ExitStack,
+    say: Callable[[str], None],
+) -> _Uart:
+    uart, terminal = f"{{board}}.uart{number}", f"{{board}}.telnetterminal{number}"
+    path = settings.get(f"{uart}.out_file")
+    started, port = (
+        settings.given(f"{terminal}.{name}") for name in ("start_telnet", "start_port")
+    )
+    listening = None
+    if started or port is not None:
+        listening = resources.enter_context(_listen(settings.get(f"{terminal}.start_port")))
+        if not settings.get(f"{terminal}.quiet"):
+            found = listening.getsockname()[1]
+            say(f"telnetterminal{number}: Listening for serial connection on port {found}\n")
+    mode = settings.get(f"{terminal}.mode")
+    if mode not in ("raw", "telnet"):
+        raise UsageError(f"{settings.name(terminal)}.mode={mode}: expected raw or telnet")
+    alone = number == 0 and started is None and listening is None
+    on_stdout = path == "-" or (alone and not path)
+    ends: dict[str, Any] = _ends(settings, [number])
+    stream = None
+    if path and path != "-":
+        file = _open(Path(path), f"{settings.name(uart)}.out_file", resources)
+        stream = Stream(file.write, keep=_KEEP, **ends)
+    elif not on_stdout and any(ends.values()):
+        stream = Stream(lambda data: None, keep=_KEEP, **ends)
+    return _Uart(number, stream, on_stdout, listening, mode == "raw")
+
+
+def _open(path: Path, name: str, resources: contextlib.ExitStack) -> BinaryIO:
+    """A file to write; errors name the parameter or option that asked for it."""
+    try:
+        return resources.enter_context(path.open("wb", buffering=0))
+    except OSError as error:
+        raise UsageError(f"{name}={path}: {error.strerror}") from None
+
+
+def _ends(settings: Settings, numbers: Iterable[int]) -> dict[str, Any]:
+    """What ends the run in a stream of these UARTs."""
+    uarts = [f"{{board}}.uart{number}" for number in numbers]
+    tags = [settings.get(f"{uart}.shutdown_tag") for uart in uarts]
+    return {
+        "eot": any(settings.get(f"{uart}.shutdown_on_eot") for uart in uarts),
+        "texts": [tag for tag in tags if tag],
+    }
+
+
+def _stdout(settings: Settings, uarts: Iterable[_Uart], out: BinaryIO) -> Stream:
+    """QEMU's stdout: semihosting, and the UARTs that print there."""
+
+    def pass_on(data: bytes) -> None:
+        out.write(data)
+        out.flush()
+
+    numbers = [uart.number for uart in uarts if uart.on_stdout]
+    return Stream(pass_on, keep=_KEEP, **_ends(settings, numbers))
+
+
+def _serial_ports(uarts: Iterable[_Uart], paths: Sequence[str]) -> list[str]:
+    """QEMU's options; `paths` are where it opens the streams of UARTs."""
+    words, numbers, free = [], {uart.number: uart for uart in uarts}, list(paths)
+    for number in range(max(numbers) + 1):
+        uart = numbers.get(number)
+        if uart is None:
+            words += ["-serial", "null"]
+            continue
+        log = "/dev/stdout" if uart.on_stdout else free.pop(0) if uart.stream else None
+        device = f"null,id=uart{number}"
+        if uart.terminal:
+            telnet = "off" if uart.raw else "on"
+            device = f"socket,id=uart{number},fd={uart.terminal.fileno()},server=on,wait=off"
+            device += f",telnet={telnet}"
+        device += f",logfile={log}" if log else ""
+        words += ["-chardev", device, "-serial", f"chardev:uart{number}"]
+    return words
+
+
+def _listen(port: int) -> socket.socket:
+    """A socket at a port of this machine, or at the next free one."""
+    for number in range(port, 1 << 16):
+        listening = socket.socket()
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind(("127.0.0.1", number))
+            listening.listen(1)
+        except OSError:
+            listening.close()
+            continue
+        return listening
+    raise UsageError(f"no free port from {port} on")
+
+
+# --- QEMU ---------------------------------------------------------------------------------------
+
+
+def _qemu(
+    model: Model, settings: Settings, images: Sequence[Path], data: Sequence[Data], log: str
+) -> list[str]:
+    """The command without UARTs and semihosting; `log` is for its own messages."""
+    macs = settings.get("{npu}.num_macs")
+    if macs not in model.sizes:
+        known = ", ".join(map(str, model.sizes))
+        raise UsageError(f"{settings.name('{npu}.num_macs')}={macs}: expected one of {known}")
+    plugin = [f"npu={model.npu}-{macs}", "page=none", *_memories(model, settings)]
+    heap = ("heap_base", "heap_limit", "stack_base", "stack_limit")
+    values = [settings.get(f"{{cpu}}.semihosting-{name}") for name in heap]
+    plugin += [f"heapinfo={':'.join(f'{value:x}' for value in values)}"]
+    vectors = settings.given("{cpu}.INITSVTOR")
+    if vectors is None:
+        vectors = settings.get("{sse}.iotss3_systemcontrol.INITSVTOR_RST")
+    plugin += [f"vectors={vectors:#x}"] if vectors != model.vectors else []
+    words = [qemu.find_qemu(), *qemu.machine_options(model.machine, model.board, plugin)]
+    for image in images:
+        words += ["-device", f"loader,file={qemu.quoted(image.absolute())}"]
+    for row in data:
+        file = qemu.quoted(row.file.absolute())
+        words += ["-device", f"loader,file={file},addr={row.address:#x},force-raw=on"]
+    return [*words, *qemu.GUEST_ERRORS, "-D", log]
+
+
+def _memories(model: Model, settings: Settings) -> list[str]:
+    """The plugin's options for memories of another size than the board has."""
+    sizes = {
+        "ITCM": _tcm(settings, "{cpu}.CFGITCMSZ"),
+        "DTCM": _tcm(settings, "{cpu}.CFGDTCMSZ"),
+    }
+    if "SSRAM" in model.memories:
+        sizes["SSRAM"] = settings.get("{board}.FPGA_SRAM_SIZE") * 1024
+        sizes["ISRAM"] = settings.get("{sse}.NUMVMBANK") * settings.get("{sse}.VM_BANK_SIZE")
+    for name, size in sizes.items():
+        if size <= 0:
+            raise UsageError(f"the memory {name} would have {size} KiB, expected at least 1")
+    return [f"size={name}:{size}" for name, size in sizes.items() if size != model.memories[name]]
+
+
+def _tcm(settings: Settings, name: str) -> int:
+    """KiB of a TCM by its code (Arm 101051, Cortex-M55 TRM: CFGITCMSZ)."""
+    code: int = settings.get(name)
+    if code not in _TCM_CODES:
+        raise UsageError(
+            f"{settings.name(name)}={code}: expected a code from {_TCM_CODES.start} (4 KiB) to "
+            f"{_TCM_CODES.stop - 1} (16 MiB)"
+        )
+    return 1 << code - 1
+
+
+def _semihosting(settings: Settings, images: Sequence[Path]) -> list[str]:
+    if not settings.get("{cpu}.semihosting-enable"):
+        return ["-semihosting-config", "enable=off"]
+    line = settings.get("{cpu}.semihosting-cmd_line")[:_LINE]
+    device = ["-chardev", f"stdio,id={firmware_run.OUT},signal=off"]
+    name = images[0].name if images else ""
+    return [*device, *firmware_run.semihosting(firmware_run.OUT, [line or name])]
+
+
+# --- The end ------------------------------------------------------------------------------------
+
+
+def _end(
+    model: Model,
+    args: argparse.Namespace,
+    outcome: Outcome,
+    stream: Stream,
+    say: Callable[[str], None],
+    log: str,
+) -> int:
+    """Print what an FVP prints at its end; returns the exit code."""
+    own = [line for line in outcome.log.splitlines() if not line.startswith(_MESSAGES)]
+    if args.verbose:
+        sys.stderr.write(outcome.log + log)
+    elif own:
+        sys.stderr.write("\n".join([*own, ""]))
+    code = 0
+    if outcome.reason is Reason.EXIT:
+        try:
+            code = firmware_run.exit_code(outcome)
+        except BoardError as error:
+            last = f"; {qemu.summarise_log(log, 3)}" if log else ""
+            raise BoardError(f"{error}; {firmware_run.last_output(stream)}{last}") from None
+    if outcome.reason in _STOPPED:
+        say(f"\nInfo: Simulation is stopping. Reason: {_STOPPED[outcome.reason]}\n")
+    say(_ENDED)
+    if args.stat:
+        say(_statistics(model, outcome))
+    return code
+
+
+def _statistics(model: Model, outcome: Outcome) -> str:
+    """Times; the firmware's clock runs at the speed of the host's."""
+    rows = {
+        "Simulated time": outcome.wall_s,
+        "User time": outcome.user_s,
+        "System time": outcome.system_s,
+        "Wall time": outcome.wall_s,
+    }
+    lines = [f"{name:40}: {seconds:.6f}s" for name, seconds in rows.items()]
+    return "\n".join([f"\n--- {model.name} statistics: ".ljust(79, "-"), *lines, "-" * 79, ""])

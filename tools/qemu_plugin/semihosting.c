@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+/**
+ * See semihosting.h. QEMU handles a semihosting call as an exception of the CPU, in a function that
+ * it calls through a table of its class. The class gets a copy of that table with our function,
+ * which lets QEMU handle the exception first.
+ */
+#include "semihosting.h"
+
+#include <link.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "machine.h"
+#include "message.h"
+#include "qemu_api.h"
+
+#define CALL 0xBEABu /**< BKPT 0xAB */
+#define CALL_SIZE 2u
+#define SYS_HEAPINFO 0x16u
+#define PC 15
+
+/** Words of a class and of its table that are searched, and of the table that are copied. */
+#define CLASS_WORDS 64u
+#define TABLE_WORDS 32u
+
+static struct semihosting_heap answer;
+static void *table[TABLE_WORDS];
+
+/* --- The call ------------------------------------------------------------------ */
+
+static uint32_t get_register(void *cpu, int number)
+{
+    static GByteArray *bytes;
+    uint32_t value = 0;
+    bytes = bytes ? bytes : g_byte_array_new();
+    g_byte_array_set_size(bytes, 0);
+    if (arm_cpu_gdb_read_register(cpu, bytes, number) == sizeof value) {
+        memcpy(&value, bytes->data, sizeof value);
+    }
+    return value;
+}
+
+/** Is the CPU about to execute a call of SYS_HEAPINFO? */
+static bool is_asked(void *cpu, uint32_t pc)
+{
+    uint16_t instruction = 0;
+    return get_register(cpu, 0) == SYS_HEAPINFO &&
+           cpu_memory_rw_debug(cpu, pc, &instruction, sizeof instruction, false) == 0 &&
+           instruction == CALL;
+}
+
+static void on_exception(void *cpu)
+{
+    uint32_t pc = get_register(cpu, PC), argument = get_register(cpu, 1), block;
+    bool asked = is_asked(cpu, pc);
+    arm_v7m_cpu_do_interrupt(cpu);
+    // Any other exception, such as an interrupt before the call, has gone to its handler.
+    if (asked && get_register(cpu, PC) == pc + CALL_SIZE &&
+        cpu_memory_rw_debug(cpu, argument, &block, sizeof block, false) == 0) {
+        cpu_memory_rw_debug(cpu, block, &answer, sizeof answer, true);
+    }
+}
+
+/* --- The table ----------------------------------------------------------------- */
+
+/** Does a table of this size at this address belong to the program? `data` is the address. */
+static int is_in_program(struct dl_phdr_info *object, size_t size, void *data)
+{
+    (void)size;
+    uintptr_t address = (uintptr_t)data;
+    for (size_t i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
+        uintptr_t start = object->dlpi_addr + segment->p_vaddr;
+        if (segment->p_type == PT_LOAD && address % sizeof(void *) == 0 && address >= start &&
+            address + sizeof table <= start + segment->p_memsz) {
+            return 1;
+        }
+    }
+    return -1; // the first object is the program; no other has it
+}
+
+/** The entry of the table for exceptions, or NULL if it is not that table. */
+static void **find_entry(void **words)
+{
+    if (dl_iterate_phdr(is_in_program, words) != 1) {
+        return NULL;
+    }
+    for (size_t i = 0; i < TABLE_WORDS; i++) {
+        if (words[i] == (void *)arm_v7m_cpu_do_interrupt) {
+            return &words[i];
+        }
+    }
+    return NULL;
+}
+
+void semihosting_create(const struct semihosting_heap *heap)
+{
+    Object *cpu = machine_cortex_m();
+    if (!cpu) {
+        return;
+    }
+    answer = *heap;
+    void **class = object_get_class(cpu);
+    for (size_t i = 0; i < CLASS_WORDS; i++) {
+        void **entry = find_entry(class[i]);
+        if (entry) {
+            void **start = class[i];
+            memcpy(table, start, sizeof table);
+            table[entry - start] = (void *)on_exception;
+            class[i] = table;
+            return;
+        }
+    }
+    fatal("this QEMU, %s, handles exceptions of a Cortex-M in an unexpected way",
+          qemu_api_version());
+}
