@@ -5,12 +5,14 @@ The programs here are linked at the addresses of ExecuTorch's linker script for 
 """
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from ethosu_tools import boards, deadline, firmware_run, paths, qemu
 
-from host_tests.kit import sharing
+from host_tests.kit import newlib_program, sharing
 from host_tests.modules.ethosu.driver import test_library
 from host_tests.modules.ethosu.driver.test_library import archives  # noqa: F401
 from host_tests.tools.ethosu_tools.conftest import ethosu  # noqa: F401
@@ -27,6 +29,11 @@ def program(name: str, *options: str) -> Path:
     command = ["arm-none-eabi-gcc", *FLAGS.split(), "-nostdlib", f"-I{TARGET}", *options]
     command += ["-Wl,--no-warn-rwx-segments", f"-T{SOURCES / 'program.ld'}"]
     return sharing.program(name, [*command, SOURCES / "program.c", "-o"])
+
+
+def in_itcm() -> Path:
+    """The program with its vectors at the start of ITCM."""
+    return program("corstone_320_itcm.elf", "-Wl,--defsym=vectors_at=0x10000000")
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +109,7 @@ def test_uart0_has_interrupts_for_both_directions(image, each_qemu, tmp_path):
 
 def test_the_vectors_can_be_elsewhere(ethosu, plugin):  # noqa: F811
     """Zephyr has them at the start of ITCM, and sets the FVP's INITSVTOR_RST to 0."""
-    image = program("corstone_320_itcm.elf", "-Wl,--defsym=vectors_at=0x10000000")
+    image = in_itcm()
     words = "qemu", "--firmware", image, "--board", BOARD, "--until", "ready", "--timeout", "20"
     code, out, _ = ethosu(*words, "--vectors", "0")
     assert code == 0 and "vectors 0\n" in out
@@ -110,6 +117,27 @@ def test_the_vectors_can_be_elsewhere(ethosu, plugin):  # noqa: F811
     assert code == 5 and "Lockup" in err
     code, _, err = ethosu(*words, "--vectors", "0x44")
     assert code == 5 and "vectors=0x44: expected an address that is a multiple of 128" in err
+
+
+def test_under_the_fvps_name(image, plugin, tmp_path):
+    """As Zephyr and ExecuTorch start it; newlib's start-up finds its heap."""
+    commands = [sys.executable, "-m", "ethosu_tools.cli", "fvp", "install", tmp_path]
+    subprocess.run(commands, check=True, stdout=subprocess.DEVNULL)
+
+    def fvp(*words: object) -> str:
+        line = [str(tmp_path / "FVP_Corstone_SSE-320"), *map(str, words)]
+        done = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, ""), done
+        return done.stdout
+
+    uart = ["-C", "mps4_board.uart0.out_file=-", "-C", "mps4_board.uart0.shutdown_tag=ready"]
+    assert "vectors 285212672\n" in fvp(*uart, "-a", image)
+    zephyr = ["-C", "mps4_board.subsystem.iotss3_systemcontrol.INITSVTOR_RST=0"]
+    assert "vectors 0\n" in fvp(*uart, *zephyr, in_itcm())
+    newlib = newlib_program.build(0x12000000, 0x31000000)
+    start = ["-C", "mps4_board.subsystem.cpu0.INITSVTOR=0x12000000"]
+    steps = ["-C", "mps4_board.subsystem.cpu0.semihosting-cmd_line=prog malloc:300000"]
+    assert "malloc: ok" in fvp(*start, *steps, "-a", newlib)
 
 
 @pytest.fixture
