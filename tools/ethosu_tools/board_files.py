@@ -11,6 +11,8 @@ from typing import Any
 # The board that commands emulate by default.
 DEFAULT = "MPS3_AN547"
 FILE = "board.toml"
+# The file of a machine that runs firmware of others only.
+MACHINE_FILE = "machine.toml"
 CHIP_FILE = "chip.toml"
 CHIPS = "firmware/chips"
 

@@ -160,6 +160,11 @@ def names() -> list[str]:
     return [name for path in files(FILE) for name in _names_in(path)]
 
 
+def machines() -> list[str]:
+    """Emulated machines for which there is no firmware here: `machine` has their data."""
+    return [path.parent.name for path in files(board_files.MACHINE_FILE)]
+
+
 def every() -> list[BoardFacts]:
     """Return all boards; raises SetupError if there are none, as next to an installed wheel."""
     known = names()
@@ -171,6 +176,12 @@ def every() -> list[BoardFacts]:
 def chosen(name: str | None = None) -> BoardFacts:
     """Return the named board; without a name, that of ETHOSU_BOARD, else the default."""
     return load(name or os.environ.get(VARIABLE) or DEFAULT)
+
+
+def machine(name: str | None = None) -> BoardFacts:
+    """What firmware of others runs on: a board as `chosen`, or one of `machines`."""
+    name = name or os.environ.get(VARIABLE) or DEFAULT
+    return _machine(name) if name in machines() else load(name)
 
 
 @cache
@@ -200,6 +211,7 @@ def forget() -> None:
     """Read all boards again, after their files or the root have changed."""
     _table.cache_clear()
     load.cache_clear()
+    _machine.cache_clear()
 
 
 def files(name: str) -> list[Path]:
@@ -227,11 +239,19 @@ def add_option(
     parser: argparse.ArgumentParser,
     purpose: str,
     default: str | None = f"${VARIABLE}, else {DEFAULT}",
+    *,
+    foreign: bool = False,
 ) -> None:
-    """Declare --board; `default` describes the default, for the help text."""
+    """Declare --board; `default` describes the default, for the help text.
+
+    With `foreign`, it may also be one of `machines`.
+    """
     end = f" (default: {default})" if default else ""
     text = f"{purpose}: {', '.join(names())}{end}"
-    parser.add_argument("--board", type=_argument, metavar="BOARD", help=text)
+    if foreign:
+        text += f"; for third-party firmware also {', '.join(machines())}"
+    kind = _foreign_argument if foreign else _argument
+    parser.add_argument("--board", type=kind, metavar="BOARD", help=text)
 
 
 def add_positional(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
@@ -247,6 +267,10 @@ def _argument(text: str) -> str:
         return load(text).name
     except InputError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _foreign_argument(text: str) -> str:
+    return text if text in machines() else _argument(text)
 
 
 def _folder() -> Path:
@@ -277,6 +301,31 @@ def _vela_facts(name: str, table: Mapping[str, Any]) -> VelaFacts:
     path = Path(_vela_folder().name) / f"{name}.ini"
     path.write_text(f"[System_Config.{table['system_config']}]\n{entries}" if entries else "")
     return VelaFacts(path, table["system_config"], table["memory_mode"])
+
+
+@cache
+def _machine(name: str) -> BoardFacts:
+    path = _folder() / name / board_files.MACHINE_FILE
+    nothing = Span(0, 0)
+    try:
+        table = _table(path)
+        return BoardFacts(
+            **{key: table[key] for key in ("title", "core", "clock_mhz")},
+            name=name,
+            npus=tuple(table["npus"]),
+            romfs=nothing,
+            heap=None,
+            qemu=Emulation(table["machine"], any_npu=True, page=0, window=nothing, memories={}),
+            vela=None,
+            flash={},
+            silicon=False,
+            emulated=False,
+            missing=("firmware of this project",),
+            estimate={},
+            first_failure=None,
+        )
+    except KeyError as error:
+        raise SetupError(f"{path}: missing setting: {error}") from None
 
 
 def _facts(name: str, table: dict[str, Any], npu: str | None) -> BoardFacts:

@@ -46,6 +46,7 @@ def run(
     arguments: Sequence[str] = (),
     mode: str | None = None,
     timed: bool = False,
+    vectors: int | None = None,
     on_output: Callable[[bytes], object] = lambda data: None,
 ) -> Ended:
     """Run an image (ELF) from reset; semihosting accesses the files of the current folder.
@@ -53,17 +54,19 @@ def run(
     `npu` overrides the board's NPU. `until` is a text on the output or on stderr that ends the run
     with exit code 0. The character EOT always ends the run, and the byte after it is the exit code.
     `timeout` is in seconds of a `Deadline`. `arguments` are the command line for semihosting.
-    `mode` is the coherence mode, see coherence.py.
+    `mode` is the coherence mode, see coherence.py. `vectors` is the address of the vector table
+    after a reset, if it is not the board's.
 
     Raises BoardError at the time-out, if QEMU fails, or if the firmware ends successfully without
     `until`; the message contains the last output.
     """
-    facts = boards.chosen(board)
+    facts = boards.machine(board)
     program = qemu.find_qemu()
+    start = [] if vectors is None else [f"vectors={vectors:#x}"]
     command = [
         program,
         *qemu.log_options(program),
-        *qemu.options(facts, image, npu or facts.npus[0], mode, timed=timed),
+        *qemu.options(facts, image, npu or facts.npus[0], mode, timed=timed, plugin=start),
         *OUTPUT,
         *("-serial", f"chardev:{OUT}"),
         *semihosting(OUT, [image.name, *arguments]),

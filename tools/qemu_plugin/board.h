@@ -20,6 +20,7 @@
 #define BOARD_MEMORIES_MAX 16
 #define BOARD_REGISTERS_MAX 8
 #define BOARD_LEAVES_MAX 32
+#define BOARD_ALIASES_MAX 2
 
 /** Allowed accesses to a memory; bits. The CPU can read all. */
 enum board_access {
@@ -53,15 +54,16 @@ struct board_memory {
 enum board_security { BOARD_SECURITY_SECURE, BOARD_SECURITY_NON_SECURE, BOARD_SECURITY_ANY };
 
 /** A kind of UART. */
-enum board_uart_kind { BOARD_UART_16550, BOARD_UART_NUMAKER, BOARD_UART_SCB };
+enum board_uart_kind { BOARD_UART_16550, BOARD_UART_CMSDK, BOARD_UART_NUMAKER, BOARD_UART_SCB };
 
 struct board_uart {
     enum board_uart_kind kind;
     uint32_t base;
     unsigned irq;
+    unsigned sent_irq; /**< CMSDK, whose `irq` is for received bytes */
     struct gates gate;
     struct gate pins;  /**< SCB: settings of its pins */
-    uint32_t clock_hz; /**< SCB: of its clock before the divider */
+    uint32_t clock_hz; /**< CMSDK, SCB: of its clock before the divider */
     uint32_t divider;  /**< SCB: address of the divider's register */
 };
 
@@ -85,6 +87,13 @@ struct board_boot {
     struct board_value leaves[BOARD_LEAVES_MAX]; /**< registers of the core, in this order */
 };
 
+/** A second address range of the same devices and memories. */
+struct board_alias {
+    uint32_t base;
+    uint32_t of;   /**< first address of what appears there */
+    uint32_t size; /**< bytes */
+};
+
 /** A chip that the plugin builds on QEMU's machine "none". */
 struct board_chip {
     uint32_t vectors;          /**< address of the vector table */
@@ -94,6 +103,7 @@ struct board_chip {
     uint32_t clock_hz;  /**< of the CPU and its SysTick after a reset */
     unsigned closed_ms; /**< after a reset all registers read as 0 and ignore writes */
     struct board_uart uart;
+    struct board_alias aliases[BOARD_ALIASES_MAX];
     const struct board_registers *registers;
     size_t registers_count;
     const struct board_value *after_reset;

@@ -99,7 +99,7 @@ def chip(symbol: str, table: Table) -> str:
         f"    {name}_create({value(base)});\n" for name, base in table.get("devices", {}).items()
     )
     add = f"static void {symbol}_add_devices(void)\n{{\n{devices}}}\n" if devices else ""
-    numbers = ("irqs", "clock_hz", "closed_ms", "boot")
+    numbers = ("irqs", "clock_hz", "closed_ms", "boot", "aliases")
     fields = value({name: table[name] for name in numbers if name in table} | start(table))[1:-1]
     return (
         f"{add}static const struct board_registers {symbol}_registers[] = {{{registers}}};\n"

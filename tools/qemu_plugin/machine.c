@@ -21,13 +21,14 @@ struct kind {
     const char *inputs;         /**< name of the inputs; NULL if unnamed */
     unsigned first;  /**< number of the first input; lower ones belong to the subsystem itself */
     const char *bus; /**< the controller's region for bus masters; NULL: the system's memory */
+    bool cortex_m;
 };
 
 static const struct kind kinds[] = {
     // QEMU's system memory has a stub where the subsystem has its internal SRAM.
-    {"mps3-an547", {"sse-300"}, "EXP_IRQ", 32, "armsse-container[0]"},
-    {"none", {"armv7m"}, NULL, 0, NULL},
-    {"virt", {"arm-gicv3", "arm_gic"}, NULL, 0, NULL},
+    {"mps3-an547", {"sse-300"}, "EXP_IRQ", 32, "armsse-container[0]", true},
+    {"none", {"armv7m"}, NULL, 0, NULL, true},
+    {"virt", {"arm-gicv3", "arm_gic"}, NULL, 0, NULL, false},
 };
 
 struct mapping {
@@ -57,6 +58,11 @@ void machine_find(void)
     if (!controller) {
         fatal("this machine is not %s: start QEMU with -machine %s", board()->name, kind->machine);
     }
+}
+
+bool machine_has_cortex_m(void)
+{
+    return kind && kind->cortex_m;
 }
 
 static _Thread_local bool in_access;

@@ -33,6 +33,9 @@ struct machine_window {
  */
 void machine_find(void);
 
+/** Is its CPU a Cortex-M? Not before it has been found. */
+bool machine_has_cortex_m(void);
+
 /** Map a window (which is copied) into the CPU's address space, over QEMU's devices. */
 void machine_map(const struct machine_window *window, void *device);
 

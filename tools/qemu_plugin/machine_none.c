@@ -12,6 +12,7 @@
 #include "board_power.h"
 #include "boot_image.h"
 #include "boot_stage.h"
+#include "cmsdk_uart.h"
 #include "dw_ssi.h"
 #include "message.h"
 #include "numaker_uart.h"
@@ -125,6 +126,18 @@ void machine_none_watch(uint32_t address)
         memory_region_init_io(region, NULL, &ops, (void *)(uintptr_t)address, "watched", 4);
         memory_region_add_subregion_overlap(get_system_memory(), address, region,
                                             PRIORITY_OF_WATCHED);
+    }
+}
+
+/** Second addresses: a part of the CPU's view appears in it again, as in QEMU's own Corstones. */
+static void add_aliases(const struct board_chip *chip)
+{
+    for (size_t i = 0; i < BOARD_ALIASES_MAX && chip->aliases[i].size; i++) {
+        const struct board_alias *row = &chip->aliases[i];
+        MemoryRegion *region = board_memory_new_region();
+        memory_region_init_alias(region, NULL, "alias", get_system_memory(), row->of, row->size);
+        memory_region_add_subregion_overlap(get_system_memory(), row->base, region,
+                                            PRIORITY_OF_REGISTERS);
     }
 }
 
@@ -265,6 +278,7 @@ static void add_16550(const struct board_uart *uart)
 
 static void (*const uart_makers[])(const struct board_uart *uart) = {
     [BOARD_UART_16550] = add_16550,
+    [BOARD_UART_CMSDK] = cmsdk_uart_create,
     [BOARD_UART_NUMAKER] = numaker_uart_create,
     [BOARD_UART_SCB] = scb_uart_create,
 };
@@ -278,6 +292,7 @@ static void make_board(Object *machine)
         board_memory_create(&board()->memories[i], 0);
     }
     add_registers(chip);
+    add_aliases(chip);
     board_power_create();
     dw_ssi_create();
     if (chip->closed_ms > 0) {

@@ -287,10 +287,12 @@ bool npu_device_inject(struct npu_device *device, const char *fault, unsigned co
 
 /* --- Start and reset ------------------------------------------------------ */
 
+/** Without those in whose place this NPU has registers: an Ethos-U85 on a Corstone-300. */
 static void create_adapters(struct npu_device *device)
 {
+    const uint32_t behind = device->slot->base + npu_registers_size(device->sim);
     for (unsigned port = 0; port < PORTS; port++) {
-        if (device->slot->adapters[port]) {
+        if (device->slot->adapters[port] >= behind) {
             device->adapters[port] = timing_adapter_create(
                 device->slot->argument, device->slot->adapters[port], npu_axi_bytes(device->sim));
         }

@@ -10,6 +10,7 @@
 #include "cache_registers.h"
 #include "code_check.h"
 #include "console.h"
+#include "core_check.h"
 #include "core_power.h"
 #include "dw_ssi.h"
 #include "faults.h"
@@ -173,6 +174,9 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
     }
     mram_watch(tb);
     code_check(tb);
+    if (machine_has_cortex_m()) {
+        core_check(tb);
+    }
 }
 
 QEMU_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int count,

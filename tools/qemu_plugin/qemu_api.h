@@ -246,6 +246,7 @@ typedef void (*qemu_plugin_vcpu_callback)(unsigned vcpu, void *context);
     X(void, qdev_connect_clock_in, (Object * device, const char *name, Clock *clock))         \
     X(qemu_irq, qemu_allocate_irq,                                                            \
       (void (*handler)(void *opaque, int number, int level), void *opaque, int number))       \
+    X(void, qdev_prop_set_chr, (Object * device, const char *name, void *chardev))            \
     X(void, qdev_prop_set_string, (Object * device, const char *name, const char *value))     \
     X(void *, qemu_get_cpu, (int index))                                                      \
     X(void *, serial_hd, (int index))                                                         \

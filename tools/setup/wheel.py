@@ -27,6 +27,7 @@ LIBRARIES = (
 )
 SOURCES = (
     "boards/*/board.toml",
+    "boards/*/machine.toml",
     "boards/*/points.csv",
     "firmware/chips/*/chip.toml",
     "build/examples/*",

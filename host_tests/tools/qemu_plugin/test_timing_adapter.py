@@ -4,6 +4,10 @@
 Numbers and meanings of the registers are those of Arm's timing_adapter.h.
 """
 
+import configparser
+import re
+from importlib.resources import files
+
 import pytest
 
 from host_tests.tools.qemu_plugin.guest import Guest
@@ -67,3 +71,30 @@ def test_bad_values_are_answered(guest: Guest) -> None:
 
 def test_a_reset_of_the_machine_ends_all_limits(guest: Guest) -> None:
     assert guest.run("adapter_reset").values == {"latency": 0, "words": 0, "mode": 1}
+
+
+def test_an_ethos_u85_on_corstone_300_has_its_own_registers_there(guest: Guest) -> None:
+    """It has 8 KB of them, and no such chip exists."""
+    values = guest.run("adapters", f"npu=ethos-u85-256,{TIMED}", CLOCK).values
+    assert values["version"] == values["version_1_secure"] == 0
+    assert values["quarter"] == pytest.approx(values["plain"], abs=8)
+
+
+def test_executorchs_values_have_the_bandwidths_of_velas_systems(repo) -> None:
+    """The table of the page, each row with the words that the adapter takes for its family."""
+    vela = configparser.ConfigParser()
+    vela.read_string((files("ethosu") / "config_files/Arm/vela.ini").read_text())
+    table = (repo / "docs/fvp.md").read_text().partition("### ExecuTorch's values")[2]
+    rows = re.findall(
+        r"^\| `(\w+)` \| (\w+) \| [\d, ]+ \| (\d+), (\d+) \| (\d+) \| (\d+) \| ([\d.]+) \|$",
+        table,
+        re.MULTILINE,
+    )
+    assert len(rows) == 7
+    for system, memory, on, off, words, size, shown in rows:
+        beat = 8 if "U55" in system else 16
+        rate = int(words) * int(size) / (int(on) + int(off))
+        scale = float(vela[f"System_Config.{system}"][f"{memory}_clock_scale"])
+        assert int(size) == beat
+        assert rate == pytest.approx(float(shown), rel=0.001)
+        assert rate == pytest.approx(beat * scale, rel=0.001), (system, memory)

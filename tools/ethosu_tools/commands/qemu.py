@@ -3,6 +3,7 @@
 
 import argparse
 import math
+import os
 import signal
 import subprocess
 import tempfile
@@ -63,8 +64,9 @@ _OF_BOARD = (
     "until",
     "argument",
     "timeout",
+    "vectors",
 )
-_OF_FOREIGN = ("until", "argument", "timeout")
+_OF_FOREIGN = ("until", "argument", "timeout", "vectors")
 # A fault report, and a few lines of QEMU.
 _LOG_LINES = 14
 _OF_VIRT = ("kernel", "initrd", "append", "memory")
@@ -72,7 +74,7 @@ _OF_VIRT = ("kernel", "initrd", "append", "memory")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    boards.add_option(parser, "the board")
+    boards.add_option(parser, "the board", foreign=True)
     vela.add_npu_option(parser, "NPU (default: the board's)", default=None)
     vela.add_npu_option(parser, "a second NPU (default: none)", default=None, option="--npu1")
     parser.add_argument(
@@ -130,6 +132,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="WORD",
         help="word of the semihosting command line; may be repeated",
     )
+    foreign.add_argument(
+        "--vectors",
+        type=_address,
+        metavar="ADDRESS",
+        help="the vector table after a reset (INITSVTOR), if it is not where the board has it",
+    )
     linux = parser.add_argument_group("Linux")
     linux.add_argument(
         "--machine", choices=["board", "virt"], default="board", help="virt: boot a kernel"
@@ -147,6 +155,10 @@ def _seconds(text: str) -> float:
     return seconds
 
 
+def _address(text: str) -> int:
+    return int(text, 0)
+
+
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Start a board, print its port, and wait for its end; or boot a kernel."""
     _check_options(args)
@@ -158,7 +170,11 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     elif args.console is None:
         return _run(args, ui)
     else:
-        _refuse(args, ("until", "timeout"), "needs the output of the firmware: leave out --console")
+        _refuse(
+            args,
+            ("until", "timeout", "vectors"),
+            "needs the output of the firmware: leave out --console",
+        )
     image = _rom(args)
     firmware = args.firmware
     if args.openmv and firmware is None:
@@ -254,8 +270,20 @@ def _check_options(args: argparse.Namespace) -> None:
         else (_OF_VIRT, "needs --machine virt")
     )
     _refuse(args, other, reason)
+    if (args.board or os.environ.get(boards.VARIABLE)) in boards.machines():
+        _check_foreign(args)
     if args.machine == "virt" and args.kernel is None:
         raise UsageError("--machine virt needs --kernel")
+
+
+def _check_foreign(args: argparse.Namespace) -> None:
+    """A machine without firmware of this project only runs an image to its end."""
+    name = boards.machine(args.board).name
+    if args.firmware is None or firmware_run.is_ours(qemu.check_elf(args.firmware)):
+        raise UsageError(
+            f"{name} has no firmware of this project: add --firmware IMAGE, an ELF file"
+        )
+    _refuse(args, ("console",), f"is not possible on {name}, which runs an image to its end")
 
 
 def _refuse(args: argparse.Namespace, names: Sequence[str], reason: str) -> None:
@@ -271,7 +299,8 @@ def _run(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         ("npu1", "romfs", "examples", "openmv"),
         "needs this project's firmware, or --console uart",
     )
-    npu = args.npu or boards.chosen(args.board).npus[0]
+    board = boards.machine(args.board)
+    npu = args.npu or board.npus[0]
     ended = firmware_run.run(
         args.firmware,
         board=args.board,
@@ -281,11 +310,12 @@ def _run(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         arguments=args.argument or (),
         mode=args.coherence,
         timed=args.timed,
+        vectors=args.vectors,
         on_output=ui.pass_on,
     )
     return {
         "firmware": str(args.firmware),
-        "board": boards.chosen(args.board).name,
+        "board": board.name,
         "npu": npu,
         "exit_code": ended.exit_code,
         "output": ended.output,

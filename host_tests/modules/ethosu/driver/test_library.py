@@ -90,7 +90,15 @@ def client(request, archive, compiled, small_models, tmp_path_factory) -> Path:
     return link(folder, archive, request.param, model, compiled(model, request.param))
 
 
-def link(folder: Path, archive: Path, npu: str, model: Path, vela: Path, *options: str) -> Path:
+def link(
+    folder: Path,
+    archive: Path,
+    npu: str,
+    model: Path,
+    vela: Path,
+    *options: str,
+    script: Path = TARGET / "client.ld",
+) -> Path:
     """The client, linked with an archive normally."""
     (call,) = npu_calls(vela)
     (graph,) = tflite.parse(vela.read_bytes())
@@ -115,9 +123,9 @@ def link(folder: Path, archive: Path, npu: str, model: Path, vela: Path, *option
     (folder / "client_model.h").write_text(header)
     flags = [*CPU, "-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", f"-I{DRIVER}/include"]
     flags += [*options, f"-I{folder}", "-nostartfiles", "-specs=nano.specs", "-specs=nosys.specs"]
-    script = ["-Wl,--gc-sections", "-Wl,--no-warn-rwx-segments", "-T", TARGET / "client.ld"]
+    flags += ["-Wl,--gc-sections", "-Wl,--no-warn-rwx-segments", "-T", str(script)]
     program = folder / "client.elf"
-    cbuild.run(["arm-none-eabi-gcc", *flags, *script, "-o", program, TARGET / "client.c", archive])
+    cbuild.run(["arm-none-eabi-gcc", *flags, "-o", program, TARGET / "client.c", archive])
     program.with_suffix(".npu").write_text(npu)
     return program
 

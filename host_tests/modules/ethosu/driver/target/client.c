@@ -14,8 +14,11 @@
 
 #include "client_model.h" // made by test_library.py: payload, constants, sizes, input and output
 
-#define NPU_BASE ((void *)0x48102000u)
+#ifndef NPU_AT // else of another machine, with NPU_IRQ
+#define NPU_AT 0x48102000u
 #define NPU_IRQ 56u
+#endif
+#define NPU_BASE ((void *)NPU_AT)
 #define RUNS 5u
 #define IN_NPU_MEMORY __attribute__((section(".npu"), aligned(32)))
 
@@ -68,9 +71,36 @@ int ethosu_semaphore_give(void *sem)
 
 #endif
 
+#ifdef CLIENT_ADAPTERS
+/** RLATENCY to BWCAP of the timing adapters at two ports, and where they are. */
+static const uint32_t settings[2][5] = {CLIENT_ADAPTERS};
+static const uintptr_t adapters[2] = {CLIENT_ADAPTERS_AT};
+static uint32_t cycles;
+
+static void set_adapters(void)
+{
+    for (unsigned port = 0; port < 2; port++) {
+        for (unsigned i = 0; i < 5; i++) {
+            ((volatile uint32_t *)adapters[port])[3 + i] = settings[port][i];
+        }
+    }
+}
+
+void ethosu_inference_begin(struct ethosu_driver *drv, void *user_arg)
+{
+    (void)user_arg;
+    ETHOSU_PMU_Enable(drv);
+    ETHOSU_PMU_CYCCNT_Reset(drv);
+    ETHOSU_PMU_CNTR_Enable(drv, ETHOSU_PMU_CCNT_Msk);
+}
+#endif
+
 void ethosu_inference_end(struct ethosu_driver *drv, void *user_arg)
 {
     (void)user_arg;
+#ifdef CLIENT_ADAPTERS
+    cycles = (uint32_t)ETHOSU_PMU_Get_CCNTR(drv);
+#endif
     results[drv->job.result]++;
     seen += drv->job.custom_data_ptr == payload && drv->job.custom_data_size == sizeof payload &&
             drv->job.num_base_addr == 3 && drv->job.base_addr[1] == (uintptr_t)scratch &&
@@ -170,8 +200,18 @@ void reset(void)
 {
     start_counter();
     connect();
+#ifdef UART
+    *(volatile uint32_t *)(UART + 16) = 217; // 115,200 baud at 25 MHz
+    *(volatile uint32_t *)(UART + 8) = 1;
+#endif
     print("init", (uint32_t)-ethosu_init(&npu, NPU_BASE, NULL, 0, 1, 1));
+#ifdef CLIENT_ADAPTERS
+    set_adapters();
+#endif
     run_often();
+#ifdef CLIENT_ADAPTERS
+    print("cycles", cycles);
+#endif
     print("results_ok", results[ETHOSU_JOB_RESULT_OK]);
     print("late", results[ETHOSU_JOB_RESULT_TIMEOUT]);
     print("seen", seen);

@@ -2,6 +2,7 @@
 /**
  * Support for a bare-metal program on stock QEMU's MPS3-AN547: output by semihosting, the vectors,
  * and SysTick, which counts executed instructions with -icount. Include it once; cost.ld links it.
+ * With UART and another linker script also for other machines.
  */
 #ifndef SEMIHOST_H
 #define SEMIHOST_H
@@ -16,6 +17,20 @@ static int semihost(int operation, const void *argument)
     return r0;
 }
 
+/** Write text by semihosting, or by the CMSDK UART at UART, if that is defined. */
+static void put(const char *text)
+{
+#ifdef UART
+    for (; *text != '\0'; text++) {
+        while (*(volatile uint32_t *)(UART + 4) & 1u) { // full
+        }
+        *(volatile uint32_t *)UART = (uint32_t)*text;
+    }
+#else
+    semihost(4, text);
+#endif
+}
+
 static void print(const char *name, uint32_t number)
 {
     char digits[11];
@@ -25,10 +40,10 @@ static void print(const char *name, uint32_t number)
         *--at = (char)('0' + number % 10);
         number /= 10;
     } while (number != 0);
-    semihost(4, name);
-    semihost(4, " ");
-    semihost(4, at);
-    semihost(4, "\n");
+    put(name);
+    put(" ");
+    put(at);
+    put("\n");
 }
 
 #define SYST_CSR (*(volatile uint32_t *)0xE000E010u)

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: MIT
+"""The machine CORSTONE_320: its memory map, UART0, the NPU with its interrupt, and its CPU.
+
+The programs here are linked at the addresses of ExecuTorch's linker script for Corstone-320.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from ethosu_tools import boards, deadline, firmware_run, paths, qemu
+
+from host_tests.kit import newlib_program, sharing
+from host_tests.modules.ethosu.driver import test_library
+from host_tests.modules.ethosu.driver.test_library import archives  # noqa: F401
+from host_tests.tools.ethosu_tools.conftest import ethosu  # noqa: F401
+
+BOARD = "CORSTONE_320"
+SOURCES = Path(__file__).parent / "corstone_320"
+TARGET = test_library.TARGET
+FLAGS = "-mcpu=cortex-m55 -mthumb -mfloat-abi=hard -O2 -Wall -Wextra -Werror -ffreestanding"
+NPUS = ("ethos-u85-128", "ethos-u85-256")
+PRECISE_BUS_ERROR = 0x8200
+
+
+def program(name: str, *options: str) -> Path:
+    command = ["arm-none-eabi-gcc", *FLAGS.split(), "-nostdlib", f"-I{TARGET}", *options]
+    command += ["-Wl,--no-warn-rwx-segments", f"-T{SOURCES / 'program.ld'}"]
+    return sharing.program(name, [*command, SOURCES / "program.c", "-o"])
+
+
+def in_itcm() -> Path:
+    """The program with its vectors at the start of ITCM."""
+    return program("corstone_320_itcm.elf", "-Wl,--defsym=vectors_at=0x10000000")
+
+
+@pytest.fixture(scope="module")
+def image(plugin) -> Path:
+    return program("corstone_320.elf")
+
+
+def values(output: str) -> dict[str, int]:
+    return {name: int(value) for name, value in (line.split() for line in output.splitlines())}
+
+
+@pytest.fixture
+def found(image, each_qemu) -> dict[str, int]:
+    """What the program prints about the machine."""
+    done = firmware_run.run(image, board=BOARD, until="ready", timeout=20)
+    return values(done.output.partition("ready")[0])
+
+
+def test_the_map_is_that_of_its_sources(found):
+    """Each memory is at two addresses; of DDR, each 256 MB are another part."""
+    assert {name: found[name] for name in ("itcm", "sram", "dtcm", "isram", "qspi")} == {
+        "itcm": 1, "sram": 1, "dtcm": 1, "isram": 1, "qspi": 1
+    }  # fmt: skip
+    assert (found["ddr"], found["ddr_end"], found["system"]) == (0, 1, 1)
+    assert found["rom_load"] == 0
+    assert found["nothing"] == found["tcm_end"] == PRECISE_BUS_ERROR
+
+
+def test_it_starts_in_the_boot_rom(found):
+    assert found["vectors"] == 0x11000000
+
+
+def test_the_npu_is_an_ethos_u85_with_adapters(found):
+    assert (found["npu"], found["npu_same"]) == (2, 1)
+    assert found["adapter_0"] == found["adapter_1"] == 0x1117
+
+
+def test_the_cpu_says_that_it_is_a_cortex_m55(found):
+    assert found["cpu"] >> 4 & 0xFFF == 0xD22
+
+
+def test_hints_of_pacbti_do_nothing(found):
+    """As on each core of Armv8.1-M without it."""
+    assert found["hints"] == 0
+
+
+@pytest.mark.parametrize("name", ["PACG", "AUTG", "BXAUT"])
+def test_other_instructions_of_pacbti_end_the_run_with_their_name(image, each_qemu, name):
+    """QEMU would execute multiplications instead, two of them into the PC."""
+    done = firmware_run.run(image, board=BOARD, arguments=[name.lower()], timeout=20)
+    assert done.exit_code == 1 and "ready" not in done.output
+    assert f"ethosu: the instruction {name} at 0x1200" in done.log
+    assert "belongs to PACBTI, which the emulated Cortex-M55 lacks" in done.log
+
+
+def test_uart0_has_interrupts_for_both_directions(image, each_qemu, tmp_path):
+    ends = []
+    for name in ("line.in", "line.out"):
+        os.mkfifo(tmp_path / name)
+        ends.append(os.open(tmp_path / name, os.O_RDWR))
+    os.write(ends[0], b"hello\n")
+    options = qemu.options(boards.machine(BOARD), image, "ethos-u85-256", "off")
+    line = ["-chardev", f"pipe,id=line,path={tmp_path / 'line'}", "-serial", "chardev:line"]
+    semihosting = firmware_run.semihosting(None, [image.name])
+    done = deadline.run([qemu.find_qemu(), *options, *line, *semihosting], 20)
+    printed = os.read(ends[1], 1 << 16).decode()
+    for end in ends:
+        os.close(end)
+    assert done.returncode == 0, done.stderr
+    assert printed.endswith("\nreceived 6\nsent 1\n")
+    assert printed.split("hints 0\n")[1].count("l") == 2, "the echo"
+
+
+def test_the_vectors_can_be_elsewhere(ethosu, plugin):  # noqa: F811
+    """Zephyr has them at the start of ITCM, and sets the FVP's INITSVTOR_RST to 0."""
+    image = in_itcm()
+    words = "qemu", "--firmware", image, "--board", BOARD, "--until", "ready", "--timeout", "20"
+    code, out, _ = ethosu(*words, "--vectors", "0")
+    assert code == 0 and "vectors 0\n" in out
+    code, _, err = ethosu(*words)
+    assert code == 5 and "Lockup" in err
+    code, _, err = ethosu(*words, "--vectors", "0x44")
+    assert code == 5 and "vectors=0x44: expected an address that is a multiple of 128" in err
+
+
+def test_under_the_fvps_name(image, plugin, tmp_path):
+    """As Zephyr and ExecuTorch start it; newlib's start-up finds its heap."""
+    commands = [sys.executable, "-m", "ethosu_tools.cli", "fvp", "install", tmp_path]
+    subprocess.run(commands, check=True, stdout=subprocess.DEVNULL)
+
+    def fvp(*words: object) -> str:
+        line = [str(tmp_path / "FVP_Corstone_SSE-320"), *map(str, words)]
+        done = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, ""), done
+        return done.stdout
+
+    uart = ["-C", "mps4_board.uart0.out_file=-", "-C", "mps4_board.uart0.shutdown_tag=ready"]
+    assert "vectors 285212672\n" in fvp(*uart, "-a", image)
+    zephyr = ["-C", "mps4_board.subsystem.iotss3_systemcontrol.INITSVTOR_RST=0"]
+    assert "vectors 0\n" in fvp(*uart, *zephyr, in_itcm())
+    newlib = newlib_program.build(0x12000000, 0x31000000)
+    start = ["-C", "mps4_board.subsystem.cpu0.INITSVTOR=0x12000000"]
+    steps = ["-C", "mps4_board.subsystem.cpu0.semihosting-cmd_line=prog malloc:300000"]
+    assert "malloc: ok" in fvp(*start, *steps, "-a", newlib)
+
+
+@pytest.fixture
+def client(archives, compiled, small_models, tmp_path, plugin):  # noqa: F811
+    """Links the client of test_library.py, with this machine's NPU, interrupt and UART."""
+
+    def link(npu: str, *options: str) -> Path:
+        own = ["-DNPU_AT=0x50004000u", "-DNPU_IRQ=16u", "-DUART=0x58203000u", "-DCLIENT_NO_HOOKS"]
+        model = small_models["small_cnn"]
+        files = archives("as it comes"), npu, model, compiled(model, npu)
+        return test_library.link(tmp_path, *files, *own, *options, script=SOURCES / "program.ld")
+
+    return link
+
+
+@pytest.mark.parametrize("npu", NPUS)
+def test_arms_interface_runs_a_model_exactly(npu, client):
+    """Its result is that of LiteRT's reference kernels, with and without a data cache."""
+    image = client(npu)
+    for mode in ("off", "strict"):
+        found = values(firmware_run.run(image, board=BOARD, npu=npu, mode=mode).output)
+        assert found["init"] == found["failed"] == found["wrong"] == 0
+        assert found["results_ok"] == found["seen"] == 5
+
+
+def adapters(latency: int, words: int) -> list[str]:
+    """Options of the client: both adapters pass so many words of 16 bytes in 4,000 cycles."""
+    row = f"{{{latency}, {latency}, 3999, 1, {words}}}"
+    return [f"-DCLIENT_ADAPTERS={row}, {row}", "-DCLIENT_ADAPTERS_AT=0x50006000u, 0x50006800u"]
+
+
+def test_adapters_change_the_time_of_a_model_only_where_they_are_the_limit(client):
+    """The same model: where the memories are slow, where they are not, and without `timed`.
+
+    With fewer MACs it waits less for memory.
+    """
+
+    def cycles(latency: int, words: int, *, timed: bool = True) -> int:
+        image = client(NPUS[0], *adapters(latency, words))
+        found = values(firmware_run.run(image, board=BOARD, npu=NPUS[0], timed=timed).output)
+        assert found["failed"] == found["wrong"] == 0
+        return found["cycles"]
+
+    free = cycles(0, 0)
+    assert cycles(0, 30) == pytest.approx(2 * cycles(0, 60), rel=0.1)
+    assert free < cycles(0, 2000) < 1.1 * free
+    assert cycles(32, 0) > free + 5 * 32
+    assert cycles(4000, 1, timed=False) == free
+
+
+def test_it_is_for_firmware_of_others(ethosu, image):  # noqa: F811
+    code, _, err = ethosu("qemu", "--board", BOARD)
+    assert code == 2 and f"{BOARD} has no firmware of this project: add --firmware IMAGE" in err
+    own = paths.firmware("MPS3_AN547")
+    code, _, err = ethosu("qemu", "--board", BOARD, "--firmware", own)
+    assert code == 2 and "has no firmware of this project" in err
+    code, _, err = ethosu("qemu", "--board", BOARD, "--firmware", image, "--console", "uart")
+    assert code == 2 and "--console is not possible on CORSTONE_320" in err
+    code, _, err = ethosu("build", BOARD)
+    assert code == 2 and BOARD in err
+
+
+def test_a_machine_is_no_board_with_firmware():
+    assert BOARD in boards.machines() and BOARD not in boards.names()
+    assert boards.machine(BOARD).npus == ("ethos-u85-256",)
