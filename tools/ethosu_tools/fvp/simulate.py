@@ -275,13 +275,14 @@ def _qemu(
     if vectors is None:
         vectors = settings.get("{sse}.iotss3_systemcontrol.INITSVTOR_RST")
     plugin += [f"vectors={vectors:#x}"] if vectors != model.vectors else []
-    words = [qemu.find_qemu(), *qemu.machine_options(model.machine, model.board, plugin)]
+    program = qemu.find_qemu()
+    words = [program, *qemu.machine_options(model.machine, model.board, plugin)]
     for image in images:
         words += ["-device", f"loader,file={qemu.quoted(image.absolute())}"]
     for row in data:
         file = qemu.quoted(row.file.absolute())
         words += ["-device", f"loader,file={file},addr={row.address:#x},force-raw=on"]
-    return [*words, *qemu.GUEST_ERRORS, "-D", log]
+    return [*words, *qemu.log_options(program), "-D", log]
 
 
 def _memories(model: Model, settings: Settings) -> list[str]:
