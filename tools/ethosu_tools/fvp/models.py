@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """The FVPs that the emulator replaces."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from .. import paths
+from .. import board_files, paths
 from ..errors import SetupError
 
 
@@ -12,10 +13,10 @@ from ..errors import SetupError
 class Model:
     """A program, and the emulated board behind it.
 
-    `board` and `machine` are the plugin's and QEMU's. `num_macs` is one of `sizes`, by default
-    `macs`. `instances` are the names of its parts in parameters. `memories`: the plugin's names of
-    memories whose size parameters can change, and their default sizes in KiB. `uarts` have a
-    terminal. `vectors` is the address of the vector table at reset.
+    `board` and `machine` are the plugin's and QEMU's. `macs` is the default of `num_macs`.
+    `instances` are the names of its parts in parameters. `memories`: the plugin's names of memories
+    whose size parameters can change, and their default sizes in KiB. `uarts` have a terminal.
+    `vectors` is the address of the vector table at reset.
     """
 
     name: str
@@ -23,7 +24,6 @@ class Model:
     machine: str
     npu: str
     macs: int
-    sizes: tuple[int, ...]
     instances: Mapping[str, str]
     memories: Mapping[str, int]
     uarts: tuple[int, ...]
@@ -35,25 +35,27 @@ class Model:
         if f"\0{self.board}\0".encode() not in paths.qemu_plugin().read_bytes():
             raise SetupError(f"this build of the emulator has no machine {self.board}")
 
+    def sizes(self) -> list[int]:
+        """The numbers of MACs that its NPU can have, by the names of NPUs in the plugin."""
+        names = re.findall(rf"{self.npu}-(\d+)\0".encode(), paths.qemu_plugin().read_bytes())
+        return sorted({int(name) for name in names})
+
 
 # Sizes and clock: Arm DAI 0547, and the profile of Arm's ML embedded evaluation kit for SSE-300,
 # whose images run on the FVP without parameters. UARTs 3 and 4 of MPS3 have no terminal.
 _U55 = Model(
     name="FVP_Corstone_SSE-300_Ethos-U55",
-    board="MPS3_AN547",
+    board=board_files.DEFAULT,  # it has the memory map of Corstone-300
     machine="mps3-an547",
     npu="ethos-u55",
     macs=128,
-    sizes=(32, 64, 128, 256),
     instances={"board": "mps3_board", "cpu": "cpu0", "npu": "ethosu", "sse": "mps3_board.sse300"},
     memories={"ITCM": 512, "DTCM": 512, "SSRAM": 2048, "ISRAM": 4096},
     uarts=(0, 1, 2, 5),
     clock_mhz=32,
     vectors=0x10000000,
 )
-_U65 = replace(
-    _U55, name="FVP_Corstone_SSE-300_Ethos-U65", npu="ethos-u65", macs=256, sizes=(256, 512)
-)
+_U65 = replace(_U55, name="FVP_Corstone_SSE-300_Ethos-U65", npu="ethos-u65", macs=256)
 # The sizes are those of ExecuTorch's linker script for Corstone-320.
 _U85 = Model(
     name="FVP_Corstone_SSE-320",
@@ -61,7 +63,6 @@ _U85 = Model(
     machine="none",
     npu="ethos-u85",
     macs=256,
-    sizes=(128, 256, 512, 1024, 2048),
     instances={
         "board": "mps4_board",
         "cpu": "mps4_board.subsystem.cpu0",

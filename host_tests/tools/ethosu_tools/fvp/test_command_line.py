@@ -15,7 +15,7 @@ U85 = MODELS["FVP_Corstone_SSE-320"]
 
 
 def test_the_npus_are_those_of_the_compiler():
-    of_models = {f"{model.npu}-{macs}" for model in MODELS.values() for macs in model.sizes}
+    of_models = {f"{model.npu}-{macs}" for model in MODELS.values() for macs in model.sizes()}
     assert of_models == set(vela.NPUS)
 
 
