@@ -74,7 +74,7 @@ _TABLE = (
     Parameter("{cpu}.FPU", bool, True, _LACKING, "the core has an FPU"),
     Parameter("{cpu}.MVE", int, 2, _LACKING, "the core has MVE for integers and floats"),
     Parameter(
-        "{cpu}.CFGPACBTI", bool, False, _NEEDLESS, "without it, PAC and BTI instructions do nothing"
+        "{cpu}.CFGPACBTI", bool, False, _NEEDLESS, "the hints of PAC and BTI do nothing"
     ),
     Parameter("{cpu}.min_sync_level", int, 0, _NEEDLESS, "for debuggers"),
     Parameter("{board}.DISABLE_GATING", bool, False, _NEEDLESS, "no peripheral is gated"),

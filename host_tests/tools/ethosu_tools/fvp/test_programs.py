@@ -148,6 +148,25 @@ def started(programs, *words):
             process.wait()
 
 
+class Emulator:
+    """The emulator of a program, for time-outs in its own time."""
+
+    def __init__(self, process):
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        self.poll = process.poll
+        while not (started := [pid for pid in children.read_text().split() if _is_run(pid)]):
+            time.sleep(0.05)
+        self.pid = int(started[0])
+
+
+def _is_run(pid: str) -> bool:
+    """Whether this QEMU runs firmware, and does not tell its version."""
+    try:
+        return b"-plugin" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+
+
 def test_as_openmv_runs_it(programs, image, tmp_path):
     """ports/qemu/port_config.mk: MicroPython's prompt is at a TCP port, which mpremote opens."""
     (tmp_path / "romfs0.img").write_bytes(b"rom")
@@ -163,7 +182,10 @@ def test_as_openmv_runs_it(programs, image, tmp_path):
         "--data {romfs}@0x28000000 -a {image}",
         romfs=tmp_path / "romfs0.img", image=paths.firmware("MPS3_AN547"),
     )  # fmt: skip
-    with started(programs, *words) as (_, port), Board(f"socket://127.0.0.1:{port}") as board:
+    with (
+        started(programs, *words) as (process, port),
+        Board(f"socket://127.0.0.1:{port}", process=Emulator(process)) as board,
+    ):
         assert board.eval("6 * 7") == 42
         facts = "import ethosu, machine\n_answer = [machine.mem32[0x28000000], ethosu.npus()]"
         word, npus = board.ask(facts)
@@ -294,6 +316,22 @@ def test_start_address_and_intel_hex(fvp, tmp_path):
     assert fvp(elf, steps="exit:8").returncode == 1
 
 
+def test_corstone_320(fvp):
+    """Code in its SRAM, data in a DTCM as large as that of Corstone-300."""
+    cpu, model = "mps4_board.subsystem.cpu0", MODELS["FVP_Corstone_SSE-320"]
+    words = f"-C {cpu}.INITSVTOR=0x12000000 -C {cpu}.CFGDTCMSZ=10 -C {cpu}.semihosting-stack_base=0"
+    words += " -C mps4_board.subsystem.ethosu.num_macs=512 -C vis_hdlcd.disable_visualisation=1"
+    line = f"{cpu}.semihosting-cmd_line=prog malloc:300000 peek:50004028 exit:5"
+    image = newlib_program.build(code_start=0x12000000)
+    done = fvp(*words.split(), "-C", line, image, name=model.name)
+    if f"\0{model.board}\0".encode() in paths.qemu_plugin().read_bytes():
+        assert (done.returncode, done.stderr) == (5, "")
+        assert "malloc: ok" in done.stdout and "peek 50004028: 20001119" in done.stdout
+    else:
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr.endswith("this build of the emulator has no machine CORSTONE_320\n")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -334,12 +372,10 @@ def test_the_list_of_parameters_may_be_cut(programs):
 def test_a_stopped_program_leaves_no_emulator(programs, image):
     words = "-C", "mps3_board.telnetterminal0.start_port=5900", "-C", f"{LINE}=prog spin", image
     with started(programs, *words) as (process, _):
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-        while not (child := children.read_text().strip()):
-            time.sleep(0.05)
+        emulator = Emulator(process)
         process.send_signal(signal.SIGTERM)
         assert process.wait() == 130
-        assert not Path(f"/proc/{child}").exists()
+        assert not Path(f"/proc/{emulator.pid}").exists()
 
 
 def test_installing_overwrites_only_our_own_programs(ethosu, tmp_path):
