@@ -11,11 +11,10 @@ FLAGS = "-mcpu=cortex-m55 -mthumb -mfloat-abi=hard --specs=rdimon.specs -O1 -Wal
 FAULT = 99
 
 
-def build(code_start: int | None = None, data_start: int | None = None) -> Path:
-    """The image; its code may be in another memory than the ITCM, its data in one than the DTCM."""
-    starts = {"code_start": code_start, "data_start": data_start}
-    place = [f"-Wl,--defsym={name}={start:#x}" for name, start in starts.items() if start]
+def build(code_start: int | None = None) -> Path:
+    """The image; its code may be in another memory than the ITCM."""
+    place = [f"-Wl,--defsym=code_start={code_start:#x}"] if code_start else []
     sources = [SOURCES / "program.c", SOURCES / "start.c"]
     command = ["arm-none-eabi-gcc", *FLAGS.split(), *place]
     command += [f"-T{SOURCES / 'program.ld'}", *sources, "-o"]
-    return sharing.program(f"newlib{code_start or ''}{data_start or ''}.elf", command)
+    return sharing.program(f"newlib{code_start or ''}.elf", command)

@@ -154,7 +154,10 @@ struct npu_adapter {
     uint16_t read_latency, write_latency; /**< at least, of any memory */
 };
 
-/** Put an adapter (which is copied) in front of each AXI interface of a port. By default none. */
+/**
+ * Put an adapter (which is copied) in front of each AXI interface of a port. By default none. From
+ * the register thread, while npu_execute() does not run.
+ */
 void npu_set_adapter(npu_t *npu, enum npu_port port, const struct npu_adapter *adapter);
 
 /** Bytes per beat of the NPU's AXI interfaces. */

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from ethosu_tools import boards, deadline, firmware_run, paths, qemu
 
-from host_tests.kit import newlib_program, sharing
+from host_tests.kit import sharing
 from host_tests.modules.ethosu.driver import test_library
 from host_tests.modules.ethosu.driver.test_library import archives  # noqa: F401
 from host_tests.tools.ethosu_tools.conftest import ethosu  # noqa: F401
@@ -120,7 +120,7 @@ def test_the_vectors_can_be_elsewhere(ethosu, plugin):  # noqa: F811
 
 
 def test_under_the_fvps_name(image, plugin, tmp_path):
-    """As Zephyr and ExecuTorch start it; newlib's start-up finds its heap."""
+    """As ExecuTorch starts it, and as Zephyr does."""
     commands = [sys.executable, "-m", "ethosu_tools.cli", "fvp", "install", tmp_path]
     subprocess.run(commands, check=True, stdout=subprocess.DEVNULL)
 
@@ -134,10 +134,6 @@ def test_under_the_fvps_name(image, plugin, tmp_path):
     assert "vectors 285212672\n" in fvp(*uart, "-a", image)
     zephyr = ["-C", "mps4_board.subsystem.iotss3_systemcontrol.INITSVTOR_RST=0"]
     assert "vectors 0\n" in fvp(*uart, *zephyr, in_itcm())
-    newlib = newlib_program.build(0x12000000, 0x31000000)
-    start = ["-C", "mps4_board.subsystem.cpu0.INITSVTOR=0x12000000"]
-    steps = ["-C", "mps4_board.subsystem.cpu0.semihosting-cmd_line=prog malloc:300000"]
-    assert "malloc: ok" in fvp(*start, *steps, "-a", newlib)
 
 
 @pytest.fixture
