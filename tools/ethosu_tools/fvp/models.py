@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from .. import board_files, paths
-from ..errors import SetupError
 
 
 @dataclass(frozen=True)
@@ -29,11 +28,6 @@ class Model:
     uarts: tuple[int, ...]
     clock_mhz: int
     vectors: int
-
-    def check(self) -> None:
-        """Raise SetupError if this build of the plugin lacks the board."""
-        if f"\0{self.board}\0".encode() not in paths.qemu_plugin().read_bytes():
-            raise SetupError(f"this build of the emulator has no machine {self.board}")
 
     def sizes(self) -> list[int]:
         """The numbers of MACs that its NPU can have, by the names of NPUs in the plugin."""

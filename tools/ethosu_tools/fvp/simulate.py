@@ -76,7 +76,6 @@ def _simulate(model: Model, args: argparse.Namespace) -> int:
     settings = _settings(model, args)
     images = command_line.images(args)
     _check_files(images, args.data)
-    model.check()
     with contextlib.ExitStack() as resources:
         out = sys.stdout.buffer
 

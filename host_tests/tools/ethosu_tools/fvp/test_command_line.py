@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from ethosu_tools import vela
-from ethosu_tools.errors import SetupError, UsageError
-from ethosu_tools.fvp import MODELS, command_line, models, parameters, simulate
+from ethosu_tools.errors import UsageError
+from ethosu_tools.fvp import MODELS, command_line, parameters, simulate
 from ethosu_tools.fvp.command_line import Data
 
 U55 = MODELS["FVP_Corstone_SSE-300_Ethos-U55"]
@@ -175,12 +175,3 @@ def test_a_command_line_has_at_most_256_characters():
     assert simulate._semihosting(made, [Path("a.elf")])[-1].endswith(f",arg={'x' * 256}")
     made, _ = settings(U55)
     assert simulate._semihosting(made, [Path("b/a.elf")])[-1].endswith(",arg=a.elf")
-
-
-def test_a_build_without_the_machine(monkeypatch, tmp_path):
-    plugin = tmp_path / "plugin.so"
-    plugin.write_bytes(b"\0MPS3_AN547\0")
-    monkeypatch.setattr(models.paths, "qemu_plugin", lambda: plugin)
-    U55.check()
-    with pytest.raises(SetupError, match="this build of the emulator has no machine CORSTONE_320"):
-        U85.check()

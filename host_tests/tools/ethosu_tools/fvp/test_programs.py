@@ -318,18 +318,14 @@ def test_start_address_and_intel_hex(fvp, tmp_path):
 
 def test_corstone_320(fvp):
     """Code in its SRAM, data in a DTCM as large as that of Corstone-300."""
-    cpu, model = "mps4_board.subsystem.cpu0", MODELS["FVP_Corstone_SSE-320"]
+    cpu = "mps4_board.subsystem.cpu0"
     words = f"-C {cpu}.INITSVTOR=0x12000000 -C {cpu}.CFGDTCMSZ=10 -C {cpu}.semihosting-stack_base=0"
     words += " -C mps4_board.subsystem.ethosu.num_macs=512 -C vis_hdlcd.disable_visualisation=1"
     line = f"{cpu}.semihosting-cmd_line=prog malloc:300000 peek:50004028 exit:5"
     image = newlib_program.build(code_start=0x12000000)
-    done = fvp(*words.split(), "-C", line, image, name=model.name)
-    if f"\0{model.board}\0".encode() in paths.qemu_plugin().read_bytes():
-        assert (done.returncode, done.stderr) == (5, "")
-        assert "malloc: ok" in done.stdout and "peek 50004028: 20001119" in done.stdout
-    else:
-        assert (done.returncode, done.stdout) == (1, "")
-        assert done.stderr.endswith("this build of the emulator has no machine CORSTONE_320\n")
+    done = fvp(*words.split(), "-C", line, image, name="FVP_Corstone_SSE-320")
+    assert (done.returncode, done.stderr) == (5, "")
+    assert "malloc: ok" in done.stdout and "peek 50004028: 20001119" in done.stdout
 
 
 @pytest.mark.parametrize(
