@@ -39,7 +39,8 @@ struct npu_device {
     enum npu_outcome outcome; /**< of the last npu_execute() */
     uint64_t instructions_at_start;
     struct npu_faults faults;
-    bool level; /**< level of the simulator's interrupt line */
+    bool level;      /**< level of the simulator's interrupt line */
+    bool is_refused; /**< as a bus master, since the last reset */
 };
 
 static struct npu_run_record last_run;
@@ -82,20 +83,22 @@ static bool accepted(bool secure)
  * What a master security controller (MSC) leads to when it does not let the NPU's accesses through,
  * and is not set to answer with an error: zeros, and a place that nobody reads.
  */
-static uint8_t *map_nowhere(const struct npu_device *device, const struct npu_access *access)
+static uint8_t *map_nowhere(struct npu_device *device, const struct npu_access *access)
 {
     static uint8_t zeros[1u << 24], ignored[1u << 24]; // pages exist once they are touched
-    message(MESSAGE_GUEST_ERROR,
-            "%s: as a bus master it is not secure: its access to 0x%08llx is %s",
-            device->slot->argument, (unsigned long long)access->address,
-            access->write ? "ignored" : "answered with zeros");
+    if (!device->is_refused) {
+        device->is_refused = true; // a run may try a thousand times
+        message(MESSAGE_GUEST_ERROR,
+                "%s: as a bus master it is not secure: it reads zeros, and its writes are ignored",
+                device->slot->argument);
+    }
     uint8_t *place = access->write ? ignored : zeros;
     return access->length <= sizeof zeros ? place : NULL;
 }
 
 static uint8_t *bus_map(void *context, const struct npu_access *access)
 {
-    const struct npu_device *device = context;
+    struct npu_device *device = context;
     bool refused = device->faults.run.bus_error || !accepted(access->secure);
     if (!refused && !port_reaches(device, access)) {
         message(MESSAGE_GUEST_ERROR, "%s: its port M%u does not reach 0x%08llx",
@@ -339,7 +342,7 @@ void npu_device_reset(struct npu_device *device)
             timing_adapter_reset(device->adapters[port]);
         }
     }
-    device->level = false;
+    device->level = device->is_refused = false;
     npu_faults_reset(&device->faults);
     qemu_set_irq(device->irq, 0);
 }
