@@ -277,7 +277,8 @@ def test_ethosu_qemu_keeps_a_board_without_a_prompt_for_bringup(faulty, ethosu):
         try:
             assert "It shows no prompt:" in why and re.search(report, why), why
             code, out, _ = ethosu("bringup", port)
-            assert code == 5 and re.search(report, out), out
+            # The report repeats, and the port is opened in the middle of one.
+            assert code == 5 and all(re.search(part, out) for part in report.split(".*")), out
             assert "before its prompt" in out and "baud" not in out
         finally:
             process.send_signal(signal.SIGINT)

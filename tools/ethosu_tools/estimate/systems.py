@@ -162,8 +162,9 @@ def chosen(
 
 
 def every() -> list[System]:
-    """Each board and chip with each memory for its weights, and an example for each NPU."""
-    named = [find(name) for name in names()]
+    """Each NPU of each board and chip with each memory for its weights; an example for each NPU."""
+    fitted = {board.name: board.npus for board in boards.every()}
+    named = [find(name, npu) for name in names() for npu in fitted.get(name, (None,))]
     all_weights = [each.with_weights(name) for each in named for name in each.weight_memories]
     return all_weights + [example(npu) for npu in vela.NPUS]
 

@@ -214,6 +214,8 @@ def test_all_has_a_row_for_each_system(ethosu, small_cnn):
     code, out, _ = ethosu("estimate", small_cnn, "--all", "--json")
     rows = json.loads(out)["all"]
     assert code == 0 and {row["system"] for row in rows} >= set(systems.names())
+    fitted = {(board.name, npu) for board in boards.every() for npu in board.npus}
+    assert {(row["system"], row["npu"]) for row in rows} >= fitted
     for row in rows:
         assert ("error" in row) == (row["npu"] != "ethos-u55-128")
     code, out, _ = ethosu("estimate", small_cnn, "--all")
