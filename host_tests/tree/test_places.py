@@ -24,10 +24,10 @@ TESTED_IN = {
     "tools/web/page": "tools/web",
 }
 # Folders of tests without sources of their own: generated models, models on all hosts, long runs
-# against the whole product, Linux's own driver, and checks of the whole tree.
+# against the whole product, tests of ExecuTorch, Linux's own driver, and checks of the whole tree.
 TESTS_ONLY = {
     *(".", "boards", "campaigns", "campaigns/board", "exactness"),
-    *("generator", "kit", "linux", "tree"),
+    *("executorch", "generator", "kit", "linux", "tree"),
 }
 
 

@@ -17,6 +17,8 @@ _REJECTED = re.compile(
     r"command at word \d|command stream (word \d|ends inside|has no STOP|has more than|branches to)"
 )
 
+_WRONG = "recompile with Vela"  # in a message about results, not about memory
+
 
 def add_option(parser: argparse.ArgumentParser) -> None:
     """Declare --no-verify."""
@@ -61,6 +63,6 @@ def board_argument() -> str:
 
 def with_hint(message: str) -> str:
     """Add a hint at --no-verify if the message comes from the verifier."""
-    if not _REJECTED.search(message):
+    if not _REJECTED.search(message) or _WRONG in message:
         return message
     return f"{message}; if you trust the file, use --no-verify (in Python verify=False)"

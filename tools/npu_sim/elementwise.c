@@ -207,7 +207,9 @@ static bool decode(struct npu *npu, struct npu_op *op)
         !check_depth(npu, op, decoded)) {
         return false;
     }
-    if (decoded->row->only_32 && op->ifm.bits != 32) {
+    bool narrow = decoded->row->sizes == NPU_EW_ANY_SIZE ||
+                  (decoded->row->sizes == NPU_EW_SHIFTED && npu->product->family->narrow_shifts);
+    if (!narrow && op->ifm.bits != 32) {
         return npu_fail(npu, NPU_FAULT_PARSE, "mode %u has a %u-bit IFM, not supported",
                         (unsigned)decoded->mode, op->ifm.bits);
     }

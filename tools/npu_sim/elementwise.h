@@ -45,10 +45,17 @@ struct npu_elementwise_terms {
 typedef void npu_elementwise_row_t(const struct npu_elementwise_terms *terms, const int64_t *a,
                                    const int64_t *b, size_t count, int64_t *out);
 
+/** Sizes of operands. */
+enum npu_elementwise_sizes {
+    NPU_EW_ANY_SIZE,
+    NPU_EW_ONLY_32,
+    NPU_EW_SHIFTED, /**< U85: any; U55 and U65: 32 bits */
+};
+
 struct npu_elementwise_mode_row {
     npu_elementwise_row_t *compute; /**< NULL if the mode does not exist */
     bool binary;
-    bool only_32;       /**< requires 32-bit operands */
+    enum npu_elementwise_sizes sizes;
     bool old_ofm_scale; /**< U55 and U65 scale the result with OFM_SCALE; U85 always does */
 };
 

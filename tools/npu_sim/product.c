@@ -63,6 +63,7 @@ static const struct npu_family u85 = {
     .elementwise_modes = 64,
     .pool_scales = true,
     .operand_scales = true,
+    .narrow_shifts = true,
     .parse_event = NPU_EVENT_WD_PARSE_ACTIVE_SC0,
     .kernel_queue = 2,
     .copy_queue = 4,

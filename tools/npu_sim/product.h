@@ -61,6 +61,7 @@ struct npu_family {
     uint8_t elementwise_modes; /**< values of NPU_OP_ELEMENTWISE's parameter */
     bool pool_scales;          /**< POOL takes scales per channel; see decode_scale() */
     bool operand_scales;       /**< each operand of ELEMENTWISE has a scale register */
+    bool narrow_shifts;        /**< SHR and SHL take 8 and 16 bits, too */
     bool aligned_dma;          /**< addresses and length of a copy are multiples of 16 */
     bool memory_attributes; /**< MEM_ATTR selects the AXI port; else the number of the limit does */
     bool read_only_m1;      /**< AXI port M1 is read-only */

@@ -136,3 +136,8 @@ def test_a_file_of_an_untested_vela_is_reported_once(
 
 def test_a_file_without_a_vela_version_is_not_reported(ethosu, refused):
     assert "warning" not in ethosu("inspect", refused)[2]
+
+
+def test_a_wrong_result_is_no_reason_to_trust_the_file():
+    text = "command at word 7 is a sum in 48 bits: recompile with Vela 5.1 or later"
+    assert verification.with_hint(text) == text

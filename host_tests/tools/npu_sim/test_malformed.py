@@ -59,6 +59,8 @@ OPERATIONS = [
     (("POOL", 2), {"OFM_PRECISION": 1}, "REDUCE_SUM without OFM_SCALE"),
     (("ELEMENTWISE", 1), {"IFM_DEPTH_M1": 4}, "IFM depth 5 but OFM depth 1"),
     (("ELEMENTWISE", 7), {}, "8-bit IFM, not supported"),
+    (("ELEMENTWISE", 8), {}, "mode 8 has a 8-bit IFM, not supported"),
+    (("ELEMENTWISE", 9), {}, "mode 9 has a 8-bit IFM, not supported"),
     (("ELEMENTWISE", 1), {"IFM2_PRECISION": 5, "IFM2_STRIDE_X": 2}, "8-bit IFM but a 16-bit IFM2"),
     (("ELEMENTWISE", 1), {"IFM_PRECISION": 0x301}, "scale mode 3"),
     (("DMA_START", 0), {"DMA0_LEN": 8}, "not multiples of 16"),

@@ -59,6 +59,37 @@ def test_left_shift_loses_what_leaves_the_word():
     assert (elementwise(SHL, A, B) == (A.astype(np.int64) << B).astype(np.int32)).all()
 
 
+def narrow(mode, dtype, a, b, **registers):
+    """Sixteen results of 8 or 16 bits."""
+    bits = np.dtype(dtype).itemsize - 1
+    precision = {"IFM_PRECISION": 1 | bits << 2, "IFM2_PRECISION": 1 | bits << 2}
+    strides = {name: size * (bits + 1) // 4 for name, size in FOUR_BYTES.items()}
+    more = {"OFM_PRECISION": 0x101 | bits << 1, "ACTIVATION": NO_CLIP, **registers}
+    content = stream(**precision, **strides, **more).op("ELEMENTWISE", mode)
+    return run(content, a.astype(dtype), b.astype(dtype)).view(dtype)[:COUNT]
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16])
+def test_shifts_take_narrow_operands(dtype):
+    """ExecuTorch's tests of int8 and int16 shifts pass on Arm's model."""
+    limits = np.iinfo(dtype)
+    a = np.array([limits.min, limits.max, -1, 1, 0, 5, -5, 100, -100, 7, -7, 64, 3, -3, 2, -2])
+    b = np.arange(COUNT) % (limits.bits - 1)
+    for mode, rounded in ROUNDINGS.items():
+        wanted = [rounded(int(x), int(y)) for x, y in zip(a, b, strict=True)]
+        assert narrow(SHR, dtype, a, b, OFM_SCALE=mode << 45 | 1).tolist() == wanted
+    # Without a clamp, the bits that leave the element are lost.
+    np.testing.assert_array_equal(narrow(SHL, dtype, a, b), (a << b).astype(dtype))
+    registers = {
+        "ACTIVATION": 0,
+        "ACTIVATION_MIN": limits.min & 0xFFFF,
+        "ACTIVATION_MAX": limits.max,
+    }
+    np.testing.assert_array_equal(
+        narrow(SHL, dtype, a, b, **registers), np.clip(a << b, limits.min, limits.max)
+    )
+
+
 def test_leading_zeros_are_counted_in_the_low_word_of_a_scaled_operand():
     """Scaled by 4, 2**30 exceeds the word, and no bits remain to be counted."""
     words = [value * 4 & 0xFFFFFFFF for value in [*A.tolist()[:-1], 2**30]]

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: MIT
+"""Stands in for Arm's FVP in ExecuTorch's Arm tests: runs the test's program on our simulator.
+
+The tests start one of FVPS with the command line of their executor_runner, which they pass by
+semihosting: `executor_runner -m program.pte -o out -i i0.bin ...`. No CPU is emulated here; the
+program runs in this process, with our runtime, driver and NPU. `ethosu fvp` runs the image itself.
+
+The runners of the tests have limits, which decide some of their verdicts. They follow from
+backends/arm/test/setup_testing.sh and examples/arm/executor_runner/CMakeLists.txt of
+pytorch/executorch: a pool for the delegates' scratch, and the operators that are built in.
+"""
+
+import json
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from ethosu_tools.errors import InputError, ToolError
+from ethosu_tools.model import ModelFile
+from ethosu_tools.sim import Simulation
+
+LOG = "ETHOSU_STAND_IN_LOG"  # variable: the file to which each run adds a line
+LIMITS = "ETHOSU_STAND_IN_LIMITS"  # variable: "no" runs what the tests' runners refuse
+MIB = 2**20
+
+
+@dataclass(frozen=True)
+class Fvp:
+    """A machine of the tests; scratch: bytes of its runner's pool (its memory mode decides)."""
+
+    family: str
+    scratch: int
+
+
+FVPS = {
+    "FVP_Corstone_SSE-300_Ethos-U55": Fvp("u55", 2 * MIB),
+    "FVP_Corstone_SSE-300_Ethos-U65": Fvp("u65", 64 * MIB),
+    "FVP_Corstone_SSE-320": Fvp("u85", 64 * MIB),
+}
+_ENDS = {
+    "quantized_decomposed::quantize_per_tensor",
+    "quantized_decomposed::dequantize_per_tensor",
+}
+_BOTH = _ENDS | {
+    "aten::permute_copy",
+    "aten::as_strided_copy",
+    "aten::mean",
+    "aten::relu",
+    "aten::convolution",
+    "aten::_native_batch_norm_legit_no_training",
+    "aten::where",
+    "dim_order_ops::_to_dim_order_copy",
+}
+_U55 = _BOTH | {
+    f"aten::{name}"
+    for name in (
+        *("squeeze_copy", "avg_pool2d", "gt", "expand_copy", "clamp", "mul", "index_select"),
+        *("fmod", "add", "arange", "eq", "logical_not"),
+    )
+}
+_U85 = _BOTH | {f"aten::{name}" for name in ("full_like", "bmm", "scalar_tensor", "index", "copy_")}
+# Operators of the runner "with portable operators"; the other one has only the ends.
+OPERATORS = {
+    "u55": _U55 | {"dim_order_ops::_clone_dim_order"},
+    "u65": _U55 | {"dim_order_ops::_clone_dim_order"},
+    "u85": _U85,
+}
+# Handled by ExecuTorch's core, in each runner.
+_CORE = "executorch_prim::"
+
+
+@dataclass
+class Command:
+    """A command line of the FVP, as the tests write it."""
+
+    fvp: Fvp
+    portable: bool
+    npu: str
+    folder: Path
+    model: str
+    output: str
+    inputs: list[str] = field(default_factory=list)
+
+
+def parse(name: str, words: Sequence[str]) -> Command:
+    """Read the words after the program's name."""
+    parameters: dict[str, str] = {}
+    image = ""
+    rest = iter(words)
+    for word in rest:
+        value = next(rest, None)
+        if word not in ("-C", "-a", "--timelimit") or value is None:
+            raise InputError(f"{word}: expected -C NAME=VALUE, -a IMAGE, or --timelimit SECONDS")
+        if word == "-C":
+            key, _, setting = value.partition("=")
+            parameters[key.rpartition(".")[2]] = setting.strip("'")
+        elif word == "-a":
+            image = value
+    try:
+        line = shlex.split(parameters["semihosting-cmd_line"])
+        options = list(zip(line[1::2], line[2::2], strict=True))
+        single = dict(options)
+        return Command(
+            FVPS[name],
+            "portable-ops" in image,
+            f"ethos-{FVPS[name].family}-{parameters['num_macs']}",
+            Path(parameters["semihosting-cwd"]),
+            single["-m"],
+            single["-o"],
+            [value for option, value in options if option == "-i"],
+        )
+    except (KeyError, ValueError) as error:
+        raise InputError(f"{name}: the command line lacks {error}") from None
+
+
+def check_limits(command: Command, file: ModelFile) -> None:
+    """Refuse what the runner of the tests refuses."""
+    methods = file.methods
+    calls = file.calls(list(methods).index("forward"))
+    scratch = max((call.operator.scratch_bytes for call in calls), default=0)
+    if scratch > command.fvp.scratch:
+        raise InputError(
+            f"the runner's limit: {scratch:,} bytes of scratch, its pool has "
+            f"{command.fvp.scratch:,}"
+        )
+    has = OPERATORS[command.fvp.family] if command.portable else _ENDS
+    called = {each.name for each in methods["forward"].operators if each.on_cpu}
+    lacks = sorted(name for name in called - has if not name.startswith(_CORE))
+    if lacks:
+        raise InputError(f"the runner's limit: it was built without {', '.join(lacks)}")
+
+
+def run(command: Command, limits: bool = True) -> None:
+    """Run the program; write the outputs as the runner does."""
+    file = ModelFile((command.folder / command.model).read_bytes())
+    method = file.methods["forward"]
+    if len(command.inputs) != len(method.inputs):
+        raise InputError(f"{len(command.inputs)} files for {len(method.inputs)} inputs")
+    if limits:
+        check_limits(command, file)
+    tensors = set(method.input_tensors)
+    paths = [
+        command.folder / path
+        for path, value in zip(command.inputs, method.inputs, strict=True)
+        if value in tensors
+    ]
+    with Simulation(file, command.npu) as simulation:
+        arrays = [
+            np.fromfile(path, tensor.dtype).reshape(tensor.shape)
+            for path, tensor in zip(paths, simulation.inputs, strict=True)
+        ]
+        for number, array in enumerate(simulation.step(arrays)):
+            np.ascontiguousarray(array).tofile(command.folder / f"{command.output}-{number}.bin")
+
+
+def main(name: str, words: Sequence[str]) -> int:
+    """Exit code 0, or 1 after a line that the tests recognise as an error of the FVP."""
+    if "--version" in words:
+        print(f"{name}: stand-in by the simulator of micropython-ethosu")
+        return 0
+    test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
+    refused = None
+    try:
+        run(parse(name, words), limits=os.environ.get(LIMITS) != "no")
+    except (ToolError, OSError, ValueError) as error:
+        refused = f"{type(error).__name__}: {error}"
+        print(f"E [ethosu] {refused}")
+    if LOG in os.environ:
+        with Path(os.environ[LOG]).open("a") as log:
+            log.write(json.dumps({"test": test, "fvp": name, "refused": refused}) + "\n")
+    return refused is not None
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2:]))
