@@ -184,7 +184,7 @@ def test_adapters_change_the_time_of_a_model_only_where_they_are_the_limit(clien
     assert cycles(4000, 1, timed=False) == free
 
 
-def test_it_is_for_firmware_of_others(ethosu, image):  # noqa: F811
+def test_it_is_for_firmware_of_others(ethosu, image, monkeypatch):  # noqa: F811
     code, _, err = ethosu("qemu", "--board", BOARD)
     assert code == 2 and f"{BOARD} has no firmware of this project: add --firmware IMAGE" in err
     own = paths.firmware("MPS3_AN547")
@@ -192,6 +192,11 @@ def test_it_is_for_firmware_of_others(ethosu, image):  # noqa: F811
     assert code == 2 and "has no firmware of this project" in err
     code, _, err = ethosu("qemu", "--board", BOARD, "--firmware", image, "--console", "uart")
     assert code == 2 and "--console is not possible on CORSTONE_320" in err
+    monkeypatch.setenv(boards.VARIABLE, BOARD)
+    code, _, err = ethosu("qemu")
+    assert code == 2 and "has no firmware of this project" in err
+    code, _, err = ethosu("qemu", "--machine", "virt")
+    assert code == 2 and "--machine virt needs --kernel" in err
     code, _, err = ethosu("build", BOARD)
     assert code == 2 and BOARD in err
 

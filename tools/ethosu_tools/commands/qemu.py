@@ -270,10 +270,11 @@ def _check_options(args: argparse.Namespace) -> None:
         else (_OF_VIRT, "needs --machine virt")
     )
     _refuse(args, other, reason)
-    if (args.board or os.environ.get(boards.VARIABLE)) in boards.machines():
+    if args.machine == "virt":
+        if args.kernel is None:
+            raise UsageError("--machine virt needs --kernel")
+    elif (args.board or os.environ.get(boards.VARIABLE)) in boards.machines():
         _check_foreign(args)
-    if args.machine == "virt" and args.kernel is None:
-        raise UsageError("--machine virt needs --kernel")
 
 
 def _check_foreign(args: argparse.Namespace) -> None:
