@@ -115,7 +115,7 @@ _TABLE = (
 # Memories that only MPS3 can resize.
 _MPS3 = (
     Parameter("{board}.FPGA_SRAM_SIZE", int, None, _YES, "MiB of SRAM at 0x01000000"),
-    Parameter("{sse}.NUMVMBANK", int, None, _YES, "banks of SRAM at 0x21000000"),
+    Parameter("{sse}.NUMVMBANK", int, None, _YES, "banks of the internal SRAM"),
     Parameter("{sse}.VM_BANK_SIZE", int, None, _YES, "KiB of each of these banks"),
 )
 # The top of the hierarchy, which names may begin with, and its name in virtual hardware.
