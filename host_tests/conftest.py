@@ -13,7 +13,7 @@ import pytest
 from ethosu_tools.errors import NoEmulatorError, RemoteError, SetupError
 from ethosu_tools.qemu import find_qemu, runs_as_chip
 
-from host_tests.kit import sharing
+from host_tests.kit import firmware_image, sharing
 
 pytest_plugins = [
     "host_tests.kit.cpu_seconds",
@@ -62,8 +62,9 @@ def _qemu(request: pytest.FixtureRequest, record_testsuite_property) -> Iterator
         yield
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Thousands of collected tests are not searched for garbage, neither now nor later."""
+    firmware_image.choose_npu(config.getoption("--ethosu-npu"))
     gc.disable()
 
 

@@ -104,6 +104,7 @@ ROWS = (
     ),
     # With operators of the CPU, and ExecuTorch's programs.
     Row("sim", [U55_128], (*MIXED, *LEFT)),
+    *(Row("sim", [npu], MIXED) for npu in (U65_256, U85_256)),
     *(Row("sim", [npu], programs_for(npu)) for npu in (U55_128, U65_256, U85_256)),
     Row("sim", [U55_128], (*OPERATORS, *EXPORTED_U55)),
     Row("sim", [U85_256], EXPORTED_U85),

@@ -77,6 +77,7 @@ class Image:
 
     path: Path
     board: int | None = None  # address of struct ethosu_board; None: the symbol's
+    slot: int = 0  # the NPU, by its place in the board's table
 
     @cached_property
     def memories(self) -> tuple[Memory, ...]:
@@ -98,17 +99,17 @@ class Image:
 
     @property
     def npu_base(self) -> int:
-        """Address of the first NPU's registers."""
+        """Address of the NPU's registers."""
         return self._npu[0]
 
     @property
     def npu_irq(self) -> int:
-        """Number of the first NPU's interrupt."""
+        """Number of the NPU's interrupt."""
         return self._npu[1]
 
     @property
     def npu_security(self) -> bytes:
-        """Does the first NPU run secure and privileged? One byte each."""
+        """Does the NPU run secure and privileged? One byte each."""
         return self._npu[2]
 
     @property
@@ -163,7 +164,7 @@ class Image:
 
     @property
     def _npu(self) -> tuple[int, int, bytes]:
-        return _NPU.unpack(self._read(self._board[4], _NPU.size))
+        return _NPU.unpack(self._read(self._board[4] + self.slot * _NPU.size, _NPU.size))
 
     def _read(self, address: int, size: int) -> bytes:
         for start, data in self._segments:
@@ -180,10 +181,21 @@ class Image:
             address += 1
 
 
+_chosen: list[str] = []  # the NPU of `--npu`, if there is one
+
+
+def choose_npu(npu: str | None) -> None:
+    """The NPU under test: of a board with several, not necessarily the first."""
+    _chosen[:] = [npu] if npu else []
+    of.cache_clear()
+
+
 @cache
 def of(board: str | None = None) -> Image:
-    """The firmware of a board, by default of the one under test."""
-    return Image(paths.firmware(boards.chosen(board).name))
+    """The firmware of a board, by default of the one under test, and the NPU under test."""
+    facts = boards.chosen(board)
+    slot = facts.npus.index(_chosen[0]) if _chosen and _chosen[0] in facts.npus else 0
+    return Image(paths.firmware(facts.name), slot=slot)
 
 
 def mask() -> str:
@@ -196,11 +208,23 @@ def unmask() -> str:
     return _write(_ENABLE)
 
 
+# Faults without a device are those of the first NPU.
+_FAULTS = """
+class Emulator:
+    def __getattr__(self, name): return getattr(__import__('emulator'), name)
+    def fault(self, name, *rest):
+        return __import__('emulator').fault(name if '.' in name else 'npu{slot}.' + name, *rest)
+emulator = Emulator()
+"""
+
+
 def places() -> str:
     """Code that defines the NPU's registers, memory it cannot access, unused memory, mask()."""
+    slot = of().slot
     return (
         "import machine\n"
-        f"NPU, UNSEEN, FREE = {of().npu_base}, {of().unseen(100_000)}, "
+        + (_FAULTS.format(slot=slot) if slot else "")
+        + f"NPU, UNSEEN, FREE = {of().npu_base}, {of().unseen(100_000)}, "
         f"{boards.chosen().qemu.window.start}\n"
         f"def mask(): {mask()}\n"
         f"def unmask(): {unmask()}\n"

@@ -7,10 +7,15 @@ Inputs and outputs of ethos-u operators stay where Vela put them: the command st
 So does everything live across an NPU call, since only Vela knows where in its scratch the NPU
 writes. Everything else live during a call is placed outside the scratch. That includes operands of
 an operator that runs concurrently with the call: their memory is live from the start of the call.
+
+Vela also keeps a tensor in the scratch from one ethos-u operator to a later one without listing it
+as their output and input. So between two of them, nothing is placed there that Vela did not put
+there.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -57,16 +62,17 @@ def find_buffers(schedule: Schedule, original: Schedule, *, share: bool) -> list
 
     None if with this operator order a tensor cannot stay where Vela put it.
     """
+    gaps = _gap_buffers(schedule.graph)
     unprotected = _unprotected(schedule, original)
     if unprotected & _addressed(schedule.graph):
         return None
-    buffers = _tensor_buffers(schedule.graph, unprotected)
+    buffers = _tensor_buffers(schedule.graph, unprotected, gaps)
     if _has_new_conflict(buffers, original.graph):
         return None
     if share:
-        buffers = _Sharing(schedule, buffers, unprotected).result()
+        buffers = _Sharing(schedule, buffers, unprotected, gaps).result()
     buffers += _scratch_buffers(schedule)
-    return _extend_concurrent(schedule, buffers) + _npu_buffers(schedule)
+    return _extend_concurrent(schedule, buffers) + _npu_buffers(schedule) + gaps
 
 
 def live_ranges(graph: Graph) -> dict[int, LiveRange]:
@@ -96,7 +102,7 @@ def _addressed(graph: Graph) -> set[int]:
     return {index for operator in graph.operators for index in addressed(operator)}
 
 
-def _tensor_buffers(graph: Graph, unprotected: set[int]) -> list[Buffer]:
+def _tensor_buffers(graph: Graph, unprotected: set[int], gaps: Sequence[Buffer]) -> list[Buffer]:
     fixed = _addressed(graph)
     internal = {i for op in graph.operators if op.on_npu for i in op.inputs[:NPU_FIRST_INPUT]}
     buffers = []
@@ -106,7 +112,9 @@ def _tensor_buffers(graph: Graph, unprotected: set[int]) -> list[Buffer]:
             continue
         planned = tensor.offset if tensor.offset >= 0 else None
         protected = index not in unprotected
-        stays = index in fixed or (protected and bool(_calls_in(graph, live)))
+        place = Block(tensor.size, live.first, live.last, offset=planned)
+        among = bool(_calls_in(graph, live)) or any(place.conflicts(gap.block) for gap in gaps)
+        stays = index in fixed or (protected and among)
         block = Block(
             size=tensor.size,
             first=live.first,
@@ -162,13 +170,17 @@ class _Sharing:
     """Puts the result of an operator into the block of an operand that is no longer needed."""
 
     def __init__(
-        self, schedule: Schedule, buffers: Sequence[Buffer], unprotected: set[int]
+        self,
+        schedule: Schedule,
+        buffers: Sequence[Buffer],
+        unprotected: set[int],
+        gaps: Sequence[Buffer],
     ) -> None:
         self._schedule = schedule
         self._buffers = list(buffers)
         self._unprotected = unprotected
         whole_calls = _npu_buffers(replace(schedule, concurrent={}))
-        self._scratch = [buffer.block for buffer in whole_calls]
+        self._scratch = [buffer.block for buffer in (*whole_calls, *gaps)]
 
     def result(self) -> list[Buffer]:
         """The buffers, merged where that is safe."""
@@ -236,6 +248,18 @@ def _npu_buffers(schedule: Schedule) -> list[Buffer]:
             size = align(scratch.size) + GAP if concurrent else scratch.size
             if scratch.size and not scratch.constant:
                 buffers.append(Buffer(Block(size, time, time, offset=max(scratch.offset, 0))))
+    return buffers
+
+
+def _gap_buffers(graph: Graph) -> list[Buffer]:
+    """The scratch between one ethos-u operator and the next."""
+    calls = [(time, operator) for time, operator in _timed(graph) if operator.on_npu]
+    buffers = []
+    for (time, operator), (after, _) in itertools.pairwise(calls):
+        scratch = graph.tensors[operator.inputs[NPU_SCRATCH]]
+        if after > time + 1 and scratch.size and not scratch.constant:
+            offset = max(scratch.offset, 0)
+            buffers.append(Buffer(Block(scratch.size, time + 1, after - 1, offset=offset)))
     return buffers
 
 

@@ -6,12 +6,14 @@ That their results are exact is shown in host_tests/exactness.
 
 import pytest
 from ethosu_tools import vela
-from ethosu_tools.make_model import LARGE_MODELS
-from ethosu_tools.mixed_models import MODELS
+from ethosu_tools.make_model import LARGE_MODELS, NONE
+from ethosu_tools.mixed_models import MODELS, MixedNet
 from ethosu_tools.plan import plan_file
 from ethosu_tools.sim import Simulation
 
+from host_tests.exactness.hosts import HOSTS
 from host_tests.exactness.models import NETWORKS
+from host_tests.kit.reference_cases import assert_exact
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -78,3 +80,20 @@ def test_fast_scratch_is_no_part_of_the_plan(tmp_path, npu):
     behind = info["arena_size"] - plan.arena - plan.fast_scratch
     assert 0 <= behind < 2 * 64, "nothing else lies there but gaps to whole cache lines"
     assert plan.arena <= plan.before
+
+
+def skipped() -> bytes:
+    """A tensor that ethos-u operators on both sides of operators for the CPU use, and only they."""
+    net = MixedNet("skipped", 5)
+    x = net.conv(net.input((1, 12, 1, 16)), 16, kernel=(1, 1), activation=NONE)
+    y = net.softmax(net.conv(x, 16, kernel=(1, 1), activation=NONE))
+    y = net.conv(y, 16, kernel=(1, 1), activation=NONE)
+    return net.finish(net.dense(net.reshape(net.add(x, y), (1, 192)), 5, gain=2.0))
+
+
+@pytest.mark.parametrize("npu", ["ethos-u55-128", "ethos-u65-256", "ethos-u85-256"])
+def test_a_tensor_that_vela_does_not_list_is_not_overwritten(request, compile_mixed, case_of, npu):
+    """Vela keeps it in the scratch, where the plan had put the scratch of SOFTMAX."""
+    made = compile_mixed(f"skipped-{npu}", skipped(), ("--ignore-ops", "SOFTMAX"), npu=npu)
+    case = case_of(made.source, 3)
+    assert_exact(case, HOSTS["sim"].run(request.getfixturevalue, npu, made.planned, case.inputs))
