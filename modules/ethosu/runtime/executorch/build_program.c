@@ -243,7 +243,7 @@ static int build_io(struct program_builder *program)
             continue;
         }
         TRY(build_buffer(program, value, next));
-        next += next != NULL;
+        next = next == NULL ? NULL : next + 1;
     }
     return ETHOSU_MODEL_OK;
 }
