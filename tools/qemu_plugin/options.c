@@ -204,6 +204,12 @@ static const char *read_heapinfo(struct options *options, const char *value)
     return fields == 4 ? NULL : "HEAP_BASE:HEAP_LIMIT:STACK_BASE:STACK_LIMIT in hexadecimal";
 }
 
+static const char *read_stderr(struct options *options, const char *value)
+{
+    options->one_console = strcmp(value, "stdout") == 0;
+    return options->one_console || strcmp(value, "own") == 0 ? NULL : "own or stdout";
+}
+
 static const char *read_vectors(struct options *options, const char *value)
 {
     char *end;
@@ -222,7 +228,7 @@ static const struct option table[] = {
     {"memory", read_memory},       {"npu_memory", read_npu_memory},
     {"page", read_page},           {"unmapped", read_unmapped},
     {"size", read_size},           {"heapinfo", read_heapinfo},
-    {"vectors", read_vectors},
+    {"vectors", read_vectors},     {"stderr", read_stderr},
 };
 #define OPTION_COUNT (sizeof table / sizeof table[0])
 

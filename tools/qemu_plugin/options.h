@@ -21,6 +21,7 @@ struct options {
     struct guest_memory_file memories[BOARD_MEMORIES_MAX + 1];
     struct memory_size sizes[BOARD_MEMORIES_MAX + 1];
     struct semihosting_heap heap;
+    bool one_console; /**< semihosting's stderr is its stdout */
     bool has_vectors;
     uint32_t vectors; /**< where the CPU starts, instead of where the board's does */
     bool console;

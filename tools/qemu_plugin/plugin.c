@@ -159,7 +159,7 @@ static void on_machine_ready(Notifier *notifier, void *data)
     if (options.unmapped_silent) {
         machine_map_silence();
     }
-    semihosting_create(&options.heap);
+    semihosting_create(&options.heap, options.one_console);
     inject_all();
     qemu_register_reset(reset, NULL);
     qemu_add_exit_notifier(&exit_notifier);

@@ -7,7 +7,6 @@
 #include "semihosting.h"
 
 #include <link.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -17,7 +16,12 @@
 
 #define CALL 0xBEABu /**< BKPT 0xAB */
 #define CALL_SIZE 2u
+#define SYS_OPEN 0x01u
 #define SYS_HEAPINFO 0x16u
+/** Modes of SYS_OPEN: 4 is "w", and 8 to 11 are "a", "ab", "a+" and "a+b". */
+#define MODE_WRITE 4u
+#define MODE_APPEND 8u
+#define MODE_APPEND_LAST 11u
 #define PC 15
 
 /** Words of a class and of its table that are searched, and of the table that are copied. */
@@ -25,6 +29,7 @@
 #define TABLE_WORDS 32u
 
 static struct semihosting_heap answer;
+static bool has_one_console;
 static void *table[TABLE_WORDS];
 
 /* --- The call ------------------------------------------------------------------ */
@@ -41,23 +46,53 @@ static uint32_t get_register(void *cpu, int number)
     return value;
 }
 
-/** Is the CPU about to execute a call of SYS_HEAPINFO? */
-static bool is_asked(void *cpu, uint32_t pc)
+static bool copy(void *cpu, uint32_t address, void *to, size_t size)
+{
+    return cpu_memory_rw_debug(cpu, address, to, size, false) == 0;
+}
+
+/** Is the CPU about to execute this call? */
+static bool is_asked(void *cpu, uint32_t pc, uint32_t operation)
 {
     uint16_t instruction = 0;
-    return get_register(cpu, 0) == SYS_HEAPINFO &&
-           cpu_memory_rw_debug(cpu, pc, &instruction, sizeof instruction, false) == 0 &&
+    return get_register(cpu, 0) == operation && copy(cpu, pc, &instruction, sizeof instruction) &&
            instruction == CALL;
+}
+
+/** Does this block of SYS_OPEN ask for the console that is stderr? */
+static bool is_for_stderr(void *cpu, uint32_t block)
+{
+    struct {
+        uint32_t name, mode, length;
+    } fields;
+    char name[sizeof ":tt"];
+    return copy(cpu, block, &fields, sizeof fields) && fields.mode >= MODE_APPEND &&
+           fields.mode <= MODE_APPEND_LAST && copy(cpu, fields.name, name, sizeof name) &&
+           memcmp(name, ":tt", sizeof name) == 0;
+}
+
+/** Call QEMU's handler with another mode in the block, which gets its own one back. */
+static void open_stdout(void *cpu, uint32_t block)
+{
+    uint32_t at = block + (uint32_t)sizeof(uint32_t), mode = 0, other = MODE_WRITE;
+    copy(cpu, at, &mode, sizeof mode);
+    cpu_memory_rw_debug(cpu, at, &other, sizeof other, true);
+    arm_v7m_cpu_do_interrupt(cpu);
+    cpu_memory_rw_debug(cpu, at, &mode, sizeof mode, true);
 }
 
 static void on_exception(void *cpu)
 {
     uint32_t pc = get_register(cpu, PC), argument = get_register(cpu, 1), block;
-    bool asked = is_asked(cpu, pc);
+    if (has_one_console && is_asked(cpu, pc, SYS_OPEN) && is_for_stderr(cpu, argument)) {
+        open_stdout(cpu, argument);
+        return;
+    }
+    bool asked = is_asked(cpu, pc, SYS_HEAPINFO);
     arm_v7m_cpu_do_interrupt(cpu);
     // Any other exception, such as an interrupt before the call, has gone to its handler.
     if (asked && get_register(cpu, PC) == pc + CALL_SIZE &&
-        cpu_memory_rw_debug(cpu, argument, &block, sizeof block, false) == 0) {
+        copy(cpu, argument, &block, sizeof block)) {
         cpu_memory_rw_debug(cpu, block, &answer, sizeof answer, true);
     }
 }
@@ -94,13 +129,14 @@ static void **find_entry(void **words)
     return NULL;
 }
 
-void semihosting_create(const struct semihosting_heap *heap)
+void semihosting_create(const struct semihosting_heap *heap, bool one_console)
 {
     Object *cpu = machine_cortex_m();
     if (!cpu) {
         return;
     }
     answer = *heap;
+    has_one_console = one_console;
     void **class = object_get_class(cpu);
     for (size_t i = 0; i < CLASS_WORDS; i++) {
         void **entry = find_entry(class[i]);

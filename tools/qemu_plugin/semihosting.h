@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
 /**
- * Semihosting's SYS_HEAPINFO: where the guest's C library has its heap and its stack.
+ * Semihosting calls that QEMU answers otherwise than an FVP.
  *
- * QEMU's own answer is a guess from its memory map, and wrong for an image whose data is in
- * another memory: newlib's start-up then has no heap, and malloc() and fopen() return NULL.
+ * SYS_HEAPINFO: where the guest's C library has its heap and its stack. QEMU's own answer is a
+ * guess from its memory map, and wrong for an image whose data is in another memory: newlib's
+ * start-up then has no heap, and malloc() and fopen() return NULL.
+ *
+ * SYS_OPEN of the console for stderr: QEMU writes to its own stderr. An FVP has one console.
  */
 #ifndef SEMIHOSTING_H
 #define SEMIHOSTING_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /**
@@ -21,7 +25,10 @@ struct semihosting_heap {
     uint32_t stack_limit;
 };
 
-/** Give this answer on a Cortex-M; ends QEMU with an error message if it cannot be given. */
-void semihosting_create(const struct semihosting_heap *heap);
+/**
+ * Give this answer on a Cortex-M; `one_console` sends the guest's stderr to its stdout. Ends QEMU
+ * with an error message if it cannot be done.
+ */
+void semihosting_create(const struct semihosting_heap *heap, bool one_console);
 
 #endif

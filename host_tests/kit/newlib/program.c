@@ -134,6 +134,24 @@ static void error(const char *argument)
     fprintf(stderr, "%s\n", argument);
 }
 
+/** Print a line at once. */
+static void write_line(const char *argument)
+{
+    printf("%s\n", argument);
+    fflush(stdout);
+}
+
+/** FILE,TEXT */
+static void append(const char *argument)
+{
+    char name[128];
+    snprintf(name, sizeof name, "%s", argument);
+    char *text = strchr(name, ',');
+    *text++ = '\0';
+    FILE *file = fopen(name, "a");
+    printf("append: %s\n", file && fputs(text, file) >= 0 && fclose(file) == 0 ? "ok" : "failed");
+}
+
 static void spin(const char *argument)
 {
     (void)argument;
@@ -153,15 +171,17 @@ int main(int count, char **words)
         const char *name;
         void (*act)(const char *argument);
     } steps[] = {
-        {"copy", copy},   {"echo", echo},           {"error", error}, {"heapinfo", heapinfo},
-        {"exit", leave},  {"malloc", malloc_bytes}, {"npu", npu},     {"peek", peek},
-        {"place", place}, {"spin", spin},           {"touch", touch}, {"uart", uart},
+        {"append", append},     {"copy", copy},        {"echo", echo},           {"error", error},
+        {"heapinfo", heapinfo}, {"exit", leave},       {"malloc", malloc_bytes}, {"npu", npu},
+        {"peek", peek},         {"place", place},      {"spin", spin},           {"touch", touch},
+        {"uart", uart},         {"write", write_line},
     };
     printf("%s:", words[0]);
     for (int i = 1; i < count; i++) {
         printf(" [%s]", words[i]);
     }
     printf("\n");
+    fflush(stdout);
     for (int i = 1; i < count; i++) {
         const char *colon = strchr(words[i], ':');
         size_t length = colon ? (size_t)(colon - words[i]) : strlen(words[i]);

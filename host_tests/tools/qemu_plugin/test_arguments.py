@@ -11,7 +11,7 @@ from host_tests.tools.qemu_plugin.releases import version
 
 WRONG = {
     "speed=3": 'unknown argument "speed"; expected npu, npu1, board, timing, coherence, console, '
-    "fault, log, memory, npu_memory, page, unmapped, size, heapinfo, vectors",
+    "fault, log, memory, npu_memory, page, unmapped, size, heapinfo, vectors, stderr",
     "board=NONE": "board=NONE: expected MPS3_AN547, ALIF_ENSEMBLE_E7-M55_HP",
     "board=ALIF_ENSEMBLE_E7-M55_HP": "board=ALIF_ENSEMBLE_E7-M55_HP: start QEMU with -machine none",
     "memory=ROM:3": "memory=ROM:3: expected NAME:FD with FD an open file and NAME one of ITCM, ",
@@ -49,6 +49,7 @@ WRONG = {
     "vectors=0x10000040": "vectors=0x10000040: expected an address that is a multiple of 128",
     "vectors=0x100000000": "vectors=0x100000000: expected an address",
     "vectors=": "vectors=: expected an address that is a multiple of 128",
+    "stderr=none": "stderr=none: expected own or stdout",
     "log=loud": "log=loud: expected none, guest_error or all",
 }
 

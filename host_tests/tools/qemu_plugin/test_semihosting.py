@@ -64,6 +64,23 @@ def test_the_answer_is_as_given(run) -> None:
     assert [line.split()[1] for line in results] == ["ok,"] * 3 + ["NULL,"]
 
 
+def test_stderr_is_on_stdout_if_asked(run, tmp_path: Path, monkeypatch) -> None:
+    """Only the console's: a file that is opened to append is appended to."""
+    monkeypatch.chdir(tmp_path)
+    Path("log.txt").write_text("a")
+    words = "error:first", "append:log.txt,b", "write:second", "error:third"
+    for arguments, stdout, stderr in (
+        ("", "append: ok\nsecond\n", "first\nthird\n"),
+        (",stderr=own", "append: ok\nsecond\n", "first\nthird\n"),
+        (",stderr=stdout", "first\nappend: ok\nsecond\nthird\n", ""),
+    ):
+        done = run(arguments, *words)
+        own = [line for line in done.stderr.splitlines(True) if line in ("first\n", "third\n")]
+        assert (done.returncode, "".join(own)) == (0, stderr)
+        assert done.stdout.partition("\n")[2] == stdout
+    assert Path("log.txt").read_text() == "abbb"
+
+
 def _places(done: subprocess.CompletedProcess[str]) -> list[int]:
     assert done.returncode == 0, done.stderr
     match = re.search(r"stack (\w+) heap (\w+)", done.stdout)

@@ -266,7 +266,7 @@ def _qemu(
     if macs not in model.sizes():
         known = ", ".join(map(str, model.sizes()))
         raise UsageError(f"{settings.name('{npu}.num_macs')}={macs}: expected one of {known}")
-    plugin = [f"npu={model.npu}-{macs}", "page=none", *_memories(model, settings)]
+    plugin = [f"npu={model.npu}-{macs}", "page=none", "stderr=stdout", *_memories(model, settings)]
     heap = ("heap_base", "heap_limit", "stack_base", "stack_limit")
     values = [settings.get(f"{{cpu}}.semihosting-{name}") for name in heap]
     plugin += [f"heapinfo={':'.join(f'{value:x}' for value in values)}"]
