@@ -323,6 +323,7 @@ def _machine(name: str) -> BoardFacts:
             missing=("firmware of this project",),
             estimate={},
             first_failure=None,
+            blind_point=None,
         )
     except KeyError as error:
         raise SetupError(f"{path}: missing setting: {error}") from None

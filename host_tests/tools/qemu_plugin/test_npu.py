@@ -212,7 +212,8 @@ INJECTED = {
     "console": dict.fromkeys(("interrupt", "noise", "lost"), ("move_in_ddr", "")),
     "board": dict.fromkeys(("reset", "power-loss", "call"), ("move_in_ddr", "")),
 }  # fmt: skip
-BY_BOARD = {"nvm": {"cut", "cut-again", "fail"}}  # host_tests/boards/test_power_cuts.py
+# Tested in host_tests/boards/test_power_cuts.py and host_tests/firmware/chips/we2/test_flash.py.
+BY_BOARD = {"nvm": {"cut", "cut-again", "fail"}, "flash": {"dead", "no-quad"}}
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from host_tests.kit import sharing
 
 SANITIZE = "-O1 -g -fsanitize=thread"
-SOURCES = ["npu_device.c", "worker.c", "message.c"]
+SOURCES = ["gate.c", "npu_device.c", "timing_adapter.c", "worker.c", "message.c"]
 
 
 @pytest.mark.parametrize("turns", ["200", pytest.param("10000", marks=pytest.mark.slow)])

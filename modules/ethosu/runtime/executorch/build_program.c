@@ -233,13 +233,15 @@ static int build_io(struct program_builder *program)
                          (unsigned)outputs, PROGRAM_MAX_IO);
     }
     for (uint32_t i = 0; i < inputs; i++) {
-        tensors += !is_fixed(file, fb_u32_at(&file->fb, &file->method.inputs, i));
+        uint32_t at = file->method.inputs.position + 4 * i;
+        tensors += program_get_type(file, fb_known_u32(&file->fb, at)) == PROGRAM_TENSOR;
     }
     TRY(build_counts(program->builder, tensors, outputs, &next));
     for (uint32_t i = 0; i < inputs + outputs; i++) {
         const struct fb_vector *list = i < inputs ? &file->method.inputs : &file->method.outputs;
-        uint32_t value = fb_u32_at(&file->fb, list, i < inputs ? i : i - inputs);
-        if (i < inputs && is_fixed(file, value)) {
+        uint32_t at = list->position + 4 * (i < inputs ? i : i - inputs);
+        uint32_t value = fb_known_u32(&file->fb, at);
+        if (tensors != inputs && i < inputs && is_fixed(file, value)) {
             continue;
         }
         TRY(build_buffer(program, value, next));

@@ -139,7 +139,7 @@ static int64_t truncate(double real, uint32_t type)
     bool is_signed = kind_of(type) == KIND_SIGNED;
     uint64_t values = UINT64_C(1) << (8 * ethosu_model_type_size(type) - is_signed);
     double end = (double)values;
-    double start = is_signed ? -end : 0.0;
+    double start = is_signed ? -end : (double)0;
     return isnan(real)     ? 0
            : real >= end   ? (int64_t)(values - 1)
            : real <= start ? (int64_t)start
@@ -149,7 +149,7 @@ static int64_t truncate(double real, uint32_t type)
 static void convert(const struct conversion *p, uint8_t *to, const uint8_t *from)
 {
     bool real = kind_of(p->from) == KIND_REAL;
-    double number = real ? load_real(from, p->from) : 0.0;
+    double number = real ? load_real(from, p->from) : (double)0;
     int64_t integer = real ? 0 : load_integer(from, p->from);
     if (kind_of(p->to) == KIND_REAL) {
         store_real(to, p->to, real ? number : (double)integer,
@@ -157,7 +157,7 @@ static void convert(const struct conversion *p, uint8_t *to, const uint8_t *from
         return;
     }
     if (kind_of(p->to) == KIND_BOOL) {
-        *to = real ? number != 0.0 : integer != 0;
+        *to = real ? number != 0 : integer != 0;
         return;
     }
     integer = real ? truncate(number, p->to) : integer;
