@@ -18,8 +18,7 @@ ALIGNMENT = 16
 # Files that Python on the PC leaves in program folders; useless on a board.
 CACHE = "__pycache__"
 
-# The first bytes of an image.
-MAGIC = b"\xd2\xcd\x31"
+_MAGIC = b"\xd2\xcd\x31"
 _PADDING = 1
 _DATA = 2
 _DIRECTORY = 4
@@ -38,10 +37,10 @@ def build(tree: Tree, offsets: dict[str, int] | None = None) -> bytes:
     `offsets` receives the offset of each file's data in the image, by path.
     """
     offsets = {} if offsets is None else offsets
-    payload = _entries(tree, len(MAGIC) + _LENGTH_BYTES, "", offsets)
+    payload = _entries(tree, len(_MAGIC) + _LENGTH_BYTES, "", offsets)
     if len(payload) % 2:
         payload += _record(_PADDING, b"\0", length_bytes=1)
-    return MAGIC + _number(len(payload), _LENGTH_BYTES) + payload
+    return _MAGIC + _number(len(payload), _LENGTH_BYTES) + payload
 
 
 def files(tree: Tree, folder: str = "") -> Iterator[tuple[str, bytes]]:
@@ -92,7 +91,7 @@ def sizes(image: bytes) -> dict[str, int]:
     """Sizes of the files of an image, by path; for a damaged one, of those before the damage."""
     by_path: dict[str, int] = {}
     with contextlib.suppress(IndexError, RecursionError):
-        length, start = _read_number(image, len(MAGIC))
+        length, start = _read_number(image, len(_MAGIC))
         _add_sizes(image, start, min(start + length, len(image)), "", by_path)
     return by_path
 
@@ -122,14 +121,20 @@ def largest(sizes: Mapping[str, int]) -> str:
     return ", ".join(shown + others)
 
 
+def is_image(data: bytes) -> bool:
+    """Whether a file is an image, by its first bytes."""
+    return data.startswith(_MAGIC)
+
+
 def load_image(path: Path) -> bytes:
     """Read an image, or build one of the files below a directory."""
     if path.is_dir():
         return build(read_tree(path))
     image = read_whole(path)
-    if not image.startswith(MAGIC):
+    if not is_image(image):
         raise InputError(
-            f"{path} is not a ROM file system: expected {MAGIC!r} at its start, found {image[:3]!r}"
+            f"{path} is not a ROM file system: expected {_MAGIC!r} at its start, "
+            f"found {image[:3]!r}"
         )
     return image
 

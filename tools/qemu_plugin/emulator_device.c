@@ -217,13 +217,11 @@ void emulator_device_identify(bool present)
 
 void emulator_device_create(const struct emulator_slot *slot)
 {
-    const struct machine_window window = {"emulator-page",
-                                          slot->base,
-                                          EMULATOR_REGISTERS_SIZE,
-                                          read_register,
-                                          write_register,
-                                          NULL,
-                                          NULL};
+    const struct machine_window window = {.name = "emulator-page",
+                                          .base = slot->base,
+                                          .size = EMULATOR_REGISTERS_SIZE,
+                                          .read = read_register,
+                                          .write = write_register};
     device.irq = machine_irq(slot->irq);
     machine_map(&window, NULL);
     console_start(update_irq, NULL);

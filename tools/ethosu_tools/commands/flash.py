@@ -95,9 +95,8 @@ _HINT = "An image of it is made by: ethosu deploy FILES --force -o IMAGE"
 
 def _rom_image(paths: list[Path], board: boards.BoardFacts, ui: Ui) -> bytes:
     """The ROM file system: of these files, or the one file that is already an image."""
-    start = paths[0].open("rb").read(len(romfs.MAGIC)) if paths[0].is_file() else b""
-    if len(paths) == 1 and start == romfs.MAGIC:
-        image = read_whole(paths[0])
+    if len(paths) == 1 and paths[0].is_file() and romfs.is_image(data := read_whole(paths[0])):
+        image = data
     else:
         rom, room = rom_files.collect(paths, ui, hint=_HINT), fit.room_of(board)
         for name, need in rom.needs.items():

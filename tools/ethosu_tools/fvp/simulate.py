@@ -263,8 +263,8 @@ def _qemu(
 ) -> list[str]:
     """The command without UARTs and semihosting; `log` is for its own messages."""
     macs = settings.get("{npu}.num_macs")
-    if macs not in model.sizes():
-        known = ", ".join(map(str, model.sizes()))
+    if macs not in (sizes := model.sizes()):
+        known = ", ".join(map(str, sizes))
         raise UsageError(f"{settings.name('{npu}.num_macs')}={macs}: expected one of {known}")
     plugin = [f"npu={model.npu}-{macs}", "page=none", "stderr=stdout", *_memories(model, settings)]
     heap = ("heap_base", "heap_limit", "stack_base", "stack_limit")
