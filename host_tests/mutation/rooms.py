@@ -48,7 +48,7 @@ ROOMS = (
         ),
     ),
     Room(
-        "kernels", 14, (f"{MODULE}/runtime/kernels/*.c",), "sim-host",
+        "kernels", 14, (f"{MODULE}/runtime/kernels/*.c",), IMAGE,
         (f"{TESTS}/runtime/kernels", EXACTNESS),
         # Compiled only where a tree of CMSIS-NN is given.
         but=("cmsis_nn.c",),

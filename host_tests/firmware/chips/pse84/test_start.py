@@ -35,6 +35,7 @@ def test_the_npu_is_non_secure_and_privileged():
     assert firmware_image.of(BOARD).npu_security == bytes([False, True])
 
 
+@pytest.mark.slow
 def test_a_secure_npu_gets_bus_errors(variant, compiled, small_models, example):
     """The memories accept only non-secure accesses."""
     model = compiled(small_models["small_cnn"], "ethos-u55-128")
@@ -44,6 +45,7 @@ def test_a_secure_npu_gets_bus_errors(variant, compiled, small_models, example):
         assert "bus error" in raised(board, "m.predict([x])")
 
 
+@pytest.mark.slow
 def test_without_the_wait_for_the_other_core_nothing_is_switched_on(variant):
     """It has not opened the peripherals yet, so they ignore the start-up's writes.
 

@@ -141,6 +141,7 @@ def test_an_image_with_another_first_section_stays_silent(image, tmp_path, each_
     assert "no vector table" in text and "stays silent" in text
 
 
+@pytest.mark.slow
 def test_start_up_code_before_the_vectors_stays_silent(repo, tmp_path):
     """A linker script with another order, all else as it should be."""
     folder = tmp_path / NAME

@@ -364,7 +364,7 @@ def _gather(m: Maker) -> None:
     indices = (*shape[:batch], *m.shape(0, 2, 4))
     values = m.rng.integers(0, shape[axis], indices)
     out = shape[:axis] + indices[batch:] + shape[axis + 1 :]
-    inputs = [x, m.constant(values, m.pick("int32", "int64"))]
+    inputs = [x, m.constant(values, m.pick("int16", "int32", "int64"))]
     m.operator("GATHER", inputs, [m.like(x, out)], "GatherOptions", axis=axis, batchDims=batch)
 
 
