@@ -32,7 +32,7 @@ from host_tests.mutation.rooms import HOSTS, ROOMS, Room, near, tests
 REPO = Path(__file__).resolve().parents[2]
 LONGEST_S = 6000
 # Seconds of CPU time for each process: a mutant may loop for ever.
-CPU_S = 900
+CPU_S = 300
 # Mutants that are seeded together: of one suite, and of one that was already hard to survive.
 TOGETHER, OLD_TOGETHER = 4, 8
 KILLED, SURVIVED, INVALID, GONE = "killed", "survived", "invalid", "gone"

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
+from ethosu_tools.oracle import Oracle
 
 from . import plan_writer, runner
 from .maker import GENERATORS, Maker
@@ -43,6 +44,26 @@ def test_no_pixel_behind_the_last_is_read(run_cases, tmp_path, size):
     (result,) = runner.run(run_cases, tmp_path, [(model, [[np.tile(pixel, (1, *size, 1))]])])
     assert result.status == 0
     assert result.data == np.tile(pixel, (*into, 1)).tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16"])
+def test_long_rows_are_summed_in_blocks(run_cases, tmp_path, dtype):
+    """Each filter is 1 at one place, near the ends of blocks: an error of 1 in a sum shows."""
+    block, depth = 1 << 14, 40_000
+    places = [0, block - 1, block, 2 * block - 1, 2 * block, depth - 1]
+    maker = Maker(np.random.default_rng(1))
+    x = maker.input((1, depth), dtype, 0.5, 0)
+    filters = np.zeros((len(places), depth), np.int8)
+    filters[range(len(places)), places] = 1
+    inputs = [x, maker.constant(filters, "int8", 0.5), None]
+    y = maker.output((1, len(places)), dtype, 0.25, 0)
+    maker.operator("FULLY_CONNECTED", inputs, [y], "FullyConnectedOptions")
+    case = maker.finish()
+    expected = [Oracle(case.model).step(row)[0].tobytes() for row in case.inputs]
+    assert expected == [row[0][:, places].tobytes() for row in case.inputs]
+    model = plan_writer.add_plan(case.model)
+    (result,) = runner.run(run_cases, tmp_path, [(model, case.inputs)])
+    assert (result.status, result.data) == (0, b"".join(expected))
 
 
 def test_every_kernel_is_tested(repo):
