@@ -8,10 +8,11 @@ import select
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+from typing import BinaryIO
 
 from . import qemu
 from .deadline import STEP_S, Deadline
@@ -115,13 +116,13 @@ def run(
     with contextlib.ExitStack() as resources:
         log = resources.enter_context(tempfile.TemporaryFile("w+b", prefix="ethosu-qemu-"))
         pipes = [_pipe(resources) for _ in streams]
-        ends = [write for _, write in pipes[1:]]
+        stdout, *ends = (write.fileno() for _, write in pipes)
         words = command([f"/dev/fd/{end}" for end in ends])
         try:
             process = subprocess.Popen(
                 words,
                 stdin=subprocess.DEVNULL,
-                stdout=pipes[0][1],
+                stdout=stdout,
                 stderr=log,
                 cwd=folder,
                 pass_fds=[*ends, *files],
@@ -130,13 +131,14 @@ def run(
         except OSError as error:
             raise SetupError(f"{words[0]} cannot be started: {error.strerror}") from error
         try:
-            for _, end in pipes:
-                os.close(end)
+            for _, write in pipes:
+                write.close()
             sources = {read: stream for (read, _), stream in zip(pipes, streams, strict=True)}
             reason, after = _follow(process, sources, log.fileno(), limits)
         finally:
             process.kill()
             process.wait()
+        _drain(sources)
         now = resource.getrusage(resource.RUSAGE_CHILDREN)
         return Outcome(
             reason,
@@ -149,17 +151,27 @@ def run(
         )
 
 
-def _pipe(resources: contextlib.ExitStack) -> tuple[int, int]:
-    """A pipe whose reading end is closed with `resources`, the other by the caller."""
+def _pipe(resources: contextlib.ExitStack) -> tuple[int, BinaryIO]:
+    """A pipe that is closed with `resources`; the end to write may be closed earlier."""
     read, write = os.pipe()
     resources.callback(os.close, read)
-    return read, write
+    return read, resources.enter_context(os.fdopen(write, "wb", buffering=0))
+
+
+def _drain(sources: Mapping[int, Stream]) -> None:
+    """Read what an emulator that has ended wrote to these streams before."""
+    for read, stream in sources.items():
+        while data := os.read(read, 65536):
+            stream.take(data)
 
 
 def _follow(
     process: "subprocess.Popen[bytes]", sources: dict[int, Stream], log: int, limits: Limits
 ) -> tuple[Reason, bytes]:
-    """Read output until the run ends; returns why, and the bytes after EOT."""
+    """Read output until the run ends; returns why, and the bytes after EOT.
+
+    Streams that ended, or that end the run, are taken out of `sources`.
+    """
     deadline, began = Deadline(limits.processor_s, process), time.monotonic()
     while sources:
         for read in select.select([*sources], [], [], STEP_S)[0]:
@@ -171,6 +183,7 @@ def _follow(
             if reason is Reason.EOT and limits.until and _on_stderr(log, limits.until):
                 reason = Reason.TEXT
             if reason:
+                del sources[read]
                 after = _after(process, read, stream.after) if reason is Reason.EOT else b""
                 return reason, after
         if limits.until and _on_stderr(log, limits.until):

@@ -16,6 +16,8 @@ from .errors import BoardError
 TIMEOUT_S = 60.0
 # A symbol that exists only in this project's firmware.
 OURS = "firmware_main"
+# The plugin's last line before it ends QEMU: fatal() in tools/qemu_plugin/message.c.
+FATAL = "ethosu: fatal: "
 _TAIL = 200
 
 
@@ -108,9 +110,12 @@ def exit_code(outcome: emulator_run.Outcome) -> int:
 
 
 def _is_from_qemu(errors: str) -> bool:
-    """Whether QEMU printed an error other than about an optional module of another QEMU version."""
-    lines = [line for line in errors.splitlines() if "qemu-system" in line]
-    return any("failed to initialize module" not in line for line in lines)
+    """Whether QEMU or its plugin printed an error, not only about a module of another QEMU."""
+    return any(
+        line.startswith(FATAL)
+        or ("qemu-system" in line and "failed to initialize module" not in line)
+        for line in errors.splitlines()
+    )
 
 
 def last_output(stream: Stream) -> str:

@@ -14,11 +14,11 @@ void message_set_level(enum message_level level)
     wanted = level;
 }
 
-static void print_line(const char *format, va_list arguments)
+static void print_line(const char *prefix, const char *format, va_list arguments)
 {
     char text[1024];
     vsnprintf(text, sizeof text, format, arguments);
-    dprintf(STDERR_FILENO, "ethosu: %s\n", text);
+    dprintf(STDERR_FILENO, "%s: %s\n", prefix, text);
 }
 
 void message(enum message_level level, const char *format, ...)
@@ -28,7 +28,7 @@ void message(enum message_level level, const char *format, ...)
     }
     va_list arguments;
     va_start(arguments, format);
-    print_line(format, arguments);
+    print_line("ethosu", format, arguments);
     va_end(arguments);
 }
 
@@ -36,7 +36,8 @@ void fatal(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    print_line(format, arguments);
+    // The tools tell it by this prefix from firmware that ends with the same exit code.
+    print_line("ethosu: fatal", format, arguments);
     va_end(arguments);
     exit(EXIT_FAILURE);
 }

@@ -2,6 +2,7 @@
 /** The plugin's arguments. To add one, add a row to the table and a function that reads it. */
 #include "options.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -170,10 +171,11 @@ static const char *read_size(struct options *options, const char *value)
         (size_t)snprintf(expected, sizeof expected, "NAME:KIB with KIB from 1 to 4194303 and");
     struct memory_size *next = options->sizes;
     while (next->row) {
+        if (strncmp(value, next->row->name, strlen(next->row->name)) == 0 &&
+            value[strlen(next->row->name)] == ':') {
+            return "each memory once";
+        }
         next++;
-    }
-    if (next == options->sizes + BOARD_MEMORIES_MAX) {
-        return "fewer sizes";
     }
     for (size_t i = 0; i < board()->memory_count; i++) {
         const struct board_memory *row = &board()->memories[i];
@@ -197,11 +199,17 @@ static const char *read_size(struct options *options, const char *value)
 static const char *read_heapinfo(struct options *options, const char *value)
 {
     struct semihosting_heap *heap = &options->heap;
-    char rest;
-    int fields =
-        sscanf(value, "%" SCNx32 ":%" SCNx32 ":%" SCNx32 ":%" SCNx32 "%c", &heap->heap_base,
-               &heap->heap_limit, &heap->stack_base, &heap->stack_limit, &rest);
-    return fields == 4 ? NULL : "HEAP_BASE:HEAP_LIMIT:STACK_BASE:STACK_LIMIT in hexadecimal";
+    uint32_t *const fields[] = {&heap->heap_base, &heap->heap_limit, &heap->stack_base,
+                                &heap->stack_limit};
+    const char *at = value;
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0] && at; i++) {
+        char *end;
+        unsigned long long number = strtoull(at, &end, 16);
+        bool right = isxdigit((unsigned char)*at) && number <= UINT32_MAX && *end == (i < 3 ? ':' : '\0');
+        *fields[i] = (uint32_t)number;
+        at = right ? end + 1 : NULL;
+    }
+    return at ? NULL : "HEAP_BASE:HEAP_LIMIT:STACK_BASE:STACK_LIMIT in hexadecimal";
 }
 
 static const char *read_stderr(struct options *options, const char *value)

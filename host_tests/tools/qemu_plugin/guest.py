@@ -98,5 +98,5 @@ def outcome(output: str, code: int) -> Outcome:
     """Separate the output of QEMU, the plugin and the guest."""
     reports = re.findall(r"^(\w+)=(0x[0-9a-f]{8})$", output, re.MULTILINE)
     values = {name: int(value, 16) for name, value in reports}
-    messages = re.findall(r"^ethosu: (.*)$", output, re.MULTILINE)
+    messages = re.findall(r"^ethosu: (?:fatal: )?(.*)$", output, re.MULTILINE)
     return Outcome(values, messages, output, code)

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 from ethosu_tools import boards, deadline, firmware_run, paths, qemu
+from ethosu_tools.errors import BoardError
+from ethosu_tools.fvp import simulate
 
 from host_tests.kit import sharing
 from host_tests.modules.ethosu.driver import test_library
@@ -83,10 +85,19 @@ def test_hints_of_pacbti_do_nothing(found):
 @pytest.mark.parametrize("name", ["PACG", "AUTG", "BXAUT"])
 def test_other_instructions_of_pacbti_end_the_run_with_their_name(image, each_qemu, name):
     """QEMU would execute multiplications instead, two of them into the PC."""
-    done = firmware_run.run(image, board=BOARD, arguments=[name.lower()], timeout=20)
-    assert done.exit_code == 1 and "ready" not in done.output
-    assert f"ethosu: the instruction {name} at 0x1200" in done.log
-    assert "belongs to PACBTI, which the emulated Cortex-M55 lacks" in done.log
+    ended = f"QEMU ended with 1: .*ethosu: fatal: the instruction {name} at 0x1200"
+    with pytest.raises(BoardError, match=ended):
+        firmware_run.run(image, board=BOARD, arguments=[name.lower()], timeout=20)
+
+
+@pytest.mark.parametrize("verbose", [[], ["--verbose"]])
+def test_an_fvp_says_why_the_emulator_ended(image, capfd, verbose):
+    """Its exit code, 1, would else count as the firmware's."""
+    cpu = "mps4_board.subsystem.cpu0"
+    words = ["-C", f"{cpu}.semihosting-cmd_line=prog pacg"]
+    assert simulate.main("FVP_Corstone_SSE-320", [*words, *verbose, str(image)]) == 1
+    error = capfd.readouterr().err.splitlines()[-1]
+    assert "error: QEMU ended with 1: ethosu: fatal: the instruction PACG at 0x1200" in error
 
 
 def test_uart0_has_interrupts_for_both_directions(image, each_qemu, tmp_path):

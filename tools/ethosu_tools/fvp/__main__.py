@@ -3,7 +3,11 @@
 
 import sys
 
+from .models import MODELS
 from .simulate import main
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], sys.argv[2:]))
+    name = sys.argv[1] if len(sys.argv) > 1 else ""
+    if name not in MODELS:
+        sys.exit(f"expected one of {', '.join(MODELS)}, found {name!r}")
+    sys.exit(main(name, sys.argv[2:]))

@@ -120,7 +120,7 @@ def _data(text: str) -> Data:
     match = _DATA.match(text)
     if match is None:
         raise argparse.ArgumentTypeError(f"expected [INSTANCE=]FILE@ADDRESS, found {text!r}")
-    address = int(match["address"], 0)
+    address = int(match["address"], 16 if match["address"][:2] in ("0x", "0X") else 10)
     if address >= 1 << 32:
         raise argparse.ArgumentTypeError(f"expected an address of 32 bits, found {text!r}")
     return Data(Path(_unquoted(match["file"])), address)

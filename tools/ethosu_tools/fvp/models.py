@@ -3,7 +3,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from .. import board_files, paths
 
@@ -14,8 +14,8 @@ class Model:
 
     `board` and `machine` are the plugin's and QEMU's. `macs` is the default of `num_macs`.
     `instances` are the names of its parts in parameters. `memories`: the plugin's names of memories
-    whose size parameters can change, and their default sizes in KiB. `uarts` have a terminal.
-    `vectors` is the address of the vector table at reset.
+    whose size parameters can change, and their default sizes in KiB. `uarts` have a terminal,
+    `silent_uarts` are not emulated. `vectors` is the address of the vector table at reset.
     """
 
     name: str
@@ -26,6 +26,7 @@ class Model:
     instances: Mapping[str, str]
     memories: Mapping[str, int]
     uarts: tuple[int, ...]
+    silent_uarts: tuple[int, ...] = field(default=(), kw_only=True)
     clock_mhz: int
     vectors: int
 
@@ -64,7 +65,8 @@ _U85 = Model(
         "sse": "mps4_board.subsystem",
     },
     memories={"ITCM": 32, "DTCM": 32},
-    uarts=(0, 1, 2),
+    uarts=(0,),
+    silent_uarts=(1, 2),
     clock_mhz=25,
     vectors=0x11000000,
 )

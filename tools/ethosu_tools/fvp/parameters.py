@@ -33,15 +33,25 @@ class Parameter:
     default: Any
     effect: Effect
     does: str
+    values: range | None = None
 
     def read(self, text: str) -> Any:
         """The value of a text; UsageError if it has none."""
         try:
-            return _READERS[self.kind](text)
+            value = _READERS[self.kind](text)
         except (KeyError, ValueError):
-            raise UsageError(
-                f"{self.name}={text}: expected {_EXPECTED[self.kind]}, found {text!r}"
-            ) from None
+            value = None
+        if value is None or (self.values and value not in self.values):
+            raise UsageError(f"{self.name}={text}: expected {self._expected()}, found {text!r}")
+        return value
+
+    def _expected(self) -> str:
+        if self.values is None:
+            return _EXPECTED[self.kind]
+        of = f"a multiple of {self.values.step}" if self.values.step > 1 else "a whole number"
+        last = self.values[-1]
+        show = hex if last > 1 << 16 else str
+        return f"{of} from {show(self.values[0])} to {show(last)}"
 
 
 _BOOLS = {"0": False, "1": True, "false": False, "true": True}
@@ -52,6 +62,8 @@ _READERS: Mapping[type, Callable[[str], Any]] = {
 }
 _EXPECTED = {bool: "0 or 1", int: "a whole number"}
 
+_ADDRESSES = range(1 << 32)
+_VECTORS = range(0, 1 << 32, 128)
 _YES, _NEEDLESS, _LACKING = Effect.YES, Effect.NEEDLESS, Effect.LACKING
 # {board}, {cpu}, {npu} and {sse} are the model's instances, {n} is each UART.
 _TABLE = (
@@ -60,13 +72,16 @@ _TABLE = (
     Parameter("{cpu}.semihosting-enable", bool, True, _YES, "semihosting"),
     Parameter("{cpu}.semihosting-cmd_line", str, "", _YES, "command line, the program first"),
     Parameter("{cpu}.semihosting-cwd", str, "", _YES, "folder in which semihosting opens files"),
-    Parameter("{cpu}.semihosting-heap_base", int, 0, _YES, "answer to SYS_HEAPINFO; 0: unknown"),
-    Parameter("{cpu}.semihosting-heap_limit", int, 0, _YES, "the same"),
-    Parameter("{cpu}.semihosting-stack_base", int, 0, _YES, "the same"),
-    Parameter("{cpu}.semihosting-stack_limit", int, 0, _YES, "the same"),
-    Parameter("{cpu}.CFGITCMSZ", int, None, _YES, "size of the ITCM: 2^(N-1) KiB"),
-    Parameter("{cpu}.CFGDTCMSZ", int, None, _YES, "size of the DTCM: 2^(N-1) KiB"),
-    Parameter("{cpu}.INITSVTOR", int, None, _YES, "address of the vector table at reset"),
+    Parameter(
+        "{cpu}.semihosting-heap_base", int, 0, _YES, "answer to SYS_HEAPINFO; 0: unknown",
+        _ADDRESSES,
+    ),
+    Parameter("{cpu}.semihosting-heap_limit", int, 0, _YES, "the same", _ADDRESSES),
+    Parameter("{cpu}.semihosting-stack_base", int, 0, _YES, "the same", _ADDRESSES),
+    Parameter("{cpu}.semihosting-stack_limit", int, 0, _YES, "the same", _ADDRESSES),
+    Parameter("{cpu}.CFGITCMSZ", int, None, _YES, "size of the ITCM: 2^(N-1) KiB", range(3, 16)),
+    Parameter("{cpu}.CFGDTCMSZ", int, None, _YES, "size of the DTCM: 2^(N-1) KiB", range(3, 16)),
+    Parameter("{cpu}.INITSVTOR", int, None, _YES, "address of the vector table at reset", _VECTORS),
     Parameter("{cpu}.INITNSVTOR", int, 0, _LACKING, "the program sets the non-secure table"),
     Parameter("{cpu}.MPU_S", int, 16, _LACKING, "the MPU has 16 regions"),
     Parameter("{cpu}.MPU_NS", int, 16, _LACKING, "the MPU has 16 regions"),
@@ -103,21 +118,30 @@ _TABLE = (
     ),
     Parameter(
         "{board}.telnetterminal{n}.start_port", int, 5000, _YES,
-        "the UART is at this TCP port, or the next free one",
+        "the UART is at this TCP port, or the next free one", range(1, 1 << 16),
     ),
     Parameter("{board}.telnetterminal{n}.mode", str, "telnet", _YES, "telnet or raw"),
     Parameter("{board}.telnetterminal{n}.quiet", bool, False, _YES, "do not print the port"),
     Parameter(
         "{board}.telnetterminal{n}.terminal_command", str, "", _NEEDLESS, "no window is opened"
     ),
-    Parameter("{sse}.iotss3_systemcontrol.INITSVTOR_RST", int, None, _YES, "the same as INITSVTOR"),
+    Parameter(
+        "{sse}.iotss3_systemcontrol.INITSVTOR_RST", int, None, _YES, "the same as INITSVTOR",
+        _VECTORS,
+    ),
 )  # fmt: skip
 # Memories that only MPS3 can resize.
 _MPS3 = (
-    Parameter("{board}.FPGA_SRAM_SIZE", int, None, _YES, "MiB of SRAM at 0x01000000"),
-    Parameter("{sse}.NUMVMBANK", int, None, _YES, "banks of the internal SRAM"),
-    Parameter("{sse}.VM_BANK_SIZE", int, None, _YES, "KiB of each of these banks"),
+    Parameter(
+        "{board}.FPGA_SRAM_SIZE", int, None, _YES, "MiB of SRAM at 0x01000000", range(1, 241)
+    ),
+    Parameter("{sse}.NUMVMBANK", int, None, _YES, "banks of the internal SRAM", range(1, 5)),
+    Parameter(
+        "{sse}.VM_BANK_SIZE", int, None, _YES, "KiB of each of these banks", range(1, (1 << 14) + 1)
+    ),
 )
+# What scripts set for all UARTs, whether they use them or not.
+_OF_A_SILENT_UART = (".start_telnet", ".mode", ".quiet")
 # The top of the hierarchy, which names may begin with, and its name in virtual hardware.
 _TOP = re.compile(r"^(?:cpu_core|FVP_\w+)\.")
 # A line up to its comment; a # in quotes or in a word begins none.
@@ -130,9 +154,13 @@ def of_model(model: Model) -> dict[str, Parameter]:
     rows = [*_TABLE, *(_MPS3 if "SSRAM" in model.memories else ())]
     known = {}
     for row in rows:
-        for n in model.uarts if "{n}" in row.name else (0,):
+        for n in (*model.uarts, *model.silent_uarts) if "{n}" in row.name else (0,):
             name = row.name.format(n=n, **model.instances)
             known[name] = replace(row, name=name, default=_default(model, row))
+            if "{n}" in row.name and n in model.silent_uarts and row.effect is _YES:
+                harmless = row.name.endswith(_OF_A_SILENT_UART)
+                effect = _NEEDLESS if harmless else _LACKING
+                known[name] = replace(known[name], effect=effect, does=f"UART {n} does nothing")
     return known
 
 

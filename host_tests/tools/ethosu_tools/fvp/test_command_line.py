@@ -70,6 +70,16 @@ def test_numbers():
         name, _, value = text.partition("=")
         with pytest.raises(UsageError, match=f"{name}={value}: expected .*, found '{value}'"):
             settings(U55, text)
+    for text, expected in (
+        ("cpu0.CFGITCMSZ=0", "a whole number from 3 to 15"),
+        ("cpu0.semihosting-heap_base=-1", "a whole number from 0x0 to 0xffffffff"),
+        ("cpu0.INITSVTOR=0x10000040", "a multiple of 128 from 0x0 to 0xffffff80"),
+        ("mps3_board.sse300.NUMVMBANK=0", "a whole number from 1 to 4"),
+        ("mps3_board.telnetterminal0.start_port=-5", "a whole number from 1 to 65535"),
+    ):
+        name, _, value = text.partition("=")
+        with pytest.raises(UsageError, match=f"{name}={value}: expected {expected}, found "):
+            settings(U55, text)
     for text in ("ethosu.num_macs", "=3"):
         with pytest.raises(UsageError, match="expected NAME=VALUE"):
             settings(U55, text)
@@ -98,6 +108,13 @@ def test_what_is_lacking_is_said_unless_it_is_off():
         "cpu0.MPU_S=8 has no effect: the MPU has 16 regions",
     ]
     assert not settings(U55, "mps3_board.smsc_91c111.enabled=0", "cpu0.MPU_S=16")[1]
+
+
+def test_uarts_that_do_nothing():
+    _, warnings = settings(
+        U85, "mps4_board.telnetterminal1.start_telnet=0", "mps4_board.uart1.out_file=-"
+    )
+    assert warnings == ["mps4_board.uart1.out_file=- has no effect: UART 1 does nothing"]
 
 
 def parse(*words):
@@ -134,6 +151,7 @@ def test_an_image_with_an_equals_sign_in_its_name(tmp_path, monkeypatch):
         ("cpu0=model.pte@0x70000000", "model.pte", 0x70000000),
         ("mps4_board.subsystem.cpu0=m@x.pte@1879048192", "m@x.pte", 0x70000000),
         ('"model.pte"@Secure:0x10', "model.pte", 0x10),
+        ("model.pte@010", "model.pte", 10),
     ],
 )
 def test_data(text, file, address):

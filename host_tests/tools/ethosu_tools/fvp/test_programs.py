@@ -330,25 +330,39 @@ def test_corstone_320(fvp):
     assert "malloc: ok" in done.stdout and "peek 50004028: 20001119" in done.stdout
 
 
+def test_data_on_corstone_320(fvp, tmp_path):
+    """Its machine has no RAM that QEMU knows the size of."""
+    cpu = "mps4_board.subsystem.cpu0"
+    (tmp_path / "model.pte").write_bytes(bytes.fromhex("78563412 efbeadde"))
+    words = ["-C", f"{cpu}.INITSVTOR=0x12000000", "-C", f"{cpu}.semihosting-stack_base=0"]
+    words += ["-C", f"{cpu}.CFGDTCMSZ=10", "--data", "model.pte@0x70000000"]
+    line = f"{cpu}.semihosting-cmd_line=prog peek:70000000 peek:70000004 exit:5"
+    image = newlib_program.build(code_start=0x12000000)
+    done = fvp(*words, "-C", line, image, name="FVP_Corstone_SSE-320")
+    assert (done.returncode, done.stderr) == (5, "")
+    assert "peek 70000000: 12345678" in done.stdout and "peek 70000004: deadbeef" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["none.elf"], "error: none.elf: No such file or directory"),
         (["IMAGE", "-C", "ethosu.num_macs=100"], "=100: expected one of 32, 64, 128, 256"),
-        (["IMAGE", "-C", "cpu0.CFGITCMSZ=0"], "CFGITCMSZ=0: expected a code from 3 (4 KiB) to 15"),
-        (["IMAGE", "-C", "mps3_board.sse300.NUMVMBANK=0"], "ISRAM would have 0 KiB"),
+        (["IMAGE", "--data", "IMAGE@0xfffffff0"], "more than there are from 0xfffffff0 on"),
         (["IMAGE", "-C", "cpu0.semihosting-cwd=nowhere"], "nowhere is no folder"),
         (["IMAGE", "-C", "mps3_board.uart0.out_file=no/f"], "out_file=no/f: No such file"),
         (["IMAGE", "-C", "mps3_board.telnetterminal0.mode=x"], "mode=x: expected raw or telnet"),
         (["IMAGE", "--data", "none.bin@0"], "error: none.bin is no file"),
         (["IMAGE", "-f", "none.txt"], "error: none.txt: "),
         (["TEXT"], "is not a firmware image for Arm"),
+        (["IMAGE", "-C", "mps3_board.uart0.out_file=/dev/full"], "error: No space left on device"),
     ],
 )
 def test_wrong_words(fvp, image, tmp_path, words, message):
     text = tmp_path / "text"
     text.write_text("text")
-    done = fvp(*({"IMAGE": image, "TEXT": text}.get(word, word) for word in words))
+    known = {"IMAGE": image, "TEXT": text, "IMAGE@0xfffffff0": f"{image}@0xfffffff0"}
+    done = fvp(*(known.get(word, word) for word in words), steps="uart:0,x")
     assert done.returncode == 1 and message in done.stderr and len(done.stderr.splitlines()) == 1
 
 
