@@ -126,6 +126,31 @@ def test_a_stream_that_writes_its_constants_is_refused(compiled, small_models, t
         Simulation(path)
 
 
+QUANTIZED = (
+    "ADD", "AVERAGE_POOL_2D", "BATCH_MATMUL", "CONV_2D", "FULLY_CONNECTED", "LOGISTIC",
+    "MEAN", "SOFTMAX", "SVDF",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", QUANTIZED)
+def test_a_tensor_without_a_scale_reaches_no_kernel(damage, tmp_path, name):
+    """Each input and output in turn, unless its type needs none, such as a bias."""
+    path = tmp_path / "model.tflite"
+    original = bytearray(maker.make(name, 0).model)
+    graph = schema.ModelT.InitFromPackedBuf(original).subgraphs[0]
+    small = (schema.TensorType.INT8, schema.TensorType.INT16)
+    needed = [i for i, tensor in enumerate(graph.tensors) if tensor.type in small]
+    assert len(needed) >= 2
+    for index in needed:
+        model = schema.ModelT.InitFromPackedBuf(original)
+        model.subgraphs[0].tensors[index].quantization = None
+        builder = flatbuffers.Builder(1024)
+        builder.Finish(model.Pack(builder), b"TFL3")
+        path.write_bytes(plan_writer.add_plan(bytes(builder.Output())))
+        refused = damage("load", path)
+        assert "no scale above 0" in refused or "differ in quantisation" in refused, index
+
+
 @pytest.mark.parametrize("elements", [1, 1000])
 def test_an_output_of_another_size_reaches_no_kernel(damage, tmp_path, elements):
     """GATHER would write one element per index, regardless of the available space."""

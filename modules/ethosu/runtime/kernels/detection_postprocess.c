@@ -241,9 +241,8 @@ static double option(struct builder *builder, const struct tflite_operator_call 
                      const char *key, double fallback)
 {
     const struct fb_vector *options = &call->custom_options;
-    double value = fallback;
-    flexbuffer_number(builder->file.fb.data + options->position, options->count, key, &value);
-    return value;
+    const uint8_t *data = builder->file.fb.data + options->position;
+    return flexbuffer_number(data, options->count, key, fallback);
 }
 
 static bool read_options(struct builder *builder, const struct tflite_operator_call *call,

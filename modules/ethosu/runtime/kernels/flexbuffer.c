@@ -6,6 +6,7 @@
  */
 #include "flexbuffer.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 /** Types of values, in the upper 6 bits of their type bytes. */
@@ -99,18 +100,18 @@ static bool is_key(struct flexbuffer *flex, uint64_t position, const char *key)
            memcmp(flex->data + position, key, length) == 0;
 }
 
-bool flexbuffer_number(const uint8_t *data, uint32_t size, const char *key, double *value)
+double flexbuffer_number(const uint8_t *data, uint32_t size, const char *key, double fallback)
 {
     struct flexbuffer flex = {data, size, size < 3};
     uint8_t root_width = flex.bad ? 0 : data[size - 1];
     uint8_t type = flex.bad ? 0 : data[size - 2];
     if (flex.bad || type >> 2 != TYPE_MAP || root_width > 8 || size < 2u + root_width) {
-        return false;
+        return fallback;
     }
     uint32_t width = width_of(type);
     uint64_t map = follow(&flex, size - 2u - root_width, root_width);
     if (flex.bad || map < 3u * width) {
-        return false;
+        return fallback;
     }
     uint64_t count = read_bits(&flex, map - width, width);
     uint32_t key_width = (uint32_t)read_bits(&flex, map - 2u * width, width);
@@ -118,9 +119,9 @@ bool flexbuffer_number(const uint8_t *data, uint32_t size, const char *key, doub
     for (uint64_t i = 0; i < count && i < flex.size && !flex.bad; i++) {
         if (is_key(&flex, follow(&flex, keys + i * key_width, key_width), key)) {
             uint8_t value_type = (uint8_t)read_bits(&flex, map + count * width + i, 1);
-            *value = read_number(&flex, map + i * width, width, value_type);
-            return !flex.bad;
+            double value = read_number(&flex, map + i * width, width, value_type);
+            return flex.bad ? fallback : value;
         }
     }
-    return false;
+    return fallback;
 }

@@ -3,15 +3,14 @@
 #ifndef FLEXBUFFER_H
 #define FLEXBUFFER_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /**
  * Find a number, or a truth value as 0 or 1, in a map.
  *
  * @param data  the whole buffer, which ends with its root
- * @return      false if the key is not found or the buffer is not a valid map
+ * @return      `fallback` if the key is not found or the buffer is not a valid map
  */
-bool flexbuffer_number(const uint8_t *data, uint32_t size, const char *key, double *value);
+double flexbuffer_number(const uint8_t *data, uint32_t size, const char *key, double fallback);
 
 #endif
