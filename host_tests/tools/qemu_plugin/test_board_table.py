@@ -61,6 +61,34 @@ def test_an_unknown_kind_of_memory_is_refused(program, tmp_path):
         program.source(tmp_path)
 
 
+@pytest.mark.parametrize("kind", ["350", "dw", "pl330"])
+def test_a_column_that_a_controller_does_not_check_is_refused(program, tmp_path, kind):
+    """Only the PL081 is modelled as a bus master that is not secure."""
+    path = tmp_path / "x.toml"
+    gate = "{ address = 64, mask = 1, value = 1 }"
+    dma = f'[dma]\nkind = "pl081"\nbase = 0x80\nirq = 3\nmaster = {gate}\n'
+    path.write_text(TOML.replace("[npus.npu]", dma + "[npus.npu]"))
+    assert ".master = {.all = {{.address = 0x40" in program.source(tmp_path)
+    path.write_text(path.read_text().replace("pl081", kind))
+    expected = rf"X-ONE: \[dma\] has `master`, expected of kind 'pl081' only, found '{kind}'"
+    with pytest.raises(ValueError, match=expected):
+        program.source(tmp_path)
+
+
+def test_a_protection_without_a_controller_is_refused(program, tmp_path):
+    """Only that of a flash behind its controller is modelled."""
+    path = tmp_path / "x.toml"
+    gate = "{ address = 64, mask = 1, value = 1 }"
+    row = f"[parts.two]\nmemories.B.protection = {gate}\n"
+    path.write_text(TOML.replace("[parts.two]\n", row))
+    with pytest.raises(
+        ValueError, match=r"X-ONE: memory 'B' has `protection`, expected with `xip`"
+    ):
+        program.source(tmp_path)
+    path.write_text(path.read_text().replace(row, f"{row}memories.B.xip = {gate}\n"))
+    assert ".protection = {.all = {{.address = 0x40" in program.source(tmp_path)
+
+
 ONE, OTHER = {"address": 64, "mask": 1, "value": 1}, {"address": 68, "mask": 2, "value": 0}
 
 
