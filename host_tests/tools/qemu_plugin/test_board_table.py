@@ -2,6 +2,7 @@
 """Output of board_table.py for the files of emulated boards."""
 
 import re
+import tomllib
 
 import pytest
 from ethosu_tools import boards
@@ -87,6 +88,30 @@ def test_a_protection_without_a_controller_is_refused(program, tmp_path):
         program.source(tmp_path)
     path.write_text(path.read_text().replace(row, f"{row}memories.B.xip = {gate}\n"))
     assert ".protection = {.all = {{.address = 0x40" in program.source(tmp_path)
+
+
+# Entries whose keys are names and addresses.
+NAMED = {"memories", "npus", "registers", "boards", "parts", "devices", "after_reset"}
+
+
+def entries(given: object, *, named: bool = False) -> set[str]:
+    """All keys of a table, but those that are names."""
+    if isinstance(given, list):
+        return set().union(*map(entries, given))
+    if not isinstance(given, dict):
+        return set()
+    below = (entries(each, named=key in NAMED and not named) for key, each in given.items())
+    return set().union(() if named else given, *below)
+
+
+def test_the_page_explains_each_entry(repo):
+    folder = repo / "tools/qemu_plugin"
+    page = (folder / "README.md").read_text().partition("\n## Tables of boards\n")[2]
+    page = page.partition("\n## ")[0]
+    known = set(re.findall(r"`\[?(\w+)\]?`", page))
+    used = entries([tomllib.loads(path.read_text()) for path in folder.glob("boards/*.toml")])
+    assert {"protection", "m0", "stage", "mask"} <= used, "it looks into rows"
+    assert used - known == set()
 
 
 ONE, OTHER = {"address": 64, "mask": 1, "value": 1}, {"address": 68, "mask": 2, "value": 0}
