@@ -181,7 +181,7 @@ class Image:
             address += 1
 
 
-_chosen: list[str] = []  # the NPU of `--npu`, if there is one
+_chosen: list[str] = []  # the NPU of `--ethosu-npu`, if there is one
 
 
 def choose_npu(npu: str | None) -> None:

@@ -107,9 +107,9 @@ class BlindPoint:
     def text(self) -> str:
         """The point on a line."""
         return (
-            f"{self.model}, weights in {self.weights}: {self.measured_ms:g} ms and "
-            f"{self.measured_uj:g} uJ on this chip, estimated at least {self.low_ms:.3g} ms; see "
-            "docs/latency.md"
+            f"{self.model}, weights in {self.weights}, took {self.measured_ms:g} ms and "
+            f"{self.measured_uj:g} uJ on this chip; the estimate for it is at least "
+            f"{self.low_ms:.3g} ms (docs/latency.md)"
         )
 
 

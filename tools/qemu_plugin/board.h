@@ -46,6 +46,7 @@ struct board_memory {
     struct gates power;      /**< it responds to nobody until they are open */
     uint32_t powered_from;   /**< offset in bytes at which the part begins that `power` is for */
     struct gates xip;        /**< until open, registers are in its place, see dw_ssi.h */
+    struct gates protection; /**< with `xip`: until open, nothing passes to chip and registers */
     const char *starts_with; /**< its first bytes, such as those of the boot loader; or NULL */
     struct gates idle_clock; /**< unless they are open, its clock stops while the CPU sleeps */
 };

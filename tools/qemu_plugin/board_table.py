@@ -112,8 +112,23 @@ def chip(symbol: str, table: Table) -> str:
     )
 
 
+def check(name: str, table: Table) -> None:
+    """Refuse columns that the emulator would ignore."""
+    dma = table.get("dma", {})
+    if "master" in dma and dma["kind"] != "pl081":
+        raise ValueError(
+            f"{name}: [dma] has `master`, expected of kind 'pl081' only, found {dma['kind']!r}"
+        )
+    for memory, row in table["memories"].items():
+        if "protection" in row and "xip" not in row:
+            raise ValueError(
+                f"{name}: memory {memory!r} has `protection`, expected with `xip` only"
+            )
+
+
 def board(name: str, symbol: str, table: Table) -> tuple[str, str]:
     """The definitions of a board, and its row."""
+    check(name, table)
     memories = ",\n    ".join(memory(*each) for each in table["memories"].items())
     parts = f"static const struct board_memory {symbol}_memories[] = {{\n    {memories}}};\n"
     fields = {

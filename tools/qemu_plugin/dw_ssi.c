@@ -114,12 +114,18 @@ static bool is_on(void)
     return gates_are_open(&ssi.memory->xip);
 }
 
+/** Then nothing passes, and nothing says so: reads are 0, writes are lost. */
+static bool is_protected(void)
+{
+    return !gates_are_open(&ssi.memory->protection);
+}
+
 void dw_ssi_update(void)
 {
     if (!ssi.memory) {
         return;
     }
-    const char *lacks = is_on() ? why_not() : NULL;
+    const char *lacks = !is_on() ? NULL : is_protected() ? "the protection" : why_not();
     if (lacks) {
         message(MESSAGE_GUEST_ERROR, "%s is not readable, wrong or missing: %s", ssi.memory->name,
                 lacks);
@@ -141,6 +147,9 @@ static uint64_t window_read(void *opaque, uint64_t offset, unsigned size)
 {
     (void)opaque;
     (void)size;
+    if (is_protected()) {
+        return 0;
+    }
     return is_on() ? (uint32_t)(offset * 0x9E3779B1u) : ssi.registers[offset % REGISTERS_SIZE / 4];
 }
 
@@ -148,7 +157,7 @@ static void window_write(void *opaque, uint64_t offset, uint64_t value, unsigned
 {
     (void)opaque;
     (void)size;
-    if (!is_on()) {
+    if (!is_on() && !is_protected()) {
         ssi.registers[offset % REGISTERS_SIZE / 4] = (uint32_t)value;
     }
 }
@@ -184,6 +193,9 @@ void dw_ssi_create(void)
             ssi.windows[0] = add_window(memory->base);
             ssi.windows[1] = memory->alias ? add_window(memory->alias) : NULL;
             machine_none_watch(memory->xip.all[0].address);
+            for (size_t j = 0; j < GATES_MAX; j++) {
+                machine_none_watch(memory->protection.all[j].address);
+            }
             qemu_register_reset(reset, NULL);
         }
     }

@@ -13,7 +13,7 @@ struct gate {
     uint32_t value; /**< never open if `mask` lacks one of its bits */
 };
 
-#define GATES_MAX 2
+#define GATES_MAX 3
 
 /** Gates that must all be open. */
 struct gates {

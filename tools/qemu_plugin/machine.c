@@ -62,7 +62,7 @@ void machine_find(void)
 
 bool machine_has_cortex_m(void)
 {
-    return kind && kind->cortex_m;
+    return find_kind()->cortex_m;
 }
 
 static _Thread_local bool in_access;

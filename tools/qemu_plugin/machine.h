@@ -33,7 +33,7 @@ struct machine_window {
  */
 void machine_find(void);
 
-/** Is its CPU a Cortex-M? Not before it has been found. */
+/** Is the CPU of the chosen board a Cortex-M? */
 bool machine_has_cortex_m(void);
 
 /** Map a window (which is copied) into the CPU's address space, over QEMU's devices. */

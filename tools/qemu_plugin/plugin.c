@@ -149,9 +149,11 @@ static void on_machine_ready(Notifier *notifier, void *data)
     if (board()->dma.base) {
         dma_device_create(&board()->dma);
     }
+    if (machine_has_cortex_m()) {
+        core_power_create();
+    }
     if (board()->page.base) {
         emulator_device_identify(!options.no_page);
-        core_power_create();
     }
     if (has_page()) {
         emulator_device_create(&board()->page);
@@ -188,7 +190,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int count,
     if (!options_parse(&options, count, arguments)) {
         return -1;
     }
-    const char *missing = qemu_api_missing(strcmp(board()->machine, "virt") != 0, board()->chip);
+    const char *missing = qemu_api_missing(machine_has_cortex_m(), board()->chip);
     if (missing) {
         message(MESSAGE_NONE,
                 "this QEMU, %s for %s, does not export %s, which the plugin needs; "

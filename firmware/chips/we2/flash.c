@@ -7,6 +7,9 @@
  * flash_dump()): an 8-bit instruction and a 24-bit address on one line, 8 wait cycles, data on
  * several lines. Nothing in the chip is changed for that, so its boot ROM can read it after a
  * reset.
+ *
+ * That program's init() writes more before. The protection is opened by board_init(); the unit for
+ * writes, at 0x51010000, is not needed for reads.
  */
 #include "flash.h"
 

@@ -17,8 +17,11 @@
 #define APB2_SECURITY (*(volatile uint32_t *)0x53070884u)  /**< SCU_APB2_PPC_CFG_NS */
 #define NPU_REGISTERS (1u << 2)
 #define AHB1M4 (*(volatile uint32_t *)0x53070858u) /**< SCU_AHB1M4_PPC_CFG_APNS */
-#define DMA0_UNPRIVILEGED (1u << 1)
-#define DMA0_NOT_SECURE (1u << 17)
+#define DMA0 (1u << 1)
+#define ISP (1u << 3)
+#define DWC_FLASH (*(volatile uint32_t *)0x53070840u) /**< SCU_DWC_PPC_CFG_APNS */
+#define ISP_FLASH (*(volatile uint32_t *)0x53070848u) /**< SCU_ISP_PPC_CFG_APNS */
+#define FLASH 1u
 #define NPU_MASTER (*(volatile uint32_t *)0x5307080Cu)  /**< SCU_U55_AXIMSC_CFG */
 #define NPU_MASTER_FIELDS 0x0F0Fu                       /**< of its ports M0 and M1 */
 #define DMA0_MASTER (*(volatile uint32_t *)0x53070810u) /**< SCU_DMA0_AHBMSC_IDAUCFG */
@@ -37,15 +40,25 @@ const struct nvm board_nvm = {
                "ethosu flash --rom, or copy models to /",
 };
 
-/**
- * Give the registers of the NPU and DMA0 to secure code, and let both access secure memory. The
- * boot loader does so only for what it uses itself; what a reset leaves is in no public document.
+/** Value of a register with a bit "unprivileged" for each device, and 16 bits higher "not secure".
  */
-static void secure_masters(void)
+static uint32_t secure(uint32_t before, uint32_t devices)
+{
+    return (before & ~(devices << 16)) | devices;
+}
+
+/**
+ * Give the registers of the NPU and DMA0 and the flash to secure code, and let both masters access
+ * secure memory. The boot loader does so only for what it uses itself; what a reset leaves is in no
+ * public document, so each of them may be closed.
+ */
+static void secure_devices(void)
 {
     APB2_SECURITY &= ~NPU_REGISTERS;
     APB2_PRIVILEGE |= NPU_REGISTERS;
-    AHB1M4 = (AHB1M4 & ~DMA0_NOT_SECURE) | DMA0_UNPRIVILEGED;
+    AHB1M4 = secure(AHB1M4, DMA0 | ISP);
+    DWC_FLASH = secure(DWC_FLASH, FLASH);
+    ISP_FLASH = secure(ISP_FLASH, FLASH);
     // Of each master: not secure, answer with errors, interrupts.
     NPU_MASTER &= ~NPU_MASTER_FIELDS;
     DMA0_MASTER &= ~DMA0_MASTER_FIELDS;
@@ -53,7 +66,7 @@ static void secure_masters(void)
 
 void board_init(void)
 {
-    secure_masters();
+    secure_devices();
     (void)flash_map(); // without it there is no /rom
     // Himax's programs give the NPU a reset after that; its clock runs.
     NPU_RESET = 0;

@@ -75,6 +75,24 @@ def test_it_has_a_time_out(ethosu, image):
     assert code == 2
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--vectors", "abc", "expected an address, such as 0x10000000, found 'abc'"),
+        ("--vectors", "010", "expected an address, such as 0x10000000, found '010'"),
+        ("--vectors", "-1", "expected an address, such as 0x10000000, found '-1'"),
+        ("--vectors", "0x100000000", "expected an address, such as 0x10000000, found"),
+        ("--timeout", "soon", "expected seconds, more than 0, found 'soon'"),
+        ("--timeout", "nan", "expected seconds, more than 0, found 'nan'"),
+        ("--timeout", "0", "expected seconds, more than 0, found '0'"),
+    ],
+)
+def test_values_that_are_none_are_refused(ethosu, image, option, value, message):
+    """In words of the user, and not those of a function of this program."""
+    code, _, err = ethosu("qemu", "--firmware", image, f"{option}={value}")
+    assert code == 2 and f"argument {option}: {message}" in err
+
+
 def test_output_without_end_does_not_put_it_off(monkeypatch, image, tmp_path):
     lines = "for _ in range(300_000):\n    os.write(1, b'x' * 99)\n    os.write(2, b'y' * 999)\n"
     program = stand_ins.program(tmp_path / "qemu", f"import os\n{lines}")

@@ -2,6 +2,7 @@
 """Output of board_table.py for the files of emulated boards."""
 
 import re
+import tomllib
 
 import pytest
 from ethosu_tools import boards
@@ -59,6 +60,58 @@ def test_an_unknown_kind_of_memory_is_refused(program, tmp_path):
     (tmp_path / "x.toml").write_text(TOML.replace('"tcm"', '"rom2"'))
     with pytest.raises(KeyError, match="rom2"):
         program.source(tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["350", "dw", "pl330"])
+def test_a_column_that_a_controller_does_not_check_is_refused(program, tmp_path, kind):
+    """Only the PL081 is modelled as a bus master that is not secure."""
+    path = tmp_path / "x.toml"
+    gate = "{ address = 64, mask = 1, value = 1 }"
+    dma = f'[dma]\nkind = "pl081"\nbase = 0x80\nirq = 3\nmaster = {gate}\n'
+    path.write_text(TOML.replace("[npus.npu]", dma + "[npus.npu]"))
+    assert ".master = {.all = {{.address = 0x40" in program.source(tmp_path)
+    path.write_text(path.read_text().replace("pl081", kind))
+    expected = rf"X-ONE: \[dma\] has `master`, expected of kind 'pl081' only, found '{kind}'"
+    with pytest.raises(ValueError, match=expected):
+        program.source(tmp_path)
+
+
+def test_a_protection_without_a_controller_is_refused(program, tmp_path):
+    """Only that of a flash behind its controller is modelled."""
+    path = tmp_path / "x.toml"
+    gate = "{ address = 64, mask = 1, value = 1 }"
+    row = f"[parts.two]\nmemories.B.protection = {gate}\n"
+    path.write_text(TOML.replace("[parts.two]\n", row))
+    with pytest.raises(
+        ValueError, match=r"X-ONE: memory 'B' has `protection`, expected with `xip`"
+    ):
+        program.source(tmp_path)
+    path.write_text(path.read_text().replace(row, f"{row}memories.B.xip = {gate}\n"))
+    assert ".protection = {.all = {{.address = 0x40" in program.source(tmp_path)
+
+
+# Entries whose keys are names and addresses.
+NAMED = {"memories", "npus", "registers", "boards", "parts", "devices", "after_reset"}
+
+
+def entries(given: object, *, named: bool = False) -> set[str]:
+    """All keys of a table, but those that are names."""
+    if isinstance(given, list):
+        return set().union(*map(entries, given))
+    if not isinstance(given, dict):
+        return set()
+    below = (entries(each, named=key in NAMED and not named) for key, each in given.items())
+    return set().union(() if named else given, *below)
+
+
+def test_the_page_explains_each_entry(repo):
+    folder = repo / "tools/qemu_plugin"
+    page = (folder / "README.md").read_text().partition("\n## Tables of boards\n")[2]
+    page = page.partition("\n## ")[0]
+    known = set(re.findall(r"`\[?(\w+)\]?`", page))
+    used = entries([tomllib.loads(path.read_text()) for path in folder.glob("boards/*.toml")])
+    assert {"protection", "m0", "stage", "mask"} <= used, "it looks into rows"
+    assert used - known == set()
 
 
 ONE, OTHER = {"address": 64, "mask": 1, "value": 1}, {"address": 68, "mask": 2, "value": 0}

@@ -77,6 +77,11 @@ def test_the_cpu_says_that_it_is_a_cortex_m55(found):
     assert found["cpu"] >> 4 & 0xFFF == 0xD22
 
 
+def test_the_core_has_its_power_states(found):
+    """CPDLPSTATE, which a Cortex-M85 has, too: all OFF after a reset; 2 bits for each of three."""
+    assert (found["power"], found["power_set"]) == (0x333, 0x310)
+
+
 def test_hints_of_pacbti_do_nothing(found):
     """As on each core of Armv8.1-M without it."""
     assert found["hints"] == 0

@@ -5,20 +5,33 @@
 #include "ethosu_ext.h"
 #include "ethosu_log.h"
 
-#define ETHOSU_EXT_ERROR(number, name, errno_name, message) PLACE_##name,
+#define ETHOSU_EXT_ERROR(number, name, errno_name, message) ROW_##name,
 enum {
-    PLACE_NO_ERROR,
+    ROW_NO_ERROR,
 #include "ethosu_errors.def"
-    ERROR_COUNT
+    ROW_COUNT
 };
 #undef ETHOSU_EXT_ERROR
+
+/** The errors of Linux's path have the last rows, and numbers from here on. */
+#define FIRST_OF_LINUX 101u
+#ifdef ETHOSU_ACCEL
+#define ROW_OF_LINUX ((unsigned)ROW_ACCEL_OPEN)
+#else
+#define ROW_OF_LINUX ((unsigned)ROW_COUNT)
+#endif
+
+#define ROW_OF(number) \
+    ((number) < ROW_OF_LINUX ? (number) : (number) - FIRST_OF_LINUX + ROW_OF_LINUX)
+
 #define ETHOSU_EXT_ERROR(number, name, errno_name, message) \
-    _Static_assert(PLACE_##name == (number), "the numbers of errors must follow one another");
+    _Static_assert(ROW_##name == ROW_OF(number##u),         \
+                   "the numbers of errors must follow one another");
 #include "ethosu_errors.def"
 #undef ETHOSU_EXT_ERROR
 
-static const uint8_t errnos[ERROR_COUNT] = {
-#define ETHOSU_EXT_ERROR(number, name, errno_name, message) [number] = ETHOSU_EXT_##errno_name,
+static const uint8_t errnos[ROW_COUNT] = {
+#define ETHOSU_EXT_ERROR(number, name, errno_name, message) [ROW_##name] = ETHOSU_EXT_##errno_name,
 #include "ethosu_errors.def"
 #undef ETHOSU_EXT_ERROR
 };
@@ -78,13 +91,14 @@ int ethosu_ext_fail(struct ethosu_ext_fault *fault, int code, int index)
     return ethosu_ext_refuse_wide(fault, code, index, 0, 0);
 }
 
-static unsigned error_index(int error)
+unsigned ethosu_ext_error_row(int error)
 {
-    unsigned index = 0u - (unsigned)error;
-    return index < ERROR_COUNT ? index : 0;
+    const unsigned number = 0u - (unsigned)error;
+    const bool in_gap = number >= ROW_OF_LINUX && number < FIRST_OF_LINUX;
+    return !in_gap && ROW_OF(number) < ROW_COUNT ? ROW_OF(number) : ROW_NO_ERROR;
 }
 
 int ethosu_ext_errno(int error)
 {
-    return errnos[error_index(error)];
+    return errnos[ethosu_ext_error_row(error)];
 }

@@ -28,6 +28,9 @@ int ethosu_ext_refuse(struct ethosu_ext_fault *fault, int code, int index, size_
 /** The same without values. */
 int ethosu_ext_fail(struct ethosu_ext_fault *fault, int code, int index);
 
+/** Row of an error in tables in the order of ethosu_errors.def, whose row 0 is no error. */
+unsigned ethosu_ext_error_row(int error);
+
 /** Time-out in milliseconds, for messages. */
 static inline uint64_t ethosu_ext_milliseconds(uint64_t timeout)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** Error messages for faults, without the C library's printf. */
 #include "ethosu_ext.h"
+#include "ethosu_fault.h"
 #include "ethosu_registers.h"
 #include "ethosu_text.h"
 
@@ -26,20 +27,12 @@ static const char phrases[] = "\0"
                               "%b is at %F, not aligned to %e bytes\0"
                               "%b, %e bytes at %F, is in memory that " NPU " can't ";
 
-/** Concatenated in the order of their consecutive numbers. */
+/** Concatenated in the order of their rows. */
 static const char messages[] = "no error"
 #define ETHOSU_EXT_ERROR(number, name, errno_name, message) "\0" message
 #include "ethosu_errors.def"
 #undef ETHOSU_EXT_ERROR
     ;
-
-/** Number of messages without the first. */
-#define ETHOSU_EXT_ERROR(number, name, errno_name, message) +1
-enum {
-    ERROR_LAST =
-#include "ethosu_errors.def"
-};
-#undef ETHOSU_EXT_ERROR
 
 /** By bit of STATUS. */
 static const char status_bits[] = "running\0" // 0
@@ -75,8 +68,7 @@ static const char *string_at(const char *list, unsigned index)
 
 static const char *message_of(int error)
 {
-    unsigned index = 0u - (unsigned)error;
-    return string_at(messages, index <= ERROR_LAST ? index : 0);
+    return string_at(messages, ethosu_ext_error_row(error));
 }
 
 /** Numbers above 32 bits are printed in hexadecimal to avoid a 64-bit division. */

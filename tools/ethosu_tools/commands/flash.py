@@ -2,6 +2,7 @@
 """`ethosu flash`: write firmware to a board."""
 
 import argparse
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,8 @@ The board's folder defines its flashing methods and the default one; --way selec
 --dry-run only prints the steps. After flashing, check the board with `ethosu bringup PORT`.
 
     ethosu build BOARD && ethosu flash BOARD
-    ethosu flash GROVE_VISION_AI_V2 --port /dev/ttyACM0 --rom kws.tflite
+    ethosu compile kws.tflite --board GROVE_VISION_AI_V2
+    ethosu flash GROVE_VISION_AI_V2 --port /dev/ttyACM0 --rom kws_vela.tflite
     ethosu flash BOARD --way alif --port /dev/ttyACM0 --tools alif-security-toolkit/toolkit
 """
 
@@ -49,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar="FILE",
         help="send these files or directories, too, as the board's /rom; or the image of "
-        "`ethosu deploy -o`",
+        "`ethosu deploy -o` (all words up to the next option are files: put BOARD before it)",
     )
     parser.add_argument("--dry-run", action="store_true", help="only print the steps")
 
@@ -90,7 +92,12 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     return data
 
 
-_HINT = "An image of it is made by: ethosu deploy FILES --force -o IMAGE"
+def _hint(paths: list[Path]) -> str:
+    files = shlex.join(map(str, paths))
+    return (
+        f"To send it all the same, make an image with `ethosu deploy {files} --force -o IMAGE`, "
+        "and pass --rom IMAGE"
+    )
 
 
 def _rom_image(paths: list[Path], board: boards.BoardFacts, ui: Ui) -> bytes:
@@ -98,10 +105,11 @@ def _rom_image(paths: list[Path], board: boards.BoardFacts, ui: Ui) -> bytes:
     if len(paths) == 1 and paths[0].is_file() and romfs.is_image(data := read_whole(paths[0])):
         image = data
     else:
-        rom, room = rom_files.collect(paths, ui, hint=_HINT), fit.room_of(board)
+        hint = _hint(paths)
+        rom, room = rom_files.collect(paths, ui, hint=hint), fit.room_of(board)
         for name, need in rom.needs.items():
             if room:
-                fit.refuse(fit.check(need, replace(room, rom=None)), name, _HINT)
+                fit.refuse(fit.check(need, replace(room, rom=None)), name, hint)
         for warning in rom.warnings:
             ui.warn(warning)
         image = romfs.build(rom.tree)

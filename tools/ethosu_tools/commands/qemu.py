@@ -2,6 +2,7 @@
 """`ethosu qemu`: start an emulated board and print how to connect to it."""
 
 import argparse
+import contextlib
 import math
 import os
 import signal
@@ -149,14 +150,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _seconds(text: str) -> float:
-    seconds = float(text)
-    if not 0 < seconds < math.inf:
-        raise argparse.ArgumentTypeError(f"invalid timeout: {text}")
-    return seconds
+    with contextlib.suppress(ValueError):
+        if 0 < (seconds := float(text)) < math.inf:
+            return seconds
+    raise argparse.ArgumentTypeError(f"expected seconds, more than 0, found {text!r}")
 
 
 def _address(text: str) -> int:
-    return int(text, 0)
+    with contextlib.suppress(ValueError):
+        if 0 <= (address := int(text, 0)) < 1 << 32:
+            return address
+    raise argparse.ArgumentTypeError(f"expected an address, such as 0x10000000, found {text!r}")
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:

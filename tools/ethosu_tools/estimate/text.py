@@ -36,7 +36,7 @@ def summary(data: dict[str, Any]) -> list[tuple[str, str]]:
         lines += [("", "`ethosu estimate --cpu` counts their instructions")]
     lines += [("faster", hint) for hint in data.get("hints", [])]
     if "blind_point" in data:
-        lines += [("measured", boards.BlindPoint(**data["blind_point"]).text)]
+        lines += [("for scale", boards.BlindPoint(**data["blind_point"]).text)]
     lines += [("fits", fit.describe(data["fit"]))] if "fit" in data else []
     lines += [("picture", data["picture"])] if "picture" in data else []
     return lines

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Security of the NPU and DMA0: what goes wrong without it, and that the start-up sets it."""
+"""Security of NPU, DMA0 and flash: what goes wrong without it, and that the start-up sets it."""
 
 from collections.abc import Iterator
 
@@ -17,6 +17,11 @@ BOARD = "GROVE_VISION_AI_V2"
 # A register, the bits that say "not secure", and those that the start-up leaves there.
 NPU_REGISTERS = (0x53070884, 1 << 2, 0)  # SCU_APB2_PPC_CFG_NS
 DMA_REGISTERS = (0x53070858, 1 << 17, 1 << 1)  # SCU_AHB1M4_PPC_CFG_APNS
+FLASH = [
+    (0x53070840, 1 << 16, 1),  # SCU_DWC_PPC_CFG_APNS
+    (0x53070848, 1 << 16, 1),  # SCU_ISP_PPC_CFG_APNS
+    (0x53070858, 1 << 19, 1 << 3),  # SCU_AHB1M4_PPC_CFG_APNS
+]
 NPU_MASTER = (0x5307080C, 0x0101, 0)  # SCU_U55_AXIMSC_CFG
 DMA_MASTER = (0x53070810, 1 << 24, 0)  # SCU_DMA0_AHBMSC_IDAUCFG
 
@@ -58,7 +63,7 @@ def set_bits(board: QemuBoard, where: tuple[int, int, int], on: bool) -> None:
 
 def test_the_start_up_makes_all_of_them_secure(board):
     """In the state that the emulator has after a reset, each of these bits is wrong."""
-    for register, bits, left in (NPU_REGISTERS, DMA_REGISTERS, NPU_MASTER, DMA_MASTER):
+    for register, bits, left in (NPU_REGISTERS, DMA_REGISTERS, *FLASH, NPU_MASTER, DMA_MASTER):
         assert board.eval(f"mem32[{register}]") & (bits | left) == left, hex(register)
 
 
@@ -87,9 +92,14 @@ def test_a_controller_that_is_no_secure_master_copies_nothing_and_reports_no_err
 
 
 @pytest.mark.parametrize(
-    ("where", "register"), [(NPU_REGISTERS, 0x53020000), (DMA_REGISTERS, 0x50000FE0)]
+    ("where", "register"),
+    [
+        (NPU_REGISTERS, 0x53020000),
+        (DMA_REGISTERS, 0x50000FE0),
+        *((gate, 0x3A000000) for gate in FLASH),
+    ],
 )
-def test_protected_registers_read_as_zero_and_ignore_writes(board, where, register):
+def test_what_is_protected_reads_as_zero(board, where, register):
     before = board.eval(f"mem32[{register}]")
     assert before
     set_bits(board, where, True)

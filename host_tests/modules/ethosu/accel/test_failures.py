@@ -7,16 +7,18 @@ stream, 0x45 submit.
 
 import asyncio
 import errno
+import re
 
 import numpy as np
 import pytest
-from ethosu_tools import Model
+from ethosu_tools import Model, library
 from ethosu_tools.errors import BoardError, InputError
 from ethosu_tools.make_model import Net
 
 from host_tests.kit.reference_cases import assert_exact
 
 NPU = "ethos-u65-256"
+FIRST = 101  # of the errors of this path; those of the driver, which get new ones, are below
 LATE_MS = 30
 
 
@@ -45,6 +47,32 @@ def test_failures_to_open_are_reported(kernel, case, compiled, number, error, me
     with pytest.raises(BoardError, match=message):
         Model(compiled(case.model, NPU), on="/dev/accel/accel0")
     assert (kernel.open_files, kernel.buffers) == (0, 0)
+
+
+def rows(repo) -> dict[int, tuple[str, str]]:
+    """Number, errno, and the message's first words without a field, of each error."""
+    table = (repo / "modules/ethosu/driver/include/ethosu_errors.def").read_text()
+    row = r'^ETHOSU_EXT_ERROR\((\d+), \w+, (\w+),[^")]*(?:"(?:%\w)?([^"%]*))?'
+    return {
+        int(number): (name, text) for number, name, text in re.findall(row, table, re.MULTILINE)
+    }
+
+
+def test_errors_of_this_path_have_numbers_of_their_own(kernel, repo):
+    """So a new error of the driver changes none of them: the numbers are part of the interface."""
+    errors = rows(repo)
+    own = sorted(number for number in errors if number >= FIRST)
+    assert own and own == list(range(FIRST, FIRST + len(own)))
+    driver = library.load_accel()
+    text = library.ffi().new("char[256]")
+    fault = library.ffi().new("struct ethosu_ext_fault *")
+    for number in range(1, FIRST + 20):
+        fault.code = -number
+        driver.ethosu_ext_describe(fault, text, len(text))
+        said = library.ffi().string(text).decode()
+        name, words = errors.get(number, (None, "no error"))
+        assert words in said and (name or said == words), number
+        assert driver.ethosu_ext_errno(-number) == (getattr(errno, name) if name else 0), number
 
 
 def test_a_missing_device_is_reported(kernel, case, compiled):

@@ -4,10 +4,12 @@
 import io
 import logging
 import os
+import re
 import select
 
 import pytest
 from ethosu_tools import romfs
+from ethosu_tools.commands import flash
 from ethosu_tools.flash import serial_line
 from xmodem import XMODEM
 
@@ -155,7 +157,20 @@ def test_a_model_that_the_board_cannot_run_is_refused(ethosu, compiled, small_mo
         (compiled(model, "ethos-u85-256"), "it is compiled for ethos-u85-256, but"),
     ):
         code, _, err = ethosu("flash", "GROVE_VISION_AI_V2", "--dry-run", "--rom", file)
-        assert code == 3 and problem in err and "--force -o IMAGE" in err
+        assert code == 3 and problem in err
+        how = f"ethosu deploy {file} --force -o IMAGE"
+        assert err.rstrip().endswith(
+            f"To send it all the same, make an image with `{how}`, and pass --rom IMAGE"
+        )
+
+
+def test_commands_on_the_pages_send_compiled_models(repo):
+    """`ethosu compile kws.tflite` writes kws_vela.tflite; the source is refused."""
+    page = (repo / "boards/GROVE_VISION_AI_V2/README.md").read_text()
+    for text in (page, flash.EPILOG):
+        files = re.findall(r"ethosu flash .*--rom (\S+\.tflite)", text)
+        assert files == ["kws_vela.tflite"]
+        assert "ethosu compile kws.tflite --board GROVE_VISION_AI_V2\n" in text
 
 
 def test_a_way_that_does_not_send_the_rom_says_what_does(ethosu, tree, tmp_path):

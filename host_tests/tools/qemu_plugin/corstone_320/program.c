@@ -121,6 +121,9 @@ static void examine(void)
     print("nothing", cause_of_load(0x13000000u));
     print("tcm_end", cause_of_load(0x10008000u));
     print("hints", cause_of_hints());
+    print("power", *word(0xE001E300u));
+    *word(0xE001E300u) = 0xFFFFFF10u;
+    print("power_set", *word(0xE001E300u));
 }
 
 /** A function of its own, so that its vector instructions come after their unit is on. */
