@@ -37,6 +37,24 @@ def raised(board: Board, code: str) -> str:
     ).strip()
 
 
+class _HeardError(Exception):
+    """The board said what the test waits for."""
+
+
+def run_until(board: Board, text: bytes, code: str) -> None:
+    """Run code until it prints this text, and leave it running, or the board restarting."""
+    heard = bytearray()
+
+    def on_output(data: bytes) -> None:
+        heard.extend(data)
+        if text in heard:
+            raise _HeardError
+
+    board.start(code)
+    with pytest.raises(_HeardError):
+        board.finish(on_output=on_output)
+
+
 def interrupt(board: Board, code: str, after: float = 0.2) -> None:
     """Start code that never returns, and interrupt it with Ctrl-C, by default once it waits."""
     board.start(f"print('begun')\n{code}")

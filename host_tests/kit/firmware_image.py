@@ -47,6 +47,7 @@ class Memory:
     end: int
     npu_address: int
     masters: int
+    port: int
     cache: int
     cpu: Cpu
 
@@ -88,8 +89,8 @@ class Image:
             for index in range(count)
         )
         return tuple(
-            Memory(self._text(name), start, end, npu, masters, cache, Cpu(cpu))
-            for name, start, end, npu, masters, _, cache, cpu in rows
+            Memory(self._text(name), start, end, npu, masters, port, cache, Cpu(cpu))
+            for name, start, end, npu, masters, port, cache, cpu in rows
         )
 
     @property
@@ -208,23 +209,28 @@ def unmask() -> str:
     return _write(_ENABLE)
 
 
-# Faults without a device are those of the first NPU.
-_FAULTS = """
+_EMULATOR = """
 class Emulator:
     def __getattr__(self, name): return getattr(__import__('emulator'), name)
     def fault(self, name, *rest):
-        return __import__('emulator').fault(name if '.' in name else 'npu{slot}.' + name, *rest)
+        return __import__('emulator').fault(name if '.' in name else '{npu}.' + name, *rest)
 emulator = Emulator()
 """
 
 
+def emulator() -> str:
+    """Code that defines `emulator`, with faults of the NPU under test instead of the first one.
+
+    The module is imported at the first use.
+    """
+    return _EMULATOR.format(npu=f"npu{of().slot or ''}")
+
+
 def places() -> str:
     """Code that defines the NPU's registers, memory it cannot access, unused memory, mask()."""
-    slot = of().slot
     return (
         "import machine\n"
-        + (_FAULTS.format(slot=slot) if slot else "")
-        + f"NPU, UNSEEN, FREE = {of().npu_base}, {of().unseen(100_000)}, "
+        f"NPU, UNSEEN, FREE = {of().npu_base}, {of().unseen(100_000)}, "
         f"{boards.chosen().qemu.window.start}\n"
         f"def mask(): {mask()}\n"
         f"def unmask(): {unmask()}\n"

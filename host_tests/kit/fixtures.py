@@ -245,5 +245,5 @@ def api(board, board_npu, compiled, small_models, example) -> Board:
 @pytest.fixture
 def emulated(emulator_only, api) -> Board:
     """The same, with properties that only the emulated board has."""
-    api.exec("import emulator\n" + firmware_image.places())
+    api.exec("import emulator\n" + firmware_image.emulator() + firmware_image.places())
     return api

@@ -57,11 +57,12 @@ def npus() -> list[str]:
     """Return the configs of the board's NPUs, such as "ethos-u55-128", in the order of indices."""
 
 def reserve(*, timeout_ms: int = -1, npu: int | str | None = None, powered: bool = False) -> NPU:
-    """Reserve an NPU, by index or config; waits until it is free.
+    """Reserve an NPU, by index or config (None: the first); waits until it is free.
 
-    `timeout_ms`: -1 waits indefinitely, 0 does not wait (OSError EBUSY); other values raise OSError
-    ETIMEDOUT when they expire. `powered` keeps clock and power on until release(), so that
-    inferences start faster but use more energy. Raises OSError ENODEV if the NPU does not exist.
+    `model.npu` is the index of a model's NPU. `timeout_ms`: -1 waits indefinitely, 0 does not wait
+    (OSError EBUSY); other values raise OSError ETIMEDOUT when they expire. `powered` keeps clock
+    and power on until release(), so that inferences start faster but use more energy. Raises
+    OSError ENODEV if the NPU does not exist.
     """
 
 class Model:

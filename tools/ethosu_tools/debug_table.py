@@ -10,7 +10,7 @@ stream, and the offset of its name in the metadata. The zero-terminated names fo
 
 import csv
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
@@ -22,6 +22,15 @@ NAME = "ethosu_debug"
 MARK = b"EDBG"
 VERSION = 1
 VELA_OPTION = "--enable-debug-db"
+# Ethos-U85 runs these as copies by index, which Vela's database lists without a place in a stream.
+_BY_INDEX = ("Gather", "Scatter")
+_DMA_SRC_REGION, _DMA_DST_REGION, _DMA_START, _PAYLOAD, _INDEXED = (
+    0x130,
+    0x131,
+    0x010,
+    0x4000,
+    0x800,
+)
 # Limit for error messages; converters generate names of several hundred characters.
 LONGEST_NAME = 64
 
@@ -35,14 +44,15 @@ class Entry:
     name: str
 
 
-def make(database: Path, graph: Graph) -> bytes | None:
+def make(database: Path, graph: Graph, streams: Sequence[bytes | memoryview] = ()) -> bytes | None:
     """Make the table from Vela's database of a compilation; `graph` is that of Vela's input.
 
-    None if it cannot be read. Vela writes names to this XML file unescaped, so a name with "]]>"
-    or a control character corrupts it.
+    `streams` are the command streams of Vela's output. None if the database cannot be read: Vela
+    writes names to this XML file unescaped, so a name with "]]>" or a control character corrupts
+    it.
     """
     try:
-        return _make(_commands(database, graph))
+        return _make(_commands(database, graph, streams))
     except (ElementTree.ParseError, LookupError, TypeError, ValueError, csv.Error, struct.error):
         return None
 
@@ -93,7 +103,25 @@ def _names(sources: list[dict[str, str]], graph: Graph) -> dict[str, str]:
     return names
 
 
-def _commands(database: Path, graph: Graph) -> Iterator[tuple[int, int, str]]:
+def _copies_by_index(stream: bytes | memoryview) -> Iterator[int]:
+    """Offsets of the commands that start a copy by index: bit 11 of either region register."""
+    words = struct.unpack(f"<{len(stream) // 4}I", stream)
+    regions = {_DMA_SRC_REGION: 0, _DMA_DST_REGION: 0}
+    at = 0
+    while at < len(words):
+        code, value = words[at] & 0xFFFF, words[at] >> 16
+        if code in regions:
+            regions[code] = value
+        elif code == _DMA_START and _INDEXED & (
+            regions[_DMA_SRC_REGION] | regions[_DMA_DST_REGION]
+        ):
+            yield 4 * at
+        at += 2 if code & _PAYLOAD else 1
+
+
+def _commands(
+    database: Path, graph: Graph, streams: Sequence[bytes | memoryview]
+) -> Iterator[tuple[int, int, str]]:
     """NPU operator, offset and operator's name of each command that starts an operation."""
     tables = {
         str(table.get("name")): list(csv.DictReader((table.text or "").strip().splitlines()))
@@ -101,8 +129,18 @@ def _commands(database: Path, graph: Graph) -> Iterator[tuple[int, int, str]]:
     }
     names = _names(tables["source"], graph)
     sources = {row["id"]: row["source_id"] for row in tables["optimised"]}
-    streams = [row["id"] for row in tables["cmdstream"]]
+    numbers = [row["id"] for row in tables["cmdstream"]]
     for row in tables["queue"]:
         name = names.get(sources.get(row["optimised_id"], ""), "an operator that Vela added")
         if name:
-            yield streams.index(row["cmdstream_id"]), int(row["offset"]), name
+            yield numbers.index(row["cmdstream_id"]), int(row["offset"]), name
+    copies = [(n, at) for n, stream in enumerate(streams) for at in _copies_by_index(stream)]
+    found = [
+        names.get(row["source_id"], "")
+        for row in tables.get("perf", [])
+        if row["operator"] in _BY_INDEX
+    ]
+    if len(found) != len(copies):  # both are in the order of execution
+        found = [""] * len(copies)
+    for (number, at), name in zip(copies, found, strict=True):
+        yield number, at, name or "an operator with indices"

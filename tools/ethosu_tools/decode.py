@@ -144,8 +144,14 @@ def _operator(match: re.Match[str], context: Context) -> Iterator[Finding]:
 
 
 def _other_npu(match: re.Match[str], context: Context) -> Iterator[Finding]:
-    cause = f"compiled for {match['model']}, but the board has {match['npu']}"
-    yield Finding(match[0], None, None, cause, f"ethosu compile MODEL --npu {match['npu']}")
+    model, npu = match["model"], match["npu"]
+    if model in (match["all"] or "").split(", "):
+        cause = f"compiled for {model}, but loaded on the board's {npu}"
+        advice = f"omit npu= of ethosu.Model(), or reserve the NPU with npu='{model}'"
+    else:
+        cause = f"compiled for {model}, but the board has {match['all'] or npu}"
+        advice = f"ethosu compile MODEL --npu {npu}"
+    yield Finding(match[0], None, None, cause, advice)
 
 
 def _memory(match: re.Match[str], context: Context) -> Iterator[Finding]:
@@ -193,7 +199,11 @@ _PATTERNS: tuple[tuple[str, Callable[[re.Match[str], Context], Iterator[Finding]
     (r"command (?:stream|at) word (?P<word>\d+).*$", _word),
     (r"operator (?P<number>\d+) \((?P<name>[^)]*)\) of subgraph (?P<graph>\d+): (?P<why>.+)$",
      _operator),
-    (r"model was compiled for (?P<model>\S+), the NPU is (?P<npu>[\w-]+).*$", _other_npu),
+    (
+        r"model was compiled for (?P<model>\S+), the NPU is (?P<npu>[\w-]+).*?"
+        r"(?:; NPUs of this board: (?P<all>[\w, -]+))?$",
+        _other_npu,
+    ),
     (
         r"\d+ bytes at (?P<at>0x[0-9a-f]+), is in memory that the NPU can't (?P<use>see|write)",
         _memory,

@@ -172,7 +172,8 @@ def compiled(
         notes = {"vela_version": version("ethos-u-vela").encode()}
         warnings = []
         if debug:
-            table = debug_table.make(work / f"{path.stem}_debug.xml", source.graph)
+            streams = [call.stream for call in ModelFile(result).calls()]
+            table = debug_table.make(work / f"{path.stem}_debug.xml", source.graph, streams)
             if table is None:
                 warnings.append(NO_TABLE)
             else:

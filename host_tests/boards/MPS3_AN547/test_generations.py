@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from ethosu_tools import decode
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 
@@ -110,6 +111,21 @@ def test_model_for_neither_npu_is_rejected(pair, small_models, compiled):
     pair.board.write_file("/other.tflite", compiled(small_models[MODEL], other).read_bytes())
     error = board_models.raised(pair.board, "ethosu.Model('/other.tflite')")
     assert error.startswith(f"ValueError model was compiled for {other}, the NPU is ethos-u")
+    assert error.endswith(f"; NPUs of this board: {', '.join(pair.npus)}")
+
+
+def test_model_on_a_handle_of_the_other_npu_is_rejected(pair, small_models, compiled):
+    """reserve() takes the first NPU; the message names the one to reserve instead."""
+    pair.board.exec("n = ethosu.reserve()")
+    error = board_models.raised(pair.board, "ethosu.Model('/m1.tflite', npu=n)")
+    assert f"compiled for {pair.npus[1]}, the NPU is {pair.npus[0]}; " in error
+    (found,) = decode.decode(error, compiled(small_models[MODEL], pair.npus[1]))
+    assert found.cause == f"compiled for {pair.npus[1]}, but loaded on the board's {pair.npus[0]}"
+    assert found.advice.endswith(f"npu='{pair.npus[1]}'")
+    pair.board.exec(
+        "n.release()\nn = ethosu.reserve(npu=m[1].npu)\nk = ethosu.Model('/m1.tflite', npu=n)"
+    )
+    assert pair.board.eval("bytes(k.predict([x])[0]) == golden")
 
 
 def test_each_npu_has_its_number_of_event_counters(pair):

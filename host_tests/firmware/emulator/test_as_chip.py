@@ -9,27 +9,14 @@ from ethosu_tools.board import QemuBoard
 from ethosu_tools.errors import BoardError, NoEmulatorError, RemoteError
 from ethosu_tools.qemu import AS_CHIP_VARIABLE, Machine
 
+from host_tests.kit.board_models import run_until
+
 CHIP = "NUMAKER_M55M1"
 PAGE = boards.load(CHIP).qemu.page
 SILENT = ["unmapped=silent"]
 NO_ANSWER = "the bus never answers: read of 4 bytes at {:#010x}, where NUMAKER_M55M1 has nothing"
 # EMULATOR_ID_VALUE of firmware/emulator/emulator_registers.h.
 ID_VALUE = 0x45485531
-
-
-class FaultReportedError(Exception):
-    """The board reports a fault."""
-
-
-def stop_after(text: bytes):
-    heard = bytearray()
-
-    def on_output(data: bytes) -> None:
-        heard.extend(data)
-        if text in heard:
-            raise FaultReportedError
-
-    return on_output
 
 
 def test_an_image_that_looks_for_the_emulator_on_the_bus_does_not_start(tmp_path):
@@ -53,9 +40,8 @@ def test_a_bus_that_never_answers_stops_the_board_with_a_message():
 
 def test_its_registers_are_a_bus_error_by_default():
     with QemuBoard(Machine(board=CHIP, as_chip=True)) as board:
-        board.start(f"import machine; machine.mem32[{PAGE:#x}]")
-        with pytest.raises(FaultReportedError):
-            board.finish(on_output=stop_after(b"cause: bus error at data access"))
+        fault = b"cause: bus error at data access"
+        run_until(board, fault, f"import machine; machine.mem32[{PAGE:#x}]")
 
 
 def test_the_environment_chooses_it_too(monkeypatch):

@@ -68,7 +68,7 @@ def measure(path):
     ins = [bytearray(len(bytes(tensor.data))) for tensor in model.inputs]
     outs = [bytearray(len(bytes(tensor.data))) for tensor in model.outputs]
     in_c = emulator.model_costs(view)
-    with ethosu.reserve(powered=True) as npu:
+    with ethosu.reserve(npu=model.npu, powered=True) as npu:
         reserved = count("m.run_into()", m=ethosu.Model(path, npu=npu, verify=verify))
     return {
         "instructions_per_run_into": count("m.run_into()", m=model),

@@ -165,6 +165,9 @@ struct ethosu_driver *npus_choose(mp_obj_t which);
 /** Position of an NPU in npus(). */
 size_t npus_index(const struct ethosu_driver *npu);
 
+/** Raise ValueError: a model is for another NPU than the reason names; lists several NPUs. */
+_Noreturn void npus_raise_wrong(const char *reason);
+
 /** Is a job running on any NPU? */
 bool npus_are_busy(void);
 

@@ -207,6 +207,9 @@ static void load(model_obj_t *self, struct ethosu_model_source *source, bool any
         source->driver = self->npu = npu;
         status = ethosu_model_measure(source, &memory, &error);
     }
+    if (status == ETHOSU_MODEL_WRONG_NPU) {
+        npus_raise_wrong(error.text);
+    }
     if (status != ETHOSU_MODEL_OK) {
         binding_raise_model(status, &error);
     }

@@ -73,13 +73,13 @@ size_t npus_index(const struct ethosu_driver *npu)
 }
 
 /** Room for ": " or ", " and a name, for each NPU that a message lists. */
-#define NAMES_SIZE (2 * (ETHOSU_EXT_CONFIG_NAME_SIZE + 2))
+#define NAMES_SIZE (BINDING_MAX_NPUS * (ETHOSU_EXT_CONFIG_NAME_SIZE + 2))
 
 /** The configs of the NPUs, ": ethos-u55-128, ethos-u55-256", for messages. */
 static const char *list_names(char names[NAMES_SIZE])
 {
     names[0] = '\0';
-    for (size_t i = 0, used = 0; i < npu_count() && i < 2; i++) {
+    for (size_t i = 0, used = 0; i < npu_count(); i++) {
         if (npus[i].ready) {
             memcpy(names + used, used == 0 ? ": " : ", ", 2);
             ethosu_ext_config_name(ethosu_ext_config(&npus[i].driver), names + used + 2);
@@ -125,6 +125,18 @@ struct ethosu_driver *npus_choose(mp_obj_t which)
     binding_raise_os_error(MP_ENODEV,
                            "this board has no NPU '%.40s'; ethosu.npus() lists its NPUs%s",
                            requested, list_names(names));
+}
+
+_Noreturn void npus_raise_wrong(const char *reason)
+{
+    char names[NAMES_SIZE];
+    size_t ready = 0;
+    for (size_t i = 0; i < npu_count(); i++) {
+        ready += npus[i].ready;
+    }
+    mp_raise_msg_varg(&mp_type_ValueError,
+                      ready > 1 ? MP_ERROR_TEXT("%s; NPUs of this board%s") : MP_ERROR_TEXT("%s"),
+                      reason, list_names(names));
 }
 
 bool npus_are_busy(void)

@@ -3,8 +3,11 @@
 
 import ethosu
 
-with ethosu.reserve(powered=True) as npu:
-    model = ethosu.Model("/rom/small_cnn.tflite", npu=npu)
+PATH = "/rom/small_cnn.tflite"
+index = ethosu.Model(PATH).npu  # of the NPU that it was compiled for: a board may have several
+
+with ethosu.reserve(npu=index, powered=True) as npu:
+    model = ethosu.Model(PATH, npu=npu)
     model.run_into()
     with npu.pmu(ethosu.PMU_NPU_ACTIVE, ethosu.PMU_MAC_ACTIVE, ethosu.PMU_WD_ACTIVE) as counters:
         model.run_into()

@@ -195,15 +195,15 @@ ON_AN_NPU = [
     ("n.pmu(1 << 16)", "ValueError this NPU has no PMU event 0x10000"),
     ("n.pmu(1 << 40)", TOO_LARGE),
     ("n.pmu('a')", "TypeError "),
-    ("n.pmu(*[17] * 50)", "ValueError 50 events given, the NPU counts 4"),
+    ("n.pmu(*[17] * 50)", "ValueError 50 events given, the NPU counts {counters}"),
     ("p = n.pmu(17)\np[1]", "IndexError "),
     ("p['a']", "TypeError "),
     ("p[0] = 5", "TypeError "),
     ("p.cycles = 5", "AttributeError "),
     ("p.__exit__(None, None, None)", "nothing"),
     ("m.predict([x])", BUSY + "the NPU is reserved"),
-    ("ethosu.reserve(timeout_ms=0)", BUSY + "the NPU is reserved"),
-    ("ethosu.reserve(timeout_ms=20)", "OSError 110 no NPU became free within 20 ms"),
+    ("ethosu.reserve(npu=m.npu, timeout_ms=0)", BUSY + "the NPU is reserved"),
+    ("ethosu.reserve(npu=m.npu, timeout_ms=20)", "OSError 110 no NPU became free within 20 ms"),
     ("ethosu.NPU.release(m)", "TypeError argument should be a 'NPU'"),
 ]
 
@@ -310,14 +310,17 @@ def test_arguments(api, table):
     check(api, TABLES[table])
 
 
-def test_arguments_on_an_npu(api):
-    api.exec(_SETUP + "n = ethosu.reserve()")
-    check(api, [*ON_AN_NPU, ("n.release()", "nothing")])
+def test_arguments_on_an_npu(api, board_npu):
+    counters = 8 if "u85" in board_npu else 4
+    rows = [(code, found.format(counters=counters)) for code, found in ON_AN_NPU]
+    api.exec(_SETUP + "n = ethosu.reserve(npu=m.npu)")
+    check(api, [*rows, ("n.release()", "nothing")])
 
 
 def test_closed_objects_raise(api):
     api.exec(
-        _SETUP + "n = ethosu.reserve()\nk = ethosu.Model('/model.tflite', npu=n)\nn.release()\n"
+        _SETUP
+        + "n = ethosu.reserve(npu=m.npu)\nk = ethosu.Model('/model.tflite', npu=n)\nn.release()\n"
         "c = ethosu.Model('/model.tflite')\nt = c.inputs[0]\nc.deinit()\n"
     )
     check(api, ON_WHAT_IS_GONE)
@@ -330,15 +333,18 @@ def test_code_of_the_caller(api, case):
 
 
 def test_a_model_for_another_npu_or_for_none(api, board_npu, compiled, small_models):
-    other = "ethos-u55-256" if board_npu != "ethos-u55-256" else "ethos-u55-64"
+    npus = api.eval("ethosu.npus()")
+    other = next(npu for npu in ("ethos-u55-256", "ethos-u55-64") if npu not in npus)
     source = small_models["small_cnn"]
     api.write_file("/other.tflite", compiled(source, other).read_bytes())
     api.write_file("/raw.tflite", source.read_bytes())
+    several = f"; NPUs of this board: {', '.join(npus)}" if len(npus) > 1 else ""
     hint = f"; run: ethosu compile MODEL.tflite --npu {board_npu}"
-    assert raised(api, "ethosu.Model('/other.tflite')") == (
-        f"ValueError model was compiled for {other}, the NPU is {board_npu}{hint}"
-    )
-    error = raised(api, "ethosu.Model('/raw.tflite')")
+    refused = f"ValueError model was compiled for {other}, the NPU is {board_npu}{hint}{several}"
+    assert raised(api, f"ethosu.Model('/other.tflite', npu={board_npu!r})") == refused
+    error = raised(api, "ethosu.Model('/other.tflite')")
+    assert error.startswith(refused.partition("the NPU is")[0]) and error.endswith(several)
+    error = raised(api, f"ethosu.Model('/raw.tflite', npu={board_npu!r})")
     assert error.startswith("ValueError model has no ethos-u operator") and error.endswith(hint)
 
 
@@ -378,7 +384,7 @@ def test_full_heap(api):
         timeout=100,
     )
     assert api.eval("seen[:3] + seen[5:]") == [1, 1, 1, True]
-    check(api, [("ethosu.reserve().release()", "nothing")])
+    check(api, [("ethosu.reserve(npu=m.npu).release()", "nothing")])
 
 
 # deep(f, up): call f at a depth that leaves only `up` more calls before the recursion limit.
@@ -404,7 +410,7 @@ def deep(f, up):
         "m.predict([x])",
         "m.predict([[0.0] * 768], real=True)",
         "asyncio.run(m.run([x]))",
-        "ethosu.reserve(timeout_ms=10).invoke(payload, [None])",
+        "ethosu.reserve(npu=m.npu, timeout_ms=10).invoke(payload, [None])",
         "m.info()",
     ],
 )

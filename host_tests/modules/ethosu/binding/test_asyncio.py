@@ -200,7 +200,7 @@ payload = __import__('struct').pack('<4sIIII', b'COP1', 5, 5, 2 | 1 << 16, 0xFFF
         "m.reset()",
         "m.deinit()",
         "m.inputs[0].quantize([0] * 768)",
-        "ethosu.reserve(timeout_ms=0).release()",
+        "ethosu.reserve(npu=m.npu, timeout_ms=0).release()",
         "asyncio.run(m.run([x]))",
         "asyncio.run(other.run([x]))",
         "asyncio.new_event_loop()\nasyncio.run(other.run([x]))",
@@ -224,19 +224,20 @@ def test_after_an_event_loop_was_left_the_next_call_works(emulated, call):
     ],
 )
 def test_after_a_loop_with_a_payload_was_left_the_next_call_works(emulated, call):
-    emulated.exec(f"{_LEFT}\nn = ethosu.reserve()\nleft(n.run(payload, []))")
+    emulated.exec(f"{_LEFT}\nn = ethosu.reserve(npu=m.npu)\nleft(n.run(payload, []))")
     assert raised(emulated, call) == "nothing"
     emulated.exec("n.release()")
 
 
 @pytest.mark.parametrize(
-    "call", ["m.predict([x])", "ethosu.reserve(timeout_ms=0).release()", "asyncio.run(work())"]
+    "call",
+    ["m.predict([x])", "ethosu.reserve(npu=m.npu, timeout_ms=0).release()", "asyncio.run(work())"],
 )
 def test_a_reservation_ends_with_the_event_loop_of_its_task(emulated, call):
     """Ctrl-C came while the loop slept, so the task never left its `with`."""
     emulated.exec(
         _LEFT + "async def work():\n"
-        "    with ethosu.reserve(timeout_ms=0) as h: await h.run(payload, [])\n"
+        "    with ethosu.reserve(npu=m.npu, timeout_ms=0) as h: await h.run(payload, [])\n"
         "mask()\nemulator.fault('console.interrupt', 1, 50_000_000)\n"
         "try: asyncio.run(work())\n"
         "except KeyboardInterrupt: stopped = True\n"
@@ -249,7 +250,7 @@ def test_a_reservation_ends_with_the_event_loop_of_its_task(emulated, call):
 
 def test_a_task_whose_handle_was_released_hands_the_npu_over(emulated):
     emulated.exec(
-        f"{_LEFT}\nh = ethosu.reserve()\nasync def main():\n"
+        f"{_LEFT}\nh = ethosu.reserve(npu=m.npu)\nasync def main():\n"
         "    mask()\n"
         "    first = asyncio.create_task(h.run(payload, []))\n"
         "    await asyncio.sleep_ms(5)\n"

@@ -11,7 +11,7 @@ from ethosu_tools.tflite.writer import Graph
 from host_tests.kit.board_models import MODEL, raised
 
 # If the first attempt to reserve fails, the module looks for handles that the program has dropped.
-_LOST_HANDLE = "import _ethosu, micropython\nh = ethosu.reserve()\nh = None\nseen = []\n"
+_LOST_HANDLE = "import _ethosu, micropython\nh = ethosu.reserve(npu=m.npu)\nh = None\nseen = []\n"
 
 
 @pytest.fixture(scope="module")
@@ -171,7 +171,7 @@ def long_load(emulator_only, board_npu, compiled, many_layers):
             "    global n, opened, other\n"
             "    opened = open('/rom/model.tflite', 'rb')\n"
             "    done = []\n"
-            "    with ethosu.reserve() as n:\n"
+            f"    with ethosu.reserve(npu={board_npu!r}) as n:\n"
             "        other = ethosu.Model(opened, npu=n)\n"
             "        micropython.schedule(lambda _: done.append(eval(action)), 0)\n"
             "        k = ethosu.Model(opened, npu=n)\n"

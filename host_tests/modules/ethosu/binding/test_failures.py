@@ -14,17 +14,18 @@ from host_tests.kit.board_models import MODEL, raised
 from host_tests.modules.ethosu.driver.streams import commands, npu_calls
 
 OPERATIONS = {0x002, 0x003, 0x005, 0x006, 0x007}  # CONV, DEPTHWISE, POOL, ELEMENTWISE, RESIZE
-DEPTHWISE, POOL, ELEMENTWISE, IFM_BASE0 = 0x003, 0x005, 0x006, 0x4000
+DEPTHWISE, POOL, ELEMENTWISE, DMA_START = 0x003, 0x005, 0x006, 0x010
+BASES = {0x4000, 0x4010}  # IFM_BASE0, OFM_BASE0; Vela writes only the one that changes
 NOWHERE = 0x7FFFFFF0  # outside all regions
 
 
 def aimed_at_nothing(model: bytes, code: int, number: int = 0) -> tuple[bytes, int]:
-    """The model with its first operation of this kind reading unmapped memory, and its offset."""
+    """The model whose first operation of this kind uses unmapped memory, and its offset."""
     stream = npu_calls(model)[number].stream
     start = model.index(stream)
     address = 0
     for command in commands(stream):
-        if command.code == IFM_BASE0:
+        if command.code in BASES:
             address = start + command.offset + 4
         elif command.code == code:
             break
@@ -157,22 +158,43 @@ def test_table_of_another_kind_is_refused():
         debug_table.parse(debug_table.MARK + struct.pack("<2I", 2, 0))
 
 
-def test_index_outside_of_its_tensor_is_a_value_error(board, board_npu, tmp_path):
-    source = tmp_path / "attention.tflite"
-    mixed = MODELS["attention"]
-    source.write_bytes(mixed.make())
-    model = compile_to(
-        tmp_path / "m.tflite", source, board_npu, f"--vela={' '.join(mixed.options)}"
+def attention(folder, npu, *on_cpu: str) -> bytes:
+    """A model that looks words up by number (GATHER), with these operators on the CPU."""
+    source = folder / "attention.tflite"
+    source.write_bytes(MODELS["attention"].make())
+    return compile_to(folder / "m.tflite", source, npu, f"--vela=--ignore-ops {','.join(on_cpu)}")
+
+
+@pytest.mark.parametrize("on_cpu", [True, False], ids=["on the CPU", "as compiled"])
+def test_index_outside_of_its_tensor_is_an_error(board, board_npu, tmp_path, on_cpu):
+    """An Ethos-U85 can look up rows itself: it stops, and the error names the operator."""
+    model = attention(
+        tmp_path, board_npu, "BATCH_MATMUL", "SOFTMAX", *(["GATHER"] if on_cpu else [])
     )
     board.write_file(MODEL, model)
     board.exec(
         f"import asyncio, ethosu\nm = ethosu.Model({MODEL!r})\n"
-        "words = bytearray(b'\\xff' * len(bytes(m.inputs[0].data)))"
+        "words = bytearray(b'\\xff' * len(bytes(m.inputs[0].data)))\n"
+        "right = bytes(m.predict([bytearray(len(words))])[0])"
     )
-    wrong = "ValueError an operator's index is outside its tensor"
-    assert raised(board, "m.predict([words])") == wrong
-    assert raised(board, "asyncio.run(m.run([words]))") == wrong
-    assert board.eval("len(m.predict([bytearray(len(bytes(words)))]))") > 0
+    for call in ("m.predict([words])", "asyncio.run(m.run([words]))"):
+        error = raised(board, call)
+        if on_cpu or "u85" not in board_npu:
+            assert error == "ValueError an operator's index is outside its tensor"
+        else:
+            assert error.startswith("OSError 5 NPU stopped at byte ")
+            assert error.endswith("; operator 0 GATHER embedding")
+        assert board.eval("bytes(m.predict([bytearray(len(words))])[0]) == right")
+
+
+def test_table_names_a_look_up_by_the_npu(tmp_path):
+    """Vela's database has no offset for it, and its commands come before those of another."""
+    model = attention(tmp_path, "ethos-u85-256", "BATCH_MATMUL", "SOFTMAX")
+    first, second, *_ = debug_table.parse(get(model, debug_table.NAME))
+    stream = npu_calls(model)[0].stream
+    copy = next(command.offset for command in commands(stream) if command.code == DMA_START)
+    assert (first.end, first.name) == (copy, "0 GATHER embedding")
+    assert second.name.endswith(" CONV_2D conv")
 
 
 # starve(action, step): call it with increasing free memory, `step` bytes more each time, until it
@@ -182,7 +204,7 @@ y, floats = bytearray(len(golden)), [0.5] * len(x)
 with ethosu.Model('/model.tflite') as k: file = bytes(open('/model.tflite', 'rb').read())
 payload = struct.pack('<4sIIII', b'COP1', 5, 5, 2 | 1 << 16, 0xFFFF << 16)
 def invoke():
-    with ethosu.reserve() as n: n.invoke(payload, [y])
+    with ethosu.reserve(npu=m.npu) as n: n.invoke(payload, [y])
 def once(action, left):
     room, blocks, size = bytearray(left), [None], gc.mem_free()
     while size >= 256:

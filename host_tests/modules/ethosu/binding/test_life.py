@@ -30,11 +30,11 @@ def test_hard_reset_while_the_npu_works(emulated, example, board_npu, compiled, 
     assert emulated.eval(f"bytes(m.predict([bytearray({x.tobytes()!r})])[0])") == y.tobytes()
 
 
-def test_soft_reset_frees_a_reserved_npu(emulated):
+def test_soft_reset_frees_a_reserved_npu(emulated, board_npu):
     """It is reset once, when the next program imports the module."""
-    emulated.exec("n = ethosu.reserve(powered=True)")
+    emulated.exec("n = ethosu.reserve(npu=m.npu, powered=True)")
     emulated.soft_reset()
-    emulated.exec("import ethosu\nn = ethosu.reserve(timeout_ms=0)")
+    emulated.exec(f"import ethosu\nn = ethosu.reserve(npu={board_npu!r}, timeout_ms=0)")
     assert emulated.eval("n.info()['resets']") == 1
     emulated.exec("n.release()")
 

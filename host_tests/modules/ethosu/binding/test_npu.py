@@ -11,6 +11,7 @@ def npu(api, board_npu, raw):
     """A board with a reserved NPU `n`, `payload`, `bases`, `fill()` and `right()`."""
     call = raw(board_npu)
     start, end = call.inputs[0].offset, call.outputs[0].offset
+    fast = f"ethosu.buffer({call.fast_scratch_size})" if call.fast_scratch_size else "scratch"
     api.write_file("/payload", call.commands)
     api.write_file("/weights", call.weights)
     api.exec(
@@ -19,10 +20,10 @@ def npu(api, board_npu, raw):
         f"store = bytearray({call.scratch_size} + 32)\n"
         "skip = -uctypes.addressof(store) % 32\n"
         "scratch = memoryview(store)[skip:skip + len(store) - 32]\n"
-        "bases = [weights, scratch, scratch]\n"
+        f"bases = [weights, scratch, {fast}]\n"
         f"def fill(): scratch[{start}:{start} + len(x)] = bytes(x)\n"
         f"def right(): return bytes(scratch[{end}:{end} + len(golden)]) == golden\n"
-        "n = ethosu.reserve()\n"
+        "n = ethosu.reserve(npu=m.npu)\n"
     )
     return api
 
@@ -86,7 +87,8 @@ def test_a_lost_handle_releases_the_npu(handle, hang):
     handle.exec(
         f"emulator.fault('hang', {hang})\n"
         f"n.invoke_async(payload, bases, timeout_ms=20)\nn = None\n"
-        "def work(depth): return work(depth - 1) if depth else ethosu.reserve(timeout_ms=2000)\n"
+        "def take(): return ethosu.reserve(npu=m.npu, timeout_ms=2000)\n"
+        "def work(depth): return work(depth - 1) if depth else take()\n"
         "n = work(10)\nfill()\nn.invoke(payload, bases)"
     )
     assert handle.eval("right()")
@@ -229,7 +231,9 @@ POWER_BITS = "machine.mem32[NPU + 8] & 0xC"
 def test_power_only_while_running_or_all_the_time(handle):
     handle.exec("fill(); n.invoke(payload, bases)")
     idle = handle.eval(POWER_BITS)
-    handle.exec("n.release(); n = ethosu.reserve(powered=True); fill(); n.invoke(payload, bases)")
+    handle.exec(
+        "n.release(); n = ethosu.reserve(npu=m.npu, powered=True); fill(); n.invoke(payload, bases)"
+    )
     assert handle.eval("right()")
     assert handle.eval(POWER_BITS) != idle
     handle.exec("n.release()")
@@ -265,7 +269,7 @@ def test_release_ends_counting_and_leaves_no_power_request(handle):
     assert handle.eval("idle == released != counting")
     assert handle.eval("p.cycles >= p[0] > 0 and kept == (p.cycles, p[0])")
     assert raised(handle, "with p: pass").startswith("OSError 1 this NPU was released")
-    handle.exec("with ethosu.reserve() as n: fill(); n.invoke(payload, bases)")
+    handle.exec("with ethosu.reserve(npu=m.npu) as n: fill(); n.invoke(payload, bases)")
     assert handle.eval("right()")
     assert handle.eval(f"idle == {POWER_BITS}")
 
@@ -298,7 +302,7 @@ def test_buffers_that_the_payload_writes_must_be_writable(npu):
         "fixed = bytes(size + 32)\nskip = -uctypes.addressof(fixed) % 32\n"
         "fixed = memoryview(fixed)[skip : skip + size]"
     )
-    assert raised(npu, "n.invoke(payload, [weights, fixed, fixed])").startswith(
+    assert raised(npu, "n.invoke(payload, [weights, fixed, bases[2]])").startswith(
         "TypeError base that the payload writes is of type memoryview, expected a writable buffer"
     )
     npu.exec("fill(); n.invoke(payload, bases)")
@@ -313,7 +317,7 @@ def test_a_base_that_is_too_small_is_refused_before_the_start(npu, short):
 
 def test_a_base_that_the_npu_cannot_see_is_refused(handle):
     handle.exec("t = uctypes.bytearray_at(UNSEEN, len(scratch))")
-    error = raised(handle, "n.invoke(payload, [weights, t, t])")
+    error = raised(handle, "n.invoke(payload, [weights, t, bases[2]])")
     assert error.startswith("OSError 14 base pointer 1, ")
     handle.exec("fill(); n.invoke(payload, bases)")
     assert handle.eval("right()")

@@ -272,7 +272,7 @@ def test_tensors_are_tensors(board, cases):
     assert board.eval("(real.inputs[0].order, real.outputs[0].order)") == ((0, 2, 3, 1), (0, 1))
 
 
-def test_info_of_a_program(board, cases):
+def test_info_of_a_program(board, board_npu, cases, raw):
     described = describe(cases["real"].program)
     board.exec("i = real.info()")
     assert board.eval("i['cpu_operators']") == described.cpu_operators
@@ -280,7 +280,7 @@ def test_info_of_a_program(board, cases):
         (described.planned_bytes, described.converted, False)
     )
     assert board.eval("(i['scratch_size'], i['fast_scratch_size'], i['keeps_state'])") == (
-        (described.npu_operators[0].scratch_bytes, 0, False)
+        (described.npu_operators[0].scratch_bytes, raw(board_npu).fast_scratch_size, False)
     )
     assert "integer I/O" in board.eval("i['notes'][0]")
     assert board.eval("integer.info()['notes']") == ()
@@ -379,13 +379,16 @@ def test_a_delegate_alone_costs_no_more_than_a_model_of_one_operator(figures):
     assert figures["integer"]["heap_bytes_of_100_run_into"] == 0
 
 
-def test_a_program_is_loaded_in_one_pass(figures):
+def test_a_program_is_loaded_in_one_pass(figures, board_npu):
     """The driver takes 1,540 of these. ExecuTorch's runtime takes 5,039 with far fewer checks.
 
-    A board with more memories than MPS3_AN547 takes up to 300 more, to look up each buffer.
+    A board with more memories than MPS3_AN547 takes up to 300 more, to look up each buffer. On an
+    NPU with fast scratch, the commands are also read once, because only they tell its size.
     """
     key = "instructions_to_load_in_c_unverified"
-    assert figures["integer"][key] <= 7900 and figures["real"][key] <= 15900
+    a_word = 0 if "u55" in board_npu else overhead.AIMS["verifier_instructions_per_word"] + 2
+    for name, most in {"integer": 7900, "real": 15900}.items():
+        assert figures[name][key] <= most + a_word * figures[name]["command_words"]
 
 
 def test_inputs_and_outputs_cost_3_and_2_instructions_per_value(figures):

@@ -38,14 +38,14 @@ def test_names_of_the_classes(stub, api):
 
 def test_the_module_keeps_the_contract(stub, api):
     """Every attribute exists, and every parameter can be passed by name."""
-    api.exec("n = ethosu.reserve()")
+    api.exec("n = ethosu.reserve(npu=m.npu)")
     assert broken(api, stub) == set()
     api.exec("n.release()")
 
 
 def test_the_contract_check_detects_missing_names(stub, api):
     api.exec(
-        "n = ethosu.reserve()\nreal = ethosu\n"
+        "n = ethosu.reserve(npu=m.npu)\nreal = ethosu\n"
         "class Less:\n"
         "    def __getattr__(self, name):\n"
         "        if name == 'npus': raise AttributeError(name)\n"
@@ -88,7 +88,7 @@ def test_help_of_a_method_lists_its_arguments(stub, api):
                 assert said == [argument.arg for argument in arguments]
                 found += 1
     assert found >= 7
-    with_reserved = "npu = ethosu.reserve()\nhelp(npu.invoke)\nnpu.release()"
+    with_reserved = "npu = ethosu.reserve(npu=m.npu)\nhelp(npu.invoke)\nnpu.release()"
     assert "invoke(payload, bases, *, timeout_ms=10000)" in api.exec(with_reserved)
 
 
@@ -114,7 +114,7 @@ def test_every_event_can_be_counted(stub, api):
     events = sorted(name for name in documented(stub.body)[0] if name.startswith("PMU_"))
     api.exec(
         "counts = {}\n"
-        "with ethosu.reserve() as n:\n"
+        "with ethosu.reserve(npu=m.npu) as n:\n"
         "    k = ethosu.Model('/model.tflite', npu=n)\n"
         f"    for name in {events!r}:\n"
         "        with n.pmu(getattr(ethosu, name)) as p: k.run_into([x])\n"

@@ -19,7 +19,7 @@ def later(*functions):
         unmask()
     mask()
     machine.Timer(-1).init(mode=machine.Timer.ONE_SHOT, period=5, callback=call)
-n = ethosu.reserve()
+n = ethosu.reserve(npu=m.npu)
 k, l = (ethosu.Model('/model.tflite', npu=n, timeout_ms=5000) for _ in range(2))
 y = bytearray(10)
 """
@@ -63,10 +63,12 @@ def test_a_callback_may_cancel_what_is_waited_for(shared, wait, stop):
 @pytest.mark.parametrize("wait", WAITS)
 def test_a_callback_may_release_what_is_waited_for(shared, wait):
     """The NPU can be reserved again once the waiter has left; until then it is busy."""
-    shared.exec("def take():\n    global o\n    o = ethosu.reserve()\n    o.invoke(payload, [])")
+    shared.exec(
+        "def take():\n    global o\n    o = ethosu.reserve(npu=m.npu)\n    o.invoke(payload, [])"
+    )
     assert raised(shared, f"later(n.release, take)\n{WAITS[wait]}") == CANCELLED
     assert shared.eval("seen") == [BUSY]
-    shared.exec("with ethosu.reserve() as o: o.invoke(payload, [])")
+    shared.exec("with ethosu.reserve(npu=m.npu) as o: o.invoke(payload, [])")
     assert shared.eval("bytes(m.predict([x])[0]) == golden")
 
 

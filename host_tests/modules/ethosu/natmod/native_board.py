@@ -6,13 +6,14 @@ import functools
 from collections.abc import Iterator
 from pathlib import Path
 
+from ethosu_tools import boards
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 
 from host_tests.kit import firmware_image, sharing
 
 CALLBACK = """
-import emulator, machine, struct, time
+import machine, struct, time
 payload = struct.pack('<4sIIII', b'COP1', 5, 5, 2 | 1 << 16, 0xFFFF << 16)
 late = ethosu.Model('/m.tflite', timeout_ms=3000)
 def later(*functions):
@@ -34,11 +35,17 @@ def status() -> str:
 
 
 def imports() -> str:
-    """Code that starts with the native module."""
-    secure, privileged = map(bool, firmware_image.of().npu_security)
+    """Code that starts with the native module.
+
+    The address of the NPU is enough unless each memory is behind a certain port of it.
+    """
+    image = firmware_image.of()
+    secure, privileged = map(bool, image.npu_security)
+    fixed = all(memory.port for memory in image.memories if memory.npu)
+    board = f"board={boards.chosen().name!r}, " if fixed else ""
     return (
-        "import asyncio, gc, native as ethosu\n"
-        f"ethosu.init({address()}, secure={secure}, privileged={privileged})"
+        firmware_image.emulator() + "import asyncio, gc, native as ethosu\n"
+        f"ethosu.init({address()}, {board}secure={secure}, privileged={privileged})"
     )
 
 

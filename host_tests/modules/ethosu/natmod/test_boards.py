@@ -145,13 +145,14 @@ def test_buffers_that_the_npu_cannot_access_are_rejected(fresh):
 
 
 def test_a_memory_that_the_npu_does_not_reach_is_refused(loaded, compiled, small_models):
-    """On MPS3_AN547 that is the DTCM."""
+    """On MPS3_AN547 that is the DTCM. A name alone selects the board's first NPU."""
     known = loaded.machine.board.name
-    unseen = firmware_image.of().unseen(0x10000)
+    image = firmware_image.of()
+    unseen, at = image.unseen(0x10000), f"{image.npu_base}, " if image.slot else ""
     model = compiled(small_models["small_cnn"], loaded.machine.npu)
     loaded.write_file("/m.tflite", model.read_bytes())
     loaded.exec(
-        f"ethosu.init(board={known!r})\nfrom uctypes import bytearray_at\n"
+        f"ethosu.init({at}board={known!r})\nfrom uctypes import bytearray_at\n"
         "content = open('/m.tflite', 'rb').read()\nm = ethosu.Model(content)"
     )
     said = raised(loaded, f"ethosu.Model(content, arena=bytearray_at({unseen}, 0x10000))")

@@ -137,7 +137,7 @@ def test_a_reservation_ends_with_the_event_loop_of_its_task(begin):
     """As in the built-in module."""
     board = begin()
     board.exec(
-        "import emulator, struct\n" + _WORK + "async def work():\n"
+        "import struct\n" + _WORK + "async def work():\n"
         "    with ethosu.reserve(timeout_ms=0) as h: await h.run(payload, [])\n"
     )
     for call in ("m.predict([x])", "ethosu.reserve(timeout_ms=0).release()", "asyncio.run(work())"):
@@ -192,7 +192,7 @@ def test_soft_reset_stops_the_npu(begin):
 
 def test_soft_reset_stops_the_model(begin):
     board = begin()
-    board.exec("import emulator, machine\nemulator.fault('hang')\nm._start([x])")
+    board.exec("import machine\nemulator.fault('hang')\nm._start([x])")
     assert board.eval(status()) == 1
     board.soft_reset()
     board.exec("import machine")

@@ -241,7 +241,7 @@ def test_attributes_are_those_of_the_built_in_module(fresh, api):
     ]
     assert infos[0] == infos[1]
     for board in (fresh, api):
-        board.exec("with ethosu.reserve() as n: facts = n.info()")
+        board.exec("with ethosu.reserve(npu=m.npu) as n: facts = n.info()")
     facts = [board.eval("facts") for board in (fresh, api)]
     assert facts[0].keys() == facts[1].keys()
     assert facts[0]["arch"] == facts[1]["arch"] and facts[0]["config"] == facts[1]["config"]
@@ -324,7 +324,7 @@ def test_done_is_true_when_the_time_is_over(fresh):
 
 
 def test_faults_end_in_their_errors(fresh):
-    fresh.exec("import emulator\nlate = ethosu.Model('/m.tflite', timeout_ms=20)")
+    fresh.exec("late = ethosu.Model('/m.tflite', timeout_ms=20)")
     fresh.exec("emulator.fault('hang')")
     assert raised(fresh, "late.run_into([x])").startswith(
         "OSError 110 inference took longer than 20 ms: running"
@@ -371,7 +371,7 @@ def test_a_busy_model_continues_when_called_again(fresh):
 def test_a_lost_job_keeps_its_memory(fresh):
     """The handle is unreferenced; memory that the NPU may still write is not reused."""
     fresh.exec(
-        "import emulator, struct\nemulator.fault('hang')\n"
+        "import struct\nemulator.fault('hang')\n"
         "payload = struct.pack('<4sIIII', b'COP1', 5, 5, 2 | 1 << 16, 0xFFFF << 16)\n"
         "ethosu.reserve().invoke_async(payload, [None, bytearray(64)])"
     )

@@ -64,6 +64,7 @@ def binary(npz: Path) -> VelaBinary:
             scratch_size=int(file["scratch_size"]),
             inputs=ios("input"),
             outputs=ios("output"),
+            fast_scratch_size=int(file["scratch_fast_size"]),
         )
 
 

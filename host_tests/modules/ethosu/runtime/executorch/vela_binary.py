@@ -34,13 +34,14 @@ class Io:
 
 @dataclass(frozen=True)
 class VelaBinary:
-    """The driver's arguments for one delegate."""
+    """The driver's arguments for one delegate. The format has no size of the fast scratch."""
 
     commands: bytes
     weights: bytes
     scratch_size: int
     inputs: tuple[Io, ...]
     outputs: tuple[Io, ...]
+    fast_scratch_size: int = 0
 
     def encode(self) -> bytes:
         """Make the data of a delegate."""
