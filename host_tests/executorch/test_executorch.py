@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from host_tests.kit import stand_ins
-from host_tests.modules.ethosu.runtime.executorch import made, test_values
+from host_tests.modules.ethosu.runtime.executorch import made, moves, test_values
 from host_tests.modules.ethosu.runtime.executorch.program_writer import Program
 
 from . import __main__ as command
@@ -100,6 +100,24 @@ def test_a_runner_has_the_operators_it_was_built_with(run, portable, fvp, fits):
     program = test_values.conversion(test_values.CONVERTERS[0], x, "int32", (0,), (0,))
     code, printed, _ = run(program, [x], portable=portable, fvp=fvp)
     assert code == (not fits), printed
+
+
+VALUES = np.linspace(-3, 3, 8, dtype=np.float32)
+FILL = np.array([0xDFDFDFCF, 0xCFDFDFDF] * 4, "<u4").view(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("initial", "limits", "state"),
+    [(None, "yes", FILL), (None, "no", np.zeros(8, np.float32)), (VALUES, "yes", VALUES)],
+)
+def test_state_without_initial_values_is_what_was_in_memory(
+    run, monkeypatch, initial, limits, state
+):
+    monkeypatch.setenv(stand_in.LIMITS, limits)
+    code, printed, outputs = run(moves.delay(initial), [VALUES + 1], portable=True, fvp=U85)
+    assert (code, printed) == (0, "")
+    found = np.fromfile(outputs[0], np.int8)
+    np.testing.assert_array_equal(found, made.quantize(state, moves.ZERO))
 
 
 @pytest.mark.parametrize("line", [["--data", "x"], ["-C", "a=b", "-a"], ["-a", "image"]])

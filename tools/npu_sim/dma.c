@@ -113,6 +113,20 @@ static bool decode_skips(struct npu *npu, struct dma *dma, unsigned source, unsi
     return true;
 }
 
+/**
+ * A copy by index needs its number of rows also in one dimension. Vela 5.0 does not set it; 5.1
+ * sets 1, and lists a fix of the results of SCATTER.
+ */
+static bool check_indexed_rows(struct npu *npu, unsigned dimensions)
+{
+    uint64_t rows;
+    if (!npu_get(npu, NPU_SET_DMA0_SIZE0, &rows)) {
+        return false;
+    }
+    return dimensions > 1 || rows == 1 ||
+           npu_fail(npu, NPU_FAULT_PARSE, "has %" PRIu64 " rows in one dimension", rows);
+}
+
 static bool decode_indices(struct npu *npu, struct dma *dma, unsigned dimensions)
 {
     uint64_t region, offset, max;
@@ -174,7 +188,8 @@ static bool decode_strides(struct npu *npu, struct dma *dma, unsigned dimensions
         return false;
     }
     bool indexed = dma->source.indexed || dma->target.indexed;
-    return !indexed || decode_indices(npu, dma, dimensions);
+    return !indexed ||
+           (check_indexed_rows(npu, dimensions) && decode_indices(npu, dma, dimensions));
 }
 
 /** How each family encodes the distances, given the dimensions of source and target. */

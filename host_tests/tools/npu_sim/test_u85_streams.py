@@ -180,11 +180,30 @@ def test_indices_of_64_bits_are_read_by_their_lower_half():
     np.testing.assert_array_equal(out[:12], rows[[3, 2, 1]].ravel())
 
 
+INDEXED = {
+    **{"DMA0_SRC_REGION": 0x800, "DMA0_IDX_REGION": 2, "DMA0_IDX": 0, "DMA0_IDX_MAX": 3},
+    "DMA0_SRC_STRIDE0": 16,
+}
+
+
+@pytest.mark.parametrize(
+    ("rows", "reason"), [({}, "SIZE0"), ({"DMA0_SIZE0": 2}, "2 rows in one dimension")]
+)
+def test_one_row_by_index_is_counted(rows, reason):
+    """Vela 5.0 does not set the number: 5.1 does, as a fix of wrong results of SCATTER."""
+    registers = {
+        k: v for k, v in U85_DEFAULTS.items() if k.startswith("DMA0") and k != "DMA0_SIZE0"
+    }
+    content = stream().set(**registers | INDEXED | rows).op("DMA_START").stop()
+    outcome, device = run(content, [*ROOM[:2], bytes(16), bytes(16)])
+    with device:
+        assert outcome is Outcome.PARSE_ERROR
+        assert reason in device.log[0]
+
+
 @pytest.mark.parametrize("index", [4, -1])
 def test_an_index_past_the_limit(index):
-    content = stream().defaults(
-        DMA0_SRC_REGION=0x800, DMA0_IDX_REGION=2, DMA0_IDX=0, DMA0_IDX_MAX=3, DMA0_SRC_STRIDE0=16
-    )
+    content = stream().defaults(**INDEXED)
     indices = np.array([index], np.int32).tobytes()
     outcome, device = run(content.op("DMA_START").stop(), [*ROOM[:2], indices, bytes(16)])
     with device:
