@@ -21,6 +21,8 @@ from .errors import SetupError
 # retargeting of the C library immediately sends one more byte, the exit code.
 END = b"\x04"
 _CODE_S = 0.05
+# For an emulator that is asked to end.
+_END_S = 10.0
 # The end of the log that is searched each time; QEMU logs each invalid access, so it may be large.
 _LOG_END = 1 << 20
 
@@ -105,16 +107,19 @@ def run(
     *,
     folder: Path | None = None,
     files: Iterable[int] = (),
+    in_order: bool = False,
 ) -> Outcome:
     """Run an emulator to the end of its firmware.
 
     The first stream is its stdout; `command` gets the paths at which QEMU opens the others.
-    Semihosting opens files in `folder`. QEMU inherits `files`.
+    Semihosting opens files in `folder`. QEMU inherits `files`. It ends `in_order` when it must
+    still write memory to files.
     """
     began, used = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
     with contextlib.ExitStack() as resources:
         log = resources.enter_context(tempfile.TemporaryFile("w+b", prefix="ethosu-qemu-"))
-        pipes = [_pipe(resources) for _ in streams]
+        readers = resources.enter_context(contextlib.ExitStack())
+        pipes = [_pipe(readers) for _ in streams]
         ends = [write for _, write in pipes[1:]]
         words = command([f"/dev/fd/{end}" for end in ends])
         try:
@@ -135,6 +140,9 @@ def run(
             sources = {read: stream for (read, _), stream in zip(pipes, streams, strict=True)}
             reason, after = _follow(process, sources, log.fileno(), limits)
         finally:
+            readers.close()  # an emulator that waits to write would not notice that it must end
+            if in_order:
+                _ask_to_end(process)
             process.kill()
             process.wait()
         now = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -147,6 +155,13 @@ def run(
             now.ru_stime - used.ru_stime,
             time.monotonic() - began,
         )
+
+
+def _ask_to_end(process: "subprocess.Popen[bytes]") -> None:
+    deadline = Deadline(_END_S, process)
+    process.terminate()
+    while not deadline.expired():
+        time.sleep(_CODE_S)
 
 
 def _pipe(resources: contextlib.ExitStack) -> tuple[int, int]:

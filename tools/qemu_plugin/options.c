@@ -194,6 +194,22 @@ static const char *read_size(struct options *options, const char *value)
     return expected;
 }
 
+static const char *read_dump(struct options *options, const char *value)
+{
+    struct memory_dump *next = options->dumps;
+    while (next->size) {
+        next++;
+    }
+    if (next == options->dumps + MEMORY_DUMPS_MAX) {
+        return "fewer dumps";
+    }
+    char rest;
+    const bool right = sscanf(value, "%9d:%" SCNx32 ":%" SCNx32 "%c", &next->file, &next->address,
+                              &next->size, &rest) == 3;
+    return right && next->size ? NULL
+                               : "FD:ADDRESS:SIZE with FD an open file, the rest in hexadecimal";
+}
+
 static const char *read_heapinfo(struct options *options, const char *value)
 {
     struct semihosting_heap *heap = &options->heap;
@@ -229,6 +245,7 @@ static const struct option table[] = {
     {"page", read_page},           {"unmapped", read_unmapped},
     {"size", read_size},           {"heapinfo", read_heapinfo},
     {"vectors", read_vectors},     {"stderr", read_stderr},
+    {"dump", read_dump},
 };
 #define OPTION_COUNT (sizeof table / sizeof table[0])
 

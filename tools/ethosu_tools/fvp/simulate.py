@@ -17,7 +17,7 @@ from .. import emulator_run, firmware_run, qemu
 from ..emulator_run import Limits, Outcome, Reason, Stream
 from ..errors import BoardError, InputError, ToolError, UsageError
 from . import command_line
-from .command_line import Data, complain
+from .command_line import Data, Dump, complain
 from .models import MODELS, Model
 from .parameters import Settings, file_lines, listing
 
@@ -28,8 +28,9 @@ _STOPPED = {
     Reason.PROCESSOR_TIME: "CPU time has been exceeded.",
     Reason.SIMULATED_TIME: "Simulated time has been exceeded.",
 }
-# Beginnings of lines on stderr that are not the firmware's.
-_MESSAGES = ("ethosu: ", "qemu", "Only modules from the same build")
+# Beginnings of lines on stderr that are not the firmware's: the plugin's, and QEMU's.
+_PLUGIN = "ethosu: "
+_QEMU = ("qemu", "Only modules from the same build")
 _TCM_CODES = range(3, 16)
 _ENDED = "\nInfo: /OSCI/SystemC: Simulation stopped by user.\n"
 
@@ -88,10 +89,12 @@ def _simulate(model: Model, args: argparse.Namespace) -> int:
         main_stream = _stdout(settings, uarts, out)
         streams = [main_stream, *(uart.stream for uart in uarts if uart.stream)]
         log = resources.enter_context(tempfile.TemporaryFile("w+b", prefix="ethosu-qemu-"))
+        dumps = [(dump, _open(dump.file, "--dump", resources)) for dump in args.dump]
         sockets = [uart.terminal.fileno() for uart in uarts if uart.terminal]
 
         def command(paths: Sequence[str]) -> list[str]:
-            words = _qemu(model, settings, images, args.data, f"/dev/fd/{log.fileno()}")
+            plugin = [_dump(dump, file) for dump, file in dumps]
+            words = _qemu(model, settings, images, args.data, plugin, f"/dev/fd/{log.fileno()}")
             return [*words, *_serial_ports(uarts, paths), *_semihosting(settings, images)]
 
         cwd = settings.get("{cpu}.semihosting-cwd")
@@ -102,9 +105,14 @@ def _simulate(model: Model, args: argparse.Namespace) -> int:
             streams,
             _limits(model, args),
             folder=Path(cwd) if cwd else None,
-            files=[*sockets, log.fileno()],
+            files=[*sockets, log.fileno(), *(file.fileno() for _, file in dumps)],
+            in_order=bool(dumps),
         )
-        return _end(model, args, outcome, main_stream, say, qemu.read_log(log))
+        code = _end(model, args, outcome, main_stream, say, qemu.read_log(log))
+        for dump, _ in dumps:
+            if (size := dump.file.stat().st_size) != dump.size and dump.file.is_file():
+                raise BoardError(f"--dump {dump.file}: {size} of {dump.size} bytes were written")
+        return code
 
 
 def _settings(model: Model, args: argparse.Namespace) -> Settings:
@@ -259,14 +267,20 @@ def _listen(port: int) -> socket.socket:
 
 
 def _qemu(
-    model: Model, settings: Settings, images: Sequence[Path], data: Sequence[Data], log: str
+    model: Model,
+    settings: Settings,
+    images: Sequence[Path],
+    data: Sequence[Data],
+    plugin: Sequence[str],
+    log: str,
 ) -> list[str]:
     """The command without UARTs and semihosting; `log` is for its own messages."""
     macs = settings.get("{npu}.num_macs")
     if macs not in (sizes := model.sizes()):
         known = ", ".join(map(str, sizes))
         raise UsageError(f"{settings.name('{npu}.num_macs')}={macs}: expected one of {known}")
-    plugin = [f"npu={model.npu}-{macs}", "page=none", "stderr=stdout", *_memories(model, settings)]
+    plugin = [*plugin, f"npu={model.npu}-{macs}", "page=none", "stderr=stdout"]
+    plugin += _memories(model, settings)
     heap = ("heap_base", "heap_limit", "stack_base", "stack_limit")
     values = [settings.get(f"{{cpu}}.semihosting-{name}") for name in heap]
     plugin += [f"heapinfo={':'.join(f'{value:x}' for value in values)}"]
@@ -282,6 +296,11 @@ def _qemu(
         file = qemu.quoted(row.file.absolute())
         words += ["-device", f"loader,file={file},addr={row.address:#x},force-raw=on"]
     return [*words, *qemu.log_options(program), "-D", log]
+
+
+def _dump(dump: Dump, file: BinaryIO) -> str:
+    """The plugin's option for a file that gets memory at the end."""
+    return f"dump={file.fileno()}:{dump.address:x}:{dump.size:x}"
 
 
 def _memories(model: Model, settings: Settings) -> list[str]:
@@ -331,7 +350,9 @@ def _end(
     log: str,
 ) -> int:
     """Print what an FVP prints at its end; returns the exit code."""
-    own = [line for line in outcome.log.splitlines() if not line.startswith(_MESSAGES)]
+    # The plugin's messages may be why the run ended.
+    hidden = _QEMU if outcome.reason is Reason.EXIT and outcome.code else (*_QEMU, _PLUGIN)
+    own = [line for line in outcome.log.splitlines() if not line.startswith(hidden)]
     if args.verbose:
         sys.stderr.write(outcome.log + log)
     elif own:
