@@ -5,10 +5,11 @@ import contextlib
 import os
 import resource
 import select
+import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -22,6 +23,8 @@ from .errors import SetupError
 # retargeting of the C library immediately sends one more byte, the exit code.
 END = b"\x04"
 _CODE_S = 0.05
+# For an emulator that is asked to end.
+_END_S = 10.0
 # The end of the log that is searched each time; QEMU logs each invalid access, so it may be large.
 _LOG_END = 1 << 20
 
@@ -106,11 +109,13 @@ def run(
     *,
     folder: Path | None = None,
     files: Iterable[int] = (),
+    in_order: bool = False,
 ) -> Outcome:
     """Run an emulator to the end of its firmware.
 
     The first stream is its stdout; `command` gets the paths at which QEMU opens the others.
-    Semihosting opens files in `folder`. QEMU inherits `files`.
+    Semihosting opens files in `folder`. QEMU inherits `files`. It ends `in_order` when it must
+    still write memory to files.
     """
     began, used = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
     with contextlib.ExitStack() as resources:
@@ -135,10 +140,11 @@ def run(
                 write.close()
             sources = {read: stream for (read, _), stream in zip(pipes, streams, strict=True)}
             reason, after = _follow(process, sources, log.fileno(), limits)
+            process.send_signal(signal.SIGTERM if in_order else signal.SIGKILL)
+            _drain(process, sources)
         finally:
             process.kill()
             process.wait()
-        _drain(sources)
         now = resource.getrusage(resource.RUSAGE_CHILDREN)
         return Outcome(
             reason,
@@ -158,11 +164,18 @@ def _pipe(resources: contextlib.ExitStack) -> tuple[int, BinaryIO]:
     return read, resources.enter_context(os.fdopen(write, "wb", buffering=0))
 
 
-def _drain(sources: Mapping[int, Stream]) -> None:
-    """Read what an emulator that has ended wrote to these streams before."""
-    for read, stream in sources.items():
-        while data := os.read(read, 65536):
-            stream.take(data)
+def _drain(process: "subprocess.Popen[bytes]", sources: dict[int, Stream]) -> None:
+    """Wait for the end of an emulator that was asked to end, and read what it writes until then."""
+    deadline, ended = Deadline(_END_S, process), False
+    while sources or not ended:
+        ended = deadline.expired()
+        if ended:
+            process.kill()
+        for read in select.select([*sources], [], [], STEP_S if sources else _CODE_S)[0]:
+            if data := os.read(read, 65536):
+                sources[read].take(data)
+            else:
+                del sources[read]
 
 
 def _follow(
@@ -170,7 +183,7 @@ def _follow(
 ) -> tuple[Reason, bytes]:
     """Read output until the run ends; returns why, and the bytes after EOT.
 
-    Streams that ended, or that end the run, are taken out of `sources`.
+    Streams that ended are taken out of `sources`; the rest of one that ends the run is ignored.
     """
     deadline, began = Deadline(limits.processor_s, process), time.monotonic()
     while sources:
@@ -183,7 +196,7 @@ def _follow(
             if reason is Reason.EOT and limits.until and _on_stderr(log, limits.until):
                 reason = Reason.TEXT
             if reason:
-                del sources[read]
+                sources[read] = Stream(lambda data: None, eot=False, keep=0)
                 after = _after(process, read, stream.after) if reason is Reason.EOT else b""
                 return reason, after
         if limits.until and _on_stderr(log, limits.until):

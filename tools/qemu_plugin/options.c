@@ -196,6 +196,22 @@ static const char *read_size(struct options *options, const char *value)
     return expected;
 }
 
+static const char *read_dump(struct options *options, const char *value)
+{
+    struct memory_dump *next = options->dumps;
+    while (next->size) {
+        next++;
+    }
+    if (next == options->dumps + MEMORY_DUMPS_MAX) {
+        return "fewer dumps";
+    }
+    char rest;
+    const bool right = sscanf(value, "%9d:%" SCNx32 ":%" SCNx32 "%c", &next->file, &next->address,
+                              &next->size, &rest) == 3;
+    return right && next->size ? NULL
+                               : "FD:ADDRESS:SIZE with FD an open file, the rest in hexadecimal";
+}
+
 static const char *read_heapinfo(struct options *options, const char *value)
 {
     struct semihosting_heap *heap = &options->heap;
@@ -205,7 +221,8 @@ static const char *read_heapinfo(struct options *options, const char *value)
     for (size_t i = 0; i < sizeof fields / sizeof fields[0] && at; i++) {
         char *end;
         unsigned long long number = strtoull(at, &end, 16);
-        bool right = isxdigit((unsigned char)*at) && number <= UINT32_MAX && *end == (i < 3 ? ':' : '\0');
+        bool right =
+            isxdigit((unsigned char)*at) && number <= UINT32_MAX && *end == (i < 3 ? ':' : '\0');
         *fields[i] = (uint32_t)number;
         at = right ? end + 1 : NULL;
     }
@@ -237,6 +254,7 @@ static const struct option table[] = {
     {"page", read_page},           {"unmapped", read_unmapped},
     {"size", read_size},           {"heapinfo", read_heapinfo},
     {"vectors", read_vectors},     {"stderr", read_stderr},
+    {"dump", read_dump},
 };
 #define OPTION_COUNT (sizeof table / sizeof table[0])
 

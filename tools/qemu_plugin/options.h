@@ -8,6 +8,7 @@
 #include "board.h"
 #include "coherence.h"
 #include "guest_memory.h"
+#include "memory_dump.h"
 #include "memory_size.h"
 #include "npu_device.h"
 #include "semihosting.h"
@@ -20,6 +21,7 @@ struct options {
     struct coherence_mode coherence;
     struct guest_memory_file memories[BOARD_MEMORIES_MAX + 1];
     struct memory_size sizes[BOARD_MEMORIES_MAX + 1];
+    struct memory_dump dumps[MEMORY_DUMPS_MAX + 1];
     struct semihosting_heap heap;
     bool one_console; /**< semihosting's stderr is its stdout */
     bool has_vectors;

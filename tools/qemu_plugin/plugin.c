@@ -114,6 +114,7 @@ static void on_exit_of_qemu(Notifier *notifier, void *data)
             npu_device_stop(npus[i]);
         }
     }
+    memory_dump_write(options.dumps);
 }
 
 /** Create the board's memories that QEMU's machine lacks; machine "none" already has them. */
@@ -139,6 +140,7 @@ static void on_machine_ready(Notifier *notifier, void *data)
     make_memories();
     memory_size_apply(options.sizes);
     guest_memory_find(options.memories);
+    memory_dump_check(options.dumps);
     cache_create(&options.coherence);
     cache_registers_create();
     for (size_t i = 0; i < BOARD_NPUS_MAX; i++) {

@@ -160,6 +160,14 @@ static void spin(const char *argument)
     }
 }
 
+/** N,TEXT: print lines on UART N for ever. */
+static void flood(const char *argument)
+{
+    for (;;) {
+        uart(argument);
+    }
+}
+
 static void leave(const char *argument)
 {
     exit(atoi(argument));
@@ -174,7 +182,7 @@ int main(int count, char **words)
         {"append", append},     {"copy", copy},        {"echo", echo},           {"error", error},
         {"heapinfo", heapinfo}, {"exit", leave},       {"malloc", malloc_bytes}, {"npu", npu},
         {"peek", peek},         {"place", place},      {"spin", spin},           {"touch", touch},
-        {"uart", uart},         {"write", write_line},
+        {"uart", uart},         {"write", write_line}, {"flood", flood},
     };
     printf("%s:", words[0]);
     for (int i = 1; i < count; i++) {

@@ -11,7 +11,8 @@ from host_tests.tools.qemu_plugin.releases import version
 
 WRONG = {
     "speed=3": 'unknown argument "speed"; expected npu, npu1, board, timing, coherence, console, '
-    "fault, log, memory, npu_memory, page, unmapped, size, heapinfo, vectors, stderr",
+    "fault, log, memory, npu_memory, page, unmapped, size, heapinfo, vectors, "
+    "stderr, dump",
     "board=NONE": "board=NONE: expected MPS3_AN547, ALIF_ENSEMBLE_E7-M55_HP",
     "board=ALIF_ENSEMBLE_E7-M55_HP": "board=ALIF_ENSEMBLE_E7-M55_HP: start QEMU with -machine none",
     "memory=ROM:3": "memory=ROM:3: expected NAME:FD with FD an open file and NAME one of ITCM, ",
@@ -53,6 +54,11 @@ WRONG = {
     "vectors=0x100000000": "vectors=0x100000000: expected an address",
     "vectors=": "vectors=: expected an address that is a multiple of 128",
     "stderr=none": "stderr=none: expected own or stdout",
+    "dump=3:60000000": "dump=3:60000000: expected FD:ADDRESS:SIZE with FD an open file",
+    "dump=3:60000000:0": "dump=3:60000000:0: expected FD:ADDRESS:SIZE",
+    "dump=3:60000000:4x": "dump=3:60000000:4x: expected FD:ADDRESS:SIZE",
+    "dump=1:200ffffc:8": "no memory of this board has all 8 bytes from 0x200ffffc on",
+    ",".join(["dump=1:60000000:4"] * 9): "dump=1:60000000:4: expected fewer dumps",
     "log=loud": "log=loud: expected none, guest_error or all",
 }
 

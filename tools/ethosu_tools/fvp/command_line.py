@@ -31,10 +31,12 @@ _NEEDLESS: tuple[tuple[tuple[str, ...], bool], ...] = (
 _LACKING: tuple[tuple[tuple[str, ...], str], ...] = (
     (("--plugin",), "there are no plug-ins"),
     (("--trace-plugin",), "there are no plug-ins"),
-    (("--dump",), "memory is not written to files"),
 )
 _IMAGE = re.compile(r"^[\w.\[\]]+\*?=(?P<file>.+)$")
-_DATA = re.compile(r"^(?:[\w.\[\]]+\*?=)?(?P<file>.+)@(?:\w+:)?(?P<address>0[xX][\da-fA-F]+|\d+)$")
+_NUMBER = r"0[xX][\da-fA-F]+|\d+"
+_PLACE = rf"^(?:[\w.\[\]]+\*?=)?(?P<file>.+)@(?:\w+:)?(?P<address>{_NUMBER})"
+_DATA = re.compile(_PLACE + "$")
+_DUMP = re.compile(_PLACE + rf",(?P<size>{_NUMBER})$")
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,15 @@ class Data:
 
     file: Path
     address: int
+
+
+@dataclass(frozen=True)
+class Dump:
+    """A file that gets bytes of memory at the end."""
+
+    file: Path
+    address: int
+    size: int
 
 
 class _Parser(argparse.ArgumentParser):
@@ -64,6 +75,8 @@ def parser(name: str) -> argparse.ArgumentParser:
         help="firmware image (ELF or Intel hex); may be repeated")  # fmt: skip
     add("-d", "--data", action="append", default=[], type=_data, metavar="[INSTANCE=]FILE@ADDRESS",
         help="file whose bytes are in memory at the start; may be repeated")  # fmt: skip
+    add("--dump", action="append", default=[], type=_dump, metavar="[INSTANCE=]FILE@ADDRESS,SIZE",
+        help="file that gets bytes of memory at the end; may be repeated")  # fmt: skip
     add("-C", "--parameter", action="append", default=[], metavar="NAME=VALUE", help="parameter")
     add("-f", "--config-file", action="append", default=[], type=Path, metavar="FILE",
         help="file with a parameter in each line")  # fmt: skip
@@ -120,10 +133,26 @@ def _data(text: str) -> Data:
     match = _DATA.match(text)
     if match is None:
         raise argparse.ArgumentTypeError(f"expected [INSTANCE=]FILE@ADDRESS, found {text!r}")
-    address = int(match["address"], 16 if match["address"][:2] in ("0x", "0X") else 10)
+    address = _number(match["address"])
     if address >= 1 << 32:
         raise argparse.ArgumentTypeError(f"expected an address of 32 bits, found {text!r}")
     return Data(Path(_unquoted(match["file"])), address)
+
+
+def _dump(text: str) -> Dump:
+    match = _DUMP.match(text)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"expected [INSTANCE=]FILE@ADDRESS,SIZE, found {text!r}")
+    address, size = _number(match["address"]), _number(match["size"])
+    if not 0 < size <= (1 << 32) - address:
+        raise argparse.ArgumentTypeError(
+            f"expected at least one byte, and addresses of 32 bits, found {text!r}"
+        )
+    return Dump(Path(_unquoted(match["file"])), address, size)
+
+
+def _number(text: str) -> int:
+    return int(text, 16 if text[:2] in ("0x", "0X") else 10)
 
 
 def _unquoted(text: str) -> str:

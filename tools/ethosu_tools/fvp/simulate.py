@@ -18,7 +18,7 @@ from .. import emulator_run, firmware_run, qemu
 from ..emulator_run import Limits, Outcome, Reason, Stream
 from ..errors import BoardError, InputError, ToolError, UsageError
 from . import command_line
-from .command_line import Data, complain
+from .command_line import Data, Dump, complain
 from .models import MODELS, Model
 from .parameters import Settings, file_lines, listing
 
@@ -30,7 +30,8 @@ _STOPPED = {
     Reason.SIMULATED_TIME: "Simulated time has been exceeded.",
 }
 # Beginnings of lines on stderr that are not the firmware's.
-_MESSAGES = ("ethosu: ", "qemu", "Only modules from the same build")
+_PLUGIN = "ethosu: "
+_QEMU = ("qemu", "Only modules from the same build")
 # An ELF header and one program header (System V ABI): 32 bits, little-endian, ET_EXEC, EM_ARM.
 _ELF = struct.Struct("<16s2H5I6H8I")
 _ELF_START = (b"\x7fELF\1\1\1", 2, 40, 1, 0, 52, 0, 0, 52, 32, 1, 0, 0, 0)
@@ -94,12 +95,14 @@ def _simulate(model: Model, args: argparse.Namespace) -> int:
         main_stream = _stdout(settings, uarts, out)
         streams = [main_stream, *(uart.stream for uart in uarts if uart.stream)]
         log = resources.enter_context(tempfile.TemporaryFile("w+b", prefix="ethosu-qemu-"))
+        dumps = [(dump, _open(dump.file, "--dump", resources)) for dump in args.dump]
         sockets = [uart.terminal.fileno() for uart in uarts if uart.terminal]
 
         data = [_elf_of(row, resources) for row in args.data]
 
         def command(paths: Sequence[str]) -> list[str]:
-            words = _qemu(model, settings, [*images, *data], f"/dev/fd/{log.fileno()}")
+            plugin = [_dump(dump, file) for dump, file in dumps]
+            words = _qemu(model, settings, [*images, *data], plugin, f"/dev/fd/{log.fileno()}")
             return [*words, *_serial_ports(uarts, paths), *_semihosting(settings, images)]
 
         cwd = settings.get("{cpu}.semihosting-cwd")
@@ -110,9 +113,14 @@ def _simulate(model: Model, args: argparse.Namespace) -> int:
             streams,
             _limits(model, args),
             folder=Path(cwd) if cwd else None,
-            files=[*sockets, log.fileno()],
+            files=[*sockets, log.fileno(), *(file.fileno() for _, file in dumps)],
+            in_order=bool(dumps),
         )
-        return _end(model, args, outcome, main_stream, say, qemu.read_log(log))
+        code = _end(model, args, outcome, main_stream, say, qemu.read_log(log))
+        for dump, _ in dumps:
+            if (size := dump.file.stat().st_size) != dump.size and dump.file.is_file():
+                raise BoardError(f"--dump {dump.file}: {size} of {dump.size} bytes were written")
+        return code
 
 
 def _settings(model: Model, args: argparse.Namespace) -> Settings:
@@ -266,13 +274,16 @@ def _listen(port: int) -> socket.socket:
 # --- QEMU ---------------------------------------------------------------------------------------
 
 
-def _qemu(model: Model, settings: Settings, images: Sequence[Path], log: str) -> list[str]:
+def _qemu(
+    model: Model, settings: Settings, images: Sequence[Path], plugin: Sequence[str], log: str
+) -> list[str]:
     """The command without UARTs and semihosting; `log` is for its own messages."""
     macs = settings.get("{npu}.num_macs")
     if macs not in (sizes := model.sizes()):
         known = ", ".join(map(str, sizes))
         raise UsageError(f"{settings.name('{npu}.num_macs')}={macs}: expected one of {known}")
-    plugin = [f"npu={model.npu}-{macs}", "page=none", "stderr=stdout", *_memories(model, settings)]
+    plugin = [*plugin, f"npu={model.npu}-{macs}", "page=none", "stderr=stdout"]
+    plugin += _memories(model, settings)
     heap = ("heap_base", "heap_limit", "stack_base", "stack_limit")
     values = [settings.get(f"{{cpu}}.semihosting-{name}") for name in heap]
     plugin += [f"heapinfo={':'.join(f'{value:x}' for value in values)}"]
@@ -306,6 +317,11 @@ def _elf_of(data: Data, resources: contextlib.ExitStack) -> Path:
 def _segment(address: int, size: int) -> tuple[int, ...]:
     """A program header: PT_LOAD, right after the headers, PF_R, without an alignment."""
     return 1, _ELF.size, address, address, size, size, 4, 1
+
+
+def _dump(dump: Dump, file: BinaryIO) -> str:
+    """The plugin's option for a file that gets memory at the end."""
+    return f"dump={file.fileno()}:{dump.address:x}:{dump.size:x}"
 
 
 def _memories(model: Model, settings: Settings) -> list[str]:
@@ -347,11 +363,8 @@ def _end(
     log: str,
 ) -> int:
     """Print what an FVP prints at its end; returns the exit code."""
-    own = [line for line in outcome.log.splitlines() if not line.startswith(_MESSAGES)]
     if args.verbose:
         sys.stderr.write(outcome.log + log)
-    elif own:
-        sys.stderr.write("\n".join([*own, ""]))
     code = 0
     if outcome.reason is Reason.EXIT:
         try:
@@ -359,6 +372,11 @@ def _end(
         except BoardError as error:
             last = f"; {qemu.summarise_log(log, 3)}" if log else ""
             raise BoardError(f"{error}; {firmware_run.last_output(stream)}{last}") from None
+    # The plugin's messages may say why it ended with a code.
+    hidden = _QEMU if code else (*_QEMU, _PLUGIN)
+    own = [line for line in outcome.log.splitlines() if not line.startswith(hidden)]
+    if own and not args.verbose:
+        sys.stderr.write("\n".join([*own, ""]))
     if outcome.reason in _STOPPED:
         say(f"\nInfo: Simulation is stopping. Reason: {_STOPPED[outcome.reason]}\n")
     say(_ENDED)

@@ -8,7 +8,7 @@ import pytest
 from ethosu_tools import vela
 from ethosu_tools.errors import UsageError
 from ethosu_tools.fvp import MODELS, command_line, parameters, simulate
-from ethosu_tools.fvp.command_line import Data
+from ethosu_tools.fvp.command_line import Data, Dump
 
 U55 = MODELS["FVP_Corstone_SSE-300_Ethos-U55"]
 U85 = MODELS["FVP_Corstone_SSE-320"]
@@ -160,8 +160,23 @@ def test_data(text, file, address):
 
 
 @pytest.mark.parametrize(
+    ("text", "dump"),
+    [
+        ("out.bin@0x93000000,1024", Dump(Path("out.bin"), 0x93000000, 1024)),
+        ("cpu0='a b'@Memory:16,0x10", Dump(Path("a b"), 16, 16)),
+        ("cpu0=/a,b@c@Secure:0xfffffff0,16", Dump(Path("/a,b@c"), 0xFFFFFFF0, 16)),
+    ],
+)
+def test_dump(text, dump):
+    assert parse("--dump", text).dump == [dump]
+
+
+@pytest.mark.parametrize(
     ("words", "message"),
     [
+        (["--dump", "o.bin@0"], "expected [INSTANCE=]FILE@ADDRESS,SIZE, found 'o.bin@0'"),
+        (["--dump", "o.bin@0,0"], "expected at least one byte, and addresses of 32 bits, found"),
+        (["--dump", "o.bin@0xfffffff0,17"], "expected at least one byte, and addresses of 32 bits"),
         ([], "no firmware image: expected -a FILE"),
         (["--data", "m.pte"], "expected [INSTANCE=]FILE@ADDRESS, found 'm.pte'"),
         (["--data", "m.pte@0x100000000"], "expected an address of 32 bits, found"),

@@ -131,6 +131,47 @@ def test_as_zephyr_runs_it(fvp, image):
     assert said.splitlines()[1:] == ["two", "one", "zero"]
 
 
+@pytest.mark.parametrize(
+    ("steps", "words", "code"),
+    [
+        ("uart:0,end^ spin", ["-C", "mps3_board.uart0.shutdown_on_eot=1"], 0),
+        ("exit:3", [], 3),
+        ("spin", ["--simlimit", "1"], 0),
+        ("flood:0,text", ["--simlimit", "1"], 0),
+    ],
+)
+def test_as_the_evaluation_kit_loads_a_model(fvp, image, tmp_path, steps, words, code):
+    """docs/use_cases/inference_runner.md: a model and its input come in, its output goes out."""
+    (tmp_path / "model.tflite").write_bytes(b"TFL3")
+    (tmp_path / "ifm.bin").write_bytes(b"\x11\x22\x33\x44" * 2)
+    line = script(
+        "-a {image} --data {folder}/model.tflite@0x90000000 --data {folder}/ifm.bin@0x92000000 "
+        "--dump cpu0={folder}/output.bin@Memory:0x92ffffff,1024 --dump is=ram.bin@0x311ffffc,8",
+        image=image, folder=tmp_path,
+    )  # fmt: skip
+    steps = f"peek:90000000 peek:92000004 touch:93000000 touch:21200000 touch:211ffffc {steps}"
+    done = fvp(*line, *words, steps=steps)
+    assert (done.returncode, done.stderr) == (code, "")
+    assert "peek 90000000: 334c4654\npeek 92000004: 44332211" in done.stdout
+    expected = b"\0" + (0x93000000).to_bytes(4, "little")
+    assert (tmp_path / "output.bin").read_bytes() == expected.ljust(1024, b"\0")
+    ends_of_banks = (tmp_path / "ram.bin").read_bytes()
+    assert ends_of_banks == b"".join(n.to_bytes(4, "little") for n in (0x211FFFFC, 0x21200000))
+
+
+def test_a_dump_that_cannot_be_written(fvp, image):
+    """To a full disk, and by an emulator that ends in an error."""
+    full = "--dump", "/dev/full@0x60000000,4"
+    done = fvp(image, *full, steps="exit:3")
+    assert done.returncode == 3
+    assert done.stderr == (
+        "ethosu: the 4 bytes from 0x60000000 on cannot be dumped: No space left on device\n"
+    )
+    words = "-C", "cpu0.semihosting-enable=0", "--dump", "out.bin@0x60000000,4"
+    done = fvp(image, *words)
+    assert done.returncode == 1 and "error: QEMU ended" in done.stderr
+
+
 @contextmanager
 def started(programs, *words):
     """A running program that has printed the port of its terminal."""
@@ -353,6 +394,8 @@ def test_data_on_corstone_320(fvp, tmp_path):
         (["IMAGE", "-C", "mps3_board.uart0.out_file=no/f"], "out_file=no/f: No such file"),
         (["IMAGE", "-C", "mps3_board.telnetterminal0.mode=x"], "mode=x: expected raw or telnet"),
         (["IMAGE", "--data", "none.bin@0"], "error: none.bin is no file"),
+        (["IMAGE", "--dump", "no/f@0x60000000,4"], "--dump=no/f: No such file"),
+        (["IMAGE", "--dump", "/dev/null@0x4f000000,4"], "no memory of this board has all 4 bytes "),
         (["IMAGE", "-f", "none.txt"], "error: none.txt: "),
         (["TEXT"], "is not a firmware image for Arm"),
         (["IMAGE", "-C", "mps3_board.uart0.out_file=/dev/full"], "error: No space left on device"),
