@@ -13,7 +13,7 @@ from ethosu_tools.qemu import Machine
 from host_tests.kit import firmware_image, sharing
 
 CALLBACK = """
-import machine, struct, time
+import emulator as required, machine, struct, time
 payload = struct.pack('<4sIIII', b'COP1', 5, 5, 2 | 1 << 16, 0xFFFF << 16)
 late = ethosu.Model('/m.tflite', timeout_ms=3000)
 def later(*functions):
