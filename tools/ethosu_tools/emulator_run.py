@@ -140,8 +140,8 @@ def run(
             sources = {read: stream for (read, _), stream in zip(pipes, streams, strict=True)}
             reason, after = _follow(process, sources, log.fileno(), limits)
         finally:
-            readers.close()  # an emulator that waits to write would not notice that it must end
             if in_order:
+                readers.close()  # an emulator that waits to write would not notice that it must end
                 _ask_to_end(process)
             process.kill()
             process.wait()
