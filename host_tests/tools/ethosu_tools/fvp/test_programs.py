@@ -136,8 +136,8 @@ def test_as_zephyr_runs_it(fvp, image):
     [
         ("uart:0,end^ spin", ["-C", "mps3_board.uart0.shutdown_on_eot=1"], 0),
         ("exit:3", [], 3),
-        ("spin", ["--simlimit", "1"], 0),
-        ("flood:0,text", ["--simlimit", "1"], 0),
+        ("spin", ["--timelimit", "1"], 0),
+        ("flood:0,text", ["--timelimit", "1"], 0),
     ],
 )
 def test_as_the_evaluation_kit_loads_a_model(fvp, image, tmp_path, steps, words, code):
