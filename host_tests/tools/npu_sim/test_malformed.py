@@ -34,6 +34,7 @@ COMMANDS = [
     (Stream().op("CONV").stop(), "needs NPU_SET_OFM_HEIGHT_M1, which was never set"),
 ]  # fmt: skip
 
+INT16 = {"OFM_PRECISION": 0x103, "OFM_STRIDE_X": 2}
 # For Ethos-U55: an operation, registers.
 OPERATIONS = [
     (("POOL", 1), {"IFM_PRECISION": 0xC}, "IFM_PRECISION 0x000c"),
@@ -42,6 +43,7 @@ OPERATIONS = [
     (("POOL", 1), {"IFM_PAD_LEFT": 100}, "implies an IFM"),
     (("POOL", 1), {"IFM_DEPTH_M1": 4}, "IFM depth 5 but OFM depth 1"),
     (("POOL", 1), {"ACTIVATION": 5}, "activation function 5"),
+    (("POOL", 1), {"ACTIVATION": 5, **INT16}, "activation function 5 with a 16-bit OFM"),
     (("POOL", 1), {"ACTIVATION": 16}, "no DMA has filled"),
     (("POOL", 1), {"ACTIVATION": 3}, "activation function 3 with a 8-bit OFM"),
     (("POOL", 1), {"ACTIVATION": 0x1000}, "clip range 1"),
