@@ -37,7 +37,7 @@ ROOMS = (
         first=("test_c.py", "test_verify.py", "test_faults.py"),
     ),
     Room(
-        "runtime", 12, (f"{MODULE}/runtime/*.c",), "sim-host-variants",
+        "runtime", 12, (f"{MODULE}/runtime/*.c",), "sim-host-variants firmware",
         (
             f"{TESTS}/runtime/test_*.py", f"{TESTS}/runtime", EXACTNESS,
             "host_tests/tools/ethosu_tools/model",
@@ -55,7 +55,7 @@ ROOMS = (
         first=("kernels/test_exact.py",),
     ),
     Room(
-        "executorch", 8, (f"{MODULE}/runtime/executorch/*.c",), "sim-host-variants",
+        "executorch", 8, (f"{MODULE}/runtime/executorch/*.c",), "sim-host-variants firmware",
         (f"{TESTS}/runtime/executorch", EXACTNESS),
         first=("test_moves.py", "test_programs.py", "test_refusals.py"),
     ),
