@@ -196,6 +196,17 @@ static const char *read_size(struct options *options, const char *value)
     return expected;
 }
 
+/** Read a hexadecimal number that ends with `end`, and advance behind it. */
+static bool read_hex(const char **text, char end, uint32_t *number)
+{
+    char *rest;
+    unsigned long long value = strtoull(*text, &rest, 16);
+    bool right = isxdigit((unsigned char)**text) && value <= UINT32_MAX && *rest == end;
+    *number = (uint32_t)value;
+    *text = right && end ? rest + 1 : rest;
+    return right;
+}
+
 static const char *read_dump(struct options *options, const char *value)
 {
     struct memory_dump *next = options->dumps;
@@ -205,28 +216,23 @@ static const char *read_dump(struct options *options, const char *value)
     if (next == options->dumps + MEMORY_DUMPS_MAX) {
         return "fewer dumps";
     }
-    char rest;
-    const bool right = sscanf(value, "%9d:%" SCNx32 ":%" SCNx32 "%c", &next->file, &next->address,
-                              &next->size, &rest) == 3;
-    return right && next->size ? NULL
-                               : "FD:ADDRESS:SIZE with FD an open file, the rest in hexadecimal";
+    int end = 0;
+    const bool right = sscanf(value, "%9d:%n", &next->file, &end) == 1 && end > 0;
+    value += end;
+    return right && read_hex(&value, ':', &next->address) && read_hex(&value, '\0', &next->size) &&
+                   next->size
+               ? NULL
+               : "FD:ADDRESS:SIZE with FD an open file, the rest in hexadecimal";
 }
 
 static const char *read_heapinfo(struct options *options, const char *value)
 {
     struct semihosting_heap *heap = &options->heap;
-    uint32_t *const fields[] = {&heap->heap_base, &heap->heap_limit, &heap->stack_base,
-                                &heap->stack_limit};
-    const char *at = value;
-    for (size_t i = 0; i < sizeof fields / sizeof fields[0] && at; i++) {
-        char *end;
-        unsigned long long number = strtoull(at, &end, 16);
-        bool right =
-            isxdigit((unsigned char)*at) && number <= UINT32_MAX && *end == (i < 3 ? ':' : '\0');
-        *fields[i] = (uint32_t)number;
-        at = right ? end + 1 : NULL;
-    }
-    return at ? NULL : "HEAP_BASE:HEAP_LIMIT:STACK_BASE:STACK_LIMIT in hexadecimal";
+    return read_hex(&value, ':', &heap->heap_base) && read_hex(&value, ':', &heap->heap_limit) &&
+                   read_hex(&value, ':', &heap->stack_base) &&
+                   read_hex(&value, '\0', &heap->stack_limit)
+               ? NULL
+               : "HEAP_BASE:HEAP_LIMIT:STACK_BASE:STACK_LIMIT in hexadecimal";
 }
 
 static const char *read_stderr(struct options *options, const char *value)
