@@ -25,6 +25,17 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def positive_number(text: str) -> float:
+    """Type of an option that takes a finite number above 0, such as a time limit in seconds."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected a number above 0, found {text!r}")
+    return number
+
+
 def visible(text: str, keep: str = "\n\t") -> str:
     r"""Replace characters that would control a terminal by escapes, such as \x1b.
 
