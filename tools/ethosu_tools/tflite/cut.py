@@ -73,6 +73,10 @@ class Whole:
         outputs = [self.graph.tensors[index].name for index in operator.outputs[:1]]
         return " ".join([str(number), operator.name, *outputs])
 
+    def options(self, number: int) -> Any:
+        """The options of an operator, with the schema's names of their fields; None: it has none."""
+        return self._model.subgraphs[0].operators[number].builtinOptions
+
     def has_values(self, tensor: int) -> bool:
         """Whether a tensor is computed, and has values that can be compared."""
         return tensor in self.writers and self.graph.tensors[tensor].dtype not in _HANDLES
