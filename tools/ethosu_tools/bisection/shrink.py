@@ -6,10 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..arrays import Array
+from ..arrays import Array, dequantise
 from ..errors import InputError
+from ..model import ModelFile
+from .measure import measure
 from .search import Found, Search, Trial
-from .sides import Known
+from .sides import Known, reference_values
+from .ways import Reference
 
 # Operators that are removed one by one from a part that shows the difference.
 _LARGEST = 24
@@ -18,16 +21,17 @@ _GENERATIONS = 3
 
 @dataclass(frozen=True)
 class Repro:
-    """A part that shows the difference, with the inputs that it was given."""
+    """A part, with the inputs of each step that it was given on side B, and on side A."""
 
     trial: Trial
-    inputs: list[list[Array]]  # of each step
+    inputs: list[list[Array]]
+    a_inputs: list[list[Array]]
 
 
 def shrink(search: Search, found: Found) -> Repro | None:
     """Cut out as little as possible; None if no part can be computed with recorded inputs."""
     if found.upto is None:
-        return None
+        return _alone(search, found.number)
     try:
         values = search.recorded()
     except InputError:  # LiteRT has no such operator: only the model's own inputs are known
@@ -85,4 +89,50 @@ def _with_inputs(search: Search, trial: Trial, values: Known) -> Repro:
         first = min(each.first for each in trial.differences.values())
         steps = range(first, first + 1)
     cut, _ = trial.cuts
-    return Repro(trial, [[values[tensor][step] for tensor in cut.inputs] for step in steps])
+    inputs = [[values[tensor][step] for tensor in cut.inputs] for step in steps]
+    return Repro(trial, inputs, inputs)
+
+
+def _alone(search: Search, number: int) -> Repro | None:
+    """The layer alone, of two models that are not the same: real values of the same inputs.
+
+    The inputs are those that the layer of side B had. None if the layers have other inputs.
+    """
+    a, b = search.a, search.b
+    if search.tolerance is None or number not in search.pairs or a.way is None:
+        return None
+    cuts = a.contents.cut({number}), b.contents.cut({search.pairs[number]})
+    tensors = [
+        [side.contents.graph.tensors[tensor] for tensor in cut.inputs]
+        for side, cut in zip((a, b), cuts, strict=True)
+    ]
+    if [each.shape for each in tensors[0]] != [each.shape for each in tensors[1]]:
+        return None
+    way = b.way or Reference()
+    try:
+        _, values = reference_values(b.contents, b.steps)
+        inputs = [[values[t][step] for t in cuts[1].inputs] for step in range(len(b.steps))]
+        a_inputs = [
+            [
+                dequantise(array, one).astype(other.dtype)
+                for array, one, other in zip(step, tensors[1], tensors[0], strict=True)
+            ]
+            for step in inputs
+        ]
+        outcomes = (
+            a.way.run(ModelFile(cuts[0].data, name=str(a.file)), a_inputs),
+            way.run(ModelFile(cuts[1].data, name=str(b.file)), inputs),
+        )
+    except InputError:
+        return None
+    if isinstance(outcomes[0], str) or isinstance(outcomes[1], str):
+        return None
+    outputs = tuple(
+        side.contents.graph.tensors[cut.outputs[0]]
+        for side, cut in zip((a, b), cuts, strict=True)
+    )
+    columns = [[step[0] for step in outcome] for outcome in outcomes]
+    found = measure(*columns, (outputs[0], outputs[1]), search.tolerance)
+    if found is None:
+        return None
+    return Repro(Trial(cuts, {number: found}, outcomes=outcomes), inputs, a_inputs)
