@@ -83,15 +83,14 @@ def _states(call: Call) -> Iterator[_State]:
     while at < len(words):
         code, param = words[at] & _CODE, words[at] >> 16
         name = names.get(code, f"command 0x{code:04x}")
-        value = param
         long = bool(code & _PAYLOAD) and at + 1 < len(words)
+        register = name.removeprefix("NPU_SET_")
         if long:
-            value = words[at + 1] | param << 32
-        if not long and code < _OPERATION:
-            if name not in _WAITS:
-                yield _State(name, 4 * at, registers | {"parameter": param})
-        else:
-            registers[name.removeprefix("NPU_SET_")] = value
+            registers |= {register: words[at + 1], f"{register}, parameter": param}
+        elif code >= _OPERATION:
+            registers[register] = param
+        elif name not in _WAITS:
+            yield _State(name, 4 * at, registers | {"parameter of the operation": param})
         at += 2 if long else 1
 
 

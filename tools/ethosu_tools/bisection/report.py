@@ -19,6 +19,7 @@ from ..arrays import Array
 from ..errors import InputError
 from ..files import write_whole
 from ..model import ModelFile
+from ..oracle import kernels_for
 from .known import Defect
 from .measure import Measure, measure
 from .registers import Difference
@@ -42,6 +43,11 @@ class Report:
     defects: Sequence[Defect]
     files: dict[str, str]
     alone: Measure | str | None
+
+    @property
+    def reproduced(self) -> bool:
+        """Whether the part alone differs, or fails as the whole model does."""
+        return isinstance(self.alone, Measure) or bool(self.alone and self.found.error)
 
 
 def write(
@@ -151,8 +157,8 @@ def _text(report: Report, command: Sequence[str]) -> Iterator[str]:
     yield from _repro_text(report)
     yield from _registers_text(report.registers)
     yield from ("## Versions", "")
-    yield f"- ethosu-tools {version('ethosu-tools')}, Python {platform.python_version()}, "
-    yield f"  {platform.system()} {platform.machine()}"
+    system = f"Python {platform.python_version()}, {platform.system()} {platform.machine()}"
+    yield f"- ethosu-tools {version('ethosu-tools')}, {system}"
     for name, side in (("A", search.a), ("B", search.b)):
         yield f"- {name}: {side.title}, model {side.file}"
     yield f"- found with: `{shlex.join(command)}`"
@@ -162,16 +168,14 @@ def _repro_text(report: Report) -> Iterator[str]:
     yield from ("## How to reproduce", "")
     repro, files, search = report.repro, report.files, report.search
     if repro is None:
-        yield "No part of the model alone shows the difference"
-        yield "as these tools compute it: the whole model and the compiled file are needed."
+        yield "No part of the model alone shows the difference: attach the model and the compiled file."
         yield ""
         return
     cut = repro.trial.cuts[1]
     count = len(cut.operators)
     yield f"`{files['model']}` has {count} {'operator' if count == 1 else 'operators'} of the model:"
     yield ""
-    yield "| operator | inputs | output |"
-    yield "| --- | --- | --- |"
+    yield from ("| operator | inputs | output |", "| --- | --- | --- |")
     whole = search.b.contents
     for number in cut.operators:
         operator = whole.operators[number]
@@ -231,12 +235,13 @@ def _commands_text(search: Search, files: dict[str, str]) -> Iterator[str]:
         words = ["ethosu", "run", compiled, "--input", inputs, "--reference", model]
         yield f"    {shlex.join(words)}"
         yield ""
+    kernels = kernels_for(search.a.contents.file)
     yield "The expected outputs, in Python:"
     yield ""
     yield "    import numpy as np"
     yield "    from ai_edge_litert.interpreter import Interpreter, OpResolverType"
-    yield f"    i = Interpreter({files.get('model_a', model)!r}, "
-    yield "        experimental_op_resolver_type=OpResolverType.BUILTIN_REF)"
+    yield f"    i = Interpreter({files.get('model_a', model)!r},"
+    yield f"                    experimental_op_resolver_type=OpResolverType.{kernels})"
     yield "    i.allocate_tensors()"
     yield f"    inputs = np.load({files.get('inputs_a', inputs)!r})"
     yield "    for n, each in enumerate(i.get_input_details()):"
@@ -248,6 +253,8 @@ def _commands_text(search: Search, files: dict[str, str]) -> Iterator[str]:
 
 def _options(way: Npu, prefix: str) -> Iterator[str]:
     """Options of `ethosu bisect` for a way."""
+    if way.board:
+        yield from (f"--{prefix}board", way.board)
     yield from (f"--{prefix}npu", way.npu, f"--{prefix}memory-mode", way.mode)
     if way.python:
         yield from (f"--{prefix}vela", way.python)
@@ -258,7 +265,7 @@ def _vela(way: Npu, model: str) -> Iterator[str]:
     if way.facts:
         yield from ("--config", str(way.facts.config))
     yield from ("--system-config", way.system_config, "--memory-mode", way.mode)
-    yield from (*way.options, model)
+    yield model
 
 
 def _registers_text(rows: Sequence[Difference]) -> Iterator[str]:

@@ -45,13 +45,13 @@ class Reference:
 
 @dataclass(frozen=True)
 class Npu:
-    """Vela and the simulator; `facts` are its system, `python` one with another Vela."""
+    """Vela and the simulator; `facts` are those of the `board`, `python` has another Vela."""
 
     npu: str
     facts: VelaFacts | None = None
     memory_mode: str | None = None
     python: str | None = None
-    options: tuple[str, ...] = ()
+    board: str | None = None
     _made: dict[bytes, ModelFile] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -82,7 +82,6 @@ class Npu:
                 self.npu,
                 board=self.facts,
                 memory_mode=self.memory_mode,
-                more_options=self.options,
                 python=self.python,
             )
             self._made[source.data], _ = verdict.prepare(source, made.file)

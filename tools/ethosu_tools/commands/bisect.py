@@ -134,7 +134,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         "registers": [row.as_dict() for row in made.registers],
         "defects": [{"name": each.name, "text": each.text} for each in made.defects],
         "operators": list(repro.trial.cuts[0].operators) if repro else [],
-        "reproduced": made.alone is not None,
+        "reproduced": made.reproduced,
         "files": made.files,
         "exit_code": MismatchError.exit_code,
     }
@@ -218,9 +218,7 @@ def _way(file: ModelFile, args: argparse.Namespace, prefix: str) -> Npu:
     own = board is None and file.board is None
     # Without a board, an NPU has Vela's example of a system, whose memory modes all exist.
     facts = None if own and (npu or mode) else system.facts
-    if mode is None and prefix and npu != args.npu:
-        mode = None
-    return Npu(system.npu, facts, mode, python)
+    return Npu(system.npu, facts, mode, python, board=system.name if facts else None)
 
 
 def _tolerance(args: argparse.Namespace, a: Side, b: Side) -> float | None:
@@ -312,7 +310,7 @@ def _defects(search: Search, repro: shrink.Repro | None) -> list[known.Defect]:
 
 def render(data: dict[str, Any]) -> str:
     """The first layer, the difference, the files; then the layers around it."""
-    lines = [f"A  {data['a']['way']}", f"B  {data['b']['way']}"]
+    lines = [_side_text(name, data[name.lower()]) for name in ("A", "B")]
     first = data["first"]
     if first is None:
         figures = f"{data['compared']} of {len(data['layers'])} layers were compared"
@@ -336,6 +334,11 @@ def render(data: dict[str, Any]) -> str:
         lines.append(f"{what}: {alone}")
         lines += [f"{key:<8} {path}" for key, path in data["files"].items()]
     return "\n".join(lines)
+
+
+def _side_text(name: str, side: dict[str, Any]) -> str:
+    model, way = side["model"], side["way"]
+    return f"{name}  {way}" if way.startswith(model) else f"{name}  {model}, {way}"
 
 
 def _row(row: dict[str, Any]) -> tuple[str, ...]:
