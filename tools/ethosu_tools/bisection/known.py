@@ -128,7 +128,8 @@ DEFECTS = (
            "it reads from row 0 and column 0 of the whole tensor"),
     Defect("transpose-conv-into-part", ("TRANSPOSE_CONV",),
            lambda n: n.is_before(*_JOINS)
-           and (n.option("strideH") > n.input(1).shape[1] or n.option("strideW") > n.input(1).shape[2]),
+           and any(n.option(name) > size for name, size in
+                   zip(("strideH", "strideW"), n.input(1).shape[1:3], strict=True)),
            "a kernel smaller than the stride writes to row 0 and column 0 of the whole tensor"),
     Defect("depthwise-multiplier-into-part", ("DEPTHWISE_CONV_2D",),
            lambda n: n.is_before(*_JOINS) and n.input(0).shape[-1] < n.output.shape[-1],
@@ -156,7 +157,8 @@ DEFECTS = (
     Defect("exp-overflow", ("EXP",), lambda n: _overflows(n),
            "the table wraps where the result exceeds 2^31 steps"),
     Defect("resize-nearest-centres", ("RESIZE_NEAREST_NEIGHBOR",),
-           lambda n: not n.option("halfPixelCenters") and any(s % 1 and 1 / s % 1 for s in _steps(n)),
+           lambda n: not n.option("halfPixelCenters")
+           and any(step % 1 and 1 / step % 1 for step in _steps(n)),
            "it uses pixel centres although half_pixel_centers is not set"),
     Defect("resize-steps", ("RESIZE_NEAREST_NEIGHBOR", "RESIZE_BILINEAR"),
            lambda n: any(step >= _STEP for step in _steps(n)),

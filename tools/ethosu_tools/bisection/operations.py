@@ -48,9 +48,7 @@ def compare(a: Side, b: Side, tolerance: float | None) -> dict[str, Any]:
     }
 
 
-def _aligned(
-    a: Record, b: Record, tolerance: float | None
-) -> list[tuple[str, Measure | None]]:
+def _aligned(a: Record, b: Record, tolerance: float | None) -> list[tuple[str, Measure | None]]:
     """Operations in pairs if both have the same; else layers, by the last map of each."""
     kinds = [
         [(operation.kind, operation.ofm and operation.ofm.shape) for operation in each.operations]
@@ -66,9 +64,7 @@ def _aligned(
     return [(name, _measure(a, b, one, other, tolerance)) for name, one, other in pairs]
 
 
-def _measure(
-    a: Record, b: Record, one: int, other: int, tolerance: float | None
-) -> Measure | None:
+def _measure(a: Record, b: Record, one: int, other: int, tolerance: float | None) -> Measure | None:
     columns: list[list[Array]] = []
     for each, number in ((a, one), (b, other)):
         maps = [step[number] for step in each.maps]
@@ -80,9 +76,7 @@ def _measure(
     return measure(columns[0], columns[1], (_RAW, _RAW), tolerance)
 
 
-def _outputs(
-    a: Side, b: Side, tolerance: float | None
-) -> list[tuple[str, Measure | None]]:
+def _outputs(a: Side, b: Side, tolerance: float | None) -> list[tuple[str, Measure | None]]:
     tensors = a.file.description.outputs, b.file.description.outputs
     if len(tensors[0]) != len(tensors[1]):
         raise InputError(f"{a.file} has {len(tensors[0])} outputs, {b.file} {len(tensors[1])}")

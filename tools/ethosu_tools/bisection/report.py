@@ -168,12 +168,13 @@ def _repro_text(report: Report) -> Iterator[str]:
     yield from ("## How to reproduce", "")
     repro, files, search = report.repro, report.files, report.search
     if repro is None:
-        yield "No part of the model alone shows the difference: attach the model and the compiled file."
+        yield "No part of the model alone shows it: attach the model and the compiled file."
         yield ""
         return
     cut = repro.trial.cuts[1]
     count = len(cut.operators)
-    yield f"`{files['model']}` has {count} {'operator' if count == 1 else 'operators'} of the model:"
+    what = "1 operator" if count == 1 else f"{count} operators"
+    yield f"`{files['model']}` has {what} of the model:"
     yield ""
     yield from ("| operator | inputs | output |", "| --- | --- | --- |")
     whole = search.b.contents
@@ -196,7 +197,7 @@ def _repro_text(report: Report) -> Iterator[str]:
     else:
         yield f"Alone, with the inputs in `{files['inputs']}`, both sides agree."
         yield ""
-    yield from _commands_text(search, files)
+    yield from _commands_text(search, files, len(repro.inputs))
 
 
 def _values_text(report: Report) -> Iterator[str]:
@@ -214,7 +215,7 @@ def _values_text(report: Report) -> Iterator[str]:
     yield ""
 
 
-def _commands_text(search: Search, files: dict[str, str]) -> Iterator[str]:
+def _commands_text(search: Search, files: dict[str, str], steps: int) -> Iterator[str]:
     model, inputs = files["model"], files["inputs"]
     a, b = search.a.way, search.b.way
     npus = [way for way in (a, b) if isinstance(way, Npu)]
@@ -244,10 +245,12 @@ def _commands_text(search: Search, files: dict[str, str]) -> Iterator[str]:
     yield f"                    experimental_op_resolver_type=OpResolverType.{kernels})"
     yield "    i.allocate_tensors()"
     yield f"    inputs = np.load({files.get('inputs_a', inputs)!r})"
-    yield "    for n, each in enumerate(i.get_input_details()):"
-    yield "        i.set_tensor(each['index'], inputs[str(n)])"
-    yield "    i.invoke()"
-    yield "    print([i.get_tensor(each['index']) for each in i.get_output_details()])"
+    yield f"    for step in range({steps}):"
+    yield "        for n, each in enumerate(i.get_input_details()):"
+    at = "" if steps == 1 else "[step]"
+    yield f"            i.set_tensor(each['index'], inputs[str(n)]{at})"
+    yield "        i.invoke()"
+    yield "        print([i.get_tensor(each['index']) for each in i.get_output_details()])"
     yield ""
 
 

@@ -128,8 +128,7 @@ def _alone(search: Search, number: int) -> Repro | None:
     if isinstance(outcomes[0], str) or isinstance(outcomes[1], str):
         return None
     outputs = tuple(
-        side.contents.graph.tensors[cut.outputs[0]]
-        for side, cut in zip((a, b), cuts, strict=True)
+        side.contents.graph.tensors[cut.outputs[0]] for side, cut in zip((a, b), cuts, strict=True)
     )
     columns = [[step[0] for step in outcome] for outcome in outcomes]
     found = measure(*columns, (outputs[0], outputs[1]), search.tolerance)

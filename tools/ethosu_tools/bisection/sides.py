@@ -117,9 +117,7 @@ def reference_values(whole: Whole, steps: Steps) -> tuple[Outcome, Known]:
     outcome = []
     for step in steps:
         outcome.append(oracle.step(step))
-        rows = zip(
-            (*numbers, *whole.graph.inputs), (*oracle.tensors(numbers), *step), strict=True
-        )
+        rows = zip((*numbers, *whole.graph.inputs), (*oracle.tensors(numbers), *step), strict=True)
         for tensor, array in rows:
             known[tensor].append(array)
     return outcome, known

@@ -81,9 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_ways(parser: argparse.ArgumentParser, prefix: str, which: str) -> None:
-    parser.add_argument(
-        f"--{prefix}memory-mode", metavar="MODE", help=f"Vela's memory mode{which}"
-    )
+    parser.add_argument(f"--{prefix}memory-mode", metavar="MODE", help=f"Vela's memory mode{which}")
     parser.add_argument(
         f"--{prefix}vela",
         metavar="PYTHON",
@@ -254,9 +252,7 @@ def _inputs(
     return _as(steps, tensors, a.inputs), _as(steps, tensors, b.inputs)
 
 
-def _as(
-    steps: list[list[Array]], tensors: Any, wanted: Any
-) -> list[list[Array]]:
+def _as(steps: list[list[Array]], tensors: Any, wanted: Any) -> list[list[Array]]:
     """The same real values in other types."""
     return [
         [_converted(*each) for each in zip(step, tensors, wanted, strict=True)] for step in steps

@@ -74,7 +74,7 @@ class Whole:
         return " ".join([str(number), operator.name, *outputs])
 
     def options(self, number: int) -> Any:
-        """The options of an operator, with the schema's names of their fields; None: it has none."""
+        """The options of an operator, with the schema's names of fields; None: it has none."""
         return self._model.subgraphs[0].operators[number].builtinOptions
 
     def has_values(self, tensor: int) -> bool:

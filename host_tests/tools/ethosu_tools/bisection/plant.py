@@ -103,7 +103,10 @@ def with_table(compiled: bytes, changed: bytes) -> bytes:
         [command.offset for command in commands(call.stream) if command.code < _REGISTERS]
         for (call,) in (npu_calls(compiled), npu_calls(changed))
     )
-    entries = debug_table.parse(metadata.get(compiled, debug_table.NAME) or b"")
+    table = metadata.get(compiled, debug_table.NAME)
+    if table is None:  # the file is as Vela wrote it
+        return changed
+    entries = debug_table.parse(table)
     moved = [replace(each, end=after[before.index(each.end)]) for each in entries]
     result: bytes = metadata.put(changed, {debug_table.NAME: debug_table.pack(moved)})
     return result
