@@ -50,18 +50,19 @@ def record(compiled: ModelFile, steps: Steps) -> Record:
         ofm = operation.ofm
         step.append(simulation.feature_map(ofm) if ofm and not ofm.chained else None)
 
-    outcome: Outcome = []
+    outputs: list[list[Array]] = []
+    error = ""
     try:
         with Simulation(compiled) as simulation:
             simulation.observe(look)
             for inputs in steps:
                 step = []
-                outcome.append(simulation.step(inputs))
+                outputs.append(simulation.step(inputs))
                 maps.append(step)
-    except (InputError, BoardError) as error:
-        outcome = str(error)
+    except (InputError, BoardError) as failure:
+        error = str(failure)
     names = Names(compiled).of(operations) if maps else []
-    return Record(outcome, operations, names, maps)
+    return Record(error or outputs, operations, names, maps)
 
 
 def values(seen: Record, compiled: ModelFile, whole: Whole) -> dict[int, list[Array]]:

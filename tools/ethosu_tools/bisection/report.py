@@ -21,7 +21,7 @@ from ..files import write_whole
 from ..model import ModelFile
 from ..oracle import kernels_for
 from .known import Defect
-from .measure import Measure, measure
+from .measure import Measure
 from .registers import Difference
 from .search import Found, Search
 from .shrink import Repro
@@ -111,24 +111,14 @@ def _check(
     errors = [each for each in outcomes if isinstance(each, str)]
     if errors:
         return errors[0]
-    _save_outputs(files, outcomes)
-    number = found.number if found.number in repro.trial.differences else repro.trial.first
-    pairs = zip(*(cut.outputs for cut in repro.trial.cuts), strict=True)
-    for place, tensors in enumerate(pairs):
-        if search.a.contents.writers[tensors[0]] != number:
-            continue
-        kinds = [
-            side.contents.graph.tensors[tensor]
-            for side, tensor in zip((search.a, search.b), tensors, strict=True)
-        ]
-        columns = [[step[place] for step in outcome] for outcome in outcomes]
-        result = measure(columns[0], columns[1], (kinds[0], kinds[1]), search.tolerance)
-        if result and result.differs:
-            return result
-    return None
+    outputs = [each for each in outcomes if not isinstance(each, str)]
+    _save_outputs(files, outputs)
+    measured = search.measure_outputs(repro.trial.cuts, outputs)
+    differing = {layer: each for layer, each in measured.items() if each.differs}
+    return differing.get(found.number, next(iter(differing.values()), None))
 
 
-def _save_outputs(files: dict[str, str], outcomes: Sequence[Any]) -> None:
+def _save_outputs(files: dict[str, str], outcomes: Sequence[list[list[Array]]]) -> None:
     files["outputs"] = files["model"].removesuffix(".repro.tflite") + ".outputs.npz"
     both: dict[str, Array] = {}
     for name, rows in zip(("a", "b"), outcomes, strict=True):

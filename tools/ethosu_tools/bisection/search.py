@@ -44,7 +44,6 @@ class Trial:
     cuts: tuple[Cut, Cut]
     differences: dict[int, Measure] = field(default_factory=dict)
     errors: tuple[str, str] = ("", "")
-    outcomes: tuple[Steps, Steps] = ((), ())
 
     @property
     def first(self) -> int:
@@ -230,14 +229,21 @@ class Search:
             return Trial(cuts, errors=(errors[0], errors[1])) if failed else None
         if any(self.errors):
             return None
-        trial = Trial(cuts, outcomes=(outcomes[0], outcomes[1]))  # type: ignore[arg-type]
-        for place, tensors in enumerate(zip(*(cut.outputs for cut in cuts), strict=True)):
-            kinds = tuple(
-                side.contents.graph.tensors[tensor]
-                for side, tensor in zip((self.a, self.b), tensors, strict=True)
-            )
-            sides = [[step[place] for step in outcome] for outcome in trial.outcomes]
-            found = measure(*sides, (kinds[0], kinds[1]), self.tolerance)
-            if found and found.differs:
-                trial.differences.setdefault(self.a.contents.writers[tensors[0]], found)
-        return trial if trial.differences else None
+        outputs = [each for each in outcomes if not isinstance(each, str)]
+        found = self.measure_outputs(cuts, outputs)
+        differences = {layer: each for layer, each in found.items() if each.differs}
+        return Trial(cuts, differences) if differences else None
+
+    def measure_outputs(
+        self, cuts: tuple[Cut, Cut], outputs: Sequence[Steps]
+    ) -> dict[int, Measure]:
+        """For each layer of a part, its first output that differs, else any of them."""
+        found: dict[int, Measure] = {}
+        for place, (one, other) in enumerate(zip(*(cut.outputs for cut in cuts), strict=True)):
+            tensors = self.a.contents.graph.tensors[one], self.b.contents.graph.tensors[other]
+            expected, got = ([step[place] for step in steps] for steps in outputs)
+            each = measure(expected, got, tensors, self.tolerance)
+            layer = self.a.contents.writers[one]
+            if each and (layer not in found or (each.differs and not found[layer].differs)):
+                found[layer] = each
+        return found

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from ..arrays import Array, dequantise
 from ..errors import InputError
 from ..model import ModelFile
-from .measure import measure
 from .search import Found, Search, Trial
 from .sides import Known, reference_values
 from .ways import Reference
@@ -125,13 +124,7 @@ def _alone(search: Search, number: int) -> Repro | None:
         )
     except InputError:
         return None
-    if isinstance(outcomes[0], str) or isinstance(outcomes[1], str):
+    outputs = [each for each in outcomes if not isinstance(each, str)]
+    if len(outputs) < len(outcomes):
         return None
-    outputs = tuple(
-        side.contents.graph.tensors[cut.outputs[0]] for side, cut in zip((a, b), cuts, strict=True)
-    )
-    columns = [[step[0] for step in outcome] for outcome in outcomes]
-    found = measure(*columns, (outputs[0], outputs[1]), search.tolerance)
-    if found is None:
-        return None
-    return Repro(Trial(cuts, {number: found}, outcomes=outcomes), inputs, a_inputs)
+    return Repro(Trial(cuts, search.measure_outputs(cuts, outputs)), inputs, a_inputs)

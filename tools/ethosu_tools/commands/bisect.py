@@ -169,8 +169,8 @@ def _sides(args: argparse.Namespace, ui: Ui) -> tuple[Side, Side]:
                 raise UsageError(
                     f"{file} is compiled: pass the model before Vela, too, or a second file"
                 )
-            source = open_model(ui, args.source)
-            return Side.of_source(source, Reference()), Side.of_compiled(file, Whole(source))
+            before = open_model(ui, args.source)
+            return Side.of_source(before, Reference()), Side.of_compiled(file, Whole(before))
         first = _way(file, args, "")
         if others:
             second = _way(file, args, "other_")
@@ -181,8 +181,8 @@ def _sides(args: argparse.Namespace, ui: Ui) -> tuple[Side, Side]:
     other = open_model(ui, args.other)
     source = open_model(ui, args.source) if args.source else None
     if source is None:
-        before = [each for each in (file, other) if not each.description.compiled]
-        source = before[0] if len(before) == 1 else None
+        uncompiled = [each for each in (file, other) if not each.description.compiled]
+        source = uncompiled[0] if len(uncompiled) == 1 else None
     whole = Whole(source) if source else None
     return (
         _side(file, whole, args, "", compile_it=any(_given(args, ""))),

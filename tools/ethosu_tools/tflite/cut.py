@@ -183,7 +183,7 @@ def _kind(code: Any) -> str:
     if number == schema.BuiltinOperator.CUSTOM:
         return _text(code.customCode)
     names = vars(schema.BuiltinOperator).items()
-    return next(name for name, value in names if value == number)
+    return str(next(name for name, value in names if value == number))
 
 
 def _list(numbers: Any) -> list[int]:
@@ -191,7 +191,7 @@ def _list(numbers: Any) -> list[int]:
 
 
 def _text(name: Any) -> str:
-    return name.decode(errors="replace") if isinstance(name, bytes) else name or ""
+    return name.decode(errors="replace") if isinstance(name, bytes) else str(name or "")
 
 
 def _ranges(numbers: list[int]) -> str:

@@ -25,6 +25,8 @@ except ImportError:
         f"writing a model needs LiteRT's schema; run: {other_python.install('oracle')}"
     ) from None
 
+__all__ = ["OPERATOR_VERSIONS", "Graph", "schema", "write"]
+
 SCHEMA_VERSION = 3
 
 # The version of each operator that int8 tensors need (default 1).
