@@ -19,16 +19,24 @@ from .. import vela_defects
 from ..model import ModelFile, Operator, Tensor
 from ..tflite.cut import Whole
 
-_SLICES = ("SLICE", "STRIDED_SLICE", "SPLIT", "SPLIT_V", "UNPACK")
-_JOINS = ("PAD", "PADV2", "PACK", "CONCATENATION", "RESHAPE")
-_RESHAPES = ("RESHAPE", "EXPAND_DIMS", "SQUEEZE", "TRANSPOSE", "MIRROR_PAD")
-_WINDOWS = ("CONV_2D", "DEPTHWISE_CONV_2D", "MAX_POOL_2D", "AVERAGE_POOL_2D")
-_ELEMENTWISE = ("ADD", "SUB", "MUL", "MINIMUM", "MAXIMUM", "SQUARED_DIFFERENCE")
-_REDUCE = ("REDUCE_MAX", "REDUCE_MIN")
-_LOGIC = ("REDUCE_ALL", "REDUCE_ANY")
-_COMPARE = ("EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL")
-_TABLES = ("LOGISTIC", "TANH", "HARD_SWISH", "LEAKY_RELU", "ELU", "EXP", "LOG", "RSQRT", "GELU")
-_SUMS = ("SUM", "MEAN", "SOFTMAX")
+
+def _kinds(names: str) -> tuple[str, ...]:
+    """Names of operators."""
+    return tuple(names.split())
+
+
+_SLICES = _kinds("SLICE STRIDED_SLICE SPLIT SPLIT_V UNPACK")
+_JOINS = _kinds("PAD PADV2 PACK CONCATENATION RESHAPE")
+_RESHAPES = _kinds("RESHAPE EXPAND_DIMS SQUEEZE TRANSPOSE MIRROR_PAD")
+_WINDOWS = _kinds("CONV_2D DEPTHWISE_CONV_2D MAX_POOL_2D AVERAGE_POOL_2D")
+_ELEMENTWISE = _kinds("ADD SUB MUL MINIMUM MAXIMUM SQUARED_DIFFERENCE")
+_REDUCE = _kinds("REDUCE_MAX REDUCE_MIN")
+_LOGIC = _kinds("REDUCE_ALL REDUCE_ANY")
+_COMPARE = _kinds("EQUAL NOT_EQUAL GREATER GREATER_EQUAL LESS LESS_EQUAL")
+_TABLES = _kinds("LOGISTIC TANH HARD_SWISH LEAKY_RELU ELU EXP LOG RSQRT GELU")
+_SUMS = _kinds("SUM MEAN SOFTMAX")
+_RESIZES = _kinds("RESIZE_NEAREST_NEIGHBOR RESIZE_BILINEAR")
+_MASKED = _kinds("SELECT SELECT_V2 REDUCE_ALL REDUCE_ANY")
 _SAME, _IMAGE, _STEP = 0, 4, 16
 
 
@@ -160,12 +168,12 @@ DEFECTS = (
            lambda n: not n.option("halfPixelCenters")
            and any(step % 1 and 1 / step % 1 for step in _steps(n)),
            "it uses pixel centres although half_pixel_centers is not set"),
-    Defect("resize-steps", ("RESIZE_NEAREST_NEIGHBOR", "RESIZE_BILINEAR"),
+    Defect("resize-steps", _RESIZES,
            lambda n: any(step >= _STEP for step in _steps(n)),
            "of steps of 16 and more it keeps the low 4 bits"),
     Defect("truth-as-mask", _COMPARE,
            lambda n: n.operator.outputs[0] in n.part.graph.outputs
-           and n.is_before("SELECT", "SELECT_V2", *_LOGIC),
+           and n.is_before(*_MASKED),
            "the output's 0 or 1 is used as the mask 0 or -1"),
     Defect("variable-start-value", ("CALL_ONCE",), lambda n: True,
            "the graph that sets a variable's first value uses another place in the arena"),
