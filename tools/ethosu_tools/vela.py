@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -138,8 +139,9 @@ def compiled(
     memory_mode: str | None = None,
     more_options: Sequence[str] = (),
     debug: bool = True,
+    python: str | None = None,
 ) -> Compiled:
-    """Compile a model.
+    """Compile a model; `python` is one with another release of Vela.
 
     System config and memory mode default to the `board`'s, else to Vela's own for the NPU; they are
     sections of `config` or of the board's file. `more_options` are passed to Vela; `debug` stores
@@ -166,10 +168,10 @@ def compiled(
         path.parent.mkdir()
         path.write_bytes(source.data)
         with named_as(str(source), path):
-            report = run_vela(path, options)
+            report = run_vela(path, options, python)
             result, summary = _products(work, path)
         row = _summary_row(summary)
-        notes = {"vela_version": version("ethos-u-vela").encode()}
+        notes = {"vela_version": release(python).encode()}
         warnings = []
         if debug:
             streams = [call.stream for call in ModelFile(result).calls()]
@@ -216,9 +218,25 @@ def _check_mode(mode: str | None, config: str, board: VelaFacts | None) -> None:
         raise UsageError(f"unknown memory mode {mode!r}; expected one of {modes}")
 
 
-def run_vela(source: Path, options: Sequence[str]) -> str:
+@cache
+def release(python: str | None = None) -> str:
+    """The release of Vela in this Python or another one."""
+    if python is None:
+        return version("ethos-u-vela")
+    script = "from importlib.metadata import version; print(version('ethos-u-vela'))"
+    try:
+        done = subprocess.run([python, "-c", script], capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise SetupError(f"{python} cannot be run: {error.strerror}") from error
+    if done.returncode:
+        raise SetupError(f"{python} has no Vela; run: {python} -m pip install ethos-u-vela")
+    return done.stdout.strip()
+
+
+def run_vela(source: Path, options: Sequence[str], python: str | None = None) -> str:
     """Run Vela and return its output; InputError if it rejects the model or crashes."""
-    command = [sys.executable, "-P", "-m", "ethosu.vela", *options, str(source)]
+    interpreter = [python] if python else [sys.executable, "-P"]  # -P is new in Python 3.11
+    command = [*interpreter, "-m", "ethosu.vela", *options, str(source)]
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
