@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: MIT
 """The data of each board: the board.toml in its folder, and what that inherits.
 
-A board is called FOLDER, or FOLDER-VARIANT if it has variants, such as the cores of a chip. This
-name is used by `make firmware BOARD=`, by the commands of the tools, and for the emulated machine.
+A board is called FOLDER, or FOLDER-VARIANT if it has variants: the cores of a chip. This name is
+used by `make firmware BOARD=`, by the commands of the tools, and for the emulated machine. The
+tools also accept FOLDER alone for the first variant, the usual core.
 """
 
 import argparse
 import os
 import tempfile
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -160,6 +161,12 @@ def names() -> list[str]:
     return [name for path in files(FILE) for name in _names_in(path)]
 
 
+def full_name(name: str) -> str:
+    """The name with its usual core, for the name of a folder; any other name as it is."""
+    path = _folder() / name / FILE
+    return _names_in(path)[0] if path in files(FILE) else name
+
+
 def machines() -> list[str]:
     """Emulated machines for which there is no firmware here: `machine` has their data."""
     return [path.parent.name for path in files(board_files.MACHINE_FILE)]
@@ -188,10 +195,11 @@ def machine(name: str | None = None) -> BoardFacts:
 def load(name: str, npu: str | None = None) -> BoardFacts:
     """Read the data of a board; raises InputError if it does not exist.
 
+    The name of a folder means its usual core: the result has the full name.
     With the name of one of its NPUs, `vela` and `estimate` are for that NPU.
     """
     try:
-        return _facts(name, table(name), npu)
+        return _facts(full_name(name), table(name), npu)
     except (KeyError, TypeError, ValueError) as error:
         path = _folder() / name.partition("-")[0] / FILE
         raise SetupError(f"{path}: missing or misspelt setting of {name}: {error}") from None
@@ -199,6 +207,7 @@ def load(name: str, npu: str | None = None) -> BoardFacts:
 
 def table(name: str) -> dict[str, Any]:
     """All entries of a board's files; raises InputError if it does not exist."""
+    name = full_name(name)
     folder, _, variant = name.partition("-")
     path = _folder() / folder / FILE
     known = _names_in(path) if path in files(FILE) else []
@@ -221,7 +230,7 @@ def files(name: str) -> list[Path]:
 
 def blind_point(name: str) -> BlindPoint | None:
     """The blind point of the board of this name; None if it has none, or is not a board."""
-    return load(name).blind_point if name in names() else None
+    return load(name).blind_point if full_name(name) in names() else None
 
 
 def first_failures(folder: str) -> str:
@@ -247,26 +256,53 @@ def add_option(
     With `foreign`, it may also be one of `machines`.
     """
     end = f" (default: {default})" if default else ""
-    text = f"{purpose}: {', '.join(names())}{end}"
+    text = f"{purpose}: {', '.join(names())}; without its core, the usual one{end}"
     if foreign:
         text += f"; for third-party firmware also {', '.join(machines())}"
     kind = _foreign_argument if foreign else _argument
-    parser.add_argument("--board", type=kind, metavar="BOARD", help=text)
+    parser.add_argument("--board", type=kind, action=Named, metavar="BOARD", help=text)
 
 
 def add_positional(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
     """Declare a board that the command needs, or may have."""
     count = "?" if optional else None
-    known = ", ".join(names())
-    parser.add_argument("board", type=_argument, metavar="BOARD", nargs=count, help=known)
+    text = f"{', '.join(names())}; without its core, the usual one"
+    parser.add_argument(
+        "board", type=_argument, action=Named, metavar="BOARD", nargs=count, help=text
+    )
+
+
+class Named(argparse.Action):
+    """Takes the name of a board, or whatever else the option accepts.
+
+    For a folder with several cores, the value is the full name of the usual one, and a remark about
+    that is added to the namespace's `remarks`, which the command line interface prints.
+    """
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        option_string: str | None = None,
+    ) -> None:
+        """Store the full name."""
+        name = values and full_name(str(values))
+        setattr(namespace, self.dest, name)
+        if name != values:
+            others = [each for each in names() if each.partition("-")[0] == values]
+            others.remove(str(name))
+            said = f"{values} is taken as {name}, its usual core; it also has {', '.join(others)}"
+            namespace.remarks = [*getattr(namespace, "remarks", ()), said]
 
 
 def _argument(text: str) -> str:
     """Check the name of a board on the command line."""
     try:
-        return load(text).name
+        load(text)
     except InputError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+    return text
 
 
 def _foreign_argument(text: str) -> str:

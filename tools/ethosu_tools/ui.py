@@ -81,8 +81,17 @@ class Ui:
 
     def warn(self, text: str) -> None:
         """Print a warning in one line."""
+        self._line(f"warning: {text}")
+
+    def remark(self, text: str) -> None:
+        """Print how the command line was understood in one line, unless `quiet`."""
+        if not self.console.quiet:
+            self._line(text)
+
+    @staticmethod
+    def _line(text: str) -> None:
         if sys.stderr:
-            print(f"ethosu: warning: {visible(text, keep='')}", file=sys.stderr, flush=True)
+            print(f"ethosu: {visible(text, keep='')}", file=sys.stderr, flush=True)
 
     @contextmanager
     def progress(self, title: str) -> Iterator[Update]:
