@@ -7,6 +7,7 @@ tools also accept FOLDER alone for the first variant, the usual core.
 """
 
 import argparse
+import hashlib
 import os
 import tempfile
 import tomllib
@@ -118,7 +119,8 @@ class BlindPoint:
 class BoardFacts:
     """One board.toml; the first of the NPUs is the default. `vela` and `estimate` are for that one.
 
-    `heap` is the location of MicroPython's heap, None if unknown. `flash` has a table of settings
+    `heap` is the location of MicroPython's heap, None if unknown. `fast_memories`: bytes of memory
+    for fast scratch alone, by the NPU that has it. `flash` has a table of settings
     for each flashing method (flash/), the default one first. `silicon` and `emulated`: the image
     has been shown to run on the chip, or in QEMU. `missing` lists features that a user would expect
     and the board lacks.
@@ -131,6 +133,7 @@ class BoardFacts:
     npus: tuple[str, ...]
     romfs: Span
     heap: Span | None
+    fast_memories: Mapping[str, int]
     qemu: Emulation | None
     vela: VelaFacts | None
     flash: Mapping[str, Mapping[str, Any]]
@@ -331,11 +334,15 @@ def _vela_folder() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="ethosu-boards-")
 
 
-def _vela_facts(name: str, table: Mapping[str, Any]) -> VelaFacts:
-    """Write the settings of `table` as a Vela configuration file."""
+def _vela_facts(table: Mapping[str, Any]) -> VelaFacts:
+    """Write the settings of `table` as a Vela configuration file, one for all equal settings.
+
+    A model is therefore compiled once for boards with the same settings.
+    """
     entries = "".join(f"{key}={value}\n" for key, value in table.get("system", {}).items())
-    path = Path(_vela_folder().name) / f"{name}.ini"
-    path.write_text(f"[System_Config.{table['system_config']}]\n{entries}" if entries else "")
+    text = f"[System_Config.{table['system_config']}]\n{entries}" if entries else ""
+    path = Path(_vela_folder().name) / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.ini"
+    path.write_text(text)
     return VelaFacts(path, table["system_config"], table["memory_mode"])
 
 
@@ -351,6 +358,7 @@ def _machine(name: str) -> BoardFacts:
             npus=tuple(table["npus"]),
             romfs=nothing,
             heap=None,
+            fast_memories={},
             qemu=Emulation(table["machine"], any_npu=True, page=0, window=nothing, memories={}),
             vela=None,
             flash={},
@@ -377,6 +385,12 @@ def _facts(name: str, table: dict[str, Any], npu: str | None) -> BoardFacts:
         npus=tuple(table["npus"]),
         romfs=Span(**table["romfs"]),
         heap=Span(**table["heap"]) if "heap" in table else None,
+        # A row for each NPU of the image; the emulator may have more rows than the board has NPUs.
+        fast_memories={
+            npu: row["fast_memory"]["size"]
+            for npu, row in zip(table["npus"], table.get("npu_registers", ()), strict=False)
+            if "fast_memory" in row
+        },
         qemu=qemu
         and Emulation(
             machine=qemu["machine"],
@@ -386,7 +400,7 @@ def _facts(name: str, table: dict[str, Any], npu: str | None) -> BoardFacts:
             memories={memory: Span(**span) for memory, span in qemu["memories"].items()},
             romfs=Span(**qemu["romfs"]) if "romfs" in qemu else None,
         ),
-        vela=_vela_facts(f"{name}-{npu}", vela) if vela else None,
+        vela=_vela_facts(vela) if vela else None,
         flash=table.get("flash", {}),
         silicon=table.get("silicon", False),
         emulated=table.get("emulated", False),

@@ -4,6 +4,7 @@
 import argparse
 import json
 import math
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,6 +24,16 @@ def positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"expected a whole number of at least 1, found {text!r}")
     return int(text)
+
+
+def size(text: str) -> int:
+    """Type of an option that takes a number of bytes: 300000, 300K or 1M."""
+    match = re.fullmatch(r"(\d+)([KM]?)", text.upper(), re.ASCII)
+    if not match:
+        raise argparse.ArgumentTypeError(
+            f"expected bytes, KB or MB, such as 300000, 300K or 1M, found {text!r}"
+        )
+    return int(match[1]) << {"": 0, "K": 10, "M": 20}[match[2]]
 
 
 def visible(text: str, keep: str = "\n\t") -> str:

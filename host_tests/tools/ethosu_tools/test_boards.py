@@ -101,6 +101,7 @@ WITH_A_BOARD = {
     "demo": ("demo", "wakeword", *AE3),
     "estimate": ("estimate", "MODEL", *AE3),
     "flash": ("flash", "OPENMV_AE3", "--dry-run"),
+    "plan": ("plan", "MODEL", *AE3),
     "qemu": ("qemu", *AE3),
     "report": ("report", "MODEL", *AE3, "-o", "OUT"),
     "run": ("run", "MODEL", *AE3, "--on", "qemu"),

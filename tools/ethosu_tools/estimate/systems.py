@@ -16,7 +16,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from .. import boards, vela
+from .. import boards, vela, verdict
 from ..boards import VelaFacts
 from ..errors import InputError, UsageError
 from ..model import Model, ModelFile
@@ -199,7 +199,7 @@ def _of_a_file(
 
 
 def compile_for(file: ModelFile, system: System) -> ModelFile:
-    """Compile a model for a system; a compiled model is returned unchanged."""
+    """Compile and plan a model for a system; a compiled model is returned unchanged."""
     if file.description.compiled:
         return file
     return _compiled(file, system.npu, system.facts)
@@ -208,7 +208,7 @@ def compile_for(file: ModelFile, system: System) -> ModelFile:
 @lru_cache(maxsize=32)
 def _compiled(file: ModelFile, npu: str, facts: VelaFacts) -> ModelFile:
     """Systems often share these, so each is compiled once."""
-    return vela.compiled(file, npu, board=facts).file
+    return verdict.prepare(file, vela.compiled(file, npu, board=facts).file)[0]
 
 
 def _chips() -> dict[str, dict[str, Any]]:
