@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The commands of README.md and docs/ work: blocks that open with ```sh test run, in order.
+"""The commands of README.md, docs/ and the tools' page work: blocks that open with ```sh test run.
 
 They run in a folder of links to the tree, so that their output does not end up in it. If a block
 fails, its output is in the report.
@@ -13,7 +13,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+PAGES = (
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    ROOT / "tools/ethosu_tools/README.md",
+)
 BLOCK = re.compile(r"^```sh test\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -22,7 +26,7 @@ def blocks():
     for page in PAGES:
         code = BLOCK.findall(page.read_text()) if page.exists() else []
         if code:
-            yield pytest.param("\n".join(code), id=page.name)
+            yield pytest.param("\n".join(code), id=str(page.relative_to(ROOT)))
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +39,7 @@ def place(repo, tmp_path_factory):
 
 
 def test_readme_has_commands_to_test():
-    assert {page.id for page in blocks()} >= {"README.md", "costs.md"}
+    assert {page.id for page in blocks()} >= {"README.md", "docs/costs.md"}
 
 
 @pytest.mark.parametrize("commands", list(blocks()))

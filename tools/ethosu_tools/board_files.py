@@ -31,7 +31,10 @@ def read(root: Path, path: Path) -> dict[str, Any]:
 
 
 def variants(name: str, table: dict[str, Any]) -> list[str]:
-    """Names of the boards in a folder: FOLDER-VARIANT for each variant, or FOLDER."""
+    """Names of the boards in a folder: FOLDER-VARIANT for each variant, or FOLDER.
+
+    The first variant is the usual one: tools take it if only the folder is named.
+    """
     return [f"{name}-{variant}" for variant in table.get("variants", ())] or [name]
 
 

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: MIT
 """The data of each board: the board.toml in its folder, and what that inherits.
 
-A board is called FOLDER, or FOLDER-VARIANT if it has variants, such as the cores of a chip. This
-name is used by `make firmware BOARD=`, by the commands of the tools, and for the emulated machine.
+A board is called FOLDER, or FOLDER-VARIANT if it has variants: the cores of a chip. This name is
+used by `make firmware BOARD=`, by the commands of the tools, and for the emulated machine. The
+tools also accept FOLDER alone for the first variant, the usual core.
 """
 
 import argparse
+import hashlib
 import os
 import tempfile
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -117,7 +119,8 @@ class BlindPoint:
 class BoardFacts:
     """One board.toml; the first of the NPUs is the default. `vela` and `estimate` are for that one.
 
-    `heap` is the location of MicroPython's heap, None if unknown. `flash` has a table of settings
+    `heap` is the location of MicroPython's heap, None if unknown. `fast_memories`: bytes of memory
+    for fast scratch alone, by the NPU that has it. `flash` has a table of settings
     for each flashing method (flash/), the default one first. `silicon` and `emulated`: the image
     has been shown to run on the chip, or in QEMU. `missing` lists features that a user would expect
     and the board lacks.
@@ -130,6 +133,7 @@ class BoardFacts:
     npus: tuple[str, ...]
     romfs: Span
     heap: Span | None
+    fast_memories: Mapping[str, int]
     qemu: Emulation | None
     vela: VelaFacts | None
     flash: Mapping[str, Mapping[str, Any]]
@@ -160,6 +164,12 @@ def names() -> list[str]:
     return [name for path in files(FILE) for name in _names_in(path)]
 
 
+def full_name(name: str) -> str:
+    """The name with its usual core, for the name of a folder; any other name as it is."""
+    path = _folder() / name / FILE
+    return _names_in(path)[0] if path in files(FILE) else name
+
+
 def machines() -> list[str]:
     """Emulated machines for which there is no firmware here: `machine` has their data."""
     return [path.parent.name for path in files(board_files.MACHINE_FILE)]
@@ -188,10 +198,11 @@ def machine(name: str | None = None) -> BoardFacts:
 def load(name: str, npu: str | None = None) -> BoardFacts:
     """Read the data of a board; raises InputError if it does not exist.
 
+    The name of a folder means its usual core: the result has the full name.
     With the name of one of its NPUs, `vela` and `estimate` are for that NPU.
     """
     try:
-        return _facts(name, table(name), npu)
+        return _facts(full_name(name), table(name), npu)
     except (KeyError, TypeError, ValueError) as error:
         path = _folder() / name.partition("-")[0] / FILE
         raise SetupError(f"{path}: missing or misspelt setting of {name}: {error}") from None
@@ -199,6 +210,7 @@ def load(name: str, npu: str | None = None) -> BoardFacts:
 
 def table(name: str) -> dict[str, Any]:
     """All entries of a board's files; raises InputError if it does not exist."""
+    name = full_name(name)
     folder, _, variant = name.partition("-")
     path = _folder() / folder / FILE
     known = _names_in(path) if path in files(FILE) else []
@@ -221,7 +233,7 @@ def files(name: str) -> list[Path]:
 
 def blind_point(name: str) -> BlindPoint | None:
     """The blind point of the board of this name; None if it has none, or is not a board."""
-    return load(name).blind_point if name in names() else None
+    return load(name).blind_point if full_name(name) in names() else None
 
 
 def first_failures(folder: str) -> str:
@@ -247,26 +259,53 @@ def add_option(
     With `foreign`, it may also be one of `machines`.
     """
     end = f" (default: {default})" if default else ""
-    text = f"{purpose}: {', '.join(names())}{end}"
+    text = f"{purpose}: {', '.join(names())}; without its core, the usual one{end}"
     if foreign:
         text += f"; for third-party firmware also {', '.join(machines())}"
     kind = _foreign_argument if foreign else _argument
-    parser.add_argument("--board", type=kind, metavar="BOARD", help=text)
+    parser.add_argument("--board", type=kind, action=Named, metavar="BOARD", help=text)
 
 
 def add_positional(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
     """Declare a board that the command needs, or may have."""
     count = "?" if optional else None
-    known = ", ".join(names())
-    parser.add_argument("board", type=_argument, metavar="BOARD", nargs=count, help=known)
+    text = f"{', '.join(names())}; without its core, the usual one"
+    parser.add_argument(
+        "board", type=_argument, action=Named, metavar="BOARD", nargs=count, help=text
+    )
+
+
+class Named(argparse.Action):
+    """Takes the name of a board, or whatever else the option accepts.
+
+    For a folder with several cores, the value is the full name of the usual one, and a remark about
+    that is added to the namespace's `remarks`, which the command line interface prints.
+    """
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        option_string: str | None = None,
+    ) -> None:
+        """Store the full name."""
+        name = values and full_name(str(values))
+        setattr(namespace, self.dest, name)
+        if name != values:
+            others = [each for each in names() if each.partition("-")[0] == values]
+            others.remove(str(name))
+            said = f"{values} is taken as {name}, its usual core; it also has {', '.join(others)}"
+            namespace.remarks = [*getattr(namespace, "remarks", ()), said]
 
 
 def _argument(text: str) -> str:
     """Check the name of a board on the command line."""
     try:
-        return load(text).name
+        load(text)
     except InputError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+    return text
 
 
 def _foreign_argument(text: str) -> str:
@@ -295,11 +334,15 @@ def _vela_folder() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="ethosu-boards-")
 
 
-def _vela_facts(name: str, table: Mapping[str, Any]) -> VelaFacts:
-    """Write the settings of `table` as a Vela configuration file."""
+def _vela_facts(table: Mapping[str, Any]) -> VelaFacts:
+    """Write the settings of `table` as a Vela configuration file, one for all equal settings.
+
+    A model is therefore compiled once for boards with the same settings.
+    """
     entries = "".join(f"{key}={value}\n" for key, value in table.get("system", {}).items())
-    path = Path(_vela_folder().name) / f"{name}.ini"
-    path.write_text(f"[System_Config.{table['system_config']}]\n{entries}" if entries else "")
+    text = f"[System_Config.{table['system_config']}]\n{entries}" if entries else ""
+    path = Path(_vela_folder().name) / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.ini"
+    path.write_text(text)
     return VelaFacts(path, table["system_config"], table["memory_mode"])
 
 
@@ -315,6 +358,7 @@ def _machine(name: str) -> BoardFacts:
             npus=tuple(table["npus"]),
             romfs=nothing,
             heap=None,
+            fast_memories={},
             qemu=Emulation(table["machine"], any_npu=True, page=0, window=nothing, memories={}),
             vela=None,
             flash={},
@@ -341,6 +385,12 @@ def _facts(name: str, table: dict[str, Any], npu: str | None) -> BoardFacts:
         npus=tuple(table["npus"]),
         romfs=Span(**table["romfs"]),
         heap=Span(**table["heap"]) if "heap" in table else None,
+        # A row for each NPU of the image; the emulator may have more rows than the board has NPUs.
+        fast_memories={
+            npu: row["fast_memory"]["size"]
+            for npu, row in zip(table["npus"], table.get("npu_registers", ()), strict=False)
+            if "fast_memory" in row
+        },
         qemu=qemu
         and Emulation(
             machine=qemu["machine"],
@@ -350,7 +400,7 @@ def _facts(name: str, table: dict[str, Any], npu: str | None) -> BoardFacts:
             memories={memory: Span(**span) for memory, span in qemu["memories"].items()},
             romfs=Span(**qemu["romfs"]) if "romfs" in qemu else None,
         ),
-        vela=_vela_facts(f"{name}-{npu}", vela) if vela else None,
+        vela=_vela_facts(vela) if vela else None,
         flash=table.get("flash", {}),
         silicon=table.get("silicon", False),
         emulated=table.get("emulated", False),

@@ -140,6 +140,8 @@ def _run(argv: list[str]) -> int:
         args = _parse(chosen, argv)
         command = command_module(args.command)
         ui = Ui(as_json=args.json, quiet=args.quiet)
+        for remark in getattr(args, "remarks", ()):
+            ui.remark(remark)
         with verification.applied(getattr(args, "verify", None)):
             data = command.execute(args, ui)
         ui.result(data, command.render(data))

@@ -4,6 +4,7 @@
 import argparse
 import json
 import math
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -34,6 +35,16 @@ def positive_number(text: str) -> float:
     if not 0 < number < float("inf"):
         raise argparse.ArgumentTypeError(f"expected a number above 0, found {text!r}")
     return number
+
+
+def size(text: str) -> int:
+    """Type of an option that takes a number of bytes: 300000, 300K or 1M."""
+    match = re.fullmatch(r"(\d+)([KM]?)", text.upper(), re.ASCII)
+    if not match:
+        raise argparse.ArgumentTypeError(
+            f"expected bytes, KB or MB, such as 300000, 300K or 1M, found {text!r}"
+        )
+    return int(match[1]) << {"": 0, "K": 10, "M": 20}[match[2]]
 
 
 def visible(text: str, keep: str = "\n\t") -> str:
@@ -92,8 +103,17 @@ class Ui:
 
     def warn(self, text: str) -> None:
         """Print a warning in one line."""
+        self._line(f"warning: {text}")
+
+    def remark(self, text: str) -> None:
+        """Print how the command line was understood in one line, unless `quiet`."""
+        if not self.console.quiet:
+            self._line(text)
+
+    @staticmethod
+    def _line(text: str) -> None:
         if sys.stderr:
-            print(f"ethosu: warning: {visible(text, keep='')}", file=sys.stderr, flush=True)
+            print(f"ethosu: {visible(text, keep='')}", file=sys.stderr, flush=True)
 
     @contextmanager
     def progress(self, title: str) -> Iterator[Update]:

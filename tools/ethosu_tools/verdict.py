@@ -31,32 +31,32 @@ _LISTED = 3  # layers of an operator in a message
 
 
 def prepare(
-    source: ModelFile, made: ModelFile, *, cmsis_nn: bool = False
+    source: ModelFile, made: ModelFile, *, cmsis_nn: bool = False, last: str = ""
 ) -> tuple[ModelFile, Plan | None]:
     """Plan the memory of CPU operators in the model `made`; returns it with its plan, if any.
 
-    Raises InputError if it cannot run here, with the reason and a remedy; `source` is the file
-    before Vela.
+    Raises InputError if it cannot run here, with the reason and remedies, the `last` one from the
+    caller; `source` is the file before Vela.
     """
-    with _explained(source, made):
+    with _explained(source, made, last):
         if not plan.needs_plan(made):
             return made, None
         planned, data = plan.plan_model(made, cmsis_nn=cmsis_nn)
         return made.with_data(data), planned
 
 
-def check(source: ModelFile, made: ModelFile) -> None:
+def check(source: ModelFile, made: ModelFile, *, last: str = "") -> None:
     """Load a model as a board does; raises the same InputError."""
-    with _explained(source, made):
+    with _explained(source, made, last):
         Simulation(made).close()
 
 
 @contextmanager
-def _explained(source: ModelFile, made: ModelFile) -> Iterator[None]:
+def _explained(source: ModelFile, made: ModelFile, last: str) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        text = _explain(source, made, error)
+        text = _explain(source, made, error, last)
         raise CannotRunError(f"{source} can't run here: {text}") from error
 
 
@@ -91,7 +91,7 @@ def floats(graph: Graph) -> tuple[str, list[Operator]]:
     return "float32", operators
 
 
-def _explain(source: ModelFile, made: ModelFile, error: InputError) -> str:
+def _explain(source: ModelFile, made: ModelFile, error: InputError, last: str) -> str:
     before, after = source.graph, made.graph
     missing = without_kernel(after)
     unknown = {operator.name for operator in missing}
@@ -108,7 +108,7 @@ def _explain(source: ModelFile, made: ModelFile, error: InputError) -> str:
     if not reasons:
         reasons.append(str(error).removeprefix(f"{made}: "))
         remedies += [OTHER_TYPES] if "types" in reasons[0] else []
-    lines = (f"  {remedy}" for remedy in (*remedies, FORCE))
+    lines = (f"  {remedy}" for remedy in (*remedies, *([last] if last else [])))
     return "\n".join(["; and ".join(reasons), *lines])
 
 

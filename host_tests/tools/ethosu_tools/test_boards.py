@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: MIT
 """Reading board.toml, its variants, and its errors."""
 
+import argparse
 import configparser
 import json
 import struct
 
 import pytest
-from ethosu_tools import boards, paths, romfs
+from ethosu_tools import boards, cli, paths, romfs
 from ethosu_tools.board import open_board
 from ethosu_tools.boards import Span
 from ethosu_tools.errors import InputError, SetupError
+from ethosu_tools.estimate import systems
+from ethosu_tools.model import ModelFile
 
 from host_tests.kit import stand_ins
 
@@ -47,7 +50,7 @@ def test_a_variant_overrides_entries_of_its_board(folder):
     assert (slow.clock_mhz, slow.romfs) == (100, Span(0x1000, 0x1000))
 
 
-@pytest.mark.parametrize("name", ["C", "B", "B-", "B-odd", "../B-fast"])
+@pytest.mark.parametrize("name", ["C", "B-", "B-odd", "../B-fast", "../B"])
 def test_an_unknown_board_lists_the_known_ones(folder, name):
     with pytest.raises(InputError, match=r"unknown board .*; expected one of B-fast, B-slow"):
         boards.load(name)
@@ -67,8 +70,91 @@ def test_an_unknown_variant_lists_the_known_ones(folder):
     other = folder.parents[1] / "OTHER/board.toml"
     other.parent.mkdir()
     other.write_text(TOML)
-    with pytest.raises(InputError, match=r"'B'; expected one of B-fast, B-slow$"):
-        boards.load("B")
+    with pytest.raises(InputError, match=r"'B-odd'; expected one of B-fast, B-slow$"):
+        boards.load("B-odd")
+
+
+def test_a_folder_alone_means_its_usual_core(folder, monkeypatch):
+    assert boards.load("B").name == boards.full_name("B") == "B-fast"
+    assert boards.table("B")["clock_mhz"] == 400
+    monkeypatch.setenv(boards.VARIABLE, "B")
+    assert boards.chosen().name == "B-fast"
+    folder.write_text(stand_ins.BOARD)
+    boards.forget()
+    assert boards.load("B").name == "B"
+
+
+REMARK = (
+    "ethosu: OPENMV_AE3 is taken as OPENMV_AE3-M55_HP, its usual core; it also has "
+    "OPENMV_AE3-M55_HE\n"
+)
+AE3 = "--board", "OPENMV_AE3"
+# Each command that takes a board, with a way to see its core in the output.
+WITH_A_BOARD = {
+    "bench": ("bench", "latency", "MODEL", *AE3, "--on", "sim"),
+    "boards": ("boards", "OPENMV_AE3"),
+    "bringup": ("bringup", "PORT", *AE3),
+    "build": ("build", "OPENMV_AE3"),
+    "compare": ("compare", "MODEL", *AE3, "--other-npu", "ethos-u55-256"),
+    "compare with another board": ("compare", "MODEL", "--other-board", "OPENMV_AE3"),
+    "compile": ("compile", "MODEL", *AE3, "-o", "OUT"),
+    "demo": ("demo", "wakeword", *AE3),
+    "estimate": ("estimate", "MODEL", *AE3),
+    "flash": ("flash", "OPENMV_AE3", "--dry-run"),
+    "plan": ("plan", "MODEL", *AE3),
+    "qemu": ("qemu", *AE3),
+    "report": ("report", "MODEL", *AE3, "-o", "OUT"),
+    "run": ("run", "MODEL", *AE3, "--on", "qemu"),
+    "validate": ("validate", "MODEL", "SAMPLES", *AE3, "--on", "qemu"),
+}
+
+
+def options(parser):
+    """All actions, also of subcommands."""
+    for action in parser._actions:
+        yield action
+        if isinstance(action, argparse._SubParsersAction):
+            for inner in action.choices.values():
+                yield from options(inner)
+
+
+def takes_a_board(command):
+    parser = argparse.ArgumentParser()
+    cli.command_module(command).add_arguments(parser)
+    return any("board" in action.dest for action in options(parser))
+
+
+def test_each_command_that_takes_a_board_is_in_the_table():
+    commands = {command for command in cli.discover("commands") if takes_a_board(command)}
+    assert commands == {words[0] for words in WITH_A_BOARD.values()}
+
+
+@pytest.mark.parametrize("what", WITH_A_BOARD)
+def test_every_command_takes_a_folder_as_its_usual_core(ethosu, monkeypatch, what):
+    """The command gets the full name, and a remark on stderr names the core, unless --quiet."""
+    words, given = WITH_A_BOARD[what], []
+    module = cli.command_module(words[0])
+    monkeypatch.setattr(module, "execute", lambda args, _: given.append(vars(args)) or {})
+    monkeypatch.setattr(module, "render", lambda _: "", raising=False)
+    code, _, err = ethosu(*words)
+    assert (code, err) == (0, REMARK)
+    chosen = [each for key, each in given[0].items() if key in ("board", "other_board") and each]
+    assert chosen == ["OPENMV_AE3-M55_HP"]
+    assert ethosu(*words, "--quiet")[2] == ""
+    assert ethosu(*(word.replace("AE3", "AE3-M55_HE") for word in words))[2] == ""
+    assert "OPENMV_AE3-M55_HE" in given[-1].values()
+
+
+def test_the_usual_core_is_what_is_compiled_and_estimated(ethosu, small_models, tmp_path):
+    """Its name is in the file and in the results; other commands read it there."""
+    source, model = small_models["small_cnn"], tmp_path / "out.tflite"
+    assert ethosu("compile", source, *AE3, "-o", model)[::2] == (0, REMARK)
+    assert ModelFile(model).board == "OPENMV_AE3-M55_HP"
+    code, out, err = ethosu("estimate", source, *AE3, "--json")
+    assert (code, err) == (0, REMARK) and json.loads(out)["fit"]["board"] == ModelFile(model).board
+    name = "OPENMV_AE3"  # from Python, as from ETHOSU_BOARD
+    assert systems.find(name).name == "OPENMV_AE3-M55_HP"
+    assert boards.blind_point(name) is None
 
 
 def test_the_environment_chooses(folder, monkeypatch):

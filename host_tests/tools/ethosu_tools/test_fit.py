@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from ethosu_tools import boards, fit, make_model, romfs
+from ethosu_tools import boards, fit, make_model, mixed_models, remedies, romfs, ui
 from ethosu_tools.board import Board, QemuBoard
 from ethosu_tools.commands import deploy
 from ethosu_tools.errors import InputError, RemoteError
@@ -14,7 +14,7 @@ from ethosu_tools.estimate import systems
 from ethosu_tools.model import ModelFile
 from ethosu_tools.qemu import Machine
 
-from host_tests.kit import firmware_image
+from host_tests.kit import firmware_image, stand_ins
 
 HE = "ALIF_ENSEMBLE_E7-M55_HE"
 
@@ -64,7 +64,8 @@ def test_compile_refuses_what_is_too_large_for_the_board(ethosu, too_large, tmp_
     assert (code, output.exists()) == (3, False)
     assert f"{source} can't run on {HE}: its {what} needs " in err and len(err.splitlines()) <= 2
     assert "it fits " in err and "MPS3_AN547" in err and "--force writes it anyway" in err
-    assert ("CONV_2D" in err) == ("--optimise Size" in err) == (what == "arena")
+    assert ("CONV_2D" in err) == ("may reduce the arena" in err) == (what == "arena")
+    assert "it was compiled again, and does not fit either with --vela='--optimise Size'" in err
     if what == "file":
         code, out, _ = ethosu(*words, "--force")
         assert code == 0 and "fits       no: its file needs" in out and output.exists()
@@ -101,6 +102,217 @@ def test_the_sizes_decide_to_the_byte():
     assert ["1 too few" in each for each in short] == [False, True, False]
     assert short[0].endswith("has ethos-u55-128: compile it with --npu ethos-u55-128")
     assert "3 too few" in short[2]
+
+
+def test_what_is_reserved_is_not_for_the_model():
+    """The messages give the board's heap, and the part of it that is reserved."""
+    room = fit.Room("a board", (), 1000, None, reserve=300)
+    assert not fit.check(fit.Need(None, 700, 1), room).short
+    found = fit.check(fit.Need(None, 701, 1), room)
+    assert found.lacks == {"heap": 1}
+    (said,) = found.short
+    assert said.endswith("but a board has 1,000, 300 of them reserved (1 too few)")
+    assert fit.check(fit.Need(None, 1, 1), replace(room, reserve=5000)).lacks == {"heap": 4001}
+    assert "700 of 1,000 bytes of heap, 300 reserved (70%)" in fit.describe(
+        fit.check(fit.Need(None, 700, 1), room).as_dict()
+    )
+
+
+def test_fast_scratch_is_in_fast_memory_where_the_npu_has_it():
+    """The runtime then leaves it out of the arena: FAST of host_tests/.../run_model.c."""
+    npu = "ethos-u85-256"
+    need = fit.Need(npu, 1000, 1, fast=400)
+    room = fit.Room("a board", (npu, "ethos-u55-128"), 600, None, {npu: 400})
+    assert not fit.check(need, room).short
+    assert (
+        "arena and the runtime's tables 600 of 600 bytes of heap (100%), fast scratch 400 of"
+        in (fit.describe(fit.check(need, room).as_dict()))
+    )
+    small = fit.check(need, replace(room, fast={npu: 399}))
+    assert (
+        small.lacks == {"fast": 1}
+        and "400 bytes of fast memory, but a board has 399" in (small.short[0])
+    )
+    assert fit.check(replace(need, npu="ethos-u55-128"), room).lacks == {"heap": 400}
+    assert fit.check(need, replace(room, fast={})).lacks == {"heap": 400}
+
+
+def test_fast_memory_is_that_of_board_toml(empty_tree):
+    path = empty_tree / "boards/B/board.toml"
+    path.parent.mkdir(parents=True)
+    rows = "[[npu_registers]]\n[[npu_registers]]\nfast_memory = { start = 0, size = 4096 }\n"
+    heap = "heap = { start = 0, size = 0x100000 }\n"
+    npus = 'npus = ["ethos-u55-128", "ethos-u85-256"]'
+    text = stand_ins.BOARD.replace('npus = ["ethos-u55-128"]', npus)
+    path.write_text(f"{text}{heap}{rows}")
+    assert fit.room_of(boards.load("B")).fast == {"ethos-u85-256": 4096}
+
+
+def test_a_file_that_is_too_large_for_rom_says_how_much_of_it_are_constants():
+    room, need = fit.Room("a board", (), 9, 1000), fit.Need(None, 1, 1500, constants=1300)
+    (said,) = fit.check(need, room).short
+    assert said.startswith("its file needs 1,500 bytes of /rom, 1,300 of them constants, but")
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("0", 0), ("300000", 300000), ("300K", 300 << 10), ("1m", 1 << 20)]
+)
+def test_sizes_are_bytes_kilobytes_or_megabytes(text, size):
+    assert ui.size(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "K", "-1", "1.5M", "1G", "1 K", "0x10", "\u0663"])
+def test_other_sizes_are_refused(ethosu, text):
+    code, _, err = ethosu("boards", f"--reserve={text}")
+    assert code == 2 and "such as 300000, 300K or 1M" in err
+
+
+def with_cpu_operators(name, folder):
+    path = folder / f"{name}.tflite"
+    path.write_bytes(mixed_models.MODELS[name].make())
+    return path
+
+
+def test_each_command_gives_the_same_answer(ethosu, small_models, tmp_path):
+    """For the model before Vela and for the compiled one, with a part of the heap reserved."""
+    model, page = tmp_path / "out.tflite", tmp_path / "out.html"
+    for source in (small_models["small_cnn"], with_cpu_operators("svdf", tmp_path)):
+        board = "--board", "OPENMV_AE3", "--json", "--quiet"
+        for reserve, missing in (("300K", 0), ("3998K", 4)):
+            words = *board, f"--reserve={reserve}"
+            code, out, _ = ethosu("compile", source, *words, "--force", "-o", model)
+            expected = json.loads(out)["fit"]
+            assert code == 0 and expected["reserve"] == ui.size(reserve)
+            assert bool(expected["lacks"]) == bool(expected["short"]) == bool(missing)
+            for each in (source, model):
+                code, out, err = ethosu("estimate", each, *words)
+                assert code == 0 and json.loads(out)["fit"] == expected, err
+                code, out, err = ethosu("report", each, *words, "--steps=1", "-o", page)
+                assert code == 0 and json.loads(out)["fit"] == expected, err
+                code, out, err = ethosu("estimate", each, "--all", *words[2:])
+                rows = [row for row in json.loads(out)["all"] if row["system"] == expected["board"]]
+                found = [row["fit"] for row in rows if row["npu"] == "ethos-u55-256"]
+                assert found == [expected] * 2, err
+            code, out, err = ethosu("plan", model, *words)
+            assert code == 0 and json.loads(out)["models"][0]["fit"] == expected, err
+
+
+@pytest.fixture(scope="module")
+def expanding(tmp_path_factory):
+    """A model whose arena is several times smaller if its layers are computed in stripes."""
+    net = make_model.Net("expanding", 1)
+    x = net.conv(net.input((1, 64, 64, 8)), 64, (1, 1))
+    x = net.conv(net.depthwise(x, (3, 3)), 8, (1, 1))
+    path = tmp_path_factory.mktemp("expanding") / "expanding.tflite"
+    return save(net, x, path)
+
+
+def test_the_remedies_of_compile_were_tried(ethosu, expanding, tmp_path):
+    """To the byte: following them works, with one byte less they are not offered."""
+    output = tmp_path / "out.tflite"
+    words = "compile", expanding, "--board", HE, "-o", output
+    size = "--vela=--optimise Size"
+    needs = [
+        json.loads(ethosu(*words, "--force", "--json", *more)[1])["fit"]["need"]["heap"]
+        for more in ((), (size,))
+    ]
+    assert needs[1] < needs[0] / 2
+    room = fit.room_of(boards.load(HE)).heap
+    output.write_bytes(b"old")
+    enough, too_little = (f"--reserve={room - needs[1] + missing}" for missing in (0, 1))
+    code, _, err = ethosu(*words, enough)
+    assert code == 3 and output.read_bytes() == b"old"
+    helps = f"fits with --vela='--optimise Size' ({needs[1]:,} bytes of heap"
+    assert helps in err and "may reduce the arena" in err and "--memory-mode Sram_Only" in err
+    code, out, err = ethosu(*words, enough, size)
+    assert code == 0 and "fits       ALIF" in out, err
+    code, _, err = ethosu(*words, too_little)
+    assert code == 3 and helps not in err
+    assert "does not fit either with --vela='--optimise Size', with --memory-mode Sram_Only" in err
+    code, _, err = ethosu(*words, too_little, size)
+    assert code == 3 and "does not fit either with --memory-mode Sram_Only; it fits " in err
+
+
+def test_another_npu_and_a_smaller_file_are_tried():
+    """Each change that the board allows, once; what Vela rejects is left out."""
+
+    def make(change):
+        if change.mode == "Dedicated_Sram":
+            raise InputError("no")
+        made.append(str(change))
+        return replace(need, rom=999) if not change.table else need
+
+    made, need = [], fit.Need("ethos-u85-256", 1, 1001)
+    board = boards.load("ALIF_ENSEMBLE_E8-M55_HP", "ethos-u85-256")
+    found = fit.check(need, fit.Room("a board", board.npus, 10, 1000))
+    said = remedies.tried(found, board, make, npu="ethos-u85-256")
+    assert said.endswith("and fits with --no-debug-table (1 bytes of heap, 999 of /rom)")
+    size, mode = "--vela='--optimise Size'", "--memory-mode Sram_Only"
+    expected = ["--no-debug-table", size, mode, f"{mode} {size}", "--npu ethos-u55-256"]
+    assert made == expected
+    made.clear()
+    found = fit.check(replace(need, heap=11), fit.Room("a board", board.npus, 10, 1000))
+    said = remedies.tried(found, board, make, npu="ethos-u85-256", given="--optimise Size")
+    assert made == [mode, "--npu ethos-u55-256"]
+    assert said.endswith(f"does not fit either with {mode}, with --npu ethos-u55-256")
+
+
+def test_boards_says_which_can_run_a_model(ethosu, too_large, small_models, tmp_path):
+    """A row for each NPU of each board, with the answer of `compile --board`; also as a table."""
+    words = "boards", "--model", too_large["file"], "--reserve=300K"
+    code, out, _ = ethosu(*words, "--json")
+    rows = {(row["board"], row["npu"]): row["fit"] for row in json.loads(out)["fits"]}
+    assert code == 0 and list(rows) == [(b.name, npu) for b in boards.every() for npu in b.npus]
+    answers = {board: sorted(found["lacks"]) for (board, _), found in rows.items()}
+    assert answers[HE] == answers["NUMAKER_M55M1"] == ["rom"] and not answers["MPS3_AN547"]
+    for name in (HE, "MPS3_AN547"):
+        words_of_compile = "compile", too_large["file"], "--board", name, "--reserve=300K"
+        code, out, _ = ethosu(*words_of_compile, "--force", "--json", "-o", tmp_path / "o.tflite")
+        assert rows[name, boards.load(name).npus[0]] == json.loads(out)["fit"]
+    code, out, _ = ethosu(*words)
+    lines = {tuple(line.split()[:3]) for line in out.splitlines()}
+    assert (HE, "ethos-u55-128", "no:") in lines and ("MPS3_AN547", "ethos-u55-128", "yes") in lines
+    assert f"but {HE} has 909,056 (" in out
+
+
+def test_a_compiled_model_fits_boards_with_its_npu(ethosu, compiled, small_models):
+    model = compiled(small_models["small_cnn"], "ethos-u85-256")
+    code, out, _ = ethosu("boards", "--model", model, "--json")
+    rows = {row["board"]: row for row in json.loads(out)["fits"]}
+    fitting = {name for name, row in rows.items() if not row["fit"]["short"]}
+    assert code == 0 and fitting == {"ALIF_ENSEMBLE_E8-M55_HP", "MPS3_AN547"}
+    assert rows["ALIF_ENSEMBLE_E8-M55_HP"]["npu"] == "ethos-u85-256"
+    code, out, _ = ethosu("boards", HE, "--model", model)
+    assert code == 0 and "no: other NPU" in out and "MPS3_AN547" not in out
+    assert f"it is compiled for ethos-u85-256, but {HE} has ethos-u55-128" in out
+
+
+def test_what_cannot_be_reserved_is_refused(ethosu, small_models, tmp_path):
+    model = small_models["small_cnn"]
+    code, _, err = ethosu("compile", model, "--reserve=1K", "-o", tmp_path / "out.tflite")
+    assert code == 2 and "name the board with --board" in err
+    code, _, err = ethosu("boards", "--reserve=1K")
+    assert code == 2 and "--reserve is for --model MODEL" in err
+    code, _, err = ethosu("estimate", model, "--board", "RA8P1", "--reserve=1K")
+    assert code == 2 and "RA8P1 has no known heap" in err
+
+
+def test_no_check_is_left_out_silently(ethosu, compiled, small_models, tmp_path):
+    """Without CMSIS-NN here, or before Vela, a line says what was not checked."""
+    model = compiled(small_models["small_cnn"])
+    code, out, _ = ethosu("plan", small_models["small_cnn"])
+    assert code == 0 and "unchecked  whether it fits a board: it is not compiled" in out
+    code, out, _ = ethosu("plan", model, "--board", HE, "--json")
+    assert code == 0 and json.loads(out)["models"][0]["fit"]["board"] == HE
+    code, out, _ = ethosu("plan", model, model, "--reserve=8M")
+    assert code == 0 and out.count("no: heap -") == 2
+
+
+def test_the_estimate_plans_operators_of_the_cpu(ethosu, tmp_path):
+    """Their scratch and state have no place in Vela's output."""
+    for name in ("svdf", "detection"):
+        code, _, err = ethosu("estimate", with_cpu_operators(name, tmp_path), "--board", HE)
+        assert code == 0, err
 
 
 @pytest.fixture(scope="module")

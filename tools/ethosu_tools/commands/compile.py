@@ -7,11 +7,11 @@ import math
 import os
 import shlex
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from .. import boards, convert, fit, selftest, vela, vela_defects, verdict
+from .. import boards, convert, fit, remedies, selftest, vela, vela_defects, verdict
 from ..boards import BoardFacts
 from ..errors import BoardError, InputError, SetupError, UsageError
 from ..estimate import latency, systems, text
@@ -19,19 +19,23 @@ from ..executorch import export
 from ..files import read_whole, write_all, write_whole
 from ..model import BOARD, PROGRAM, SOURCE, ModelFile, reading
 from ..plan.fold import fold_quantization
+from ..remedies import Change
 from ..tflite import model_metadata
 from ..tflite.metadata import put
 from ..ui import Ui
 from ..vela_versions import warn
 from .inspect import render as render_description
-from .plan import add_cmsis_option, render_sizes
+from .plan import add_cmsis_option, render_fit, render_sizes
 
 DEFAULT_NPU = "ethos-u55-128"
 EPILOG = f"""\
 With --board, the NPU, clocks and memories are those of the board's board.toml, which gives the
 source of each figure and marks guesses. A model that does not fit the board, because its arena is
-larger than the heap or its file larger than /rom, is rejected. The compiled file records the board,
-which other commands then use as their default.
+larger than the heap (less --reserve) or its file larger than /rom, is rejected: the exit code is 3,
+no model is written, and an older compiled file stays as it was. The message says what is missing.
+It also says what helps: a `.tflite` is compiled again with `--optimise Size`, in other memory modes
+and for the board's other NPUs. With --force the file is written all the same, and nothing is tried.
+The compiled file records the board, which other commands then use as their default.
 
 Without --board, --system-config and --memory-mode, an Ethos-U55 is assumed to be in a system like
 Corstone-300: weights stay in slow memory (flash, DDR), tensors are in SRAM (Shared_Sram). For U65
@@ -73,6 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ".h5), the folder of a SavedModel or an .onnx file; or a PyTorch model (.pt2, .py)",
     )
     boards.add_option(parser, "target board", None)
+    fit.add_reserve_option(parser)
     vela.add_npu_option(
         parser,
         "NPU and its number of MACs, such as ethos-u55-256 "
@@ -171,6 +176,8 @@ _numbers.__name__ = "number, or three with commas"  # for argparse's error messa
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Compile."""
+    if args.reserve and not args.board:
+        raise UsageError("--reserve is a part of a board's heap: name the board with --board")
     if args.model.suffix in export.SUFFIXES:
         return _export(args, ui)
     if args.float_io or not args.channels_last:
@@ -247,25 +254,31 @@ def _compile(
         notes[selftest.NAME] = selftest.make(model)
     ui.note(f"compiling {args.model} for {npu}")
     source, folded = fold_quantization(model) if args.quantized_io else (model, [])
-    made, facts, report = vela.compiled(
-        source,
-        npu,
-        board=board.vela if board else None,
-        config=args.config,
-        system_config=args.system_config,
-        memory_mode=args.memory_mode,
-        more_options=args.vela,
-        debug=args.debug_table,
-    )
+
+    def run_vela(change: Change) -> vela.Compiled:
+        chosen = change.npu or npu
+        facts = boards.load(board.name, chosen).vela if board else None
+        return vela.compiled(
+            source,
+            chosen,
+            board=facts,
+            config=args.config,
+            system_config=args.system_config,
+            memory_mode=change.mode or args.memory_mode,
+            more_options=[*args.vela, *change.vela],
+            debug=args.debug_table and change.table,
+        )
+
+    made, facts, report = run_vela(Change())
     if args.report:
         write_whole(args.report, report.encode())
     data = {"model": str(output), "report": args.report and str(args.report), **facts}
     data["warnings"] += vela_defects.warnings(source, made)
     ui.note("loading it as on a board")
     with _tried(args, data):
-        made, planned = verdict.prepare(model, made, cmsis_nn=args.cmsis_nn)
+        made, planned = verdict.prepare(model, made, cmsis_nn=args.cmsis_nn, last=verdict.FORCE)
         if not args.cmsis_nn:  # the library here has no CMSIS-NN
-            verdict.check(model, made)
+            verdict.check(model, made, last=verdict.FORCE)
         if planned:
             data["plan"] = planned.as_dict()
     if folded:
@@ -276,8 +289,22 @@ def _compile(
         data["selftest_bytes"] = len(notes[selftest.NAME])
     if board:
         notes[BOARD] = board.name.encode()
-    made = made.with_data(_with_metadata(metadata, model, put(made.data, notes), data))
-    data = _check_fit(args, board, made, model) | data
+
+    def finish(made: ModelFile) -> ModelFile:
+        return made.with_data(_with_metadata(metadata, model, put(made.data, notes), data))
+
+    def need_after(change: Change) -> fit.Need:
+        ui.note(f"trying {change}")
+        again = verdict.prepare(model, run_vela(change).file)[0]
+        return fit.need_of(finish(again))
+
+    def try_changes(found: fit.Fit) -> str:
+        assert board is not None
+        own = {"npu": npu, "mode": args.memory_mode, "given": " ".join(args.vela)}
+        return remedies.tried(found, board, need_after, **own)
+
+    made = finish(made)
+    data = _check_fit(args, board, made, model, try_changes) | data
     write_all({output: made.data} | ({kept: model.data} if kept else {}))
     return data | {"bytes": len(made.data)}
 
@@ -287,16 +314,24 @@ def _check_fit(
     board: BoardFacts | None,
     made: ModelFile,
     source: ModelFile | None = None,
+    try_changes: Callable[[fit.Fit], str] = lambda _: "",
 ) -> dict[str, Any]:
-    """Compare what the model needs with what the board has; without --force, reject a misfit."""
-    room = fit.room_of(board) if board else None
+    """Compare what the model needs with what the board has; without --force, reject a misfit.
+
+    Before that, `try_changes` says what would help.
+    """
     data: dict[str, Any] = {}
-    if room is None or args.cmsis_nn:  # loading it would need a library with CMSIS-NN
+    if board is None:
         return data
+    room = fit.room_of(board, args.reserve)
+    if room is None or args.cmsis_nn:
+        why = "the library of the PC has no CMSIS-NN" if room else f"its {boards.FILE} has no heap"
+        return {"unchecked": f"whether it fits {board.name}: {why}"}
     with _tried(args, data):
         comparison = fit.check(fit.need_of(made), room)
-        if not args.force:
-            fit.refuse(comparison, str(args.model), "--force writes it anyway", source)
+        if not args.force and comparison.short:
+            tried = try_changes(comparison)
+            fit.refuse(comparison, str(args.model), "--force writes it anyway", source, tried)
         data["fit"] = comparison.as_dict()
     return data
 
@@ -446,10 +481,9 @@ def _float_io(data: dict[str, Any]) -> list[str]:
 
 def render(data: dict[str, Any]) -> str:
     """Describe the compiled model."""
-    report = [f"fits       {fit.describe(data['fit'])}"] if "fit" in data else []
+    report = render_fit(data)
     report += [f"report     {data['report']}"] if data["report"] else []
     sizes = [f"plan       {render_sizes(data['plan'])}"] if "plan" in data else []
-    sizes += [f"{key:<10} {data[key]}" for key in ("refused", "unchecked") if key in data]
     if "estimate" not in data:
         return "\n".join([render_description(data), *sizes, *report])
     return "\n".join(

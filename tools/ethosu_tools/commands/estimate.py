@@ -67,6 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="count the instructions of driver, runtime and CPU operators on an emulated board",
     )
+    fit.add_reserve_option(parser)
     verification.add_option(parser)
     parser.add_argument("--picture", type=Path, metavar="SVG", help="save a roofline plot here")
 
@@ -94,7 +95,8 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         "operators": [views.as_dict(row, estimate.cycles, peak) for row in rows],
         "hints": hints(model, file, estimate),
     }
-    if fits := fit.on_board(fit.need_of(file), system.name):
+    need = fit.need_of(latency.as_written(model, file, system.name))
+    if fits := fit.on_board(need, system.name, args.reserve):
         data["fit"] = fits.as_dict()
     if point := boards.blind_point(system.name):
         data["blind_point"] = asdict(point)
@@ -155,7 +157,6 @@ def _system(args: argparse.Namespace, model: ModelFile) -> System:
 
 def _all(args: argparse.Namespace, ui: Ui) -> Iterator[dict[str, Any]]:
     """A row for each model on each board, chip and placement, and each NPU in a typical system."""
-    needs: dict[ModelFile, fit.Need] = {}
     selected = [system for system in systems.every() if args.npu in (None, system.npu)]
     models = [open_model(ui, model) for model in args.models]
     pairs = [(model, system) for model in models for system in selected]
@@ -176,14 +177,24 @@ def _all(args: argparse.Namespace, ui: Ui) -> Iterator[dict[str, Any]]:
             try:
                 compiled = systems.compile_for(model, system)
                 estimate = latency.estimate(compiled, system)
-                needs[compiled] = needs.get(compiled) or fit.need_of(compiled)
+                fits = _fit(model, compiled, system, args.reserve)
             except InputError as error:  # such as too large for this system
                 yield row | {"error": str(error)}
                 continue
             row |= estimate.as_dict()
             del row["layers"]
-            fits = fit.on_board(needs[compiled], system.name)
-            yield row | {"fit": fits.as_dict() if fits else None}
+            yield row | {"fit": fits}
+
+
+def _fit(
+    model: ModelFile, compiled: ModelFile, system: System, reserve: int
+) -> dict[str, Any] | None:
+    """The comparison with the board; None for a chip or example, whose heap is unknown."""
+    if system.name not in boards.names():
+        return None
+    need = fit.need_of(latency.as_written(model, compiled, system.name))
+    found = fit.on_board(need, system.name, reserve)
+    return found.as_dict() if found else None
 
 
 def render(data: dict[str, Any]) -> str:
@@ -216,7 +227,7 @@ def _row(row: dict[str, Any]) -> tuple[str, ...]:
         text.interval(row),
         text.frames(row).removesuffix(" frames/s").replace("at most ", "<= "),
         f"{bound[0]} {bound[1]:.0%}",
-        "" if row["fit"] is None else "no" if row["fit"]["short"] else "yes",
+        "" if row["fit"] is None else fit.in_a_word(row["fit"]),
     )
 
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .. import plan, verification
-from ..errors import UsageError
+from .. import boards, fit, plan, verification
+from ..errors import InputError, UsageError
+from ..files import write_whole
 from ..layers import memory, table
 from ..model import ANY, ModelFile, ProgramDescription
 from ..plan import picture
@@ -20,7 +21,7 @@ EPILOG = """\
 `ethosu compile` does this as well; plan a model again if a newer runtime requires it. Without -o,
 no model is written. Tensors that the NPU addresses stay where Vela put them. The plan is stored as
 metadata of the file (OfflineMemoryAllocation and ethosu_plan). The rest of the file is unchanged,
-so other runtimes can still read it.
+so other runtimes can still read it. The last line says whether the planned model fits a board.
 
 ExecuTorch programs are already planned by their exporter. For these no model is written; the
 command shows the parts of the arena, what the NPU's operations write to its scratch over time, and
@@ -32,6 +33,7 @@ how many inputs and outputs of delegates are used in place, without a copy.
     ethosu plan model_vela.tflite -o planned.tflite     save it; may overwrite the input file
     ethosu plan --overlap model_vela.tflite             let the CPU work while the NPU runs
     ethosu plan --cmsis-nn model_vela.tflite            for firmware with CMSIS-NN
+    ethosu plan model_vela.tflite --board BOARD --reserve 300K      does it fit?
     ethosu plan model.pte --picture scratch.svg
 """
 
@@ -40,6 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("models", nargs="+", type=Path, metavar="MODEL", help=ANY)
     add_data_option(parser)
+    boards.add_option(parser, "the board that it has to fit", boards.DEFAULT_HELP)
+    fit.add_reserve_option(parser)
     verification.add_option(parser)
     parser.add_argument("-o", "--output", type=Path, help="save the planned model here")
     parser.add_argument(
@@ -72,15 +76,39 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     with ui.progress("planning") as update:
         for index, file in enumerate(files):
             update(index, len(files))
-            row = plan.plan_file(
-                file, args.output, overlap=args.overlap, cmsis_nn=args.cmsis_nn
-            ).as_dict()
-            rows.append({"model": str(file), "output": args.output and str(args.output), **row})
+            row: dict[str, Any] = {"model": str(file)}
+            row["output"] = args.output and str(args.output)
+            made, data = plan.plan_model(file, overlap=args.overlap, cmsis_nn=args.cmsis_nn)
+            if args.output:
+                write_whole(args.output, data)
+            # Without -o, a model that needs no plan stays as it is.
+            fitted = file.with_data(data) if args.output or plan.needs_plan(file) else file
+            rows.append(row | made.as_dict() | _fit(args, fitted))
     if args.picture:
         picture.save(rows[0], args.picture)
         rows[0]["picture"] = str(args.picture)
     before = sum(row["arena_before"] or row["arena"] for row in rows)
     return {"models": rows, "gain": before - sum(row["arena"] for row in rows)}
+
+
+def _fit(args: argparse.Namespace, planned: ModelFile) -> dict[str, Any]:
+    """Whether it fits the board: the named one, the file's, or the default; or why not known."""
+    if not planned.description.compiled:
+        return {"unchecked": "whether it fits a board: it is not compiled"}
+    if args.cmsis_nn:
+        return {"unchecked": "whether it fits a board: the library of the PC has no CMSIS-NN"}
+    name = args.board or planned.board or boards.chosen().name
+    try:
+        found = fit.on_board(fit.need_of(planned), name, args.reserve)
+    except InputError as error:  # the plan is right, but the runtime rejects something else
+        return {"unchecked": str(error)}
+    return {"fit": found.as_dict()} if found else {"unchecked": f"{name} has no known heap"}
+
+
+def render_fit(row: dict[str, Any]) -> list[str]:
+    """The lines of "fit" or "unchecked", if there are any."""
+    lines = [f"fits       {fit.describe(row['fit'])}"] if "fit" in row else []
+    return lines + [f"{key:<10} {row[key]}" for key in ("refused", "unchecked") if key in row]
 
 
 def _plan_programs(args: argparse.Namespace, files: Sequence[ModelFile]) -> dict[str, Any]:
@@ -112,6 +140,7 @@ def _plan_programs(args: argparse.Namespace, files: Sequence[ModelFile]) -> dict
                 "delegate_io": description.delegate_io,
                 "copies": max(copies, 0),
                 "npu": memory.scratch(file, operations, info["scratch_size"]),
+                **_fit(args, file),
             }
         )
     if args.picture:
@@ -131,6 +160,7 @@ def _render_program(row: dict[str, Any]) -> str:
             f"state      {row['state']:,} bytes of the planned memory persist between runs",
             f"in place   {row['copies']} of {row['delegate_io']} inputs and outputs of delegates "
             "are copied",
+            *render_fit(row),
             *([f"picture    {row['picture']}"] if "picture" in row else []),
         ]
     )
@@ -149,6 +179,7 @@ def render(data: dict[str, Any]) -> str:
         f"concurrent with operator {call} (ethos-u): {', '.join(names)}"
         for call, names in row["concurrent"].items()
     ]
+    lines += render_fit(row)
     lines += [f"{key:<10} {row[key]}" for key in ("output", "picture") if row.get(key)]
     return "\n".join(lines)
 
@@ -165,10 +196,13 @@ def render_sizes(row: dict[str, Any]) -> str:
 
 
 def _table(rows: list[dict[str, Any]], gain: int) -> str:
-    lines = [f"{'arena':>12} {'Vela + scratch':>15} {'gain':>10}  model"]
-    for row in rows:
+    fits = [fit.in_a_word(row["fit"]) if "fit" in row else "-" for row in rows]
+    wide = max(4, *map(len, fits))
+    lines = [f"{'arena':>12} {'Vela + scratch':>15} {'gain':>10}  {'fits':<{wide}}  model"]
+    for row, fitting in zip(rows, fits, strict=True):
         before, gained = (
             ("-", "-") if row["gain"] is None else (f"{row['arena_before']:,}", f"{row['gain']:,}")
         )
-        lines.append(f"{row['arena']:>12,} {before:>15} {gained:>10}  {row['model']}")
+        sizes = f"{row['arena']:>12,} {before:>15} {gained:>10}"
+        lines.append(f"{sizes}  {fitting:<{wide}}  {row['model']}")
     return "\n".join([*lines, f"{gain:>39,}  total"])

@@ -36,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--steps", type=positive, default=3, help="number of random inputs to compare (default: 3)"
     )
+    fit.add_reserve_option(parser)
     verification.add_option(parser)
 
 
@@ -45,7 +46,8 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     model = open_model(ui, args.model)
     system = systems.chosen(model, args.board, args.npu)
     ui.note(f"estimating {args.model} on {system.npu}")
-    examined = subject.examine(model, system, args.reference and ModelFile(args.reference))
+    reference = args.reference and ModelFile(args.reference)
+    examined = subject.examine(model, system, reference, args.reserve)
     ui.note("comparing with the reference kernels")
     proof = subject.compare_with_reference(examined, args.steps)
     write_whole(output, page.build(examined, proof).encode())

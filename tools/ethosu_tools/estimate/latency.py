@@ -12,13 +12,16 @@ from typing import Any
 from ..errors import InputError
 from ..layers import table
 from ..layers.table import Layer
-from ..model import LATENCY, Model, ModelFile
+from ..model import BOARD, LATENCY, Model, ModelFile
+from ..tflite import model_metadata
+from ..tflite.metadata import put
 from ..trace import Operation
 from .systems import System
 
 # Uncertainty of the estimate: see `ethosu bench silicon`. A small network has many operations
 # for its run time, and the fixed cost per operation is the least certain part.
 SHORT_MS, SHORT_ERROR, ERROR = 0.2, 0.30, 0.20
+_TIMES = "<3I"  # of the metadata
 CHECKED = "checked with measured points"
 UNCHECKED = "not checked with any measured point: at least the time of the NPU itself"
 EXTERNAL = "a lower bound: no measured point checks weights or tensors in {memory}"
@@ -111,7 +114,19 @@ def metadata(estimated: Estimate) -> dict[str, bytes]:
     """
     low, high = estimated.low_ms, estimated.high_ms or 0.0
     times = [round(1e3 * each) for each in (estimated.milliseconds, low, high)]
-    return {LATENCY: struct.pack("<3I", *times)}
+    return {LATENCY: struct.pack(_TIMES, *times)}
+
+
+def as_written(source: ModelFile, made: ModelFile, board: str) -> ModelFile:
+    """What `ethosu compile SOURCE --board BOARD` writes, for its size: the estimate is zeros.
+
+    `made` is the result of systems.compile_for; if that is the source, it is returned unchanged.
+    """
+    if made is source:
+        return made
+    notes = {LATENCY: bytes(struct.calcsize(_TIMES))} if made.description.npu else {}
+    data = put(made.data, notes | {BOARD: board.encode()})
+    return made.with_data(model_metadata.copy(source.data, data))
 
 
 def _interval(

@@ -16,7 +16,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from .. import boards, vela
+from .. import boards, vela, verdict
 from ..boards import VelaFacts
 from ..errors import InputError, UsageError
 from ..model import Model, ModelFile
@@ -100,6 +100,7 @@ def names() -> list[str]:
 
 def find(name: str, npu: str | None = None, weights: str | None = None) -> System:
     """A board or chip, optionally with another of its NPUs or another memory for the weights."""
+    name = boards.full_name(name)
     facts, own = _known(name, npu)
     if npu and npu not in own:
         raise UsageError(f"{name} has {' and '.join(own)}, not {npu}")
@@ -112,6 +113,7 @@ def find(name: str, npu: str | None = None, weights: str | None = None) -> Syste
 def _known(name: str, npu: str | None = None) -> tuple[dict[str, Any], list[str]]:
     """Facts of a board or chip for one of its NPUs, and all that it supports, its own first."""
     chips = _chips()
+    name = boards.full_name(name)
     if name in chips:
         own = chips[name]["npu"]
         return {**chips[name], "family": own.rpartition("-")[0]}, [own]
@@ -133,8 +135,9 @@ def _known(name: str, npu: str | None = None) -> tuple[dict[str, Any], list[str]
 
 def add_options(parser: argparse.ArgumentParser, *, npu: bool = True) -> None:
     """Declare --board and --npu, for `chosen`."""
-    text = f"board or chip: {', '.join(names())} (default: {boards.DEFAULT_HELP})"
-    parser.add_argument("--board", metavar="BOARD", help=text)
+    known = f"{', '.join(names())}; without its core, the usual one"
+    text = f"board or chip: {known} (default: {boards.DEFAULT_HELP})"
+    parser.add_argument("--board", action=boards.Named, metavar="BOARD", help=text)
     if npu:
         vela.add_npu_option(
             parser, "the NPU (default: the model's, else the board's)", default=None
@@ -196,7 +199,7 @@ def _of_a_file(
 
 
 def compile_for(file: ModelFile, system: System) -> ModelFile:
-    """Compile a model for a system; a compiled model is returned unchanged."""
+    """Compile and plan a model for a system; a compiled model is returned unchanged."""
     if file.description.compiled:
         return file
     return _compiled(file, system.npu, system.facts)
@@ -205,7 +208,7 @@ def compile_for(file: ModelFile, system: System) -> ModelFile:
 @lru_cache(maxsize=32)
 def _compiled(file: ModelFile, npu: str, facts: VelaFacts) -> ModelFile:
     """Systems often share these, so each is compiled once."""
-    return vela.compiled(file, npu, board=facts).file
+    return verdict.prepare(file, vela.compiled(file, npu, board=facts).file)[0]
 
 
 def _chips() -> dict[str, dict[str, Any]]:

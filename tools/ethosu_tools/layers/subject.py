@@ -63,22 +63,26 @@ class Subject:
         }
 
 
-def examine(file: ModelFile, system: System, reference: ModelFile | None = None) -> Subject:
+def examine(
+    file: ModelFile, system: System, reference: ModelFile | None = None, reserve: int = 0
+) -> Subject:
     """Compile a model for a system, unless it is already compiled, and estimate it.
 
-    `reference` is the model before compilation, if different from `file`.
+    `reference` is the model before compilation, if different from `file`; `reserve` are bytes of
+    the board's heap that are not for the model.
     """
-    source = reference
+    source, given = reference, file
     if not file.description.compiled:
         source = file
-        file, _ = verdict.prepare(source, systems.compile_for(source, system))
+        file = systems.compile_for(source, system)
         verdict.check(source, file)
     with Simulation(file) as simulation:
         info = simulation.info()
     estimate = latency.estimate(file, system) if file.description.npu else None
     operations, memories = (estimate.operations, system.memories) if estimate else ([], ())
     rows = table.by_operator(file, operations, memories)
-    fits = fit.on_board(fit.need_of(file), system.name)
+    need = fit.need_of(latency.as_written(given, file, system.name))
+    fits = fit.on_board(need, system.name, reserve)
     return Subject(source, file, system, estimate, rows, info, fits)
 
 
