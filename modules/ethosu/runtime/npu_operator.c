@@ -66,8 +66,8 @@ static int reserve_fast_scratch(struct builder *builder, struct operand *fast)
 }
 
 /**
- * Do the commands write fast scratch? Vela's releases up to 4.5 add a tensor for it, as large as the
- * scratch, also in memory modes in which the commands use none.
+ * Do the commands write fast scratch? Vela's releases up to 4.5 add a tensor for it, as large as
+ * the scratch, also in memory modes in which the commands use none.
  */
 static int find_use_of_fast_scratch(struct builder *builder, const struct fb_vector *inputs,
                                     bool *uses)

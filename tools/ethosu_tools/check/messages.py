@@ -17,7 +17,7 @@ from dataclasses import dataclass
 class Message:
     """A message of another runtime; groups of `pattern` are fields of `cause` and `advice`.
 
-    `says` is an example of it, as printed.
+    `says` is an example of it, as printed; `memory`: it is about the memory for the NPU's tensors.
     """
 
     title: str
@@ -26,6 +26,7 @@ class Message:
     cause: str
     advice: str
     source: str
+    memory: bool = False
 
     def found(self, match: re.Match[str]) -> tuple[str, str]:
         """Cause and advice for a message."""
@@ -96,6 +97,7 @@ MESSAGES = (
         "the smallest arena",
         f"{_TFLM}arena_allocator/single_arena_buffer_allocator.cc:98; "
         "HimaxWiseEyePlus/Seeed_Grove_Vision_AI_Module_V2#36",
+        memory=True,
     ),
     Message(
         TENSORS,
@@ -105,6 +107,7 @@ MESSAGES = (
         "its arena, or an operator is missing or has unsupported types. The line before says which",
         f"{_CHECK} compares arena, operators and types with the firmware's",
         "openmv/openmv@cbbb877 lib/tflm/tflm_backend.cc:250; openmv/openmv#2462 #2626",
+        memory=True,
     ),
     Message(
         INVOKE,
@@ -162,6 +165,7 @@ MESSAGES = (
         "needs less SRAM",
         f"{_EXECUTORCH}backends/arm/runtime/EthosUBackend.cpp:177, runtime/core/error.h, "
         "runtime/core/memory_allocator.h:103; ultralytics/ultralytics#24171",
+        memory=True,
     ),
     Message(
         MISSING,
@@ -186,12 +190,13 @@ MESSAGES = (
     Message(
         ON_CPU,
         "Warning: TRANSPOSE 'x' is not supported on the NPU. Placing on CPU instead",
-        r"(?P<name>\w+) '[^']*' is not supported on the NPU\. Placing on CPU instead",
+        r"(?:Warning: |supported operators\) operator: )(?P<name>\w+)"
+        r"(?:, ofm: '| '[^']*' is not supported on the NPU)",
         "Vela leaves this {name} to the CPU, because it breaks the constraint in the next line of "
-        "the message",
+        "the message. Vela 5 prints `Warning (supported operators) operator: {name}`",
         f"{_CHECK} tells whether the firmware has a kernel for it; `ethosu plan MODEL` shows its "
         "memory, `ethosu estimate MODEL --cpu` its cost",
-        "ethos-u-vela 5.2.0 ethosu/vela/tflite_supported_operators.py:385",
+        "renesas/ruhmi-framework-mcu#2; ethos-u-vela 5.2.0, run here",
     ),
     Message(
         STACK,
