@@ -6,6 +6,7 @@ import json
 import pytest
 from ethosu_tools import boards, fit, make_model, tflite
 from ethosu_tools.model import ModelFile
+from ethosu_tools.tflite import writer
 
 GROVE, HE = "GROVE_VISION_AI_V2", "ALIF_ENSEMBLE_E7-M55_HE"
 SMALL = ("--board", "MPS3_AN547")
@@ -99,19 +100,16 @@ def test_a_model_that_does_not_fit(ethosu, check, tmp_path):
     assert code == 0 and f"not on {HE}" in out.replace("\n  ", " ")
 
 
-def test_a_model_that_no_kernel_computes(check, small_models, tmp_path):
-    from ethosu_tools.tflite import writer
-
+def test_a_model_that_is_not_quantised(check, tmp_path):
     graph = writer.Graph("float")
-    x = graph.tensor("x", (1, 4), "float32")
-    y = graph.tensor("y", (1, 4), "float32")
+    x, y = (graph.tensor(name, (1, 4), "float32") for name in "xy")
     graph.inputs, graph.outputs = [x], [y]
     graph.operator("TANH", [x], [y])
     path = tmp_path / "float.tflite"
-    path.write_bytes(writer.write(graph))
+    path.write_bytes(writer.write([graph], "float"))
     code, data, _ = check(path, *SMALL)
-    assert code == 3 and data["runs"][0]["refused"].startswith(("no kernel computes", "it is not"))
-    assert str(path) not in data["verdict"]
+    assert code == 3 and "it is not quantised (float32: TANH x 1 (y))" in data["verdict"]
+    assert data["runs"][0]["refused"] in data["verdict"] and str(path) not in data["verdict"]
 
 
 @pytest.mark.parametrize("length", [3, 200, -100])
