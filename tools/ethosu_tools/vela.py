@@ -140,12 +140,13 @@ def compiled(
     more_options: Sequence[str] = (),
     debug: bool = True,
     python: str | None = None,
+    database: Path | None = None,
 ) -> Compiled:
     """Compile a model; `python` is one with another release of Vela.
 
     System config and memory mode default to the `board`'s, else to Vela's own for the NPU; they are
     sections of `config` or of the board's file. `more_options` are passed to Vela; `debug` stores
-    the table of operators for error messages.
+    the table of operators for error messages; a copy of Vela's debug database goes to `database`.
     """
     if npu not in NPUS:
         raise InputError(f"unknown NPU {npu!r}; expected one of {', '.join(NPUS)}")
@@ -160,7 +161,7 @@ def compiled(
     with tempfile.TemporaryDirectory(prefix="ethosu-vela-") as folder:
         work = Path(folder)
         options = [
-            *vela_options(npu, target, board=board, config=config, debug=debug),
+            *vela_options(npu, target, board=board, config=config, debug=debug or bool(database)),
             *("--output-dir", folder),
             *more_options,
         ]
@@ -171,6 +172,8 @@ def compiled(
             report = run_vela(path, options, python)
             result, summary = _products(work, path)
         row = _summary_row(summary)
+        if database:
+            write_whole(database, (work / f"{path.stem}_debug.xml").read_bytes())
         notes = {"vela_version": release(python).encode()}
         warnings = []
         if debug:

@@ -120,6 +120,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "inference names the operator (default: yes; a few hundred bytes of the file, no RAM)",
     )
     parser.add_argument(
+        "--debug-db",
+        type=Path,
+        metavar="XML",
+        help="keep Vela's debug database here: the tables of operators and commands for other "
+        "programs, such as ExecuTorch's visualize.py",
+    )
+    parser.add_argument(
         "--labels",
         type=Path,
         metavar="FILE",
@@ -267,12 +274,15 @@ def _compile(
             memory_mode=change.mode or args.memory_mode,
             more_options=[*args.vela, *change.vela],
             debug=args.debug_table and change.table,
+            database=args.debug_db if change.table else None,
         )
 
     made, facts, report = run_vela(Change())
     if args.report:
         write_whole(args.report, report.encode())
     data = {"model": str(output), "report": args.report and str(args.report), **facts}
+    if args.debug_db:
+        data["debug_db"] = str(args.debug_db)
     data["warnings"] += vela_defects.warnings(source, made)
     ui.note("loading it as on a board")
     with _tried(args, data):
@@ -390,6 +400,8 @@ def _export(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         raise UsageError(
             "--selftest, --quantized-io, --cmsis-nn, --labels and --normalise are for TFLite models"
         )
+    if args.debug_db:
+        raise UsageError("--debug-db is for TFLite models: ExecuTorch runs Vela itself")
     board = boards.load(args.board, args.npu) if args.board else None
     npu = _npu(args.npu, board)
     facts = board.vela if board else None
@@ -483,6 +495,7 @@ def render(data: dict[str, Any]) -> str:
     """Describe the compiled model."""
     report = render_fit(data)
     report += [f"report     {data['report']}"] if data["report"] else []
+    report += [f"debug db   {data['debug_db']}"] if "debug_db" in data else []
     sizes = [f"plan       {render_sizes(data['plan'])}"] if "plan" in data else []
     if "estimate" not in data:
         return "\n".join([render_description(data), *sizes, *report])
