@@ -4,13 +4,15 @@
 import contextlib
 import json
 import re
+from dataclasses import replace
 
 import pytest
-from ethosu_tools import paths, tflite
+from ethosu_tools import boards, fit, paths, tflite
 from ethosu_tools.estimate import latency, systems
 from ethosu_tools.mixed_models import MODELS
 from ethosu_tools.plan import plan_file
 from ethosu_tools.plan.placement import align
+from ethosu_tools.sim import Simulation
 from ethosu_tools.tflite import parse
 from ethosu_tools.tflite.writer import Graph, write
 
@@ -105,6 +107,51 @@ def test_latency_is_what_ethosu_estimate_says(page, small_models, ready):
         "return cell.getBoundingClientRect().right <= document.documentElement.clientWidth; })()"
     )
     assert seen, "a phone shows the milliseconds without scrolling"
+
+
+def boards_on(page):
+    """Verdict and text of each board in the table."""
+    rows = page.evaluate(
+        "[...document.querySelectorAll('#boards tbody tr')].map("
+        "row => [row.dataset.board, row.dataset.fits, row.cells[1].textContent])"
+    )
+    return {board: (fits == "true", text) for board, fits, text in rows}
+
+
+@pytest.mark.parametrize("npu", ["ethos-u55-128", "ethos-u85-256"])
+def test_the_boards_that_fit_are_those_of_the_tools(page, small_models, ready, npu):
+    """The same sentences; the runtime's tables are smaller on a 32-bit CPU than on the PC."""
+    model = ready(small_models["small_cnn"], npu)
+    choose_npu(page, npu)
+    assert choose(page, model) == RUNS
+    with Simulation(model) as simulation:
+        tables = simulation.info()["object_size"]
+    need = fit.need_of(model)
+    rooms = {board.name: fit.room_of(board) for board in boards.every()}
+    answers = set()
+    for reserve_kb in (0, 1000, 3000):  # of 1 to 8 MB
+        page.evaluate(
+            f"(() => {{ const r = document.getElementById('reserve'); r.value = {reserve_kb};"
+            "r.dispatchEvent(new Event('input')); })()"
+        )
+        found = boards_on(page)
+        assert list(found) == list(rooms)
+        for name, (fits, text) in found.items():
+            (used,) = re.findall(r"([\d,]+) (?:of [\d,]+ )?bytes of heap", text) or ["0"]
+            if used != "0":
+                heap = int(used.replace(",", ""))
+                assert need.heap - tables < heap <= need.heap
+            here = replace(need, heap=heap) if used != "0" else need
+            room = replace(rooms[name], reserve=reserve_kb * 1024)
+            short = [each.partition(": compile it")[0] for each in fit.check(here, room).short]
+            assert fits == (not short) == (not fit.check(need, room).short)
+            assert fits or text == f"no: {'; '.join(short)}"
+            assert not fits or text.endswith(f"{need.rom:,} of {room.rom:,} of /rom")
+            answers.add(fits)
+    assert answers == {True, False}
+    page.look(390, 800, "light")
+    inside = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+    assert page.evaluate(inside), "a phone shows the table"
 
 
 def test_a_model_for_another_npu_gets_that_npu(page, small_models, ready):

@@ -55,6 +55,14 @@ export function showLatency({ system, cycles, ms, low, high, basis }) {
     Object.assign(element("latency").tBodies[0].lastChild.dataset, { cycles, system: system.name });
 }
 
+/** Show which boards can run the model, instead of what was shown before. */
+export function showBoards(boards) {
+    element("boards").tBodies[0].replaceChildren();
+    rows("boards", boards.map(({ board, text }) => [board, text]));
+    boards.forEach(({ board, fits }, at) =>
+        Object.assign(element("boards").tBodies[0].rows[at].dataset, { board, fits }));
+}
+
 export function offer(name, bytes) {
     const link = element("download");
     URL.revokeObjectURL(link.href);
