@@ -325,7 +325,7 @@ async function handle(name, bytes, signal) {
 function showFits() {
     const reserve = Math.max(0, Math.round(element("reserve").valueAsNumber || 0)) * 1024;
     if (state.need) {
-        showBoards(rowsOf(state.need, state.settings.boards, reserve));
+        showBoards(state.need, rowsOf(state.need, state.settings.boards, reserve));
     }
 }
 
