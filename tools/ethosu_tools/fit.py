@@ -198,6 +198,8 @@ def advice(fit: Fit, source: ModelFile | None = None, tried: str = "") -> str:
         hints += _largest(source) if source else []
         options = "" if tried else ", --vela='--optimise Size' or --memory-mode Sram_Only"
         hints.append(f"smaller inputs{options} may reduce the arena")
+    if "rom" in fit.lacks and fit.need.constants:
+        hints.append("fewer, pruned or clustered weights, which Vela compresses, shorten the file")
     hints += [tried] if tried else []
     if fit.short:
         # Only the NPU that the board has, not all that its emulator supports.

@@ -7,11 +7,13 @@
                   "accelerator", "head", "text": index of texts, "options"}],
      "systems": [{"name", "title", "npu", "mhz", "weights", "checked", "external",
                   "memories": [struct npu_memory]}],
+     "boards": [{"board", "npus", "heap", "rom", "fast", "reserve"}],
      "interval": {"short_ms", "short_error", "error"}}
 
 The configuration of a target is its head followed by its text; `standard` marks the default of
-`ethosu compile` for the NPU. Vela's own command line code runs here, up to the call of its core,
-so that the page needs no second list of Vela's options.
+`ethosu compile` for the NPU. `boards` has the room for a model on each board, by fit.py, in bytes.
+Vela's own command line code runs here, up to the call of its core, so that the page needs no second
+list of Vela's options.
 """
 
 import contextlib
@@ -20,12 +22,13 @@ import json
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from ethosu.vela import vela as vela_command
-from ethosu_tools import boards, vela
+from ethosu_tools import boards, fit, vela
 from ethosu_tools.boards import VelaFacts
 from ethosu_tools.estimate import latency, systems
 from ethosu_tools.estimate.systems import System
@@ -125,6 +128,7 @@ def main() -> None:
         "texts": texts,
         "targets": targets,
         "systems": [timed(system) for system in systems.every()],
+        "boards": [asdict(room) for board in boards.every() if (room := fit.room_of(board))],
         "interval": interval,
     }
     output.write_text(json.dumps(settings))

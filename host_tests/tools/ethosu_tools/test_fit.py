@@ -65,6 +65,7 @@ def test_compile_refuses_what_is_too_large_for_the_board(ethosu, too_large, tmp_
     assert f"{source} can't run on {HE}: its {what} needs " in err and len(err.splitlines()) <= 2
     assert "it fits " in err and "MPS3_AN547" in err and "--force writes it anyway" in err
     assert ("CONV_2D" in err) == ("may reduce the arena" in err) == (what == "arena")
+    assert ("clustered weights" in err) == (what == "file")
     assert "it was compiled again, and does not fit either with --vela='--optimise Size'" in err
     if what == "file":
         code, out, _ = ethosu(*words, "--force")
@@ -323,6 +324,25 @@ def machine():
 
 def rom_of(machine):
     return machine.memory.read(machine.romfs.start, 64)
+
+
+def test_a_model_that_fits_loads_beside_what_is_reserved(machine, compiled, expanding):
+    """The board's heap holds both, and not much more than that."""
+    model, room = compiled(expanding), fit.room_of(machine.board)
+    need = fit.need_of(model)
+    machine.memory.write(machine.romfs.start, romfs.build({"m.tflite": model.read_bytes()}))
+    load = "import ethosu\nm = ethosu.Model('/rom/m.tflite')\nm.run_into()\n_answer = m.ram\n"
+    with Board(machine.port) as board:
+        for more in (0, 256 * 1024):
+            board.soft_reset()
+            reserve = room.heap - need.heap + more
+            assert bool(fit.check(need, replace(room, reserve=reserve)).short) == bool(more)
+            program = f"kept = bytearray({reserve - 64})\n{load}"
+            if more:
+                with pytest.raises(RemoteError, match="MemoryError"):
+                    board.exec(program)
+            else:
+                assert board.ask(program) <= need.heap
 
 
 REFUSED = {

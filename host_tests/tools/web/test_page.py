@@ -4,13 +4,15 @@
 import contextlib
 import json
 import re
+from dataclasses import replace
 
 import pytest
-from ethosu_tools import paths, tflite
+from ethosu_tools import boards, fit, make_model, paths, tflite
 from ethosu_tools.estimate import latency, systems
 from ethosu_tools.mixed_models import MODELS
 from ethosu_tools.plan import plan_file
 from ethosu_tools.plan.placement import align
+from ethosu_tools.sim import Simulation
 from ethosu_tools.tflite import parse
 from ethosu_tools.tflite.writer import Graph, write
 
@@ -105,6 +107,59 @@ def test_latency_is_what_ethosu_estimate_says(page, small_models, ready):
         "return cell.getBoundingClientRect().right <= document.documentElement.clientWidth; })()"
     )
     assert seen, "a phone shows the milliseconds without scrolling"
+
+
+def boards_on(page):
+    """What each board in the table lacks, and its text."""
+    rows = page.evaluate(
+        "[...document.querySelectorAll('#boards tbody tr')].map("
+        "row => [row.dataset.board, row.dataset.fits, row.dataset.lacks, row.cells[1].textContent])"
+    )
+    fits = [fits for _, fits, _, _ in rows]
+    assert fits == sorted(fits, reverse=True), "those that fit come first"
+    for _, fits, lacks, text in rows:
+        assert (fits == "true") == (lacks == "{}") == text.startswith("yes: ")
+    return {board: (json.loads(lacks), text) for board, _, lacks, text in rows}
+
+
+@pytest.mark.parametrize(
+    ("weights", "npu", "resource"),
+    [(10, "ethos-u55-128", "heap"), (10, "ethos-u85-256", "heap"), (1000, "ethos-u55-128", "rom")],
+)
+def test_the_boards_that_fit_are_those_of_the_tools(page, tmp_path, ready, weights, npu, resource):
+    """To the byte, but for the runtime's tables, which are smaller on a 32-bit CPU than on a PC."""
+    net = make_model.Net("dense", 1)
+    source = tmp_path / "dense.tflite"
+    source.write_bytes(net.finish(net.dense(net.input((1, 1, 1, 1000)), weights, 1.0)))
+    model = ready(source, npu)
+    choose_npu(page, npu)
+    assert choose(page, model) == RUNS
+    with Simulation(model) as simulation:
+        tables = simulation.info()["object_size"]
+    need, answers = fit.need_of(model), set()
+    said = page.evaluate("document.getElementById('fits').textContent")
+    heap, rom = (int(number.replace(",", "")) for number in re.findall(r"([\d,]+) bytes", said))
+    assert need.heap - tables < heap <= need.heap and rom == need.rom
+    for reserve_kb in (0, 1000, 9000):  # of 1 to 8 MB
+        page.evaluate(
+            f"(() => {{ const r = document.getElementById('reserve'); r.value = {reserve_kb};"
+            "r.dispatchEvent(new Event('input')); })()"
+        )
+        found = boards_on(page)
+        assert set(found) == set(boards.names())
+        for name, (lacks, text) in found.items():
+            room = fit.room_of(boards.load(name), reserve_kb * 1024)
+            npus = lacks.pop("npus", None)
+            assert (npus is None) == (npu in room.npus) and npus in (None, list(room.npus))
+            assert lacks == fit.check(replace(need, heap=heap), room).lacks
+            assert lacks.keys() == fit.check(need, room).lacks.keys()
+            assert all(f"{missing:,} bytes of " in text for missing in lacks.values())
+            answers.add((npus is None, *lacks))
+    assert {(True,), (True, "heap"), (False,)} <= answers
+    assert (True, resource) in answers
+    page.look(390, 800, "light")
+    inside = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+    assert page.evaluate(inside), "a phone shows the table"
 
 
 def test_a_model_for_another_npu_gets_that_npu(page, small_models, ready):

@@ -32,10 +32,10 @@ EPILOG = f"""\
 With --board, the NPU, clocks and memories are those of the board's board.toml, which gives the
 source of each figure and marks guesses. A model that does not fit the board, because its arena is
 larger than the heap (less --reserve) or its file larger than /rom, is rejected: the exit code is 3,
-no model is written, and an older compiled file stays as it was. The message says what is missing.
-It also says what helps: a `.tflite` is compiled again with `--optimise Size`, in other memory modes
-and for the board's other NPUs. With --force the file is written all the same, and nothing is tried.
-The compiled file records the board, which other commands then use as their default.
+no model is written, and an older compiled file stays as it was. The message says what is missing,
+and what helps: a model other than PyTorch's is compiled again with `--optimise Size`, in other
+memory modes and for the board's other NPUs. With --force it is written all the same, and nothing is
+tried. The compiled file records the board, which other commands then use as their default.
 
 Without --board, --system-config and --memory-mode, an Ethos-U55 is assumed to be in a system like
 Corstone-300: weights stay in slow memory (flash, DDR), tensors are in SRAM (Shared_Sram). For U65

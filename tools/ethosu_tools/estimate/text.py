@@ -12,7 +12,7 @@ LEGEND = (
     "Only a lower bound (>=) is known for Ethos-U65 and U85, for weights or tensors outside the",
     "chip, and for boards whose memory speeds are guesses. CPU operators are not included.",
     "Fits: the arena fits into the board's heap, and the file into /rom, or what is missing.",
-    "Unknown for chips. `ethosu boards --model MODEL` says what would help.",
+    "Unknown for chips. `ethosu compile --board BOARD` says what would help.",
 )
 
 

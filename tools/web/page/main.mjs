@@ -4,12 +4,13 @@ import { draw } from "./arena.mjs";
 import { BoardClient, runProgram } from "./board_client.mjs";
 import { Feeds } from "./feeds.mjs";
 import { isModel } from "./file_kinds.mjs";
+import { needOf, rowsOf } from "./fit.mjs";
 import { latencies } from "./latency.mjs";
 import { Model } from "./model.mjs";
 import { planned } from "./plan.mjs";
 import { connectPrograms } from "./programs.mjs";
 import { clockMhz, layers, remarks } from "./report.mjs";
-import { describe, offer, showCode, showFigures, showLatency, showLayers, showVerdict, status, step } from "./result.mjs";
+import { describe, offer, showBoards, showCode, showFigures, showLatency, showLayers, showVerdict, status, step } from "./result.mjs";
 import { ROM_BYTES } from "./ring.mjs";
 import { clear, show } from "./shown.mjs";
 import { configuration } from "./vela.mjs";
@@ -30,7 +31,7 @@ const ROM_ROOM = ROM_BYTES - (1 << 16);
 const element = (id) => document.getElementById(id);
 const count = (number) => Math.round(number).toLocaleString("en");
 const parameters = () => new URLSearchParams(location.hash.slice(1));
-const state = { files: new Map(), job: null, last: null, example: null };
+const state = { files: new Map(), job: null, last: null, example: null, need: null };
 
 function fail(message) {
     element("alert").textContent = message;
@@ -260,7 +261,8 @@ function referenceOf(module, bytes, original) {
 async function handle(name, bytes, signal) {
     element("steps").replaceChildren();
     element("figures").replaceChildren();
-    for (const table of ["layers", "latency"]) {
+    state.need = null;
+    for (const table of ["layers", "latency", "boards"]) {
         element(table).tBodies[0].replaceChildren();
     }
     element("details").hidden = true;
@@ -309,11 +311,21 @@ async function handle(name, bytes, signal) {
         ["Inputs", describe(rows.model.inputs)],
         ["Outputs", describe(rows.model.outputs)],
     ]);
+    state.need = needOf(placed, model, rows.model.info);
+    showFits();
     showCode(plain, rows.model.inputs);
     showVerdict(rows.run, rows.reference?.error ?? reference.missing);
     document.body.dataset.done = name;
     if (placed.call) {
         await showLatencies(module, model, signal);
+    }
+}
+
+/** Show which boards can run the model, beside a program that keeps a part of the heap. */
+function showFits() {
+    const reserve = Math.max(0, Math.round(element("reserve").valueAsNumber || 0)) * 1024;
+    if (state.need) {
+        showBoards(state.need, rowsOf(state.need, state.settings.boards, reserve));
     }
 }
 
@@ -428,6 +440,7 @@ function listen(module, terminal) {
         retarget();
     });
     element("mode").addEventListener("change", retarget);
+    element("reserve").addEventListener("input", showFits);
     for (const name of ["dragover", "dragleave", "drop"]) {
         document.addEventListener(name, (event) => {
             event.preventDefault();

@@ -55,6 +55,16 @@ export function showLatency({ system, cycles, ms, low, high, basis }) {
     Object.assign(element("latency").tBodies[0].lastChild.dataset, { cycles, system: system.name });
 }
 
+/** Show which boards can run the model, instead of what was shown before. */
+export function showBoards(need, boards) {
+    const fitting = boards.filter(({ fits }) => fits).length;
+    element("fits").textContent = `It fits ${fitting} of ${boards.length} boards: it needs ${need.npu ?? "no NPU"}, ${count(need.heap)} bytes of heap and ${count(need.rom)} bytes of /rom.`;
+    element("boards").tBodies[0].replaceChildren();
+    rows("boards", boards.map(({ board, text }) => [board, text]));
+    boards.forEach(({ board, fits, lacks }, at) =>
+        Object.assign(element("boards").tBodies[0].rows[at].dataset, { board, fits, lacks: JSON.stringify(lacks) }));
+}
+
 export function offer(name, bytes) {
     const link = element("download");
     URL.revokeObjectURL(link.href);
