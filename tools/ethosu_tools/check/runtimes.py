@@ -30,7 +30,10 @@ _OPENMV_FILES = "openmv/openmv@cbbb877 "
 _EXECUTORCH = "pytorch/executorch@cff6f4d examples/arm/executor_runner/"
 _KIT = "ML embedded evaluation kit (alifsemi/alif_ml-embedded-evaluation-kit@b1b93fc) "
 
-_KNOWN = tomllib.loads((Path(__file__).parent / "operators.toml").read_text())
+_KNOWN = {
+    name: text.split()
+    for name, text in tomllib.loads((Path(__file__).parent / "operators.toml").read_text()).items()
+}
 _TFLM = {*_KNOWN["tflm"], *_KNOWN["tflm_custom"], *_KNOWN["detection"]}
 _OPENMV = _TFLM - {*_KNOWN["openmv_lacks"]}
 _OPENMV_TYPES = ("int8", "uint8", "int16", "uint16", "float32")
@@ -243,7 +246,7 @@ RUNTIMES = (
                 {"ethos-u55-256": 4 * _KIB * _KIB, "ethos-u55-128": 2 * _KIB * _KIB},
                 messages.TENSORS,
                 f"{_OPENMV_FILES}lib/tflm/tflm_backend.cc:243, "
-                "boards/OPENMV_AE3/board_config.h:106 and :127 (the largest block of the heap)",
+                "board_config.h of the AE3:106 and :127 (the largest block of the heap)",
             ),
             "types": Limit(
                 _OPENMV_TYPES, messages.INPUT_TYPE, f"{_OPENMV_FILES}lib/tflm/tflm_backend.cc:84"
