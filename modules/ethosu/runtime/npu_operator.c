@@ -109,7 +109,9 @@ static int find_fast_scratch(struct builder *builder, const struct fb_vector *in
         return ETHOSU_MODEL_OK;
     }
     bool uses = true;
-    TRY(find_use_of_fast_scratch(builder, inputs, &uses));
+    if (fast->tensor.size == scratch->tensor.size) { // else it was planned, so that it is used
+        TRY(find_use_of_fast_scratch(builder, inputs, &uses));
+    }
     if (!uses) {
         *fast = *scratch;
         return ETHOSU_MODEL_OK;

@@ -72,7 +72,7 @@ MESSAGES = (
         "TFLite Micro was built without the operator `ethos-u`, or its resolver does not have it: "
         "the firmware has no AddEthosU(), or TFLite Micro's own stub instead of the kernel of "
         "Ethos-U",
-        "call AddEthosU() and build TFLite Micro with OPTIMIZED_KERNEL_DIR=ethos_u or the vendor's "
+        "call AddEthosU() and build TFLite Micro with CO_PROCESSOR=ethos_u or the vendor's "
         f"library for it; {_CHECK} lists all operators that the resolver needs",
         f"{_TFLM}micro_interpreter.cc:131; HimaxWiseEyePlus/Seeed_Grove_Vision_AI_Module_V2#49",
     ),

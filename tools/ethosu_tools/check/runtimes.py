@@ -30,7 +30,10 @@ _OPENMV_FILES = "openmv/openmv@cbbb877 "
 _EXECUTORCH = "pytorch/executorch@cff6f4d examples/arm/executor_runner/"
 _KIT = "ML embedded evaluation kit (alifsemi/alif_ml-embedded-evaluation-kit@b1b93fc) "
 
-_KNOWN = tomllib.loads((Path(__file__).parent / "operators.toml").read_text())
+_KNOWN = {
+    name: text.split()
+    for name, text in tomllib.loads((Path(__file__).parent / "operators.toml").read_text()).items()
+}
 _TFLM = {*_KNOWN["tflm"], *_KNOWN["tflm_custom"], *_KNOWN["detection"]}
 _OPENMV = _TFLM - {*_KNOWN["openmv_lacks"]}
 _OPENMV_TYPES = ("int8", "uint8", "int16", "uint16", "float32")
@@ -115,7 +118,9 @@ def _kernels(subject: Subject, known: Collection[str]) -> str | None:
     return f"TFLite Micro has no kernel for {', '.join(missing)}" if missing else None
 
 
-def _arena(subject: Subject, size: int) -> str | None:
+def _arena(subject: Subject, sizes: int | dict[str, int]) -> str | None:
+    """One size, or one for each NPU."""
+    size = sizes if isinstance(sizes, int) else sizes.get(subject.npu or "", max(sizes.values()))
     if subject.scratch > size:
         return (
             f"its arena has {size:,} bytes, the model needs at least {subject.scratch:,} "
@@ -238,10 +243,10 @@ RUNTIMES = (
                 f"{_OPENMV_FILES}lib/tflm/tflm_backend.cc:111",
             ),
             "arena": Limit(
-                4 * _KIB * _KIB,
+                {"ethos-u55-256": 4 * _KIB * _KIB, "ethos-u55-128": 2 * _KIB * _KIB},
                 messages.TENSORS,
                 f"{_OPENMV_FILES}lib/tflm/tflm_backend.cc:243, "
-                "boards/OPENMV_AE3/board_config.h:106 (the largest block of the heap)",
+                "board_config.h of the AE3:106 and :127 (the largest block of the heap)",
             ),
             "types": Limit(
                 _OPENMV_TYPES, messages.INPUT_TYPE, f"{_OPENMV_FILES}lib/tflm/tflm_backend.cc:84"

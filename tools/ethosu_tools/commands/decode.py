@@ -57,8 +57,8 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         raise InputError(
             f"no known message found (lines read: {len(text.splitlines())}): expected one of the "
             "driver (NPU stopped at byte ...), one of the runtime (operator ... of subgraph ...), "
-            "a fault report (*** Fault: ...), or a message of another runtime (`ethosu check MODEL` "
-            "applies their rules to the file)"
+            "a fault report (*** Fault: ...), or one of another runtime, whose rules "
+            "`ethosu check MODEL` applies"
         )
     return {"model": str(args.model), "found": [finding.as_dict() for finding in findings]}
 

@@ -89,7 +89,9 @@ def test_a_model_that_was_not_compiled_is_told_so():
         ({"npu": None, "cpu": ("REVERSE_V2",)}, ["operators"]),
         ({"npu": None, "cpu": ("MadeUp",)}, ["operators"]),
         ({"npu": None, "inputs": (tensor(1, 4, dtype="int32"),)}, ["types"]),
-        ({"npu": "ethos-u55-256", "scratch": 5_000_000}, ["arena"]),
+        ({"npu": "ethos-u55-256", "scratch": 4 << 20}, []),
+        ({"npu": "ethos-u55-256", "scratch": (4 << 20) + 1}, ["arena"]),
+        ({"npu": "ethos-u55-128", "scratch": (2 << 20) + 1}, ["arena"]),
     ],
 )
 def test_openmv(changes, broken):
