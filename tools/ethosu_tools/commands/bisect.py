@@ -131,6 +131,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     return data | {
         "registers": [row.as_dict() for row in made.registers],
         "defects": [{"name": each.name, "text": each.text} for each in made.defects],
+        "note": made.note or None,
         "operators": list(repro.trial.cuts[0].operators) if repro else [],
         "reproduced": made.reproduced,
         "files": made.files,
@@ -215,7 +216,7 @@ def _way(file: ModelFile, args: argparse.Namespace, prefix: str) -> Npu:
     system = systems.chosen(file, board, npu)
     own = board is None and file.board is None
     # Without a board, an NPU has Vela's example of a system, whose memory modes all exist.
-    facts = None if own and (npu or mode) else system.facts
+    facts = None if own and (npu or mode or file.description.compiled) else system.facts
     return Npu(system.npu, facts, mode, python, board=system.name if facts else None)
 
 
@@ -277,7 +278,7 @@ def _registers(search: Search, found: Found) -> list[registers.Difference]:
     one, other = a.compiled, b.compiled
     if one is None and other is not None and b.way is None:  # what this Vela would have written
         try:
-            one = _fresh(b)
+            one = b.guess.compile(b.contents.file) if b.guess else None
         except InputError:
             return []
     if one is None or other is None or one.description.npu != other.description.npu:
@@ -287,11 +288,6 @@ def _registers(search: Search, found: Found) -> list[registers.Difference]:
     cut = {name[: len(row.layer)] for name in names for row in rows}
     own = [row for row in rows if not row.layer or row.layer in cut]
     return own or rows
-
-
-def _fresh(side: Side) -> ModelFile | None:
-    npu = side.file.description.npu
-    return Npu(npu).compile(side.contents.file) if npu else None
 
 
 def _defects(search: Search, repro: shrink.Repro | None) -> list[known.Defect]:
@@ -320,6 +316,8 @@ def render(data: dict[str, Any]) -> str:
         lines.append(first["error"])
     for defect in data.get("defects", ()):
         lines.append(f"known defect of Vela: {defect['name']}: {defect['text']}")
+    if data.get("note"):
+        lines.append(data["note"])
     for row in data.get("registers", ())[:8]:
         where = f"{row['register']} of operation {row['operation']}"
         lines.append(f"register {where}: {row['a']} in A, {row['b']} in B")
