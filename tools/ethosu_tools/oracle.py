@@ -29,7 +29,7 @@ BUILTIN = "BUILTIN_WITHOUT_DEFAULT_DELEGATES"
 XNNPACK = "BUILTIN"
 
 # The reference kernels lack ELU, and their SUM adds negative int8 numbers incorrectly.
-_OPTIMISED = ("ELU", "SUM")
+OPTIMISED = ("ELU", "SUM")
 
 
 class Oracle:
@@ -86,7 +86,7 @@ class Oracle:
 def kernels_for(model: ModelFile) -> str:
     """The kernels that are the reference for a model's operators."""
     names = {operator.name for graph in model.graphs for operator in graph.operators}
-    return REFERENCE if names.isdisjoint(_OPTIMISED) else BUILTIN
+    return REFERENCE if names.isdisjoint(OPTIMISED) else BUILTIN
 
 
 def run(

@@ -20,7 +20,7 @@ from ..errors import InputError
 from ..files import write_whole
 from ..model import ModelFile
 from ..oracle import kernels_for
-from .known import Defect
+from .known import Defect, expected
 from .measure import Measure
 from .registers import Difference
 from .search import Found, Search
@@ -43,6 +43,18 @@ class Report:
     defects: Sequence[Defect]
     files: dict[str, str]
     alone: Measure | str | None
+
+    @property
+    def note(self) -> str:
+        """That a difference is expected, because the NPU rounds in another way than TFLite."""
+        ways = self.search.a.way, self.search.b.way
+        measured = self.found.measure
+        if measured is None or self.search.tolerance is not None:
+            return ""
+        if not any(isinstance(way, Reference) for way in ways):
+            return ""
+        kind = self.search.a.contents.operators[self.found.number].name
+        return expected(kind, measured.largest, measured.differing / measured.values)
 
     @property
     def reproduced(self) -> bool:
@@ -143,6 +155,8 @@ def _text(report: Report, command: Sequence[str]) -> Iterator[str]:
         yield f"- error: {found.error}"
     for defect in report.defects:
         yield f"- known defect of Vela: `{defect.name}`: {defect.text}"
+    if report.note:
+        yield f"- {report.note}"
     yield ""
     yield from _repro_text(report)
     yield from _registers_text(report.registers)

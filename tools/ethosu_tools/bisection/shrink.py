@@ -93,12 +93,13 @@ def _with_inputs(search: Search, trial: Trial, values: Known) -> Repro:
 
 
 def _alone(search: Search, number: int) -> Repro | None:
-    """The layer alone, of two models that are not the same: real values of the same inputs.
+    """The layer alone, of two models that are not the same: the same inputs, or real values.
 
     The inputs are those that the layer of side B had. None if the layers have other inputs.
     """
     a, b = search.a, search.b
-    if search.tolerance is None or number not in search.pairs or a.way is None:
+    same = a.contents.file.data == b.contents.file.data  # one of them is a compiled file
+    if number not in search.pairs or a.way is None or same:
         return None
     cuts = a.contents.cut({number}), b.contents.cut({search.pairs[number]})
     tensors = [
@@ -113,7 +114,7 @@ def _alone(search: Search, number: int) -> Repro | None:
         inputs = [[values[t][step] for t in cuts[1].inputs] for step in range(len(b.steps))]
         a_inputs = [
             [
-                dequantise(array, one).astype(other.dtype)
+                array if one.dtype == other.dtype else dequantise(array, one).astype(other.dtype)
                 for array, one, other in zip(step, tensors[1], tensors[0], strict=True)
             ]
             for step in inputs

@@ -25,6 +25,7 @@ class Side:
 
     way: computes parts of `whole` as this side does; None if only `compiled` can be run. whole: the
     model before Vela, if known. distrusted: tensors whose observed values may be those of another.
+    guess: how a compiled file may have been compiled.
     """
 
     title: str
@@ -36,6 +37,7 @@ class Side:
     known: Known = field(default_factory=dict)
     distrusted: set[int] = field(default_factory=set)
     seen: Record | None = None
+    guess: Npu | None = None
     steps: list[list[Array]] = field(default_factory=list)
 
     @classmethod
@@ -89,6 +91,7 @@ class Side:
         If the result is that of the file, parts of the model can be compiled too. If not, this
         shows which observed values can be trusted: those that are the reference's here.
         """
+        self.guess = npu
         if self.whole is None or isinstance(self.outcome, str):
             return
         fresh = Side(npu.title, self.whole.file, self.whole, npu)

@@ -2,7 +2,6 @@
 """`ethosu bisect`: find the first layer whose values differ, and make a bug report of it."""
 
 import argparse
-import sys
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
@@ -43,6 +42,7 @@ outputs of both sides; PREFIX.bug.md, the text of a bug report.
 """
 _DEFAULT_TOLERANCE = 20.0
 _SEED = 0
+_WAY = ("board", "npu", "memory_mode", "vela")  # options of each side
 _HEAD = ("layer", "values", "differ", "largest", "dB")
 
 
@@ -108,7 +108,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     if a.whole is None or b.whole is None:
         return data | operations.compare(a, b, tolerance)
     for side in (a, b):
-        if side.way is None:
+        if side.way is None and side.file.description.npu:
             side.learn(_way(side.file, args, "" if side is a else "other_"))
     with ui.progress("searching for the first layer") as progress:
         search = Search(a, b, tolerance, _tick(progress))
@@ -126,16 +126,26 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         repro,
         _registers(search, found),
         _defects(search, repro),
-        ["ethosu", *sys.argv[1:]],
+        _command(args),
     )
     return data | {
         "registers": [row.as_dict() for row in made.registers],
         "defects": [{"name": each.name, "text": each.text} for each in made.defects],
+        "note": made.note or None,
         "operators": list(repro.trial.cuts[0].operators) if repro else [],
         "reproduced": made.reproduced,
         "files": made.files,
         "exit_code": MismatchError.exit_code,
     }
+
+
+def _command(args: argparse.Namespace) -> list[str]:
+    """The command line, for the report."""
+    words = ["ethosu", "bisect", str(args.model), *([str(args.other)] if args.other else [])]
+    for name in ("source", *_WAY, *(f"other_{each}" for each in _WAY), "inputs", "tolerance"):
+        if getattr(args, name) is not None:
+            words += [f"--{name.replace('_', '-')}", str(getattr(args, name))]
+    return [*words, "--steps", str(args.steps)]
 
 
 def _tick(progress: Callable[[int, int], None]) -> Callable[[], None]:
@@ -201,8 +211,7 @@ def _side(
 
 
 def _given(args: argparse.Namespace, prefix: str) -> list[Any]:
-    names = ("board", "npu", "memory_mode", "vela")
-    return [getattr(args, prefix + name) for name in names]
+    return [getattr(args, prefix + name) for name in _WAY]
 
 
 def _way(file: ModelFile, args: argparse.Namespace, prefix: str) -> Npu:
@@ -215,7 +224,7 @@ def _way(file: ModelFile, args: argparse.Namespace, prefix: str) -> Npu:
     system = systems.chosen(file, board, npu)
     own = board is None and file.board is None
     # Without a board, an NPU has Vela's example of a system, whose memory modes all exist.
-    facts = None if own and (npu or mode) else system.facts
+    facts = None if own and (npu or mode or file.description.compiled) else system.facts
     return Npu(system.npu, facts, mode, python, board=system.name if facts else None)
 
 
@@ -277,7 +286,7 @@ def _registers(search: Search, found: Found) -> list[registers.Difference]:
     one, other = a.compiled, b.compiled
     if one is None and other is not None and b.way is None:  # what this Vela would have written
         try:
-            one = _fresh(b)
+            one = b.guess.compile(b.contents.file) if b.guess else None
         except InputError:
             return []
     if one is None or other is None or one.description.npu != other.description.npu:
@@ -287,11 +296,6 @@ def _registers(search: Search, found: Found) -> list[registers.Difference]:
     cut = {name[: len(row.layer)] for name in names for row in rows}
     own = [row for row in rows if not row.layer or row.layer in cut]
     return own or rows
-
-
-def _fresh(side: Side) -> ModelFile | None:
-    npu = side.file.description.npu
-    return Npu(npu).compile(side.contents.file) if npu else None
 
 
 def _defects(search: Search, repro: shrink.Repro | None) -> list[known.Defect]:
@@ -320,16 +324,21 @@ def render(data: dict[str, Any]) -> str:
         lines.append(first["error"])
     for defect in data.get("defects", ()):
         lines.append(f"known defect of Vela: {defect['name']}: {defect['text']}")
+    if data.get("note"):
+        lines.append(data["note"])
     for row in data.get("registers", ())[:8]:
         where = f"{row['register']} of operation {row['operation']}"
         lines.append(f"register {where}: {row['a']} in A, {row['b']} in B")
     if "files" in data:
         operators = ", ".join(map(str, data["operators"]))
-        what = f"operators {operators}" if operators else "no part of the model"
-        alone = "reproduces it alone" if data["reproduced"] else "does not reproduce it alone"
-        lines.append(f"{what}: {alone}")
+        what = f"a model of operators {operators}" if operators else "no part of the model"
+        lines.append(f"{what} {_alone(operators, data['reproduced'])}")
         lines += [f"{key:<8} {path}" for key, path in data["files"].items()]
     return "\n".join(lines)
+
+
+def _alone(operators: str, reproduced: bool) -> str:
+    return "reproduces it" if reproduced or not operators else "does not reproduce it"
 
 
 def _side_text(name: str, side: dict[str, Any]) -> str:

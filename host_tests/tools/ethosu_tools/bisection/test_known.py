@@ -113,3 +113,18 @@ def test_a_sum_of_int16_by_vela_5_0(ethosu, sums, quiet, tmp_path):
         pytest.skip("NOT TESTED WITH Vela 5.0.0: no wheel for this Python")
     words = ("bisect", sums, "--npu", NPU, "--inputs", quiet, "--json", "-o", tmp_path / "found")
     expect_issue_23(ethosu(*words, "--vela", python))
+
+
+def test_what_the_npu_rounds_in_another_way_is_no_defect(ethosu, tmp_path):
+    """ABS of int16: one step, which Vela's double rounding explains."""
+    graph = Graph("abs")
+    x = graph.tensor("x", (1, 4, 4, 64), "int16", 1 / 256)
+    y = graph.tensor("y", (1, 4, 4, 64), "int16", 3 / 1000)
+    graph.operator("ABS", [x], [y], "AbsOptions")
+    graph.inputs, graph.outputs = [x], [y]
+    path = tmp_path / "abs.tflite"
+    path.write_bytes(write([graph], "abs"))
+    words = ("bisect", path, "--npu", "ethos-u55-128", "-o", tmp_path / "found")
+    code, out, _ = ethosu(*words)
+    assert code == 6 and "up to 1 steps are expected of ABS" in out
+    assert "up to 1 steps are expected of ABS" in (tmp_path / "found.bug.md").read_text()

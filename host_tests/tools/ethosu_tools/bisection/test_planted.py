@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from ethosu_tools import debug_table, vela
+from ethosu_tools.errors import InputError
 from ethosu_tools.make_model import NONE, SAME, Net
 from ethosu_tools.tflite import parse
 
@@ -122,6 +123,13 @@ def test_in_the_command_stream(source, put, compiled, bisect, name):
     assert f"| {register} |" in Path(data["files"]["report"]).read_text()
 
 
+def test_in_the_file_that_is_named_first(source, put, compiled, bisect):
+    path = compiled(source, NPU)
+    changed = put("changed", plant.register(path.read_bytes(), 5, "OFM_ZERO_POINT", 7))
+    expect(bisect(changed, source), 5)
+    expect(bisect(changed, "--source", source), 5)
+
+
 def test_in_one_of_two_compiled_files(source, put, compiled, bisect):
     path = compiled(source, NPU)
     changed = put("changed", plant.register(path.read_bytes(), 5, "OFM_ZERO_POINT", 7))
@@ -155,6 +163,21 @@ def test_in_what_another_vela_writes(source, bisect, monkeypatch, npu, table):
     assert data["operators"] == [1] and data["reproduced"]
     assert table or data["compared"] == 1, "only the output"
     assert "OFM_ZERO_POINT" in {row["register"] for row in data["registers"]}
+
+
+def test_that_another_vela_cannot_compile(source, bisect, monkeypatch):
+    """It fails with every depthwise convolution."""
+
+    def run_vela(path, options, python=None):
+        if python and b"depthwise" in path.read_bytes():
+            raise InputError(f"Vela crashed on {path} (signal 11)")
+        return vela_once.run_vela(path, options)
+
+    monkeypatch.setattr(vela, "run_vela", run_vela)
+    monkeypatch.setattr(vela, "release", lambda python=None: "0.1.0" if python else "5.2.0")
+    data = expect(bisect(source, "--npu", NPU, "--other-vela", "other/python"), 1)
+    assert "Vela crashed on" in data["first"]["error"]
+    assert data["operators"] == [1] and data["reproduced"]
 
 
 def wrong_depthwise(compiled):
@@ -193,6 +216,13 @@ def test_by_name_if_the_models_have_other_operators(put, bisect):
     edit = plant.contents(plant.WEIGHTS, "int8", flipped)
     changed = put("changed", plant.edited(quantised, 1, edit))
     assert expect(bisect(real, changed, *TOLERANCE), 1)["first"]["name"] == "1 CONV_2D conv1"
+
+
+def test_with_equal_values_if_the_models_have_other_operators(put, bisect):
+    plain, longer = put("plain", chain(False)), chain(True)
+    edit = plant.contents(plant.WEIGHTS, "int8", flipped)
+    data = expect(bisect(plain, put("changed", plant.edited(longer, 1, edit))), 1)
+    assert data["operators"] == [1] and data["reproduced"]
 
 
 def chain(with_conversion):

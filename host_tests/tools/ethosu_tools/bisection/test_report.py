@@ -28,6 +28,7 @@ def test_each_command_of_the_report_shows_the_difference(ethosu, vela, defect, c
     code, out, err = ethosu("bisect", defect, "--npu", NPU)
     assert (code, err) == (6, "") and "elementwise-of-slice" in out
     text = Path("model.bug.md").read_text()
+    assert f"found with: `ethosu bisect model.tflite --npu {NPU} --steps 3`" in text
     lines = re.findall(r"^    ((?:ethosu|vela) .*?)(?:    #.*)?$", text, re.MULTILINE)
     bisect, compile_it, run = map(shlex.split, lines)
     assert ethosu(*bisect[1:], "-o", "again")[0] == 6
