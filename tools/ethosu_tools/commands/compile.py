@@ -8,10 +8,12 @@ import os
 import shlex
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from .. import boards, convert, fit, selftest, vela, vela_defects, verdict
+from ..advice import option
 from ..boards import BoardFacts
 from ..errors import BoardError, InputError, SetupError, UsageError
 from ..estimate import latency, systems, text
@@ -43,6 +45,11 @@ If operators stay on the CPU, their memory is planned as by `ethosu plan`. Pass 
 with --vela:
 
     ethosu compile model.tflite --npu ethos-u55-128 --vela='--optimise Size'
+
+For each operator on the CPU, Vela's reason and its rule are shown. --try changes the model so that
+the NPU takes them, compiles and runs each change, and shows whether it is exact and what it saves:
+
+    ethosu compile model.tflite --board BOARD --try --changed changed.tflite
 
 A Keras model (.keras, .h5), a SavedModel or an ONNX file is first converted and quantised by
 TensorFlow or onnx2tf, with the samples of --calibrate. Install these packages once with
@@ -121,6 +128,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="keep Vela's debug database here: the tables of operators and commands for other "
         "programs, such as ExecuTorch's visualize.py",
     )
+    option.add(parser)
     parser.add_argument(
         "--labels",
         type=Path,
@@ -229,6 +237,7 @@ def _tflite(args: argparse.Namespace, data: bytes) -> ModelFile:
 
 def _check_options(args: argparse.Namespace, model: Path) -> tuple[BoardFacts | None, str]:
     """The board and the NPU selected by options; `model` is the `.tflite` to compile."""
+    option.check(args, (args.model, model, _output(args)))
     if args.selftest and args.quantized_io:
         raise UsageError(
             "--selftest cannot be combined with --quantized-io: it compares outputs in the types "
@@ -254,17 +263,7 @@ def _compile(
         notes[selftest.NAME] = selftest.make(model)
     ui.note(f"compiling {args.model} for {npu}")
     source, folded = fold_quantization(model) if args.quantized_io else (model, [])
-    made, facts, report = vela.compiled(
-        source,
-        npu,
-        board=board.vela if board else None,
-        config=args.config,
-        system_config=args.system_config,
-        memory_mode=args.memory_mode,
-        more_options=args.vela,
-        debug=args.debug_table,
-        database=args.debug_db,
-    )
+    made, facts, report = _run_vela(args, source, npu, board, args.debug_db)
     if args.report:
         write_whole(args.report, report.encode())
     data = {"model": str(output), "report": args.report and str(args.report), **facts}
@@ -288,8 +287,36 @@ def _compile(
         notes[BOARD] = board.name.encode()
     made = made.with_data(_with_metadata(metadata, model, put(made.data, notes), data))
     data = _check_fit(args, board, made, model) | data
-    write_all({output: made.data} | ({kept: model.data} if kept else {}))
+    files = {output: made.data} | ({kept: model.data} if kept else {})
+    if args.try_changes:
+        ui.note("trying changes of the model")
+        system = systems.find(board.name if board else _default_board(npu), npu)
+        run = partial(_run_vela, args, npu=npu, board=board)
+        tried, changed = option.run(args, (model, source, made), run, system, data["reasons"])
+        data, files = data | tried, files | changed
+    write_all(files)
     return data | {"bytes": len(made.data)}
+
+
+def _run_vela(
+    args: argparse.Namespace,
+    source: ModelFile,
+    npu: str,
+    board: BoardFacts | None,
+    database: Path | None = None,
+) -> vela.Compiled:
+    """Compile with the options of the command line."""
+    return vela.compiled(
+        source,
+        npu,
+        board=board.vela if board else None,
+        config=args.config,
+        system_config=args.system_config,
+        memory_mode=args.memory_mode,
+        more_options=args.vela,
+        debug=args.debug_table,
+        database=database,
+    )
 
 
 def _check_fit(
@@ -472,6 +499,7 @@ def render(data: dict[str, Any]) -> str:
             *([f"quantised  {data['quantised']}"] if "quantised" in data else []),
             *([f"folded     {', '.join(data['folded'])}"] if "folded" in data else []),
             *_float_io(data),
+            *option.render(data),
             *_latency(data),
             *report,
             *(f"warning    {warning}" for warning in data["warnings"]),

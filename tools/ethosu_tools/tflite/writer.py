@@ -19,11 +19,13 @@ from ..errors import SetupError
 from ..model import TFLITE
 
 try:
-    from ai_edge_litert import schema_py_generated as schema
+    from ai_edge_litert import schema_py_generated
 except ImportError:
     raise SetupError(
         f"writing a model needs LiteRT's schema; run: {other_python.install('oracle')}"
     ) from None
+
+schema = schema_py_generated
 
 SCHEMA_VERSION = 3
 
@@ -143,7 +145,7 @@ def write(graphs: Sequence[Graph], description: str) -> bytes:
     model = schema.ModelT()
     model.version = SCHEMA_VERSION
     model.description = description
-    model.operatorCodes = [_operator_code(kind) for kind in kinds]
+    model.operatorCodes = [operator_code(kind) for kind in kinds]
     model.buffers = [schema.BufferT()]  # buffer 0 is empty by definition
     model.subgraphs = [_subgraph(graph, kinds, model.buffers) for graph in graphs]
     builder = flatbuffers.Builder(4096)
@@ -151,7 +153,8 @@ def write(graphs: Sequence[Graph], description: str) -> bytes:
     return bytes(builder.Output())
 
 
-def _operator_code(kind: str) -> Any:
+def operator_code(kind: str) -> Any:
+    """The schema's object for a kind of operator, in the version that int8 tensors need."""
     code = schema.OperatorCodeT()
     code.builtinCode = getattr(schema.BuiltinOperator, kind, schema.BuiltinOperator.CUSTOM)
     if code.builtinCode == schema.BuiltinOperator.CUSTOM:
