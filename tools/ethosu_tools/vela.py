@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from . import debug_table
+from .advice import reasons
 from .boards import BoardFacts, VelaFacts
 from .errors import InputError, SetupError, UsageError, named_as
 from .files import write_whole
@@ -190,6 +191,7 @@ def compiled(
         **file.description.as_dict(),
         "estimate": _estimate(row),
         "warnings": warnings,
+        "reasons": [reason.as_dict() for reason in reasons.parse(report, source)],
     }
     return Compiled(file, facts, report)
 
