@@ -26,7 +26,7 @@ def rows_of_blocks(
     site.reshape(site.join(lines, 2), (1, height * len(rows), width, depth), out)
 
 
-def nearest(site: Site) -> bool:
+def resize_nearest_neighbor(site: Site) -> bool:
     """RESIZE_NEAREST_NEIGHBOR by a whole factor: copies of rows and columns, or a slice."""
     count, height, width, depth = site.shape(site.source)
     _, rows, columns, _ = site.shape(site.target)
@@ -93,7 +93,7 @@ def space_to_depth(site: Site) -> bool:
     return True
 
 
-def transposed_convolution(site: Site) -> bool:
+def transpose_conv(site: Site) -> bool:
     """TRANSPOSE_CONV: an ordinary convolution for each row of a block of the stride.
 
     Output row q * stride + r sees only every stride-th row of the kernel. The columns of a block
