@@ -48,6 +48,11 @@ TABLE = (
         "copies of rows and columns (RESHAPE, CONCATENATION), or STRIDED_SLICE",
     ),
     Rewrite(
+        resampling.resize_bilinear,
+        "DEPTHWISE_CONV_2D for each place between two pixels, columns first",
+        exact=False,
+    ),
+    Rewrite(
         resampling.depth_to_space, "slices of the channels, interleaved (RESHAPE, CONCATENATION)"
     ),
     Rewrite(
