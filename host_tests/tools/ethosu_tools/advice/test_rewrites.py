@@ -71,6 +71,23 @@ def test_vela_leaves_the_original_to_the_cpu_and_says_why(original, source):
     assert shuffle.reason == "Vela has no NPU operation for it" and shuffle.rule == ""
 
 
+def test_variables_need_no_reason(small_models):
+    """Vela names each VAR_HANDLE, READ_VARIABLE and ASSIGN_VARIABLE; they compute nothing."""
+    made = vela.compiled(ModelFile(small_models["small_streaming"]), "ethos-u55-128")
+    assert "operator: READ_VARIABLE" in made.report and "operator: None" in made.report
+    assert "READ_VARIABLE" in made.file.description.cpu_operators
+    assert made.facts["reasons"] == []
+
+
+def test_operators_with_one_reason_share_a_line():
+    row = {"operator": "DEQUANTIZE", "output": "a", "reason": "no", "rule": ""}
+    other = {"operator": "GATHER", "output": "c", "reason": "no", "rule": "one\ntwo"}
+    assert reasons.text([row, other, row | {"output": "b"}]) == [
+        ["DEQUANTIZE a, b: no"],
+        ["GATHER c: no", "  one", "  two"],
+    ]
+
+
 def test_an_ethos_u55_computes_the_same_without_the_cpu(original, changed, results):
     made = vela.compiled(changed, "ethos-u55-128").file
     assert made.description.cpu_operators == {}
