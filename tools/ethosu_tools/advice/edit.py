@@ -101,6 +101,10 @@ class Site(Graph):
         """NumPy's name of a tensor's type."""
         return DTYPES.get(self.find(tensor).type, "")
 
+    def scale(self, tensor: int) -> float:
+        """The scale of a tensor with one."""
+        return float(self.find(tensor).quantization.scale[0])
+
     def array(self, tensor: int) -> np.ndarray | None:
         """The values of a constant; None if it is not one, or of another kind of values."""
         data = self._document.model.buffers[self.find(tensor).buffer].data

@@ -81,8 +81,8 @@ def render(data: dict[str, Any]) -> list[str]:
     """Why operators stay on the CPU, and what was tried."""
     lines = [
         f"{'' if number else 'on the CPU':<10} {line}"
-        for row in data["reasons"]
-        for number, line in enumerate(reasons.text(row))
+        for group in reasons.text(data["reasons"])
+        for number, line in enumerate(group)
     ]
     if "tried" in data:
         lines += [f"tried      {trial.text(row)}" for row in data["tried"]]

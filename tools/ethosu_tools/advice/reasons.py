@@ -2,11 +2,12 @@
 """Vela's reasons for leaving operators to the CPU, from what it prints."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..model import ModelFile
+from ..plan.kernels import RENAMING, STATEFUL
 
 # Vela 5.2's Regor prints a block for each operator: the reason, and the rule on further lines.
 _BLOCK = re.compile(
@@ -15,6 +16,8 @@ _BLOCK = re.compile(
     re.MULTILINE,
 )
 _ACTIVATION = "_act"
+# Vela prints None for CALL_ONCE, which it has no name for.
+_FREE = ("None", *RENAMING, *STATEFUL)
 # Its words that say nothing to a user.
 _PLAIN = {"Unsupported opType": "Vela has no NPU operation for it"}
 
@@ -34,7 +37,10 @@ class Reason:
 
 
 def parse(report: str, source: ModelFile) -> list[Reason]:
-    """The reasons in Vela's output for a model, in its order."""
+    """The reasons in Vela's output for a model, in its order.
+
+    Without operators that compute nothing: names of variables, their values, other shapes.
+    """
     names = {tensor.name for graph in source.graphs for tensor in graph.tensors}
     return [
         Reason(
@@ -44,6 +50,7 @@ def parse(report: str, source: ModelFile) -> list[Reason]:
             block["rule"].rstrip(),
         )
         for block in _BLOCK.finditer(report)
+        if block["kind"] not in _FREE
     ]
 
 
@@ -53,7 +60,15 @@ def _known(output: str, names: Collection[str]) -> str:
     return own if output not in names and own in names else output
 
 
-def text(row: dict[str, Any]) -> list[str]:
-    """One operator's reason, and the rule below it."""
-    name = " ".join(part for part in (row["operator"], row["output"]) if part)
-    return [f"{name}: {row['reason']}", *(f"  {line}" for line in row["rule"].splitlines())]
+def text(rows: Sequence[dict[str, Any]]) -> list[list[str]]:
+    """Each reason with its operators, and the rule below it; operators with one reason together."""
+    groups: dict[tuple[str, str, str], list[str]] = {}
+    for row in rows:
+        groups.setdefault((row["operator"], row["reason"], row["rule"]), []).append(row["output"])
+    return [
+        [
+            f"{' '.join([operator, ', '.join(outputs)]).strip()}: {reason}",
+            *(f"  {line}" for line in rule.splitlines()),
+        ]
+        for (operator, reason, rule), outputs in groups.items()
+    ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Changes of operators that enlarge or shrink images. None of them changes a value.
+"""Changes of operators that enlarge or shrink images. Only that of RESIZE_BILINEAR rounds again.
 
 Images are in NHWC order, so rows and columns of blocks can be arranged by reshaping alone: a row
 of pixels is one pixel of width times depth channels.
@@ -17,6 +17,8 @@ from .windows import SAME, VALID, before
 if TYPE_CHECKING:  # LiteRT's schema, which only a change needs
     from .edit import Site
 
+_LARGEST_FACTOR = 63  # twice of it is an int8 weight
+
 
 def rows_of_blocks(
     site: Site, rows: Sequence[int], height: int, width: int, depth: int, out: int
@@ -26,7 +28,7 @@ def rows_of_blocks(
     site.reshape(site.join(lines, 2), (1, height * len(rows), width, depth), out)
 
 
-def nearest(site: Site) -> bool:
+def resize_nearest_neighbor(site: Site) -> bool:
     """RESIZE_NEAREST_NEIGHBOR by a whole factor: copies of rows and columns, or a slice."""
     count, height, width, depth = site.shape(site.source)
     _, rows, columns, _ = site.shape(site.target)
@@ -58,6 +60,79 @@ def _enlarge(site: Site, down: int, across: int) -> None:
         line = site.join([pixels] * across, 2)
         width *= across
     rows_of_blocks(site, [line] * down, height, width, depth, site.target)
+
+
+def resize_bilinear(site: Site) -> bool:
+    """RESIZE_BILINEAR by a whole factor: columns, then rows, as depthwise convolutions of pixels.
+
+    A convolution computes one of the pixels between two others. The result between both passes is
+    rounded to int8, which the operator does not do, and halves are rounded away from the zero point
+    instead of from zero.
+    """
+    count, height, width, depth = site.shape(site.source)
+    _, rows, columns, _ = site.shape(site.target)
+    centres = bool(site.options.halfPixelCenters)
+    whole = rows % height == 0 and columns % width == 0
+    if count != 1 or site.options.alignCorners or not whole or site.dtype(site.source) != "int8":
+        return False
+    across, down = columns // width, rows // height
+    if max(across, down) > _LARGEST_FACTOR:
+        return False
+    image = site.source
+    if across > 1:
+        phases = _between(site, image, 2, across, centres=centres)
+        image = site.reshape(site.join(phases, 3), (1, height, columns, depth))
+    phases = _between(site, image, 1, down, centres=centres) if down > 1 else [image]
+    rows_of_blocks(site, phases, height, columns, depth, site.target)
+    return True
+
+
+def _between(site: Site, image: int, axis: int, factor: int, *, centres: bool) -> list[int]:
+    """The pixels at each of `factor` places between two, along an axis; the edge is repeated.
+
+    Places are those of the reference kernels: (i + 1/2) / factor - 1/2, or i / factor.
+    """
+    shape = site.shape(image)
+    depth = shape[3]
+    parts = 2 * factor if centres else factor
+    edges = [site.cut(image, *_line(shape, axis, at)) for at in (0, shape[axis] - 1)]
+    wide = site.join([edges[0], image, edges[1]] if centres else [image, edges[1]], axis)
+    made = []
+    for i in range(factor):
+        place = 2 * i + 1 - factor + parts if centres else i  # in parts, from the first tap
+        weights = np.zeros(3 if centres else 2, np.int8)
+        first, rest = divmod(place, parts)
+        weights[first] = parts - rest
+        if rest:
+            weights[first + 1] = rest
+        kernel = (1, len(weights), 1, depth) if axis == 1 else (1, 1, len(weights), depth)
+        values = np.repeat(weights, depth).reshape(kernel)
+        scale = np.full(depth, 1 / parts, np.float32)
+        made.append(site.like(image, shape))
+        site.operator(
+            "DEPTHWISE_CONV_2D",
+            [
+                wide,
+                site.constant("weights", values, scale, axis=3),
+                site.constant("bias", np.zeros(depth, np.int32), scale * site.scale(image)),
+            ],
+            [made[-1]],
+            "DepthwiseConv2DOptions",
+            padding=VALID,
+            strideH=1,
+            strideW=1,
+            depthMultiplier=1,
+            dilationHFactor=1,
+            dilationWFactor=1,
+        )
+    return made
+
+
+def _line(shape: Sequence[int], axis: int, at: int) -> tuple[list[int], list[int]]:
+    """Begin and end of a row or a column."""
+    begin, end = [0] * len(shape), list(shape)
+    begin[axis], end[axis] = at, at + 1
+    return begin, end
 
 
 def depth_to_space(site: Site) -> bool:
@@ -93,7 +168,7 @@ def space_to_depth(site: Site) -> bool:
     return True
 
 
-def transposed_convolution(site: Site) -> bool:
+def transpose_conv(site: Site) -> bool:
     """TRANSPOSE_CONV: an ordinary convolution for each row of a block of the stride.
 
     Output row q * stride + r sees only every stride-th row of the kernel. The columns of a block

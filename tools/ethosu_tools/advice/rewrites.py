@@ -2,8 +2,8 @@
 """The changes that bring an operator to the NPU: a table, and their application to a model.
 
 Each changes one kind of operator that Vela 5.2 leaves to the CPU in some shapes. To add one, write
-a function that adds the new operators to a site and returns True, or returns False before it adds
-anything, and a row.
+a function with the operator's name that adds the new operators to a site and returns True, or
+returns False before it adds anything, and a row.
 """
 
 from __future__ import annotations
@@ -22,52 +22,51 @@ if TYPE_CHECKING:  # LiteRT's schema, which only a change needs
 
 @dataclass(frozen=True)
 class Rewrite:
-    """A change of one kind of operator; `becomes`: the operators in its place, in words.
+    """A change of one kind of operator, which gives the function its name.
 
-    exact: the change leaves every value as it is, so that a difference is a defect.
+    becomes: the operators in its place, in words. exact: the change leaves every value as it is, so
+    that a difference is a defect.
     """
 
-    operator: str
-    becomes: str
     apply: Callable[[Site], bool]
+    becomes: str
     exact: bool = True
+
+    @property
+    def operator(self) -> str:
+        """The schema's name of the operator, which is that of the function."""
+        return self.apply.__name__.upper()
 
 
 TABLE = (
     Rewrite(
-        "TRANSPOSE_CONV",
+        resampling.transpose_conv,
         "a CONV_2D for each row of the stride, whose results are interleaved",
-        resampling.transposed_convolution,
     ),
     Rewrite(
-        "RESIZE_NEAREST_NEIGHBOR",
+        resampling.resize_nearest_neighbor,
         "copies of rows and columns (RESHAPE, CONCATENATION), or STRIDED_SLICE",
-        resampling.nearest,
     ),
     Rewrite(
-        "DEPTH_TO_SPACE",
-        "slices of the channels, interleaved (RESHAPE, CONCATENATION)",
-        resampling.depth_to_space,
+        resampling.resize_bilinear,
+        "DEPTHWISE_CONV_2D for each place between two pixels, columns first",
+        exact=False,
     ),
     Rewrite(
-        "SPACE_TO_DEPTH",
-        "slices of the rows, one after the other in the channels (RESHAPE, CONCATENATION)",
+        resampling.depth_to_space, "slices of the channels, interleaved (RESHAPE, CONCATENATION)"
+    ),
+    Rewrite(
         resampling.space_to_depth,
+        "slices of the rows, one after the other in the channels (RESHAPE, CONCATENATION)",
     ),
-    Rewrite("CONV_2D", "PAD, and CONV_2D without padding", windows.convolution),
+    Rewrite(windows.conv_2d, "PAD, and CONV_2D without padding"),
     Rewrite(
-        "DEPTHWISE_CONV_2D",
-        "DEPTHWISE_CONV_2D with a smaller stride, and STRIDED_SLICE",
-        windows.depthwise,
-    ),
-    Rewrite(
-        "AVERAGE_POOL_2D",
-        "the pool of the same pixels as a shorter rectangle (RESHAPE)",
-        windows.global_average,
+        windows.depthwise_conv_2d, "DEPTHWISE_CONV_2D with a smaller stride, and STRIDED_SLICE"
     ),
     Rewrite(
-        "MEAN", "the mean of the same pixels as one column (RESHAPE)", windows.mean_of_channels
+        windows.average_pool_2d, "the pool of the same pixels as a shorter rectangle (RESHAPE)"
     ),
+    Rewrite(windows.mean, "the mean of the same pixels as one column (RESHAPE)"),
 )
 
 

@@ -41,7 +41,7 @@ def _kernel(site: Site) -> tuple[int, int]:
     return height, width
 
 
-def convolution(site: Site) -> bool:
+def conv_2d(site: Site) -> bool:
     """CONV_2D with padding: PAD, and a convolution without.
 
     A pool of single pixels is between them: Vela 5.2 joins PAD and CONV_2D, and then ends with
@@ -57,7 +57,7 @@ def convolution(site: Site) -> bool:
     return True
 
 
-def depthwise(site: Site) -> bool:
+def depthwise_conv_2d(site: Site) -> bool:
     """DEPTHWISE_CONV_2D with a large stride: a smaller stride, and a slice of its result."""
     options = site.options
     if (options.dilationHFactor, options.dilationWFactor) != (1, 1):
@@ -80,7 +80,7 @@ def depthwise(site: Site) -> bool:
     return True
 
 
-def global_average(site: Site) -> bool:
+def average_pool_2d(site: Site) -> bool:
     """AVERAGE_POOL_2D of a whole image with a long side: the same pixels as another rectangle."""
     count, height, width, depth = site.shape(site.source)
     options = site.options
@@ -98,7 +98,7 @@ def global_average(site: Site) -> bool:
     return True
 
 
-def mean_of_channels(site: Site) -> bool:
+def mean(site: Site) -> bool:
     """MEAN of each pixel's channels: the same pixels as one column."""
     axes = site.array(site.input(1))
     shape = site.shape(site.source)

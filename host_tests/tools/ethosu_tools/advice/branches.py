@@ -111,6 +111,12 @@ class Branches:
         kind = "RESIZE_NEAREST_NEIGHBOR"
         self._branch(name, kind, shape, out, "ResizeNearestNeighborOptions", extra, **options)
 
+    def bilinear(self, name, shape, size, **options: bool) -> None:
+        """RESIZE_BILINEAR."""
+        out = (1, *size, shape[3])
+        extra = [None, self._numbers(size)]
+        self._branch(name, "RESIZE_BILINEAR", shape, out, "ResizeBilinearOptions", extra, **options)
+
     def blocks(self, name, kind, shape, block: int) -> None:
         """DEPTH_TO_SPACE or SPACE_TO_DEPTH."""
         _, height, width, depth = shape
@@ -183,11 +189,28 @@ def changeable() -> Branches:
     return model
 
 
+# The largest difference of each: factors that are no power of two are rounded by the reference.
+NEAR = {"centres 4": 1, "centres 8": 1, "centres 2 by 4": 1, "corners 3": 3, "centres 5": 2}
+
+
+def nearly() -> Branches:
+    """RESIZE_BILINEAR in ways that Vela leaves to the CPU; the names are those of NEAR."""
+    model = Branches()
+    model.bilinear("centres 4", (1, 8, 8, 4), (32, 32), halfPixelCenters=True)
+    model.bilinear("centres 8", (1, 5, 6, 3), (40, 48), halfPixelCenters=True)
+    model.bilinear("centres 2 by 4", (1, 5, 6, 3), (10, 24), halfPixelCenters=True)
+    model.bilinear("corners 3", (1, 8, 8, 4), (24, 24))
+    model.bilinear("centres 5", (1, 6, 7, 4), (30, 35), halfPixelCenters=True)
+    return model
+
+
 def unchangeable() -> Branches:
     """Operators of the same kinds that the changes must leave alone."""
     model = Branches()
     model.nearest("align corners", (1, 8, 8, 4), (15, 15), alignCorners=True)
     model.nearest("2.5", (1, 8, 8, 4), (20, 20))
+    model.bilinear("bilinear corners", (1, 8, 8, 4), (15, 15), alignCorners=True)
+    model.bilinear("bilinear half", (1, 8, 8, 4), (4, 4), halfPixelCenters=True)
     model.conv("dilated", (1, 32, 32, 3), (3, 3), (1, 1), 8, SAME, dilation=2)
     model.conv("without padding", (1, 16, 16, 3), (4, 4), (4, 4), 8, VALID)
     model.average("padded", (1, 20, 20, 8), (10, 10), SAME, (1, 1))

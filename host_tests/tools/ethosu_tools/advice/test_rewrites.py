@@ -10,7 +10,7 @@ from ethosu_tools.model import ModelFile
 from ethosu_tools.oracle import Oracle
 from ethosu_tools.sim import Simulation
 
-from host_tests.tools.ethosu_tools.advice.branches import changeable, unchangeable
+from host_tests.tools.ethosu_tools.advice.branches import NEAR, changeable, nearly, unchangeable
 
 STEPS = 2
 
@@ -29,7 +29,7 @@ def source(original):
 def changed(source, original):
     """The model with all changes."""
     made, names = source, []
-    for rewrite in rewrites.TABLE:
+    for rewrite in (row for row in rewrites.TABLE if row.exact):
         made, found = rewrites.apply(made, rewrite, original.outputs)
         names += found
     assert sorted(names) == sorted(original.outputs), "each branch is changed"
@@ -71,12 +71,49 @@ def test_vela_leaves_the_original_to_the_cpu_and_says_why(original, source):
     assert shuffle.reason == "Vela has no NPU operation for it" and shuffle.rule == ""
 
 
+def test_variables_need_no_reason(small_models):
+    """Vela names each VAR_HANDLE, READ_VARIABLE and ASSIGN_VARIABLE; they compute nothing."""
+    made = vela.compiled(ModelFile(small_models["small_streaming"]), "ethos-u55-128")
+    assert "operator: READ_VARIABLE" in made.report and "operator: None" in made.report
+    assert "READ_VARIABLE" in made.file.description.cpu_operators
+    assert made.facts["reasons"] == []
+
+
+def test_operators_with_one_reason_share_a_line():
+    row = {"operator": "DEQUANTIZE", "output": "a", "reason": "no", "rule": ""}
+    other = {"operator": "GATHER", "output": "c", "reason": "no", "rule": "one\ntwo"}
+    assert reasons.text([row, other, row | {"output": "b"}]) == [
+        ["DEQUANTIZE a, b: no"],
+        ["GATHER c: no", "  one", "  two"],
+    ]
+
+
 def test_an_ethos_u55_computes_the_same_without_the_cpu(original, changed, results):
     made = vela.compiled(changed, "ethos-u55-128").file
     assert made.description.cpu_operators == {}
     given, expected = results
     with Simulation(made) as simulation:
         check(original.outputs, [simulation.step(each) for each in given], expected)
+
+
+def test_bilinear_resizing_is_near_and_the_npu_computes_what_the_reference_does():
+    model = nearly()
+    source = ModelFile(model.data(), name="m.tflite")
+    (rewrite,) = (row for row in rewrites.TABLE if row.operator == "RESIZE_BILINEAR")
+    assert not rewrite.exact
+    changed, names = rewrites.apply(source, rewrite, NEAR)
+    assert sorted(names) == sorted(NEAR)
+    compiled = vela.compiled(changed, "ethos-u55-128").file
+    assert compiled.description.cpu_operators == {}
+    given = arrays.random_inputs(source.description.inputs, np.random.default_rng(3))
+    expected, ours = Oracle(source).step(given), Oracle(changed).step(given)
+    with Simulation(compiled) as simulation:
+        for name, one, other in zip(names, simulation.step(given), ours, strict=True):
+            assert np.array_equal(one, other), name
+    for name, one, other in zip(names, ours, expected, strict=True):
+        distance = np.abs(one.astype(int) - other.astype(int))
+        assert distance.max() <= NEAR[name], name
+        assert len(np.unique(other)) > 100, "random values are far from each other"
 
 
 def test_other_operators_of_these_kinds_stay_as_they_are():
