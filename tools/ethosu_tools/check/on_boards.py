@@ -27,7 +27,7 @@ from ..ui import Ui
 
 # Steps with random inputs; a model with state gets other ones in each.
 STEPS = 3
-# Operators whose results are known to differ: see "Differences from TFLite" in tools/npu_sim/README.md.
+# Operators whose results are known to differ: "Differences from TFLite" in tools/npu_sim/README.md.
 _KNOWN = {
     "UNIDIRECTIONAL_SEQUENCE_LSTM": "as known of an LSTM, whose gates TFLite rounds in its own way",
 }
