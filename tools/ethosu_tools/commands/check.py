@@ -102,9 +102,10 @@ def _exactness(runs: list[dict[str, Any]]) -> str:
     wrong = [run for run in runs if run["exact"] is False]
     if wrong:
         worst = max(wrong, key=lambda run: float(run["by"]))
+        known = f", {worst['note']}" if worst["note"] else ""
         return (
             f"but {worst['differing']:,} of {worst['values']:,} values differ from the reference, "
-            f"by up to {worst['by']:g} ({worst['npu'] or 'CPU'})"
+            f"by up to {worst['by']:g} ({worst['npu'] or 'CPU'}){known}"
         )
     if all(run["exact"] for run in runs):
         cases = next((run["note"] for run in runs if run["note"]), "")

@@ -2,6 +2,7 @@
 """The table of files that this project did not make: verdicts of `ethosu check`."""
 
 import hashlib
+import textwrap
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ HEAD = (
     "refused by",
     "what its runtime does",
 )
+_LONGEST = 110
 SHORT = {
     "TFLite or LiteRT on a PC": "TFLite on a PC",
     "TFLite Micro in your own firmware": "TFLite Micro",
@@ -78,7 +80,7 @@ def _boards(data: dict[str, Any]) -> str:
     running = list(dict.fromkeys(row["board"] for row in data["boards"] if row["runs"]))
     if not running:
         rows = sorted(data["boards"], key=lambda row: row["run"] is None)
-        return f"none: {rows[0]['short'][0].partition(' (')[0].partition(':')[0]}"
+        return f"none: {textwrap.shorten(rows[0]['short'][0], _LONGEST, placeholder=' ...')}"
     return f"all {len(names)}" if running == names else ", ".join(running)
 
 
@@ -88,7 +90,10 @@ def _exact(data: dict[str, Any]) -> str:
         worst = max(
             (run for run in data["runs"] if run["exact"] is False), key=lambda run: run["by"]
         )
-        return f"no: {worst['differing']} of {worst['values']} values, by up to {worst['by']:g}"
+        known = f"; {worst['note']}" if worst["note"] else ""
+        return (
+            f"no: {worst['differing']} of {worst['values']} values, by up to {worst['by']:g}{known}"
+        )
     return "yes" if found == {True} else "nothing to compare" if found else "-"
 
 

@@ -5,6 +5,7 @@ import json
 
 import pytest
 from ethosu_tools import boards, fit, make_model, tflite
+from ethosu_tools.check import on_boards
 from ethosu_tools.model import ModelFile
 from ethosu_tools.tflite import writer
 
@@ -157,3 +158,8 @@ def test_models_of_others(check, shared_models, name):
         [] if name == "kws_ref_model" else ["rejected"]
     )
     assert ModelFile(shared_models / f"{name}.tflite").description.npu is None
+
+
+def test_known_differences_are_in_the_table_of_the_simulator(repo):
+    page = (repo / "tools/npu_sim/README.md").read_text().partition("## Differences from TFLite")[2]
+    assert all(f"\n| {name} |" in page for name in on_boards._KNOWN)
