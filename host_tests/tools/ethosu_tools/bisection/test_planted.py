@@ -15,6 +15,7 @@ from ethosu_tools.tflite import parse
 from host_tests.kit import vela_once
 from host_tests.modules.ethosu.driver.streams import commands, npu_calls
 from host_tests.tools.ethosu_tools.bisection import plant
+from host_tests.tools.ethosu_tools.bisection.test_observe import with_fused
 
 NPU = "ethos-u55-128"
 # dB; inputs from the whole range saturate many values of these small models.
@@ -52,6 +53,7 @@ AFTER_VELA = {
     "zero point of an input": (2, 2, "IFM_ZERO_POINT", 11),
     "base of the weights' scales": (2, 2, "SCALE_BASE", 16),
     "first row": (4, 4, "IFM_BASE0", 64),
+    "size of a window": (6, 6, "KERNEL_HEIGHT_M1", -1),
 }
 
 
@@ -238,7 +240,7 @@ def chain(with_conversion):
 def test_an_equal_model_has_no_difference(source, bisect, tmp_path):
     code, data = bisect(source, "--npu", NPU)
     assert (code, data["first"]) == (0, None)
-    assert data["compared"] == 9 and not list(tmp_path.glob("found*"))
+    assert data["compared"] == 10 and not list(tmp_path.glob("found*"))
 
 
 def test_in_user_inputs_only(source, put, bisect, tmp_path):
@@ -250,3 +252,11 @@ def test_in_user_inputs_only(source, put, bisect, tmp_path):
     assert bisect(source, changed, "--inputs", quiet)[0] in (0, 6)
     data = expect(bisect(source, changed), 3)
     assert data["seed"] == 0
+
+
+def test_in_a_fused_operator(put, compiled, bisect):
+    """The values of the convolution are not visible, only those of its sigmoid."""
+    source = put("fused", with_fused())
+    changed = plant.register(compiled(source, NPU).read_bytes(), 0, "IFM_ZERO_POINT", 30)
+    code, data = bisect(source, put("changed", changed))
+    assert (code, data["first"]["number"], data["first"]["group"]) == (6, 1, [0])
