@@ -163,6 +163,8 @@ def test_in_what_another_vela_writes(source, bisect, monkeypatch, npu, table):
     words = (source, "--npu", npu, "--other-vela", "other/python")
     data = expect(bisect(*words), 1)
     assert data["operators"] == [1] and data["reproduced"]
+    assert data["judgement"] == "A equals TFLite's reference kernels"
+    assert data["judgement"] in Path(data["files"]["report"]).read_text()
     assert table or data["compared"] == 1, "only the output"
     assert "OFM_ZERO_POINT" in {row["register"] for row in data["registers"]}
 
