@@ -146,13 +146,21 @@ def _join(
     if count != size:
         return None
     if len(parts) == 1:
-        return parts[0][1].reshape(wanted.shape)
+        return _in_memory_order(*parts[0]).reshape(wanted.shape)
     if len(wanted.shape) != _IMAGE or wanted.shape[0] != 1:
         return None
     placed = _placed(parts, wanted.shape[1:])
     if placed is None and all(part.shape[1:] == wanted.shape[2:] for _, part in parts):
         placed = np.concatenate([part for _, part in parts])  # stripes in a rolling buffer
     return None if placed is None else placed.reshape(wanted.shape)
+
+
+def _in_memory_order(map_: FeatureMap, part: Array) -> Array:
+    """The values in the order of a tensor: a TRANSPOSE writes rows where others write columns."""
+    if map_.format == "NHCWB16":
+        return part
+    ordered: Array = part.ravel()[np.argsort(map_.offsets(), axis=None)]
+    return ordered
 
 
 def _placed(parts: list[tuple[FeatureMap, Array]], shape: tuple[int, ...]) -> Array | None:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Values of layers that are seen on the NPU are those of TFLite."""
 
+import math
+
 import numpy as np
 import pytest
 from ethosu_tools import arrays
@@ -9,6 +11,7 @@ from ethosu_tools.bisection.sides import reference_values
 from ethosu_tools.make_model import NONE, Net, Signal
 from ethosu_tools.model import ModelFile
 from ethosu_tools.tflite.cut import Whole
+from ethosu_tools.tflite.writer import Graph, write
 
 NPU = "ethos-u55-128"
 
@@ -79,3 +82,22 @@ def test_of_models_of_others(shared_models, compiled, name):
     ]
     assert len(set(convolutions)) < len(convolutions), "some layers have several parts"
     assert len(layers) > 0.8 * len(Whole(ModelFile(source)).operators)
+
+
+@pytest.mark.parametrize(("shape", "order"), [((1, 8, 12, 16), (0, 2, 1, 3)), ((5, 7), (1, 0))])
+def test_of_a_transpose(tmp_path, compiled, shape, order):
+    """It writes in the order of its input."""
+    graph = Graph("transposed")
+    after = tuple(shape[axis] for axis in order)
+    x = graph.tensor("x", shape, "int8", 0.05, 3)
+    t = graph.tensor("t", after, "int8", 0.05, 3)
+    y = graph.tensor("y", after, "int8", 0.07, -5)
+    axes = graph.constant("order", np.array(order, np.int32))
+    k = graph.constant("k", np.arange(math.prod(after)).astype(np.int8).reshape(after), 0.03, 1)
+    graph.operator("TRANSPOSE", [x, axes], [t], "TransposeOptions")
+    graph.operator("ADD", [t, k], [y], "AddOptions")
+    graph.inputs, graph.outputs = [x], [y]
+    path = tmp_path / "transposed.tflite"
+    path.write_bytes(write([graph], "transposed"))
+    layers, _ = check(path, compiled(path, NPU))
+    assert layers == [0, 1]
