@@ -62,6 +62,9 @@ def record(compiled: ModelFile, steps: Steps) -> Record:
                 maps.append(step)
     except (InputError, BoardError) as failure:
         error = str(failure)
+    if any(len(each) != len(operations) for each in maps):
+        # The first inference also sets variables (CALL_ONCE): the rows of steps do not match.
+        operations, maps = [], [[] for _ in maps]
     names = Names(compiled).of(operations) if maps else []
     return Record(error or outputs, operations, names, maps)
 

@@ -7,20 +7,27 @@ import numpy as np
 import pytest
 from ethosu_tools import arrays
 from ethosu_tools.bisection import observe
+from ethosu_tools.bisection.known import BOUNDS
 from ethosu_tools.bisection.sides import reference_values
+from ethosu_tools.errors import InputError
 from ethosu_tools.make_model import NONE, Net, Signal
 from ethosu_tools.model import ModelFile
 from ethosu_tools.tflite.cut import Whole
 from ethosu_tools.tflite.writer import Graph, write
 
+from host_tests.generator import case as cases
+from host_tests.generator.builder import UnsuitableError
+from host_tests.generator.families import U55_U65, U85
+
 NPU = "ethos-u55-128"
 
 
-def check(source, path):
+def check(source, path, steps=None):
     """Compare all values that are seen; returns their layers."""
     whole, compiled = Whole(ModelFile(source)), ModelFile(path)
     random = np.random.default_rng(0)
-    steps = [arrays.random_inputs(compiled.description.inputs, random) for _ in range(2)]
+    inputs = compiled.description.inputs
+    steps = steps or [arrays.random_inputs(inputs, random) for _ in range(2)]
     _, wanted = reference_values(whole, steps)
     seen = observe.record(compiled, steps)
     found = observe.values(seen, compiled, whole)
@@ -101,3 +108,21 @@ def test_of_a_transpose(tmp_path, compiled, shape, order):
     path.write_bytes(write([graph], "transposed"))
     layers, _ = check(path, compiled(path, NPU))
     assert layers == [0, 1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", [U55_U65, U85], ids=lambda family: family.name)
+def test_of_generated_graphs(tmp_path, compiled, family):
+    """Graphs that LiteRT and Vela take, and that the NPU computes as TFLite does."""
+    count = 0
+    for seed in range(140):
+        try:
+            case = cases.make(seed, family=family)
+            path = tmp_path / f"{seed}.tflite"
+            path.write_bytes(case.model)
+            if not {*case.operators} & {*BOUNDS}:
+                steps = [list(row) for row in case.feeds[:2]]
+                count += len(check(path, compiled(path, case.npu), steps)[0])
+        except (UnsuitableError, InputError):
+            continue
+    assert count > 100
