@@ -26,6 +26,7 @@ from .ways import Outcome, Steps
 
 _IMAGE = 4  # dimensions
 _BRICK = 16  # channels of NHCWB16
+_RESHAPES = ("RESHAPE", "SQUEEZE", "EXPAND_DIMS")
 
 
 @dataclass
@@ -61,6 +62,9 @@ def record(compiled: ModelFile, steps: Steps) -> Record:
                 maps.append(step)
     except (InputError, BoardError) as failure:
         error = str(failure)
+    if any(len(each) != len(operations) for each in maps):
+        # The first inference also sets variables (CALL_ONCE): the rows of steps do not match.
+        operations, maps = [], [[] for _ in maps]
     names = Names(compiled).of(operations) if maps else []
     return Record(error or outputs, operations, names, maps)
 
@@ -80,14 +84,15 @@ def values(seen: Record, compiled: ModelFile, whole: Whole) -> dict[int, list[Ar
     }
     found: dict[int, list[Array]] = {}
     for layer, numbers in rows.items():
-        tensor = _written(layer, whole, {*rows}, elsewhere)
-        if tensor < 0:
+        tensors = _written(layer, whole, {*rows}, elsewhere)
+        if not tensors:
             continue
-        wanted = whole.graph.tensors[tensor]
+        wanted = whole.graph.tensors[tensors[0]]
         each = [_join(step, numbers, seen.operations, wanted) for step in seen.maps]
         joined = [array for array in each if array is not None]
         if len(joined) == len(seen.maps):
-            found[tensor] = joined
+            for tensor in tensors:
+                found[tensor] = [each.reshape(_shape(whole, tensor)) for each in joined]
     return found
 
 
@@ -100,23 +105,27 @@ def _layer(name: str, whole: Whole) -> int | None:
     return None
 
 
-def _written(layer: int, whole: Whole, named: set[int], elsewhere: set[str]) -> int:
-    """The tensor that the last operation of a layer writes: its own, or that of a fused operator.
+def _written(layer: int, whole: Whole, named: set[int], elsewhere: set[str]) -> list[int]:
+    """The tensors with the values that the last operation of a layer writes.
 
-    `named` layers have operations of their own; tensors with a name in `elsewhere` are the CPU's.
+    That is its own, or that of a fused operator, and the same in other shapes. `named` layers have
+    operations of their own; tensors with a name in `elsewhere` are the CPU's.
     """
     outputs = whole.operators[layer].outputs
-    tensor = outputs[0] if len(outputs) == 1 else -1
-    while tensor >= 0 and len(whole.readers.get(tensor, ())) == 1:
-        (reader,) = whole.readers[tensor]
+    if len(outputs) != 1:
+        return []
+    tensors = [outputs[0]]
+    while len(whole.readers.get(tensors[-1], ())) == 1:
+        (reader,) = whole.readers[tensors[-1]]
         after = whole.operators[reader].outputs
-        alone = len(after) == 1 and reader not in named and tensor not in whole.graph.outputs
+        alone = len(after) == 1 and reader not in named and tensors[-1] not in whole.graph.outputs
         if not alone or whole.graph.tensors[after[0]].name in elsewhere:
             break
-        if math.prod(_shape(whole, after[0])) != math.prod(_shape(whole, tensor)):
+        if math.prod(_shape(whole, after[0])) != math.prod(_shape(whole, tensors[-1])):
             break
-        tensor = after[0]
-    return tensor
+        same = whole.operators[reader].name in _RESHAPES
+        tensors = [*tensors, after[0]] if same else [after[0]]
+    return tensors
 
 
 def _shape(whole: Whole, tensor: int) -> tuple[int, ...]:
@@ -140,7 +149,7 @@ def _join(
     if count != size:
         return None
     if len(parts) == 1:
-        return parts[0][1].reshape(wanted.shape)
+        return _in_memory_order(*parts[0]).reshape(wanted.shape)
     if len(wanted.shape) != _IMAGE or wanted.shape[0] != 1:
         return None
     placed = _placed(parts, wanted.shape[1:])
@@ -149,19 +158,33 @@ def _join(
     return None if placed is None else placed.reshape(wanted.shape)
 
 
+def _in_memory_order(map_: FeatureMap, part: Array) -> Array:
+    """The values in the order of a tensor: a TRANSPOSE writes rows where others write columns."""
+    if map_.format == "NHCWB16":
+        return part
+    ordered: Array = part.ravel()[np.argsort(map_.offsets(), axis=None)]
+    return ordered
+
+
 def _placed(parts: list[tuple[FeatureMap, Array]], shape: tuple[int, ...]) -> Array | None:
     """An image of parts, which their addresses put into their places; None if these do not fit."""
     first, image = parts[0][0], np.zeros(shape, parts[0][1].dtype)
     filled = np.zeros(shape, bool)
-    start = min(min(map_.base) for map_, _ in parts)
+    start = min(int(map_.offsets().min()) for map_, _ in parts)
     for map_, part in parts:
-        if (map_.format, map_.strides, map_.region) != (first.format, first.strides, first.region):
+        if _layout(map_) != _layout(first):
             return None
         place = _place(map_, map_.offsets() - start)
         if any(place[axis].max() >= shape[axis] for axis in range(len(shape))):
             return None
         image[place], filled[place] = part, True
     return image if filled.all() else None
+
+
+def _layout(map_: FeatureMap) -> tuple[object, ...]:
+    """What all parts of an image have in common; NHWC has no distance between bricks."""
+    used = 3 if map_.format == "NHCWB16" else 2
+    return map_.format, map_.region, map_.strides[:used]
 
 
 def _place(map_: FeatureMap, offset: Array) -> tuple[Array, ...]:

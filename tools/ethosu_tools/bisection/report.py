@@ -25,8 +25,8 @@ from .measure import Measure
 from .registers import Difference
 from .search import Found, Search
 from .shrink import Repro
-from .sides import Side
-from .ways import Npu, Outcome, Reference
+from .sides import Side, is_equal
+from .ways import Npu, Outcome, Reference, Steps
 
 _SHOWN_VALUES = 8
 _SHOWN_REGISTERS = 24
@@ -34,7 +34,10 @@ _SHOWN_REGISTERS = 24
 
 @dataclass(frozen=True)
 class Report:
-    """Everything about a difference; `alone`: what the files that were written show when read."""
+    """Everything about a difference.
+
+    alone: what the files that were written show when they are read. judgement: which side is right.
+    """
 
     search: Search
     found: Found
@@ -43,6 +46,7 @@ class Report:
     defects: Sequence[Defect]
     files: dict[str, str]
     alone: Measure | str | None
+    judgement: str
 
     @property
     def note(self) -> str:
@@ -78,11 +82,12 @@ def write(
     """
     files: dict[str, str] = {}
     alone: Measure | str | None = None
+    judgement = ""
     if repro:
         files = _write_repro(prefix, repro)
-        alone = _check(search, found, repro, files)
+        alone, judgement = _check(search, found, repro, files)
     files["report"] = f"{prefix}.bug.md"
-    report = Report(search, found, repro, registers, defects, files, alone)
+    report = Report(search, found, repro, registers, defects, files, alone, judgement)
     write_whole(Path(files["report"]), ("\n".join(_text(report, command)) + "\n").encode())
     return report
 
@@ -108,8 +113,11 @@ def _save(path: str, steps: Sequence[Sequence[Array]]) -> None:
 
 def _check(
     search: Search, found: Found, repro: Repro, files: dict[str, str]
-) -> Measure | str | None:
-    """Read the files and compute them: the difference or the error; None if there is neither."""
+) -> tuple[Measure | str | None, str]:
+    """Read the files and compute them: the difference or the error, and which side is right.
+
+    None if there is neither a difference nor an error.
+    """
     outcomes: list[Outcome] = []
     for side, key in ((search.a, "_a"), (search.b, "")):
         file = ModelFile(Path(files.get(f"model{key}", files["model"])))
@@ -122,12 +130,27 @@ def _check(
             outcomes.append(str(error))
     errors = [each for each in outcomes if isinstance(each, str)]
     if errors:
-        return errors[0]
+        return errors[0], ""
     outputs = [each for each in outcomes if not isinstance(each, str)]
     _save_outputs(files, outputs)
     measured = search.measure_outputs(repro.trial.cuts, outputs)
     differing = {layer: each for layer, each in measured.items() if each.differs}
-    return differing.get(found.number, next(iter(differing.values()), None))
+    difference = differing.get(found.number, next(iter(differing.values()), None))
+    return difference, "" if "model_a" in files else _judge(search, file, steps, outputs)
+
+
+def _judge(
+    search: Search, file: ModelFile, steps: Steps, outputs: Sequence[list[list[Array]]]
+) -> str:
+    """Which of two NPUs gives the values of TFLite's kernels."""
+    if not all(isinstance(side.way, Npu) for side in (search.a, search.b)):
+        return ""
+    try:
+        wanted = Reference().run(file, steps)
+    except InputError:
+        return ""
+    right = [name for name, rows in zip(("A", "B"), outputs, strict=True) if is_equal(rows, wanted)]
+    return f"{right[0] if right else 'neither side'} equals TFLite's reference kernels"
 
 
 def _save_outputs(files: dict[str, str], outcomes: Sequence[list[list[Array]]]) -> None:
@@ -155,6 +178,8 @@ def _text(report: Report, command: Sequence[str]) -> Iterator[str]:
         yield f"- error: {found.error}"
     for defect in report.defects:
         yield f"- known defect of Vela: `{defect.name}`: {defect.text}"
+    if report.judgement:
+        yield f"- {report.judgement}"
     if report.note:
         yield f"- {report.note}"
     yield ""

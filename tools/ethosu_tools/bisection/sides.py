@@ -98,7 +98,7 @@ class Side:
         fresh.run(self.steps)
         if isinstance(fresh.outcome, str):
             return
-        if _equal(fresh.outcome, self.outcome):
+        if is_equal(fresh.outcome, self.outcome):
             self.way = npu
             return
         try:
@@ -108,7 +108,7 @@ class Side:
         self.distrusted = {
             tensor
             for tensor in self.known.keys() - {*self.whole.graph.outputs}
-            if tensor not in fresh.known or not _equal([fresh.known[tensor]], [wanted[tensor]])
+            if tensor not in fresh.known or not is_equal([fresh.known[tensor]], [wanted[tensor]])
         }
 
 
@@ -164,7 +164,8 @@ def _outputs(whole: Whole, outcome: Sequence[Sequence[Array]]) -> Known:
     }
 
 
-def _equal(one: Steps, other: Steps) -> bool:
+def is_equal(one: Steps, other: Steps) -> bool:
+    """Whether all arrays are the same; their shapes do not count."""
     return all(
         a.tobytes() == b.tobytes()
         for step, its in zip(one, other, strict=True)

@@ -37,7 +37,7 @@ class Reference:
 
     title: str = f"TFLite's reference kernels (LiteRT {LITERT_VERSION})"
 
-    def run(self, source: ModelFile, steps: Steps) -> Outcome:
+    def run(self, source: ModelFile, steps: Steps) -> list[list[Array]]:
         """The outputs of a model; InputError if LiteRT cannot run it."""
         oracle = Oracle(source, kernels=kernels_for(source))
         return [oracle.step(step) for step in steps]

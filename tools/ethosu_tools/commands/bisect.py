@@ -132,6 +132,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         "registers": [row.as_dict() for row in made.registers],
         "defects": [{"name": each.name, "text": each.text} for each in made.defects],
         "note": made.note or None,
+        "judgement": made.judgement or None,
         "operators": list(repro.trial.cuts[0].operators) if repro else [],
         "reproduced": made.reproduced,
         "files": made.files,
@@ -299,13 +300,13 @@ def _registers(search: Search, found: Found) -> list[registers.Difference]:
 
 
 def _defects(search: Search, repro: shrink.Repro | None) -> list[known.Defect]:
-    way = search.b.way if isinstance(search.b.way, Npu) else search.a.way
-    if repro is None or not isinstance(way, Npu):
-        return []
-    if not is_same_structure(search.a.contents, search.b.contents):
+    """The known defects of either side's Vela."""
+    if repro is None or not is_same_structure(search.a.contents, search.b.contents):
         return []
     part = ModelFile(repro.trial.cuts[1].data, name=str(search.b.file))
-    return known.known(part, way.npu, way.release)
+    ways = [side.way for side in (search.a, search.b) if isinstance(side.way, Npu)]
+    rows = [row for way in ways for row in known.known(part, way.npu, way.release)]
+    return list({row.name: row for row in rows}.values())
 
 
 def render(data: dict[str, Any]) -> str:
@@ -324,14 +325,14 @@ def render(data: dict[str, Any]) -> str:
         lines.append(first["error"])
     for defect in data.get("defects", ()):
         lines.append(f"known defect of Vela: {defect['name']}: {defect['text']}")
-    if data.get("note"):
-        lines.append(data["note"])
+    lines += [data[key] for key in ("judgement", "note") if data.get(key)]
     for row in data.get("registers", ())[:8]:
         where = f"{row['register']} of operation {row['operation']}"
         lines.append(f"register {where}: {row['a']} in A, {row['b']} in B")
     if "files" in data:
         operators = ", ".join(map(str, data["operators"]))
-        what = f"a model of operators {operators}" if operators else "no part of the model"
+        plural = "s" if len(data["operators"]) > 1 else ""
+        what = f"a model of operator{plural} {operators}" if operators else "no part of the model"
         lines.append(f"{what} {_alone(operators, data['reproduced'])}")
         lines += [f"{key:<8} {path}" for key, path in data["files"].items()]
     return "\n".join(lines)

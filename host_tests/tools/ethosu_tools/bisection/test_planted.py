@@ -3,18 +3,22 @@
 
 import json
 import struct
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
 from ethosu_tools import debug_table, vela
+from ethosu_tools.bisection import sides
 from ethosu_tools.errors import InputError
 from ethosu_tools.make_model import NONE, SAME, Net
 from ethosu_tools.tflite import parse
 
+from host_tests.generator import coverage
 from host_tests.kit import vela_once
 from host_tests.modules.ethosu.driver.streams import commands, npu_calls
 from host_tests.tools.ethosu_tools.bisection import plant
+from host_tests.tools.ethosu_tools.bisection.test_observe import with_fused
 
 NPU = "ethos-u55-128"
 # dB; inputs from the whole range saturate many values of these small models.
@@ -52,7 +56,41 @@ AFTER_VELA = {
     "zero point of an input": (2, 2, "IFM_ZERO_POINT", 11),
     "base of the weights' scales": (2, 2, "SCALE_BASE", 16),
     "first row": (4, 4, "IFM_BASE0", 64),
+    "size of a window": (6, 6, "KERNEL_HEIGHT_M1", -1),
 }
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A register that a release of Vela sets wrongly before each operation of a kind."""
+
+    operation: str
+    register: str
+    on_u85: str  # its name there
+    change: int
+    layer: int  # the first one of small_cnn with such an operation
+
+    def put(self, compiled):
+        """The compiled model, the last command before each operation changed in place."""
+        for call in npu_calls(compiled):
+            last, stream = None, bytearray(call.stream)
+            for command in commands(call.stream):
+                name = coverage.NAMES[command.code]
+                last = command if name == self.register else last
+                if name == self.operation and last:
+                    at, kind = (2, "<H") if last.payload is None else (4, "<I")
+                    (value,) = struct.unpack_from(kind, stream, last.offset + at)
+                    value = (value + self.change) % (1 << 8 * struct.calcsize(kind))
+                    struct.pack_into(kind, stream, last.offset + at, value)
+                    last = None
+            compiled = compiled.replace(call.stream, bytes(stream))
+        return compiled
+
+
+FAULTS = (
+    Fault("DEPTHWISE", "OFM_ZERO_POINT", "OFM_ZERO_POINT", 30, 1),
+    Fault("ELEMENTWISE", "OPA_SCALE", "IFM_SCALE", -(1 << 28), 3),
+)
 
 
 @pytest.fixture
@@ -142,8 +180,24 @@ def test_in_one_of_two_compiled_files(source, put, compiled, bisect):
 
 @pytest.mark.parametrize("npu", ["ethos-u55-128", "ethos-u85-256"])
 @pytest.mark.parametrize("table", [True, False])
-def test_in_what_another_vela_writes(source, bisect, monkeypatch, npu, table):
-    """This Vela gives depthwise convolutions a wrong zero point, wherever they are."""
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.operation)
+def test_in_what_another_vela_writes(source, bisect, monkeypatch, npu, table, fault):
+    """This Vela sets a register wrongly for some operations, wherever they are."""
+    other_vela(monkeypatch, fault)
+    if not table:
+        monkeypatch.setattr(debug_table, "make", lambda *_: None)
+    words = (source, "--npu", npu, "--other-vela", "other/python")
+    data = expect(bisect(*words), fault.layer)
+    assert data["operators"] == [fault.layer] and data["reproduced"]
+    assert data["judgement"] == "A equals TFLite's reference kernels"
+    assert data["judgement"] in Path(data["files"]["report"]).read_text()
+    assert table or data["compared"] == 1, "only the output"
+    register = fault.on_u85 if "u85" in npu else fault.register
+    assert register in {row["register"] for row in data["registers"]}
+
+
+def other_vela(monkeypatch, fault):
+    """Make `--other-vela other/python` this Vela with a fault."""
 
     def run_vela(path, options, python=None):
         folder = Path(options[options.index("--output-dir") + 1])
@@ -151,18 +205,38 @@ def test_in_what_another_vela_writes(source, bisect, monkeypatch, npu, table):
         if python:
             assert python == "other/python"
             (made,) = folder.glob("*_vela.tflite")
-            made.write_bytes(wrong_depthwise(made.read_bytes()))
+            made.write_bytes(fault.put(made.read_bytes()))
         return said
 
-    if not table:
-        monkeypatch.setattr(debug_table, "make", lambda *_: None)
     monkeypatch.setattr(vela, "run_vela", run_vela)
     monkeypatch.setattr(vela, "release", lambda python=None: "0.1.0" if python else "5.2.0")
-    words = (source, "--npu", npu, "--other-vela", "other/python")
-    data = expect(bisect(*words), 1)
-    assert data["operators"] == [1] and data["reproduced"]
-    assert table or data["compared"] == 1, "only the output"
-    assert "OFM_ZERO_POINT" in {row["register"] for row in data["registers"]}
+
+
+@pytest.mark.parametrize("recompiled", [True, False])
+def test_beside_values_that_are_seen_wrongly(
+    source, put, compiled, bisect, monkeypatch, recompiled
+):
+    """What is seen of layer 1 is wrong on the NPU; the fault is in layer 3."""
+    seen = sides.values
+
+    def values(*arguments):
+        found = seen(*arguments)
+        whole = arguments[-1]
+        tensor = whole.operators[1].outputs[0]
+        if tensor in found:
+            found[tensor] = [array + 1 for array in found[tensor]]
+        return found
+
+    monkeypatch.setattr(sides, "values", values)
+    if recompiled:
+        other_vela(monkeypatch, FAULTS[1])
+        expect(bisect(source, "--vela", "other/python", "--npu", NPU), 3)
+    else:
+        path = compiled(source, NPU)
+        changed = put("changed", plant.register(path.read_bytes(), 3, "OPA_SCALE", -(1 << 28)))
+        code, data = bisect(source, changed)
+        assert (code, data["first"]["number"]) == (6, 3)
+    monkeypatch.undo()
 
 
 def test_that_another_vela_cannot_compile(source, bisect, monkeypatch):
@@ -178,20 +252,6 @@ def test_that_another_vela_cannot_compile(source, bisect, monkeypatch):
     data = expect(bisect(source, "--npu", NPU, "--other-vela", "other/python"), 1)
     assert "Vela crashed on" in data["first"]["error"]
     assert data["operators"] == [1] and data["reproduced"]
-
-
-def wrong_depthwise(compiled):
-    """The compiled model, OFM_ZERO_POINT changed before each depthwise convolution."""
-    for call in npu_calls(compiled):
-        last, stream = 0, bytearray(call.stream)
-        for command in commands(call.stream):
-            if command.code == 0x118:
-                last = command.offset
-            if command.code == 3 and last:
-                (value,) = struct.unpack_from("<H", stream, last + 2)
-                struct.pack_into("<H", stream, last + 2, (value + 30) & 0xFFFF)
-        compiled = compiled.replace(call.stream, bytes(stream))
-    return compiled
 
 
 @pytest.mark.parametrize("words", [("--npu", NPU), ()], ids=["npu", "kernels"])
@@ -238,7 +298,7 @@ def chain(with_conversion):
 def test_an_equal_model_has_no_difference(source, bisect, tmp_path):
     code, data = bisect(source, "--npu", NPU)
     assert (code, data["first"]) == (0, None)
-    assert data["compared"] == 9 and not list(tmp_path.glob("found*"))
+    assert data["compared"] == 10 and not list(tmp_path.glob("found*"))
 
 
 def test_in_user_inputs_only(source, put, bisect, tmp_path):
@@ -250,3 +310,11 @@ def test_in_user_inputs_only(source, put, bisect, tmp_path):
     assert bisect(source, changed, "--inputs", quiet)[0] in (0, 6)
     data = expect(bisect(source, changed), 3)
     assert data["seed"] == 0
+
+
+def test_in_a_fused_operator(put, compiled, bisect):
+    """The values of the convolution are not visible, only those of its sigmoid."""
+    source = put("fused", with_fused())
+    changed = plant.register(compiled(source, NPU).read_bytes(), 0, "IFM_ZERO_POINT", 30)
+    code, data = bisect(source, put("changed", changed))
+    assert (code, data["first"]["number"], data["first"]["group"]) == (6, 1, [0])
