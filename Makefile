@@ -118,7 +118,7 @@ or_say = || { echo "error: $(1)" >&2; exit 1; }
 .DEFAULT_GOAL := help
 .PHONY: help examples web page serve wheel wheel-aarch64 native kernel-sizes setup build parts sim library-binding sim-host accel plugin firmware \
     sim-variants sim-host-variants fuzzers firmware-variants board-images release \
-    docs demo test test-all test-web sweeps test-linux tutorial nightly mutations graphs fuzz coverage lint format clean distclean lock $(AREA_NAMES:%=test-%) \
+    check docs demo test test-all test-web sweeps test-linux tutorial nightly mutations graphs fuzz coverage lint format clean distclean lock $(AREA_NAMES:%=test-%) \
     boards-table $(EMULATED:%=suite-%) \
     $(CAMPAIGN_NAMES:%=campaign-%)
 
@@ -315,6 +315,13 @@ test: $(STAMPS)/debian ## Run all tests except the larger sweeps and those of th
 	@$(SUBMAKE) $(TESTED)
 	$(call say,tests)
 	@$(PYTEST) $(QUICK) $(TESTS)
+
+# One run of pytest: a second one would collect all tests again. Style is checked during the builds,
+# which leave a processor idle at times.
+check: $(STAMPS)/debian ## Build, check style, run all tests except the larger sweeps
+	@$(SUBMAKE) $(TESTED) page lint
+	$(call say,tests)
+	@$(PYTEST) -m "not slow" $(TESTS)
 
 test-web: build page ## Run the tests of the web page, in a browser
 	$(call say,tests of the page)
