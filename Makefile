@@ -82,6 +82,10 @@ WEB_PACKAGES := emcc:emscripten node:nodejs npm:npm chromium:chromium
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 
+# Builds start Python a dozen times each. The one in .venv, once it is there, starts at once; on some
+# machines `python3` is a script that first looks for the right one.
+export PATH := $(abspath $(BIN)):$(PATH)
+
 # Without -j, sub-makes use all processors.
 PARALLEL = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
 QUIET_MAKE = $(MAKE) --no-print-directory $(PARALLEL) $(if $(V),,--silent)
