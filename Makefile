@@ -82,6 +82,10 @@ WEB_PACKAGES := emcc:emscripten node:nodejs npm:npm chromium:chromium
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 
+# Builds start Python a dozen times each. The one in .venv, once it is there, starts at once; on some
+# machines `python3` is a script that first looks for the right one.
+export PATH := $(abspath $(BIN)):$(PATH)
+
 # Without -j, sub-makes use all processors.
 PARALLEL = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
 QUIET_MAKE = $(MAKE) --no-print-directory $(PARALLEL) $(if $(V),,--silent)
@@ -118,7 +122,7 @@ or_say = || { echo "error: $(1)" >&2; exit 1; }
 .DEFAULT_GOAL := help
 .PHONY: help examples web page serve wheel wheel-aarch64 native kernel-sizes setup build parts sim library-binding sim-host accel plugin firmware \
     sim-variants sim-host-variants fuzzers firmware-variants board-images release \
-    docs demo test test-all test-web sweeps test-linux tutorial nightly mutations graphs fuzz coverage lint format clean distclean lock $(AREA_NAMES:%=test-%) \
+    check docs demo test test-all test-web sweeps test-linux tutorial nightly mutations graphs fuzz coverage lint format clean distclean lock $(AREA_NAMES:%=test-%) \
     boards-table $(EMULATED:%=suite-%) \
     $(CAMPAIGN_NAMES:%=campaign-%)
 
@@ -315,6 +319,13 @@ test: $(STAMPS)/debian ## Run all tests except the larger sweeps and those of th
 	@$(SUBMAKE) $(TESTED)
 	$(call say,tests)
 	@$(PYTEST) $(QUICK) $(TESTS)
+
+# One run of pytest: a second one would collect all tests again. Style is checked during the builds,
+# which leave a processor idle at times.
+check: $(STAMPS)/debian ## Build, check style, run all tests except the larger sweeps
+	@$(SUBMAKE) $(TESTED) page lint
+	$(call say,tests)
+	@$(PYTEST) -m "not slow" $(TESTS)
 
 test-web: build page ## Run the tests of the web page, in a browser
 	$(call say,tests of the page)

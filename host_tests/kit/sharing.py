@@ -44,12 +44,18 @@ def run(words: Iterable[object], folder: Path | None = None) -> str:
 
 @functools.cache
 def make(folder: str, *arguments: str) -> None:
-    """Run make in a folder of the tree, once per process; it must succeed.
+    """Run make in a folder of the tree, once for all processes of a run; it must succeed.
 
     Other processes wait until it ends.
     """
-    done = try_make(folder, *arguments)
-    assert done.returncode == 0, f"{' '.join(done.args)}: {done.stdout}{done.stderr}"
+
+    def run_make(place: Path) -> None:
+        done = try_make(folder, *arguments)
+        assert done.returncode == 0, f"{' '.join(done.args)}: {done.stdout}{done.stderr}"
+        place.touch()
+
+    this_run = os.environ.get("PYTEST_XDIST_TESTRUNUID") or f"{os.getpid()} {time.time()}"
+    cached("made", ("make", this_run, folder, *arguments), run_make)
 
 
 def try_make(folder: str, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -60,7 +60,7 @@ _UNMAPPED = re.compile(
     r"Invalid (read|write) at addr (0x[0-9A-F]+), size (\d), region '\(null\)', reason: rejected"
 )
 # Items of QEMU's log; since QEMU 10 that message has its own.
-_LOGGED = ("guest_errors", "invalid_mem")
+_LOGGED, _OWN_ITEM = ("guest_errors", "invalid_mem"), (10, 0)
 # QEMU's own machine reads vectors at address 0 before the image is loaded.
 _RESET = re.compile(r"(?:Invalid read at addr 0x[04], size 4, region '\(null\)'.*\n){2}")
 _PR_SET_PDEATHSIG = 1
@@ -456,6 +456,8 @@ def version(qemu: str) -> tuple[int, int]:
 @functools.cache
 def log_options(qemu: str) -> tuple[str, ...]:
     """Options that log errors of the program, with the items that this QEMU has."""
+    if version(qemu) < _OWN_ITEM:  # saves a start of QEMU
+        return "-d", _LOGGED[0]
     text = subprocess.run([qemu, "-d", "help"], capture_output=True, text=True, check=False).stdout
     has = {line.partition(" ")[0] for line in text.splitlines()}
     return "-d", ",".join(item for item in _LOGGED if item in has or item == _LOGGED[0])

@@ -48,10 +48,9 @@ def test_calls_survive_the_link(image):
     text = sharing.run(["arm-none-eabi-objdump", "-d", "--no-show-raw-insn", image])
     address = re.search(rf"^(\w+) <{HOOK}>:", text, re.MULTILINE)
     assert address
-    callers, function = set(), ""
-    for line in text.splitlines():
-        if header := re.match(r"\w+ <(\w+)>:", line):
-            function = header[1]
-        elif re.search(rf"\tb(l|\.w)\t{int(address[1], 16):x} <{HOOK}>", line):
-            callers.add(function)
+    branch = rf"\tb(?:l|\.w)\t{int(address[1], 16):x} <{HOOK}>"
+    callers = set()
+    for match in re.finditer(branch, text):
+        head = text.rindex(">:\n", 0, match.start())
+        callers.add(text[text.rindex("<", 0, head) + 1 : head])
     assert len(callers - INSTRUMENT_FUNCTIONS) >= 3, "in, out, and between NPU and CPU"
