@@ -200,6 +200,17 @@ def test_a_model_for_a_board_is_compiled_as_its_file_says(
     assert code == 0, err
 
 
+def test_boards_with_equal_settings_share_a_compilation():
+    """Of a model for several boards, as in `ethosu boards --model`."""
+    facts = {name: boards.load(name).vela for name in FOR_VELA}
+    texts = {name: each.config.read_text() for name, each in facts.items()}
+    for name, each in facts.items():
+        assert f"[System_Config.{each.system_config}]" in texts[name]
+        same = {other for other in facts if facts[other].config == each.config}
+        assert same == {other for other in facts if texts[other] == texts[name]}
+    assert facts["ALIF_ENSEMBLE_E7-M55_HP"] == facts["OPENMV_AE3-M55_HP"]
+
+
 def test_a_board_is_not_compiled_for_with_another_npu(ethosu, small_models, tmp_path):
     model, output = small_models["small_cnn"], tmp_path / "out.tflite"
     words = "compile", model, "-o", output, "--board"
