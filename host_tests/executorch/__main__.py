@@ -14,7 +14,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ethosu_tools.errors import SetupError
+import pytest
+from ethosu_tools.errors import SetupError, ToolError
 from ethosu_tools.other_python import environment
 
 from . import stand_in, verdicts
@@ -23,6 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 AREAS = ("ops", "passes", "misc", "modules", "models")
 _BOARDS = ("corstone-300", "corstone-300-u65", "corstone-320")
 _SETTINGS = ("", "portable-ops_")
+_ALL_DONE = pytest.ExitCode.NO_TESTS_COLLECTED
 
 
 def prepare(folder: Path) -> dict[str, str]:
@@ -58,7 +60,10 @@ def run(python: str, folder: Path, per_function: int, tests: list[str]) -> int:
     find = (
         "import importlib.util as u; print(*u.find_spec('executorch').submodule_search_locations)"
     )
-    at = subprocess.run([python, "-c", find], capture_output=True, text=True, check=True)
+    try:
+        at = subprocess.run([python, "-c", find], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise SetupError(f"{python} has no ExecuTorch: {error}") from error
     base = Path(at.stdout.split()[0]) / "backends/arm/test"
     chosen = [base / each for each in tests or AREAS]
     # Vela is in the folder of that Python.
@@ -94,11 +99,20 @@ def main() -> int:
         python = os.environ.get("EXECUTORCH_PYTHON") or environment("executorch")
         if not python:
             raise SetupError("run `ethosu setup executorch`, or set EXECUTORCH_PYTHON")
-        run(python, folder, args.per_function, args.tests)
+        code = run(python, folder, args.per_function, args.tests)
+        # Failed tests are verdicts, and none may be left.
+        if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, _ALL_DONE):
+            raise SetupError(f"pytest ended with {code}; its messages are above")
     judged = read(folder)
+    if not judged:
+        raise SetupError(f"{folder} has no results, because no test ran")
     print(verdicts.table(judged))
     return any(found in (verdicts.REFUSED, verdicts.DISAGREED) for _, found, _ in judged)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except ToolError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)

@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from ethosu_tools.errors import SetupError
 
 from host_tests.kit import stand_ins
 from host_tests.modules.ethosu.runtime.executorch import made, moves, test_values
@@ -170,6 +171,13 @@ def test_the_table_counts_each_generation_and_names_causes():
     assert "- 1 x InputError: an instruction (aten::cat): no" in text
 
 
+def test_the_last_attempt_at_a_test_counts():
+    """pytest repeats tests with the mark `flaky`."""
+    rows = [row("failed", error="AssertionError: differs"), row("passed")]
+    [(_, found, _)] = verdicts.judge(rows, [{"test": rows[0]["test"], **RAN}])
+    assert found == verdicts.AGREED
+
+
 # ---- the whole way ----
 
 THEIRS = """
@@ -229,3 +237,14 @@ def test_tests_run_unmodified_and_go_on_where_they_stopped(tmp_path, capfd, monk
         "test_marked_u55_INT[0]",
         "test_marked_u55_INT[1]",
     ]
+
+
+@pytest.mark.parametrize("executable", ["true", "false", "none"])
+def test_no_verdict_is_an_error(tmp_path, monkeypatch, executable):
+    """A Python without ExecuTorch, or none; and one that finds a folder without tests."""
+    python = {"none": tmp_path / "none", "false": sys.executable, "true": tmp_path / "python"}
+    stand_ins.program(tmp_path / "python", f"import sys; print({str(tmp_path)!r}); sys.exit(0)\n")
+    monkeypatch.setenv("EXECUTORCH_PYTHON", str(python[executable]))
+    monkeypatch.setattr(sys, "argv", ["main", str(tmp_path / "results")])
+    with pytest.raises(SetupError, match="no test ran" if executable == "true" else "ExecuTorch"):
+        command.main()

@@ -50,11 +50,14 @@ def verdict(row: Row, runs: list[Row]) -> tuple[str, str]:
 
 
 def judge(rows: Iterable[Row], runs: Iterable[Row]) -> list[tuple[Row, str, str]]:
-    """Each case with its verdict and cause."""
+    """Each case with its verdict and cause; the last row of a test that was run again counts."""
     by_test: dict[str, list[Row]] = {}
     for run in runs:
         by_test.setdefault(run["test"], []).append(run)
-    return [(row, *verdict(row, by_test.get(row["test"], []))) for row in rows]
+    return [
+        (row, *verdict(row, by_test.get(row["test"], [])))
+        for row in {row["test"]: row for row in rows}.values()
+    ]
 
 
 def table(judged: Iterable[tuple[Row, str, str]]) -> str:

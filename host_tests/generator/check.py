@@ -10,8 +10,10 @@ from enum import Enum
 from pathlib import Path
 
 import numpy as np
+from ethosu_tools.bisection.known import BOUNDS
 from ethosu_tools.errors import ToolError
-from ethosu_tools.oracle import BUILTIN, REFERENCE, Oracle
+from ethosu_tools.model import ModelFile
+from ethosu_tools.oracle import Oracle, kernels_for
 from ethosu_tools.sim import Simulation
 
 from host_tests.kit import isolated
@@ -116,8 +118,7 @@ def _check(case: Case) -> Result:
 
 def reference(case: Case) -> list[list[np.ndarray]]:
     """LiteRT's outputs for all feeds."""
-    optimised = bool(case.family.optimised_kernels & set(case.operators))
-    oracle = Oracle(case.model, kernels=BUILTIN if optimised else REFERENCE)
+    oracle = Oracle(case.model, kernels=kernels_for(ModelFile(case.model)))
     return [oracle.step(feed) for feed in case.feeds]
 
 
@@ -139,7 +140,7 @@ def simulate(case: Case, result: Result) -> Result:
 def _judge(case: Case, result: Result) -> tuple[Verdict, str]:
     """Whether differences are within the bound of an operator."""
     for operator in case.operators:
-        if result.largest <= case.family.bounds.get(operator, 0):
+        if result.largest <= BOUNDS.get(operator, 0):
             return Verdict.BOUNDED, f"{operator}: by up to {result.largest}"
     return Verdict.DIFFERS, str(result.differences[0])
 

@@ -22,8 +22,6 @@ class Family:
     systems: Mapping[str, Mapping[str, tuple[str, ...]]]
     generators: Mapping[str, Callable[[Builder], None]]
     alone: frozenset[str]
-    optimised_kernels: frozenset[str]
-    bounds: Mapping[str, int]
     never_on_npu: Mapping[str, str]
     without_generator: Mapping[str, str]
     # A Vela switch, and its percentage of the cases; the first one drawn is used.
@@ -52,8 +50,6 @@ U55_U65 = Family(
     },
     generators=operators.GENERATORS,
     alone=frozenset(operators.ALONE),
-    optimised_kernels=frozenset(operators.OPTIMISED_KERNELS),
-    bounds=operators.BOUNDS,
     never_on_npu=operators.NEVER_ON_NPU,
     without_generator=operators.WITHOUT_GENERATOR,
     switches={},
@@ -80,8 +76,6 @@ U85 = Family(
     },
     generators=u85.GENERATORS,
     alone=frozenset(u85.ALONE),
-    optimised_kernels=frozenset(u85.OPTIMISED_KERNELS),
-    bounds=u85.BOUNDS,
     never_on_npu=u85.NEVER_ON_NPU,
     without_generator=u85.WITHOUT_GENERATOR,
     switches={

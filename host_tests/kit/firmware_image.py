@@ -14,14 +14,12 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
-from ethosu_tools import boards, paths
+from ethosu_tools import boards, elf, paths
 
 # struct ethosu_board, ethosu_memory and ethosu_npu of a 32-bit CPU, as far as they are used.
 _BOARD = struct.Struct("<6I")
 _MEMORY = struct.Struct("<3I4xQ4B4x")
 _NPU = struct.Struct("<2I2s18x")
-# Elf32_Sym: offset of the name, value. A hundred times as fast as pyelftools.
-_SYMBOL = struct.Struct("<2I8x")
 # enum ethosu_masters
 _NPU_READS, _NPU_WRITES, _DMA_READS, _DMA_WRITES = 1, 2, 4, 8
 _ENABLE, _DISABLE = 0xE000E100, 0xE000E180  # NVIC: 32 interrupts per word
@@ -146,11 +144,7 @@ class Image:
 
     @cached_property
     def _symbols(self) -> dict[str, int]:
-        with self.path.open("rb") as file:
-            elf = ELFFile(file)
-            rows = _SYMBOL.iter_unpack(elf.get_section_by_name(".symtab").data())
-            names = elf.get_section_by_name(".strtab").data()
-            return {names[at : names.index(0, at)].decode(): value for at, value in rows}
+        return elf.symbols(self.path)
 
     @cached_property
     def _segments(self) -> list[tuple[int, bytes]]:

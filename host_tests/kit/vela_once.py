@@ -18,12 +18,12 @@ _real, _run = vela.run_vela, subprocess.run
 _SAID = "said.txt"
 
 
-def run_vela(source: Path, options: Sequence[object]) -> str:
+def run_vela(source: Path, options: Sequence[object], python: str | None = None) -> str:
     """`vela.run_vela` on a model that it accepts, with `--output-dir` among the options."""
     words = [str(option) for option in options]
     # A test that replaces subprocess.run checks the handling of Vela's exit.
-    if subprocess.run is not _run or not source.is_file():
-        return _real(source, words)
+    if subprocess.run is not _run or not source.is_file() or python:
+        return _real(source, words, python)
     at = words.index("--output-dir")
     output = Path(words.pop(at + 1))
     del words[at]

@@ -18,7 +18,6 @@ TESTED_IN = {
     "modules/ml/ml": "modules/ml",
     "modules/ml/ml/postprocessing": "modules/ml",
     "modules/ethosu/ports/unix": "modules/ethosu",
-    "tools/ethosu_tools/tflite": "tools/ethosu_tools",
     "tools/sim_accel": "linux",
     "tools/web/examples": "tools/web",
     "tools/web/page": "tools/web",

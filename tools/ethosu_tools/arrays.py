@@ -53,6 +53,8 @@ LABELS = ("labels", "label", "y")
 _PICTURES = ("BMP", "GIF", "JPEG", "PNG", "PPM", "WEBP")
 # Maximum number of axes tried in every order: 720 orders.
 _MAX_AXES = 6
+# Random integers of 32 bits and more that have a scale.
+_NUMBERS = (-1000, 1000)
 
 
 def load(path: Path) -> dict[str, Array]:
@@ -119,7 +121,8 @@ def picture(
 def random_inputs(tensors: Sequence[Tensor], random: np.random.Generator) -> list[Array]:
     """Raw values spread evenly over the whole range of each integer tensor; floats from -1 to 1.
 
-    Integers of 32 bits and more are 0: they are usually indices, and 0 is valid for any of them.
+    Integers of 32 bits and more are 0, because they are usually indices, and 0 is valid for any of
+    them; with a scale they are numbers, of which small ones do not overflow.
     """
     return [_random(tensor, random) for tensor in tensors]
 
@@ -127,6 +130,8 @@ def random_inputs(tensors: Sequence[Tensor], random: np.random.Generator) -> lis
 def _random(tensor: Tensor, random: np.random.Generator) -> Array:
     if np.issubdtype(tensor.dtype, np.floating):
         return random.uniform(-1, 1, tensor.shape).astype(tensor.dtype)
+    if tensor.scale and _range(tensor.dtype) == (0, 0):
+        return random.integers(*_NUMBERS, tensor.shape, tensor.dtype, endpoint=True)
     return random.integers(*_range(tensor.dtype), tensor.shape, tensor.dtype, endpoint=True)
 
 

@@ -3,7 +3,8 @@
 
 Each row of _PATTERNS pairs a form of message with the function that parses it. Driver messages are
 defined in modules/ethosu/driver/include/ethosu_errors.def, runtime messages in
-modules/ethosu/runtime/operators.c, fault reports in firmware/fault.c.
+modules/ethosu/runtime/operators.c, fault reports in firmware/fault.c, messages of other runtimes in
+check/messages.py.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from .check import messages
 from .layers.table import Names
 from .model import Model, ModelFile
 
@@ -87,12 +89,22 @@ def decode(text: str, model: Model, firmware: Path | None = None) -> list[Findin
         for match in re.finditer(pattern, text, re.MULTILINE)
         for finding in read(match, context)
     ]
+    matches += [(match, _foreign(match, each, file)) for match, each in messages.matches(text)]
     starts = sorted(match.start() for match, _ in matches)
     return [
         finding  # unless it is the beginning of another message
         for match, finding in sorted(matches, key=lambda pair: pair[0].start())
         if not any(match.start() < start < match.end() for start in starts)
     ]
+
+
+def _foreign(match: re.Match[str], message: messages.Message, model: ModelFile) -> Finding:
+    """A message of another runtime."""
+    cause, advice = message.found(match)
+    needs = [each.scratch_bytes for each in model.description.npu_operators]
+    if message.memory and needs:
+        cause += f". The NPU's arena of {model} is {max(needs):,} bytes"
+    return Finding(match[0], None, None, cause, advice)
 
 
 def status(value: int) -> tuple[str, str]:

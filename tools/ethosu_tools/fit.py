@@ -21,9 +21,9 @@ from .model import Model, ModelFile, Operator
 from .sim import Simulation
 from .ui import size
 
-# MicroPython's heap has 3 bits of bookkeeping for each block of 128 bits (py/gc.c: two for the kind
+# MicroPython's heap has 3 bits of bookkeeping for each block of 256 bits (py/gc.c: two for the kind
 # of block, one for finalisers).
-_HEAP_BITS, _BLOCK_BITS = 131, 128
+_HEAP_BITS, _BLOCK_BITS = 259, 256
 # Heap for the interpreter and a small program; 4,416 bytes are in use once `ethosu` is imported.
 _PROGRAM = 8 * 1024
 _ASK = """\

@@ -31,8 +31,11 @@ Detail = tuple[str, tuple[int, ...], str, float, int]
 class Interpreter:
     """One model in this process."""
 
-    def __init__(self, content: bytes, kernels: str) -> None:
-        """Load a model; ValueError or RuntimeError if LiteRT rejects it."""
+    def __init__(self, content: bytes, kernels: str, keep: bool = False) -> None:
+        """Load a model; ValueError or RuntimeError if LiteRT rejects it.
+
+        `keep`: no tensor's memory is used again, so that `tensors` has all values.
+        """
         # Imported here so that commands that need no reference start without LiteRT.
         from ai_edge_litert import interpreter
 
@@ -40,6 +43,7 @@ class Interpreter:
             model_content=content,
             experimental_op_resolver_type=interpreter.OpResolverType[kernels],
             num_threads=1,
+            experimental_preserve_all_tensors=keep,
         )
         self._interpreter.allocate_tensors()
         inputs = self._interpreter.get_input_details()
@@ -53,7 +57,11 @@ class Interpreter:
         for index, array in zip(self._input_ids, inputs, strict=True):
             self._interpreter.set_tensor(index, np.ascontiguousarray(array))
         self._interpreter.invoke()
-        return [self._interpreter.get_tensor(index) for index in self._output_ids]
+        return self.tensors(self._output_ids)
+
+    def tensors(self, numbers: Sequence[int]) -> list[Array]:
+        """Values of tensors of the main graph after a step."""
+        return [self._interpreter.get_tensor(number) for number in numbers]
 
 
 def _detail(detail: dict[str, Any]) -> Detail:
@@ -65,16 +73,21 @@ def _detail(detail: dict[str, Any]) -> Detail:
 class RemoteInterpreter:
     """One model in the child, with the same interface."""
 
-    def __init__(self, content: bytes, kernels: str) -> None:
+    def __init__(self, content: bytes, kernels: str, keep: bool = False) -> None:
         """Load a model; ValueError if LiteRT rejects it or the child ends."""
         self._child = _child()
-        self._number, self.details = self._child.call("load", content, kernels)
+        self._number, self.details = self._child.call("load", content, kernels, keep)
         weakref.finalize(self, self._child.dropped.append, self._number)
 
     def step(self, inputs: Sequence[Array]) -> list[Array]:
         """One invocation."""
         outputs: list[Array] = self._child.call("step", self._number, list(inputs))
         return outputs
+
+    def tensors(self, numbers: Sequence[int]) -> list[Array]:
+        """Values of tensors after a step."""
+        values: list[Array] = self._child.call("tensors", self._number, list(numbers))
+        return values
 
 
 class _Child:
@@ -165,7 +178,7 @@ def serve(line: Connection[Any, Any]) -> None:
                 models[number] = Interpreter(*arguments)
                 answer: object = number, models[number].details
             else:
-                answer = models[arguments[0]].step(arguments[1])
+                answer = getattr(models[arguments[0]], what)(arguments[1])
             line.send((True, answer))
         # LiteRT and NumPy raise exceptions of any kind for a bad model.
         except Exception as error:

@@ -28,16 +28,25 @@ REFERENCE = "BUILTIN_REF"
 BUILTIN = "BUILTIN_WITHOUT_DEFAULT_DELEGATES"
 XNNPACK = "BUILTIN"
 
+# The reference kernels lack ELU, and their SUM adds negative int8 numbers incorrectly.
+OPTIMISED = ("ELU", "SUM")
+
 
 class Oracle:
     """One model under the reference kernels; resource variables keep their state between steps."""
 
     def __init__(
-        self, model: bytes | str | Path | ModelFile, *, kernels: str = REFERENCE, here: bool = False
+        self,
+        model: bytes | str | Path | ModelFile,
+        *,
+        kernels: str = REFERENCE,
+        here: bool = False,
+        keep: bool = False,
     ) -> None:
         """Load a model. Kernels other than the reference are for timing, and for the few
         operators that the reference kernels lack or compute wrongly. `here` runs the model in this
-        process, for timing; if LiteRT's C++ code aborts, it then ends this process.
+        process, for timing; if LiteRT's C++ code aborts, it then ends this process. `keep`: every
+        tensor keeps its values, for `tensors`.
         """
         self._name = "the model" if isinstance(model, bytes) else str(model)
         _check_version()
@@ -51,7 +60,8 @@ class Oracle:
         if not content:
             raise InputError(f"{self._name} is empty")
         try:
-            self._interpreter = (Interpreter if here else RemoteInterpreter)(content, kernels)
+            interpreter = Interpreter if here else RemoteInterpreter
+            self._interpreter = interpreter(content, kernels, keep)
         except (ValueError, RuntimeError) as error:
             raise InputError(f"LiteRT rejected {self._name}: {_one_line(error)}") from error
         self.inputs, self.outputs = (
@@ -64,6 +74,19 @@ class Oracle:
             return self._interpreter.step(inputs)
         except (ValueError, RuntimeError) as error:
             raise InputError(f"LiteRT could not run {self._name}: {_one_line(error)}") from error
+
+    def tensors(self, numbers: Sequence[int]) -> list[Array]:
+        """Values of tensors of the main graph, by number, after a step with `keep`."""
+        try:
+            return self._interpreter.tensors(numbers)
+        except (ValueError, RuntimeError) as error:
+            raise InputError(f"LiteRT has no values of {self._name}: {_one_line(error)}") from error
+
+
+def kernels_for(model: ModelFile) -> str:
+    """The kernels that are the reference for a model's operators."""
+    names = {operator.name for graph in model.graphs for operator in graph.operators}
+    return REFERENCE if names.isdisjoint(OPTIMISED) else BUILTIN
 
 
 def run(

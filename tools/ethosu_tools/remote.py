@@ -4,7 +4,7 @@
 import contextlib
 import hashlib
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -161,11 +161,12 @@ class EmulatedRunner(_BoardRunner):
         board: str | None = None,
         coherence: str | None = None,
         repeatable: bool = False,
+        watch: Sequence[int] = (),
     ) -> None:
         """Start a board with the model and its data file in its ROM.
 
         Without `board` it is the one that the model was compiled for. `repeatable`: see
-        `Machine`.
+        `Machine`. `watch`: addresses of code; `log` has a line whenever the CPU gets there.
         """
         super().__init__(model)
         files = self._file.named_files(ROM_NAME)
@@ -181,6 +182,7 @@ class EmulatedRunner(_BoardRunner):
             romfs=image,
             coherence=coherence,
             repeatable=repeatable,
+            plugin_options=[f"watch={address:x}" for address in watch],
         )
         self.board = QemuBoard(self._machine)
         step_bytes = max(self.input_bytes, self.output_bytes, 1)
@@ -204,6 +206,29 @@ class EmulatedRunner(_BoardRunner):
             for index in range(len(block)):
                 data = memory.read(target + index * self.output_bytes, self.output_bytes)
                 yield self._split(data)
+
+    def refill(self, inputs: Sequence[Array]) -> str:
+        """Code for the board that fills the model's inputs with these arrays.
+
+        InputError: they are larger than the window to the board's memory.
+        """
+        if self.input_bytes > self._window.size:
+            raise InputError(
+                f"the inputs have {self.input_bytes:,} bytes, more than the {self._window.size:,} "
+                "of the emulated board's window to the host"
+            )
+        addresses = self.board.eval(_ADDRESSES.format(model=self.name, tensors="inputs"))
+        at, lines = self._window.start, []
+        for address, array in zip(addresses, inputs, strict=True):
+            data = np.ascontiguousarray(array).tobytes()
+            self._machine.memory.write(at, data)
+            lines.append(f"_copy({address}, {at}, {len(data)})")
+            at += len(data)
+        return "\n".join(lines)
+
+    def log(self) -> str:
+        """What emulator and plugin have printed."""
+        return self._machine.log()
 
     def _run_in_pieces(self, feed: Feed) -> Iterator[list[Array]]:
         """Run step by step, with tensors that do not all fit into the window."""

@@ -122,8 +122,9 @@ class Costs:
 class Operation:
     """One executed operation; offset: of its command in the stream.
 
-    cycles: estimated contribution to the inference; 0 if hidden by others. commands: bytes of
-    the commands since the previous operation. read and written are bytes per region.
+    cycles: estimated contribution to the inference; 0 if hidden by others. begin and end: cycles
+    since the start of its stream; kernels overlap by a little. commands: bytes of the commands
+    since the previous operation. read and written are bytes per region.
     """
 
     index: int
@@ -137,6 +138,8 @@ class Operation:
     kernel: tuple[int, int]
     macs: int
     cycles: int
+    begin: int
+    end: int
     costs: Costs
     commands: int
     read: tuple[int, ...]

@@ -26,6 +26,17 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def positive_number(text: str) -> float:
+    """Type of an option that takes a finite number above 0, such as a time limit in seconds."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected a number above 0, found {text!r}")
+    return number
+
+
 def size(text: str) -> int:
     """Type of an option that takes a number of bytes: 300000, 300K or 1M."""
     match = re.fullmatch(r"(\d+)([KM]?)", text.upper(), re.ASCII)

@@ -13,11 +13,13 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from . import debug_table
+from .advice import reasons
 from .boards import BoardFacts, VelaFacts
 from .errors import InputError, SetupError, UsageError, named_as
 from .files import write_whole
@@ -138,12 +140,14 @@ def compiled(
     memory_mode: str | None = None,
     more_options: Sequence[str] = (),
     debug: bool = True,
+    python: str | None = None,
+    database: Path | None = None,
 ) -> Compiled:
-    """Compile a model.
+    """Compile a model; `python` is one with another release of Vela.
 
     System config and memory mode default to the `board`'s, else to Vela's own for the NPU; they are
     sections of `config` or of the board's file. `more_options` are passed to Vela; `debug` stores
-    the table of operators for error messages.
+    the table of operators for error messages; a copy of Vela's debug database goes to `database`.
     """
     if npu not in NPUS:
         raise InputError(f"unknown NPU {npu!r}; expected one of {', '.join(NPUS)}")
@@ -158,7 +162,7 @@ def compiled(
     with tempfile.TemporaryDirectory(prefix="ethosu-vela-") as folder:
         work = Path(folder)
         options = [
-            *vela_options(npu, target, board=board, config=config, debug=debug),
+            *vela_options(npu, target, board=board, config=config, debug=debug or bool(database)),
             *("--output-dir", folder),
             *more_options,
         ]
@@ -166,10 +170,12 @@ def compiled(
         path.parent.mkdir()
         path.write_bytes(source.data)
         with named_as(str(source), path):
-            report = run_vela(path, options)
+            report = run_vela(path, options, python)
             result, summary = _products(work, path)
         row = _summary_row(summary)
-        notes = {"vela_version": version("ethos-u-vela").encode()}
+        if database:
+            write_whole(database, (work / f"{path.stem}_debug.xml").read_bytes())
+        notes = {"vela_version": release(python).encode()}
         warnings = []
         if debug:
             streams = [call.stream for call in ModelFile(result).calls()]
@@ -185,6 +191,7 @@ def compiled(
         **file.description.as_dict(),
         "estimate": _estimate(row),
         "warnings": warnings,
+        "reasons": [reason.as_dict() for reason in reasons.parse(report, source)],
     }
     return Compiled(file, facts, report)
 
@@ -216,9 +223,25 @@ def _check_mode(mode: str | None, config: str, board: VelaFacts | None) -> None:
         raise UsageError(f"unknown memory mode {mode!r}; expected one of {modes}")
 
 
-def run_vela(source: Path, options: Sequence[str]) -> str:
+@cache
+def release(python: str | None = None) -> str:
+    """The release of Vela in this Python or another one."""
+    if python is None:
+        return version("ethos-u-vela")
+    script = "from importlib.metadata import version; print(version('ethos-u-vela'))"
+    try:
+        done = subprocess.run([python, "-c", script], capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise SetupError(f"{python} cannot be run: {error.strerror}") from error
+    if done.returncode:
+        raise SetupError(f"{python} has no Vela; run: {python} -m pip install ethos-u-vela")
+    return done.stdout.strip()
+
+
+def run_vela(source: Path, options: Sequence[str], python: str | None = None) -> str:
     """Run Vela and return its output; InputError if it rejects the model or crashes."""
-    command = [sys.executable, "-P", "-m", "ethosu.vela", *options, str(source)]
+    interpreter = [python] if python else [sys.executable, "-P"]  # -P is new in Python 3.11
+    command = [*interpreter, "-m", "ethosu.vela", *options, str(source)]
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False

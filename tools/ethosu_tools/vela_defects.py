@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from .model import ModelFile
 
 # Positions of weights and of their bias among an operator's inputs; -1: no bias.
-_WEIGHTS: dict[str, tuple[tuple[int, int], ...]] = {
+WEIGHTS: dict[str, tuple[tuple[int, int], ...]] = {
     "CONV_2D": ((1, 2),),
     "DEPTHWISE_CONV_2D": ((1, 2),),
     "FULLY_CONNECTED": ((1, 2),),
@@ -43,11 +43,22 @@ def warnings(source: ModelFile, compiled: ModelFile) -> list[str]:
     return sentences
 
 
+def has_twin(model: ModelFile, name: str) -> bool:
+    """Whether the operator with this output has the weights, but not the bias, of another."""
+    rows = list(_weights(model))
+    return any(
+        weights == its_weights and bias != its_bias
+        for output, weights, bias in rows
+        if output == name
+        for _, its_weights, its_bias in rows
+    )
+
+
 def _weights(model: ModelFile) -> Iterator[tuple[str, bytes, bytes]]:
     """For each operator with weights: its output's name, weights, and bias (zeros as none)."""
     for graph in model.graphs:
         for operator in graph.operators:
-            for positions in _WEIGHTS.get(operator.name, ()):
+            for positions in WEIGHTS.get(operator.name, ()):
                 weights, bias = (
                     graph.tensors[operator.inputs[at]].content
                     if 0 <= at < len(operator.inputs) and operator.inputs[at] >= 0

@@ -202,6 +202,8 @@ struct npu_operation {
     uint32_t kernel_height, kernel_width; /**< dilated */
     uint64_t macs;
     uint64_t cycles; /**< estimated cycles added to the run; 0 if hidden by others */
+    /** Estimated cycles since the start of the run; a kernel may begin before the last ended. */
+    uint64_t begin, end;
     struct npu_costs costs;
     uint32_t commands; /**< bytes of the commands since the operation before it */
     uint64_t read[8];  /**< bytes per region, in whole beats, commands not included */

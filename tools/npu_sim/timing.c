@@ -269,10 +269,12 @@ static uint64_t end_before(const struct npu_queue *queue, unsigned left)
     return queue->count > left ? queue->end[(queue->count - 1 - left) % NPU_QUEUE] : 0;
 }
 
-static void begin(struct npu_queue *queue, uint64_t end)
+static void begin(struct npu *npu, struct npu_queue *queue, uint64_t start, uint64_t end)
 {
     queue->end[queue->count % NPU_QUEUE] = end;
     queue->count++;
+    npu->run.trace.begin = start;
+    npu->run.trace.end = end;
 }
 
 static void wait(struct npu *npu, const struct npu_queue *queue, unsigned left)
@@ -327,7 +329,8 @@ void npu_time_kernel(struct npu *npu, const struct npu_op *op, const struct npu_
     uint64_t start = larger(line->now, free - (overlaps ? line->drain : 0));
     costs->start = (overlaps ? 0 : cost.load) + cost.store;
     line->drain = cost.store;
-    begin(&line->kernels, larger(start + (overlaps ? 0 : cost.load) + busy, free) + cost.store);
+    uint64_t loaded = start + (overlaps ? 0 : cost.load);
+    begin(npu, &line->kernels, start, larger(loaded + busy, free) + cost.store);
 }
 
 void npu_time_copy(struct npu *npu)
@@ -352,11 +355,12 @@ void npu_time_copy(struct npu *npu)
     if (cycles == 0) { /* a branch: its condition must be available */
         npu_wait_kernels(npu, 0);
         npu_wait_copies(npu, 0);
+        run->trace.begin = run->trace.end = run->timeline.now;
         return;
     }
     npu_wait_copies(npu, npu->product->family->copy_queue - 1u);
     uint64_t start = larger(run->timeline.now, end_before(&run->timeline.copies, 0));
-    begin(&run->timeline.copies, start + cycles);
+    begin(npu, &run->timeline.copies, start, start + cycles);
 }
 
 uint64_t npu_elapsed_cycles(struct npu *npu)

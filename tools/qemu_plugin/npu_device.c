@@ -21,6 +21,7 @@
 #include "npu_sim.h"
 #include "qemu_api.h"
 #include "timing_adapter.h"
+#include "watch.h"
 #include "worker.h"
 
 #define PORTS 2
@@ -182,6 +183,7 @@ static void resume(struct npu_device *device)
 {
     set_running(device, true);
     device->instructions_at_start = instruction_count();
+    watch_npu(device->slot->argument, "starts");
     if (device->faults.run.hang) {
         return;
     }
@@ -222,6 +224,7 @@ static void complete(void *context)
     struct npu_device *device = context;
     last_run.instructions = instruction_count() - device->instructions_at_start;
     last_run.idle = all_cpu_threads_idle();
+    watch_npu(device->slot->argument, "ends");
     set_running(device, false);
     if (device->outcome == NPU_OUTCOME_IRQ) {
         npu_finish(device->sim);

@@ -11,6 +11,7 @@
 
 #include "message.h"
 #include "npu_sim.h"
+#include "watch.h"
 
 #define MODEL_MHZ 32          /**< clock of the NPU on the AN547 board */
 #define VECTORS_ALIGNMENT 128 /**< the lower bits of VTOR are 0 (Arm DDI 0553, VTOR) */
@@ -225,6 +226,16 @@ static const char *read_dump(struct options *options, const char *value)
                : "FD:ADDRESS:SIZE with FD an open file, the rest in hexadecimal";
 }
 
+static const char *read_watch(struct options *options, const char *value)
+{
+    uint32_t address;
+    (void)options;
+    if (!read_hex(&value, '\0', &address)) {
+        return "an address in hexadecimal";
+    }
+    return watch_add(address) ? NULL : "at most 32 addresses";
+}
+
 static const char *read_heapinfo(struct options *options, const char *value)
 {
     struct semihosting_heap *heap = &options->heap;
@@ -260,7 +271,7 @@ static const struct option table[] = {
     {"page", read_page},           {"unmapped", read_unmapped},
     {"size", read_size},           {"heapinfo", read_heapinfo},
     {"vectors", read_vectors},     {"stderr", read_stderr},
-    {"dump", read_dump},
+    {"dump", read_dump},           {"watch", read_watch},
 };
 #define OPTION_COUNT (sizeof table / sizeof table[0])
 

@@ -29,6 +29,7 @@
 #include "power_cut.h"
 #include "qemu_api.h"
 #include "semihosting.h"
+#include "watch.h"
 
 static struct options options;
 static struct npu_device *npus[BOARD_NPUS_MAX]; /**< NULL if absent */
@@ -173,9 +174,10 @@ static void on_machine_ready(Notifier *notifier, void *data)
 static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
     (void)id;
-    if (has_page()) { // only the page reads the count
+    if (has_page() || watch_is_used()) { // nothing else reads the count
         instruction_count_add(tb);
     }
+    watch(tb);
     mram_watch(tb);
     code_check(tb);
     if (machine_has_cortex_m()) {

@@ -193,6 +193,9 @@ typedef void (*qemu_plugin_vcpu_callback)(unsigned vcpu, void *context);
     X(void, qemu_plugin_register_vcpu_tb_exec_cb,                                                \
       (struct qemu_plugin_tb * tb, qemu_plugin_vcpu_callback callback,                           \
        enum qemu_plugin_registers registers, void *context))                                     \
+    X(void, qemu_plugin_register_vcpu_insn_exec_cb,                                              \
+      (struct qemu_plugin_insn * insn, qemu_plugin_vcpu_callback function,                       \
+       enum qemu_plugin_registers registers, void *context))                                     \
     X(void, qemu_plugin_register_vcpu_tb_trans_cb,                                               \
       (qemu_plugin_id_t id, qemu_plugin_tb_callback callback))
 

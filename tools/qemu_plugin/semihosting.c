@@ -138,15 +138,21 @@ void semihosting_create(const struct semihosting_heap *heap, bool one_console)
     answer = *heap;
     has_one_console = one_console;
     void **class = object_get_class(cpu);
+    // The table itself begins nearest to its entry; tables before it may be of the class, too.
+    size_t found = CLASS_WORDS;
+    ptrdiff_t nearest = TABLE_WORDS;
     for (size_t i = 0; i < CLASS_WORDS; i++) {
         void **entry = find_entry(class[i]);
-        if (entry) {
-            void **start = class[i];
-            memcpy(table, start, sizeof table);
-            table[entry - start] = (void *)on_exception;
-            class[i] = table;
-            return;
+        if (entry && entry - (void **)class[i] < nearest) {
+            nearest = entry - (void **)class[i];
+            found = i;
         }
+    }
+    if (found < CLASS_WORDS) {
+        memcpy(table, class[found], sizeof table);
+        table[nearest] = (void *)on_exception;
+        class[found] = table;
+        return;
     }
     fatal("this QEMU, %s, handles exceptions of a Cortex-M in an unexpected way",
           qemu_api_version());

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ethosu_tools.bisection.known import BOUNDS
+from ethosu_tools.oracle import OPTIMISED
+
 from ..builder import Builder, UnsuitableError
 from . import (
     activation,
@@ -97,10 +100,9 @@ GENERATORS = dict(sorted(_OPERATORS.items()))
 
 # As for the smaller NPUs (see __init__.py).
 ALONE = {
-    *("ABS", "ELU", "SUM", "UNIDIRECTIONAL_SEQUENCE_LSTM"),
+    *OPTIMISED,
+    *BOUNDS,
     *("READ_VARIABLE", "ASSIGN_VARIABLE"),  # Vela defect: variable-start-value
 }
-OPTIMISED_KERNELS = {"ELU", "SUM"}
-BOUNDS = {"ABS": 1, "ELU": 1, "UNIDIRECTIONAL_SEQUENCE_LSTM": 12}
 NEVER_ON_NPU: dict[str, str] = {}
 WITHOUT_GENERATOR: dict[str, str] = {}

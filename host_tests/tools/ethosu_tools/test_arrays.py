@@ -210,12 +210,15 @@ def test_files_that_hold_no_arrays_are_refused(tmp_path, make, message):
 def test_random_inputs_cover_each_type_and_indices_are_0():
     types = ("int8", "bool", "int32", "float32")
     tensors = [Tensor("t", (1000,), dtype, 1.0, 0) for dtype in types]
-    whole, truth, indices, real = arrays.random_inputs(tensors, np.random.default_rng(0))
+    tensors[2] = Tensor("t", (1000,), "int32")  # no scale: not a number
+    tensors.append(Tensor("t", (1000,), "int32", 1.0, 0))
+    whole, truth, indices, real, numbers = arrays.random_inputs(tensors, np.random.default_rng(0))
     assert real.dtype == np.float32 and -1 <= real.min() < -0.9 and 0.9 < real.max() <= 1
     assert (whole.min(), whole.max()) == (-128, 127)
     assert truth.dtype == bool
     assert set(truth.tolist()) == {False, True}
     assert not indices.any()
+    assert -1000 <= numbers.min() < -900 and 900 < numbers.max() <= 1000
 
 
 def zipped(content, method=zipfile.ZIP_STORED):

@@ -88,6 +88,7 @@ def test_wrong_command_lines_are_code_2(ethosu, words):
         ["validate", "--workers"],
         ["validate", "--top"],
         ["report", "--steps"],
+        ["bisect", "--steps"],
         ["compare", "--steps"],
         ["bench", "latency", "--count"],
     ],

@@ -82,9 +82,9 @@ def test_it_has_a_time_out(ethosu, image):
         ("--vectors", "010", "expected an address, such as 0x10000000, found '010'"),
         ("--vectors", "-1", "expected an address, such as 0x10000000, found '-1'"),
         ("--vectors", "0x100000000", "expected an address, such as 0x10000000, found"),
-        ("--timeout", "soon", "expected seconds, more than 0, found 'soon'"),
-        ("--timeout", "nan", "expected seconds, more than 0, found 'nan'"),
-        ("--timeout", "0", "expected seconds, more than 0, found '0'"),
+        ("--timeout", "soon", "expected a number above 0, found 'soon'"),
+        ("--timeout", "nan", "expected a number above 0, found 'nan'"),
+        ("--timeout", "0", "expected a number above 0, found '0'"),
     ],
 )
 def test_values_that_are_none_are_refused(ethosu, image, option, value, message):

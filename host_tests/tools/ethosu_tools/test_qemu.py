@@ -133,7 +133,9 @@ def test_a_firmware_with_another_rom_address_is_reported(ethosu, tmp_path):
 
 
 def test_rom_that_is_too_big_is_refused():
-    image = romfs.build({"a": b"1", "large": bytes(boards.chosen().romfs.size)})
+    board = boards.chosen()
+    room = (board.qemu.romfs or board.romfs).size
+    image = romfs.build({"a": b"1", "large": bytes(room)})
     with pytest.raises(InputError, match=r"/rom of .*: large \([0-9,]+ bytes\), a \(1 bytes\)$"):
         qemu.Machine(romfs=image)
 

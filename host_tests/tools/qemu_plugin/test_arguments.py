@@ -12,7 +12,7 @@ from host_tests.tools.qemu_plugin.releases import version
 WRONG = {
     "speed=3": 'unknown argument "speed"; expected npu, npu1, board, timing, coherence, console, '
     "fault, log, memory, npu_memory, page, unmapped, size, heapinfo, vectors, "
-    "stderr, dump",
+    "stderr, dump, watch",
     "board=NONE": "board=NONE: expected MPS3_AN547, ALIF_ENSEMBLE_E7-M55_HP",
     "board=ALIF_ENSEMBLE_E7-M55_HP": "board=ALIF_ENSEMBLE_E7-M55_HP: start QEMU with -machine none",
     "memory=ROM:3": "memory=ROM:3: expected NAME:FD with FD an open file and NAME one of ITCM, ",
@@ -59,6 +59,9 @@ WRONG = {
     "dump=3:60000000:4x": "dump=3:60000000:4x: expected FD:ADDRESS:SIZE",
     "dump=1:200ffffc:8": "no memory of this board has all 8 bytes from 0x200ffffc on",
     ",".join(["dump=1:60000000:4"] * 9): "dump=1:60000000:4: expected fewer dumps",
+    "watch=main": "watch=main: expected an address in hexadecimal",
+    "watch=1g": "watch=1g: expected an address in hexadecimal",
+    ",".join(["watch=0"] * 33): "watch=0: expected at most 32 addresses",
     "log=loud": "log=loud: expected none, guest_error or all",
 }
 

@@ -4,6 +4,7 @@
 import subprocess
 
 import pytest
+from ethosu_tools import elf
 
 from host_tests.tools.qemu_plugin.guest import Guest
 
@@ -65,3 +66,26 @@ def test_modelled_time_follows_the_memory(guest: Guest) -> None:
 def test_default_model_clock_is_the_board_s(guest: Guest) -> None:
     plain = guest.run("timed_run", "timing=model", REPEATABLE).values
     assert plain == guest.run("timed_run", f"timing=model:{BOARD_MHZ}", REPEATABLE).values
+
+
+@pytest.mark.parametrize("more", [[], REPEATABLE], ids=["free", "icount"])
+def test_watched_code_and_the_npu_are_reported_with_the_count(
+    guest: Guest, more: list[str]
+) -> None:
+    """Three runs of the NPU, each between two calls of the function that starts it."""
+    address = elf.symbols(guest.program)["npu_run"]
+    done = guest.run("timed_run", f"timing=model:100,watch={address:x}", more)
+    lines = [line.split() for line in done.messages if line.startswith("watch: ")]
+    assert [" ".join(line[2:]) for line in lines] == [
+        f"0x{address & ~1:08x}",
+        "npu starts",
+        "npu ends",
+    ] * 3
+    counts = [int(line[1]) for line in lines]
+    assert counts == sorted(counts) and counts[-1] < done.values["total_instructions"]
+    calls = [later - earlier for earlier, later in zip(counts[::3], counts[3::3], strict=False)]
+    assert calls[0] > counts[1] - counts[0] > 0, "each call starts the NPU"
+
+
+def test_without_watched_code_nothing_is_reported(guest: Guest) -> None:
+    assert guest.run("timed_run", "timing=model:100").messages == []

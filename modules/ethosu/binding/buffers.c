@@ -304,8 +304,9 @@ size_t binding_whole_lines(const mp_buffer_info_t *buffer, size_t room)
 {
     uintptr_t start = (uintptr_t)buffer->buf;
     size_t lines = binding_align(start + buffer->len) - start;
-    // The block ends with this line, so the line belongs to the block's last bytes.
-    return lines <= room && room - lines < alignment() ? lines : buffer->len;
+    // The block ends with this line, or with a unit that was added to align the buffer.
+    size_t rest = alignment() + UNIT - ETHOSU_MODEL_ALIGNMENT;
+    return lines <= room && room - lines < rest ? lines : buffer->len;
 }
 
 /* ---- files ---- */

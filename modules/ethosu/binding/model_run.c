@@ -129,8 +129,13 @@ static mp_obj_t model_predict(size_t n_args, const mp_obj_t *pos_args, mp_map_t 
         {MP_QSTR_real, MP_ARG_KW_ONLY | MP_ARG_OBJ, {.u_rom_obj = MP_ROM_NONE}},
     };
     mp_arg_val_t args[MP_ARRAY_SIZE(allowed_args)];
-    mp_arg_parse_all(n_args - 1, pos_args + 1, kw_args, MP_ARRAY_SIZE(allowed_args), allowed_args,
-                     args);
+    if (n_args == 2 && kw_args->used == 0) { // the usual case, without the parser
+        args[ARG_INPUTS].u_obj = pos_args[1];
+        args[ARG_CALLBACK].u_obj = args[ARG_REAL].u_obj = mp_const_none;
+    } else {
+        mp_arg_parse_all(n_args - 1, pos_args + 1, kw_args, MP_ARRAY_SIZE(allowed_args),
+                         allowed_args, args);
+    }
     mp_obj_t inputs = binding_sequence(args[ARG_INPUTS].u_obj);
     model_obj_t *self = model_idle(pos_args[0]);
     mp_obj_t callback = args[ARG_CALLBACK].u_obj;

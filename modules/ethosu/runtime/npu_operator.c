@@ -66,11 +66,35 @@ static int reserve_fast_scratch(struct builder *builder, struct operand *fast)
 }
 
 /**
+ * Do the commands write fast scratch? Vela's releases up to 4.5 add a tensor for it, as large as
+ * the scratch, also in memory modes in which the commands use none.
+ */
+static int find_use_of_fast_scratch(struct builder *builder, const struct fb_vector *inputs,
+                                    bool *uses)
+{
+    struct operand operand;
+    struct ethosu_ext_payload payload;
+    struct ethosu_ext_fault fault;
+    struct ethosu_ext_writes writes = {.end = {0}};
+    size_t sizes[NPU_BASES];
+    memset(sizes, 0xFF, sizeof sizes);
+    TRY(build_find_operand(builder, inputs, NPU_INPUT_PAYLOAD, &operand));
+    TRY(build_work(builder, operand.tensor.size / 4));
+    TRY(npu_parse_payload(builder, operand.data, operand.tensor.size, &payload));
+    // Commands that the verifier rejects, which only --no-verify runs, may use it.
+    *uses = !payload.has_config ||
+            ethosu_ext_verify(payload.stream, payload.stream_bytes, payload.config, sizes,
+                              NPU_BASES, &writes, &fault) != 0 ||
+            writes.end[BASE_FAST_SCRATCH] != 0;
+    return ETHOSU_MODEL_OK;
+}
+
+/**
  * Find fast scratch: the scratch itself, memory supplied by the driver, or memory after the plan. A
- * network that needs none still has the tensor, with 0 bytes.
+ * network that needs none still has the tensor, with 0 bytes or with those of the scratch.
  */
 static int find_fast_scratch(struct builder *builder, const struct fb_vector *inputs,
-                             struct operand *fast)
+                             const struct operand *scratch, struct operand *fast)
 {
     uint32_t index = builder->fast_tensor;
     bool apart = index != TFLITE_NO_TENSOR && inputs->count > NPU_INPUT_FAST_SCRATCH &&
@@ -81,9 +105,18 @@ static int find_fast_scratch(struct builder *builder, const struct fb_vector *in
     }
     fast->offset = 0;
     fast->data = NULL;
-    return fast->tensor.size == 0 || npu_has_fast_memory(builder)
-               ? ETHOSU_MODEL_OK
-               : reserve_fast_scratch(builder, fast);
+    if (fast->tensor.size == 0 || npu_has_fast_memory(builder)) {
+        return ETHOSU_MODEL_OK;
+    }
+    bool uses = true;
+    if (fast->tensor.size == scratch->tensor.size) { // else it was planned, so that it is used
+        TRY(find_use_of_fast_scratch(builder, inputs, &uses));
+    }
+    if (!uses) {
+        *fast = *scratch;
+        return ETHOSU_MODEL_OK;
+    }
+    return reserve_fast_scratch(builder, fast);
 }
 
 /** Only the NPU may use this memory while the call runs. */
@@ -100,7 +133,7 @@ static int place_scratch(struct builder *builder, const struct tflite_operator_c
     struct operand fast;
     const struct fb_vector *inputs = &operation->inputs;
     TRY(build_find_operand(builder, inputs, NPU_INPUT_SCRATCH, &scratch));
-    TRY(find_fast_scratch(builder, inputs, &fast));
+    TRY(find_fast_scratch(builder, inputs, &scratch, &fast));
     if (scratch.offset < 0 || fast.offset < 0) {
         return build_refuse(builder, ETHOSU_MODEL_BAD_FILE, "scratch is constant");
     }

@@ -8,10 +8,12 @@ import os
 import shlex
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from .. import boards, convert, fit, remedies, selftest, vela, vela_defects, verdict
+from ..advice import option
 from ..boards import BoardFacts
 from ..errors import BoardError, InputError, SetupError, UsageError
 from ..estimate import latency, systems, text
@@ -47,6 +49,11 @@ If operators stay on the CPU, their memory is planned as by `ethosu plan`. Pass 
 with --vela:
 
     ethosu compile model.tflite --npu ethos-u55-128 --vela='--optimise Size'
+
+For each operator on the CPU, Vela's reason and its rule are shown. --try changes the model so that
+the NPU takes them, compiles and runs each change, and shows whether it is exact and what it saves:
+
+    ethosu compile model.tflite --board BOARD --try --changed changed.tflite
 
 A Keras model (.keras, .h5), a SavedModel or an ONNX file is first converted and quantised by
 TensorFlow or onnx2tf, with the samples of --calibrate. Install these packages once with
@@ -119,6 +126,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="record which commands belong to which operator, so that the error of a failed "
         "inference names the operator (default: yes; a few hundred bytes of the file, no RAM)",
     )
+    parser.add_argument(
+        "--debug-db",
+        type=Path,
+        metavar="XML",
+        help="keep Vela's debug database here: the tables of operators and commands for other "
+        "programs, such as ExecuTorch's visualize.py",
+    )
+    option.add(parser)
     parser.add_argument(
         "--labels",
         type=Path,
@@ -229,6 +244,7 @@ def _tflite(args: argparse.Namespace, data: bytes) -> ModelFile:
 
 def _check_options(args: argparse.Namespace, model: Path) -> tuple[BoardFacts | None, str]:
     """The board and the NPU selected by options; `model` is the `.tflite` to compile."""
+    option.check(args, (args.model, model, _output(args)))
     if args.selftest and args.quantized_io:
         raise UsageError(
             "--selftest cannot be combined with --quantized-io: it compares outputs in the types "
@@ -255,24 +271,28 @@ def _compile(
     ui.note(f"compiling {args.model} for {npu}")
     source, folded = fold_quantization(model) if args.quantized_io else (model, [])
 
-    def run_vela(change: Change) -> vela.Compiled:
+    def run_vela(
+        change: Change, other: ModelFile = source, database: Path | None = None
+    ) -> vela.Compiled:
         chosen = change.npu or npu
-        facts = boards.load(board.name, chosen).vela if board else None
         return vela.compiled(
-            source,
+            other,
             chosen,
-            board=facts,
+            board=boards.load(board.name, chosen).vela if board else None,
             config=args.config,
             system_config=args.system_config,
             memory_mode=change.mode or args.memory_mode,
             more_options=[*args.vela, *change.vela],
             debug=args.debug_table and change.table,
+            database=database,
         )
 
-    made, facts, report = run_vela(Change())
+    made, facts, report = run_vela(Change(), database=args.debug_db)
     if args.report:
         write_whole(args.report, report.encode())
     data = {"model": str(output), "report": args.report and str(args.report), **facts}
+    if args.debug_db:
+        data["debug_db"] = str(args.debug_db)
     data["warnings"] += vela_defects.warnings(source, made)
     ui.note("loading it as on a board")
     with _tried(args, data):
@@ -305,7 +325,15 @@ def _compile(
 
     made = finish(made)
     data = _check_fit(args, board, made, model, try_changes) | data
-    write_all({output: made.data} | ({kept: model.data} if kept else {}))
+    files = {output: made.data} | ({kept: model.data} if kept else {})
+    if args.try_changes:
+        ui.note("trying changes of the model")
+        system = systems.find(board.name if board else _default_board(npu), npu)
+        models = (model, source, made)
+        run = partial(run_vela, Change())
+        tried, changed = option.run(args, models, run, system, data["reasons"])
+        data, files = data | tried, files | changed
+    write_all(files)
     return data | {"bytes": len(made.data)}
 
 
@@ -390,6 +418,8 @@ def _export(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         raise UsageError(
             "--selftest, --quantized-io, --cmsis-nn, --labels and --normalise are for TFLite models"
         )
+    if args.debug_db:
+        raise UsageError("--debug-db is for TFLite models: ExecuTorch runs Vela itself")
     board = boards.load(args.board, args.npu) if args.board else None
     npu = _npu(args.npu, board)
     facts = board.vela if board else None
@@ -483,6 +513,7 @@ def render(data: dict[str, Any]) -> str:
     """Describe the compiled model."""
     report = render_fit(data)
     report += [f"report     {data['report']}"] if data["report"] else []
+    report += [f"debug db   {data['debug_db']}"] if "debug_db" in data else []
     sizes = [f"plan       {render_sizes(data['plan'])}"] if "plan" in data else []
     if "estimate" not in data:
         return "\n".join([render_description(data), *sizes, *report])
@@ -493,6 +524,7 @@ def render(data: dict[str, Any]) -> str:
             *([f"quantised  {data['quantised']}"] if "quantised" in data else []),
             *([f"folded     {', '.join(data['folded'])}"] if "folded" in data else []),
             *_float_io(data),
+            *option.render(data),
             *_latency(data),
             *report,
             *(f"warning    {warning}" for warning in data["warnings"]),

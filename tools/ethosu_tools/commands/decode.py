@@ -13,9 +13,10 @@ from ..ui import Ui
 from ..vela_versions import open_model
 
 EPILOG = """\
-Paste output of the board: an exception, a fault report ("*** Fault: ..."), or the log of Arm's
-driver. MODEL is the compiled file that ran. Its debug table, which `ethosu compile` stores by
-default, gives the name of the layer.
+Paste output of the board: an exception, a fault report ("*** Fault: ..."), the log of Arm's driver,
+or a message of TFLite Micro, OpenMV, SSCMA, ExecuTorch, Vela or an FVP. MODEL is the file that ran.
+The debug table of a compiled one, which `ethosu compile` stores by default, gives the name of the
+layer.
 
     ethosu decode kws_vela.tflite log.txt
     mpremote run app.py 2>&1 | ethosu decode kws_vela.tflite --firmware firmware.elf
@@ -24,7 +25,7 @@ default, gives the name of the layer.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("model", type=Path, help="the compiled model that ran")
+    parser.add_argument("model", type=Path, help="the model that ran")
     parser.add_argument(
         "text",
         type=_file,
@@ -56,7 +57,8 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         raise InputError(
             f"no known message found (lines read: {len(text.splitlines())}): expected one of the "
             "driver (NPU stopped at byte ...), one of the runtime (operator ... of subgraph ...), "
-            "or a fault report (*** Fault: ...)"
+            "a fault report (*** Fault: ...), or one of another runtime, whose rules "
+            "`ethosu check MODEL` applies"
         )
     return {"model": str(args.model), "found": [finding.as_dict() for finding in findings]}
 

@@ -3,7 +3,6 @@
 
 import argparse
 import contextlib
-import math
 import os
 import signal
 import subprocess
@@ -16,7 +15,7 @@ from .. import boards, coherence, firmware_run, openmv, paths, qemu, romfs, vela
 from ..board import Board
 from ..deadline import wait_for_end
 from ..errors import BoardError, BoardTimeoutError, InputError, UsageError
-from ..ui import Ui
+from ..ui import Ui, positive_number
 
 EPILOG = """\
 The board runs until Ctrl-C. Meanwhile, in another terminal:
@@ -123,7 +122,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     foreign.add_argument(
         "--timeout",
-        type=_seconds,
+        type=positive_number,
         metavar="SECONDS",
         help=f"time limit, in processor time of QEMU (default: {firmware_run.TIMEOUT_S:g})",
     )
@@ -147,13 +146,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     linux.add_argument("--initrd", type=Path, help="initramfs, may be compressed")
     linux.add_argument("--append", metavar="WORDS", help="additions to the kernel's command line")
     linux.add_argument("--memory", metavar="SIZE", help=f"RAM (default: {virt.DEFAULT_MEMORY})")
-
-
-def _seconds(text: str) -> float:
-    with contextlib.suppress(ValueError):
-        if 0 < (seconds := float(text)) < math.inf:
-            return seconds
-    raise argparse.ArgumentTypeError(f"expected seconds, more than 0, found {text!r}")
 
 
 def _address(text: str) -> int:

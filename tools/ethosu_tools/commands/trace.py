@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 
 from .. import arrays, verification
+from ..errors import UsageError
+from ..estimate import latency, systems
 from ..files import write_whole
 from ..layers import table, views
 from ..model import RUNNABLE, ModelFile
 from ..sim import Simulation
+from ..timeline import overlay, perfetto
 from ..trace import Operation, traffic
 from ..ui import Ui
 from ..vela_versions import open_model
@@ -26,6 +29,18 @@ inside the NPU, from one operation to the next. Cycles are what an operation add
 if memory is never the bottleneck; `ethosu estimate` takes the memories of boards into account.
 
     ethosu trace kws_vela.tflite --maps maps.npz     # every output, as a numpy array
+
+--perfetto estimates the times of one inference on a board, as `ethosu estimate` does, and counts
+the instructions of each step of the CPU on an emulated board, at one per cycle: a lower bound where
+memory is slow. Without an emulator, operators on the CPU take no time in the file, and a message
+says so. Open the file at https://ui.perfetto.dev, which keeps it in the browser, or with
+chrome://tracing.
+
+    ethosu trace kws_vela.tflite --perfetto kws.json.gz --board BOARD
+
+--overlay writes what ExecuTorch's examples/arm/visualize.py takes as --trace, with the cycles of
+the estimate instead of those of Arm's FVP. Its --tables is the debug database of Vela, which
+`ethosu compile --debug-db FILE.xml` keeps.
 """
 
 _LAYER_HEAD = ("layer", "operations", "cycles", "share")
@@ -46,6 +61,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NPZ",
         help='save the OFM of each operation n here, under the key "n"',
     )
+    views_of_others = parser.add_argument_group("time lines for other programs")
+    views_of_others.add_argument(
+        "--perfetto",
+        type=Path,
+        metavar="FILE",
+        help="save NPU, DMA, CPU and interrupts on one time line here, for ui.perfetto.dev (.json, "
+        "or .json.gz)",
+    )
+    views_of_others.add_argument(
+        "--overlay",
+        type=Path,
+        metavar="JSON.GZ",
+        help="save the NPU's read pointer over time here, for ExecuTorch's visualize.py --trace",
+    )
+    systems.add_options(parser, npu=False)
     verification.add_option(parser)
 
 
@@ -80,11 +110,39 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         "layers": _layers(file, operations),
         "operations": [operation.as_dict() for operation in operations],
     }
+    data |= _save_time_lines(args, ui, file)
     if args.maps:
         arrays.save(args.maps, maps)
     if args.output:
         write_whole(args.output, (json.dumps(data, indent=2) + "\n").encode())
     return data
+
+
+def _save_time_lines(args: argparse.Namespace, ui: Ui, file: ModelFile) -> dict[str, Any]:
+    """Write what --perfetto and --overlay ask for, with times on the board."""
+    saved: dict[str, Any] = {}
+    if not (args.perfetto or args.overlay):
+        if args.board:
+            raise UsageError("--board is for the times of --perfetto and --overlay")
+        return saved
+    system = systems.chosen(file, args.board)
+    if args.perfetto:
+        ui.note("counting the CPU's instructions on an emulated board")
+        timeline = perfetto.make(file, system)
+        if timeline.unknown:
+            ui.warn(timeline.unknown)
+        perfetto.save(timeline.events, args.perfetto, timeline.facts)
+        saved["perfetto"] = {
+            "file": str(args.perfetto),
+            "ms": timeline.milliseconds,
+            **timeline.facts,
+        }
+    if args.overlay:
+        operations = latency.estimate(file, system).operations
+        facts = {"model": str(file), "system": system.name, "unit": "cycles of the NPU"}
+        perfetto.save(overlay.events(file, operations), args.overlay, facts)
+        saved["overlay"] = {"file": str(args.overlay), "system": system.name}
+    return saved
 
 
 def _layers(file: ModelFile, operations: list[Operation]) -> list[dict[str, Any]]:
@@ -119,6 +177,9 @@ def render(data: dict[str, Any]) -> str:
     lines.append(f"commands: {data['commands']:,} bytes read")
     if data["layers"]:
         lines += ["", views.text(_LAYER_HEAD, [_layer(row) for row in data["layers"]], "cycles")]
+    for name in (key for key in ("perfetto", "overlay") if key in data):
+        time = f", {data[name]['ms']:.3g} ms" if "ms" in data[name] else ""
+        lines.append(f"{name}: {data[name]['file']}, on {data[name]['system']}{time}")
     if data["cpu_operators"]:
         names = ", ".join(f"{name} x {count}" for name, count in data["cpu_operators"].items())
         lines.append(f"on the CPU, not traced: {names}")

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Instructions of the CPU in an inference, counted on an emulated board."""
 
-from .. import boards
+from textwrap import indent
+
+import numpy as np
+
+from .. import arrays, boards
 from ..model import ModelFile
 from ..remote import EmulatedRunner
 from .systems import System
@@ -10,11 +14,16 @@ INFERENCES = 10
 MAX_PER_CYCLE = 2
 _COUNT = f"""\
 import emulator
+{{refill}}
 {{model}}.run_into()
 _begin = emulator.instructions()
 for _ in range({INFERENCES}):
+{{refill_again}}
+_middle = emulator.instructions()
+for _ in range({INFERENCES}):
+{{refill_again}}
     {{model}}.run_into()
-_answer = emulator.instructions() - _begin
+_answer = emulator.instructions() - _middle - (_middle - _begin)
 """
 
 
@@ -24,7 +33,11 @@ def instructions(compiled: ModelFile) -> int:
     Counted with the firmware of the board that accepts any NPU, which must have been built.
     """
     with EmulatedRunner(compiled, board=boards.DEFAULT, repeatable=True) as runner:
-        count: int = runner.board.ask(_COUNT.format(model=runner.name), timeout=300, kind=int)
+        # Inputs may share memory with other tensors, and indices must be valid.
+        given = arrays.random_inputs(runner.inputs, np.random.default_rng(0))
+        refill = runner.refill(given)
+        code = _COUNT.format(model=runner.name, refill=refill, refill_again=indent(refill, "    "))
+        count: int = runner.board.ask(code, timeout=300, kind=int)
     return count // INFERENCES
 
 

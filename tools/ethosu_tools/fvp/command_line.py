@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ..errors import UsageError
+from ..ui import positive_number
 
 # The release of Arm's Fast Models whose command line this is; scripts compare the number.
 RELEASE = "11.31.28"
@@ -81,9 +82,16 @@ def parser(name: str) -> argparse.ArgumentParser:
     add("-f", "--config-file", action="append", default=[], type=Path, metavar="FILE",
         help="file with a parameter in each line")  # fmt: skip
     add("-l", "--list-params", action="store_true", help="print all parameters and what they do")
-    add("-T", "--timelimit", type=_seconds, metavar="SECONDS", help="limit of processor time")
-    add("--simlimit", type=_seconds, metavar="SECONDS", help="limit of the firmware's time")
-    add("--cyclelimit", type=_seconds, metavar="N", help="limit of the firmware's time in cycles")
+    add(
+        "-T", "--timelimit", type=positive_number, metavar="SECONDS", help="limit of processor time"
+    )
+    add("--simlimit", type=positive_number, metavar="SECONDS", help="limit of the firmware's time")
+    add(
+        "--cyclelimit",
+        type=positive_number,
+        metavar="N",
+        help="limit of the firmware's time in cycles",
+    )
     add("--stat", action="store_true", help="print times at the end")
     add("-q", "--quiet", action="store_true", help="print only what the firmware prints")
     add("-V", "--verbose", action="store_true", help="print the emulator's messages on stderr")
@@ -157,16 +165,6 @@ def _number(text: str) -> int:
 
 def _unquoted(text: str) -> str:
     return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"" else text
-
-
-def _seconds(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0
-    if not 0 < number < float("inf"):
-        raise argparse.ArgumentTypeError(f"expected a positive number, found {text!r}")
-    return number
 
 
 def read_text(path: Path) -> str:

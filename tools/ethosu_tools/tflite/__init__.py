@@ -3,6 +3,7 @@
 
 metadata.py  edits a file and leaves everything else bit-identical
 writer.py    writes small new files (imported explicitly, as it needs LiteRT's schema classes)
+cut.py       writes some operators of a file as a new one; the same
 """
 
 from ..model import (

@@ -25,6 +25,8 @@ except ImportError:
         f"writing a model needs LiteRT's schema; run: {other_python.install('oracle')}"
     ) from None
 
+__all__ = ["OPERATOR_VERSIONS", "Graph", "operator_code", "schema", "write"]
+
 SCHEMA_VERSION = 3
 
 # The version of each operator that int8 tensors need (default 1).
@@ -51,6 +53,7 @@ class Graph:
         self.outputs: list[int] = []
         self.tensors: list[tuple[Any, bytes]] = []
         self.operators: list[tuple[str, Any]] = []
+        self.versions: dict[str, int] = {}  # of operators that need another than the usual one
 
     def tensor(
         self,
@@ -143,7 +146,10 @@ def write(graphs: Sequence[Graph], description: str) -> bytes:
     model = schema.ModelT()
     model.version = SCHEMA_VERSION
     model.description = description
-    model.operatorCodes = [_operator_code(kind) for kind in kinds]
+    versions = dict(OPERATOR_VERSIONS)
+    for graph in graphs:
+        versions.update(graph.versions)
+    model.operatorCodes = [operator_code(kind, versions.get(kind, 1)) for kind in kinds]
     model.buffers = [schema.BufferT()]  # buffer 0 is empty by definition
     model.subgraphs = [_subgraph(graph, kinds, model.buffers) for graph in graphs]
     builder = flatbuffers.Builder(4096)
@@ -151,13 +157,14 @@ def write(graphs: Sequence[Graph], description: str) -> bytes:
     return bytes(builder.Output())
 
 
-def _operator_code(kind: str) -> Any:
+def operator_code(kind: str, version: int | None = None) -> Any:
+    """The schema's object for a kind of operator; None: in the version that int8 tensors need."""
     code = schema.OperatorCodeT()
     code.builtinCode = getattr(schema.BuiltinOperator, kind, schema.BuiltinOperator.CUSTOM)
     if code.builtinCode == schema.BuiltinOperator.CUSTOM:
         code.customCode = kind
     code.deprecatedBuiltinCode = min(code.builtinCode, 127)
-    code.version = OPERATOR_VERSIONS.get(kind, 1)
+    code.version = OPERATOR_VERSIONS.get(kind, 1) if version is None else version
     return code
 
 

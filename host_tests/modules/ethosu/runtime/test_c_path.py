@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Runtime, driver and NPU simulator in one sanitized C program: fast scratch, and threads."""
 
+import flatbuffers
+import numpy as np
 import pytest
+from ai_edge_litert import schema_py_generated as schema
 from ethosu_tools.mixed_models import MODELS, MixedNet
 from ethosu_tools.model import describe
 from ethosu_tools.plan import plan_file
+from ethosu_tools.sim import Simulation
 from ethosu_tools.vela import compile_model
 
 from . import run_model
@@ -31,6 +35,41 @@ def test_fast_scratch_on_ethos_u55(case_of, compiled, small_models, tmp_path, na
     product = compiled(models[name], NPU, *options)
     assert [operator.fast_scratch_bytes for operator in describe(product).npu_operators] == [fast]
     check(product, case_of(models[name], 8))
+
+
+def as_vela_4(model):
+    """The same model with a tensor of its own for fast scratch, as large as the scratch and at the
+    same offset: so Vela up to 4.5 writes it in modes without fast scratch."""
+    tree = schema.ModelT.InitFromObj(schema.Model.GetRootAs(model, 0))
+    graph = tree.subgraphs[0]
+    (operator,) = graph.operators
+    scratch, fast = operator.inputs[2:4]
+    assert scratch == fast
+    operator.inputs = [*operator.inputs[:3], len(graph.tensors), *operator.inputs[4:]]
+    graph.tensors.append(graph.tensors[scratch])
+    (plan,) = (each for each in tree.metadata if each.name == b"OfflineMemoryAllocation")
+    numbers = np.frombuffer(bytes(tree.buffers[plan.buffer].data), np.int32)
+    numbers = np.concatenate([numbers[:2], [len(graph.tensors)], numbers[3:], [0]])
+    tree.buffers[plan.buffer].data = np.frombuffer(numbers.astype(np.int32).tobytes(), np.uint8)
+    builder = flatbuffers.Builder(len(model))
+    builder.Finish(tree.Pack(builder), b"TFL3")
+    return bytes(builder.Output())
+
+
+def test_no_memory_for_fast_scratch_that_no_command_uses(case_of, compiled, small_models, tmp_path):
+    """TFLite Micro has both tensors at their offset in OfflineMemoryAllocation, the same one."""
+    model = small_models["small_cnn"]
+    product = compiled(model, NPU)
+    other = tmp_path / "other.tflite"
+    other.write_bytes(as_vela_4(product.read_bytes()))
+    (operator,) = describe(other).npu_operators
+    assert operator.fast_scratch_bytes == operator.scratch_bytes > 0
+    with Simulation(other) as simulation:
+        info = simulation.info()
+    # Constants of this file are not aligned, so they are copied.
+    assert info["arena_size"] - info["copied_bytes"] < 2 * operator.scratch_bytes
+    assert info["fast_scratch_size"] == 0
+    check(other, case_of(model, 8))
 
 
 @pytest.mark.parametrize("npu", ["ethos-u65-256", "ethos-u85-256"])

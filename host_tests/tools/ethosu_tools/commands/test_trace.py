@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`ethosu trace`: a line per operation, the same as JSON and in a file, maps as arrays."""
 
+import itertools
 import json
 
 import numpy as np
@@ -44,6 +45,22 @@ def test_json_is_what_is_saved_and_the_sums_are_right(ethosu, model, tmp_path):
         assert (str(index) in arrays) == (operation["ofm"] is not None)
         if operation["ofm"]:
             assert arrays[str(index)].shape == tuple(operation["ofm"]["shape"])
+
+
+@pytest.mark.parametrize("npu", ["ethos-u55-128", "ethos-u65-256", "ethos-u85-256"])
+def test_operations_have_a_place_in_time(ethosu, compiled, small_models, npu):
+    code, out, _ = ethosu("trace", compiled(small_models["small_cnn"], npu), "--json")
+    assert code == 0
+    operations = json.loads(out)["operations"]
+    assert max(each["end"] for each in operations) == sum(each["cycles"] for each in operations)
+    copies, kernels = [], []
+    for each in operations:
+        (copies if each["name"] == "NPU_OP_DMA_START" else kernels).append(each)
+    assert copies and kernels
+    for one, other in itertools.pairwise(copies):
+        assert one["begin"] < one["end"] <= other["begin"]
+    for one, other in itertools.pairwise(kernels):
+        assert one["begin"] <= other["begin"] and one["end"] < other["end"]
 
 
 def test_macs_are_those_that_vela_counts(ethosu, small_models, tmp_path):

@@ -10,7 +10,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
-from ethosu_tools import boards, romfs, vela
+from ethosu_tools import boards, mixed_models, romfs, vela
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.errors import InputError, UsageError
 from ethosu_tools.estimate import latency, points, systems, text
@@ -186,6 +186,14 @@ def test_instructions_of_the_cpu_are_counted(ethosu, small_cnn):
     assert code == 0 and 1000 < counted["instructions"] < 100_000
     assert counted["ms"] == pytest.approx(counted["instructions"] / 32e3)
     assert counted["low_ms"] == pytest.approx(counted["ms"] / 2)
+
+
+def test_instructions_are_counted_with_valid_indices(ethosu, tmp_path):
+    """GATHER stops the inference at an index outside its tensor, so inputs are filled."""
+    path = tmp_path / "attention.tflite"
+    path.write_bytes(mixed_models.MODELS["attention"].make())
+    code, out, _ = ethosu("estimate", path, "--board", "MPS3_AN547", "--cpu", "--json")
+    assert code == 0 and 1000 < json.loads(out)["cpu"]["instructions"] < 100_000
 
 
 def test_possible_improvements_are_listed(ethosu, shared_models):

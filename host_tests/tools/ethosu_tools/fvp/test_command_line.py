@@ -180,8 +180,8 @@ def test_dump(text, dump):
         ([], "no firmware image: expected -a FILE"),
         (["--data", "m.pte"], "expected [INSTANCE=]FILE@ADDRESS, found 'm.pte'"),
         (["--data", "m.pte@0x100000000"], "expected an address of 32 bits, found"),
-        (["--timelimit", "0", "a.elf"], "expected a positive number, found '0'"),
-        (["--simlimit", "soon", "a.elf"], "expected a positive number, found 'soon'"),
+        (["--timelimit", "0", "a.elf"], "expected a number above 0, found '0'"),
+        (["--simlimit", "soon", "a.elf"], "expected a number above 0, found 'soon'"),
         (["--nonsense", "a.elf"], "unrecognized arguments: --nonsense"),
     ],
 )

@@ -7,8 +7,9 @@ from dataclasses import replace
 from itertools import chain
 
 import pytest
+from ethosu_tools.bisection.known import BOUNDS
 from ethosu_tools.errors import InputError, ToolError
-from ethosu_tools.oracle import Oracle
+from ethosu_tools.oracle import OPTIMISED, Oracle
 from ethosu_tools.plan import plan_file
 from ethosu_tools.sim import Simulation
 from ethosu_tools.tflite import parse
@@ -16,7 +17,6 @@ from ethosu_tools.tflite import parse
 from host_tests.generator import case as cases
 from host_tests.generator import vela
 from host_tests.generator.builder import UnsuitableError
-from host_tests.generator.operators import BOUNDS, OPTIMISED_KERNELS
 from host_tests.kit import isolated
 
 from . import c_runtime
@@ -35,7 +35,7 @@ def mixed_case(seed):
     except UnsuitableError:
         return None
     kept = sorted(set(case.operators) & set(c_runtime.operators()))
-    if not kept or set(case.operators) & {*OPTIMISED_KERNELS, *BOUNDS}:
+    if not kept or set(case.operators) & {*OPTIMISED, *BOUNDS}:
         return None
     dice = random.Random(seed)
     chosen = [name for name in kept if dice.random() < 0.5] or [dice.choice(kept)]

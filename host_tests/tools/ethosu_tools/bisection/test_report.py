@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT
+"""What `ethosu bisect` writes: its commands reproduce the difference, and its messages help."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from host_tests.generator.defects import DEFECTS
+from host_tests.tools.ethosu_tools.bisection import plant
+
+NPU = "ethos-u55-128"
+
+
+@pytest.fixture
+def defect(tmp_path, monkeypatch):
+    """A model that Vela compiles wrongly, in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    (row,) = (row for row in DEFECTS if row.name == "elementwise-of-slice")
+    Path("model.tflite").write_bytes(row.case.model)
+    return "model.tflite"
+
+
+def test_each_command_of_the_report_shows_the_difference(ethosu, vela, defect, capsys):
+    code, out, err = ethosu("bisect", defect, "--npu", NPU)
+    assert (code, err) == (6, "") and "elementwise-of-slice" in out
+    text = Path("model.bug.md").read_text()
+    assert f"found with: `ethosu bisect model.tflite --npu {NPU} --steps 3`" in text
+    lines = re.findall(r"^    ((?:ethosu|vela) .*?)(?:    #.*)?$", text, re.MULTILINE)
+    bisect, compile_it, run = map(shlex.split, lines)
+    assert ethosu(*bisect[1:], "-o", "again")[0] == 6
+    assert Path("again.repro.tflite").read_bytes() == Path("model.repro.tflite").read_bytes()
+    made = vela(Path(compile_it[-1]), *compile_it[1:-1])
+    Path("output").mkdir()
+    Path(run[2]).write_bytes(made.read_bytes())
+    code, _, err = ethosu(*run[1:])
+    assert code == 6 and "differs from the reference" in err
+    script = "\n".join(line[4:] for line in text.splitlines() if line.startswith("    "))
+    script = script[script.index("import numpy") :]
+    names = {}
+    exec(script, names)  # the report's own text
+    (found,) = (names["i"].get_tensor(each["index"]) for each in names["i"].get_output_details())
+    outputs = np.load("model.outputs.npz")
+    assert np.array_equal(found, outputs["a_0"]) and not np.array_equal(found, outputs["b_0"])
+    index, expected, got = re.search(r"^\| 0 \| (.*?) \| (\S+) \| (\S+) \|$", text, re.M).groups()
+    place = tuple(map(int, index.split(",")))
+    assert (outputs["a_0"][place], outputs["b_0"][place]) == (int(expected), int(got))
+
+
+def test_two_memory_modes_and_two_npus_of_a_board(ethosu, small_models, tmp_path):
+    source = small_models["small_streaming"]
+    for words in (
+        ("--npu", "ethos-u85-256", "--other-memory-mode", "Sram_Only"),
+        ("--npu", "ethos-u55-32", "--other-npu", "ethos-u65-512"),
+    ):
+        code, out, _ = ethosu("bisect", source, *words, "-o", tmp_path / "x")
+        assert code == 0 and "no difference: " in out
+
+
+def test_a_difference_after_several_steps_needs_their_inputs(ethosu, small_models, tmp_path):
+    """A state is kept between the steps of a model with variables."""
+    source = small_models["small_streaming"]
+    kinds = [operator.name for operator in plant_operators(source)]
+    layer = kinds.index("FULLY_CONNECTED")
+    changed = tmp_path / "changed.tflite"
+    edit = plant.contents(plant.WEIGHTS, "int8", lambda values: np.negative(values, out=values))
+    changed.write_bytes(plant.edited(source.read_bytes(), layer, edit))
+    words = ("bisect", source, changed, "-o", tmp_path / "found", "--json")
+    code, out, _ = ethosu(*words)
+    data = json.loads(out)
+    assert code == 6 and data["first"]["number"] == layer and data["reproduced"]
+
+
+def plant_operators(path):
+    """The operators of a model."""
+    from ethosu_tools.tflite import parse
+
+    return parse(path.read_bytes())[0].operators
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (("compiled",), 2, "pass the model before Vela, too, or a second file"),
+        (("source", "--other-npu", "ethos-u55-128"), 2, "both sides are compiled in the same way"),
+        (("source", "other"), 3, "the models have inputs of shapes"),
+        (("source", "--other-vela", "no/python"), 4, "no/python cannot be run"),
+    ],
+)
+def test_messages(ethosu, small_models, compiled, words, code, message):
+    paths = {
+        "source": small_models["small_cnn"],
+        "other": small_models["small_streaming"],
+        "compiled": compiled(small_models["small_cnn"]),
+    }
+    given = [paths.get(word, word) for word in words]
+    found, _, err = ethosu("bisect", *given, *(("--npu", NPU) if code != 3 else ()))
+    assert (found, message in err) == (code, True), err

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: MIT
+"""`ethosu check`: the verdict on a file, its exactness, and its exit code."""
+
+import json
+
+import pytest
+from ethosu_tools import boards, fit, make_model, tflite
+from ethosu_tools.model import ModelFile
+from ethosu_tools.tflite import writer
+
+GROVE, HE = "GROVE_VISION_AI_V2", "ALIF_ENSEMBLE_E7-M55_HE"
+SMALL = ("--board", "MPS3_AN547")
+
+
+@pytest.fixture
+def check(ethosu):
+    def run(*words):
+        code, out, err = ethosu("check", *words, "--json")
+        return code, json.loads(out), err
+
+    return run
+
+
+def test_a_model_as_trained_is_compiled_and_exact(ethosu, check, small_models):
+    model = small_models["small_cnn"]
+    code, data, _ = check(model, "--board", GROVE)
+    (row,), (run,) = data["boards"], data["runs"]
+    assert code == 0 and data["exit_code"] == 0
+    assert data["verdict"] == f"Yes: it runs on {GROVE}; every value equals TFLite's"
+    assert (row["board"], row["npu"], row["runs"]) == (GROVE, "ethos-u55-64", True)
+    assert row["estimate"]["low_ms"] > 0
+    assert run["exact"] is True and run["values"] == 3 * 10 and run["differing"] == 0
+    code, out, _ = ethosu("check", model, "--board", GROVE)
+    assert code == 0 and out.startswith("Yes: it runs on")
+
+
+def test_all_boards(check, compiled, small_models):
+    """A row for each NPU of each board; one form of the file for each NPU and memory system."""
+    code, data, _ = check(small_models["small_cnn"])
+    npus = [(board.name, npu) for board in boards.every() for npu in board.npus]
+    assert code == 0 and [(row["board"], row["npu"]) for row in data["boards"]] == npus
+    assert all(row["runs"] for row in data["boards"])
+    assert 3 < len(data["runs"]) < len(npus)
+    assert all(run["exact"] for run in data["runs"])
+
+
+def test_a_compiled_model_needs_its_original(check, compiled, small_models):
+    model = compiled(small_models["small_cnn"])
+    code, data, _ = check(model, *SMALL)
+    assert code == 0 and data["runs"][0]["exact"] is None
+    assert "exactness is unknown" in data["verdict"] and "--reference" in data["verdict"]
+    code, data, _ = check(model, *SMALL, "--reference", small_models["small_cnn"])
+    assert code == 0 and data["verdict"].endswith("every value equals TFLite's")
+
+
+def test_a_difference_is_in_the_verdict(check, compiled, small_models, tmp_path):
+    """The reference is the same net with other weights."""
+    other = tmp_path / "other.tflite"
+    other.write_bytes(_with_other_weights(small_models["small_cnn"].read_bytes()))
+    code, data, _ = check(compiled(small_models["small_cnn"]), *SMALL, "--reference", other)
+    (run,) = data["runs"]
+    assert code == 0 and run["exact"] is False and run["differing"] > 0 and run["by"] >= 1
+    assert f"but {run['differing']} of 30 values differ from the reference" in data["verdict"]
+
+
+def _with_other_weights(model):
+    """Each byte of the largest constant is inverted."""
+    tensors = tflite.parse(model)[0].tensors
+    content = max((tensor.content for tensor in tensors), key=len)
+    at = model.index(content)
+    return model[:at] + bytes(byte ^ 0xFF for byte in content) + model[at + len(content) :]
+
+
+def test_another_npu(check, compiled, small_models):
+    model = compiled(small_models["small_cnn"])
+    code, data, _ = check(model, "--board", GROVE)
+    assert code == 3 and data["exit_code"] == 3 and data["runs"] == []
+    assert data["verdict"].startswith(f"No: not on {GROVE}: compiled for ethos-u55-128")
+    assert "`ethosu compile`" in data["verdict"]
+    code, data, _ = check(model)
+    assert code == 0
+    assert {row["board"] for row in data["boards"] if row["runs"]} == {
+        board.name for board in boards.every() if "ethos-u55-128" in board.npus
+    }
+    # A board that is asked for by name may be emulated with any NPU.
+    assert check(compiled(small_models["small_cnn"], "ethos-u65-256"), *SMALL)[0] == 0
+
+
+def test_a_model_that_does_not_fit(ethosu, check, tmp_path):
+    net = make_model.Net("wide", 1)
+    x = net.conv(net.input((1, 192, 192, 32)), 32, (1, 1))
+    path = tmp_path / "wide.tflite"
+    path.write_bytes(net.finish(net.conv(x, 32, (1, 1))))
+    code, data, _ = check(path, "--board", HE)
+    (row,) = data["boards"]
+    need = data["runs"][0]["need"]["heap"]
+    assert code == 3 and not row["runs"] and row["short"][0].startswith("its arena needs ")
+    assert need > fit.room_of(boards.load(HE)).heap
+    code, out, _ = ethosu("check", path)
+    assert code == 0 and f"not on {HE}" in out.replace("\n  ", " ")
+
+
+def test_a_model_that_is_not_quantised(check, tmp_path):
+    graph = writer.Graph("float")
+    x, y = (graph.tensor(name, (1, 4), "float32") for name in "xy")
+    graph.inputs, graph.outputs = [x], [y]
+    graph.operator("TANH", [x], [y])
+    path = tmp_path / "float.tflite"
+    path.write_bytes(writer.write([graph], "float"))
+    code, data, _ = check(path, *SMALL)
+    assert code == 3 and "it is not quantised (float32: TANH x 1 (y))" in data["verdict"]
+    assert data["runs"][0]["refused"] in data["verdict"] and str(path) not in data["verdict"]
+
+
+@pytest.mark.parametrize("length", [3, 200, -100])
+def test_a_damaged_file_gives_one_message(ethosu, compiled, small_models, tmp_path, length):
+    path = tmp_path / "cut.tflite"
+    path.write_bytes(compiled(small_models["small_cnn"]).read_bytes()[:length])
+    code, out, err = ethosu("check", path)
+    assert (code, out) == (3, "") and len(err.splitlines()) == 1 and str(path) in err
+
+
+def test_a_reference_must_be_an_original(ethosu, compiled, small_models):
+    model, made = small_models["small_cnn"], compiled(small_models["small_cnn"])
+    code, _, err = ethosu("check", model, "--reference", model)
+    assert code == 3 and "omit --reference" in err
+    code, _, err = ethosu("check", made, "--reference", made)
+    assert code == 3 and "is compiled, for ethos-u55-128" in err
+
+
+def test_other_inputs_are_not_compared(check, compiled, small_models, tmp_path):
+    net = make_model.Net("other", 1)
+    path = tmp_path / "other.tflite"
+    path.write_bytes(net.finish(net.conv(net.input((1, 4, 4, 3)), 3, (1, 1))))
+    code, data, _ = check(compiled(small_models["small_cnn"]), *SMALL, "--reference", path)
+    assert code == 0 and data["runs"][0]["exact"] is None
+    assert "has inputs [(1, 4, 4, 3)]" in data["runs"][0]["note"]
+
+
+def test_a_program(check, shared_programs):
+    """An ExecuTorch program; `conv_u85_256` is for the Ethos-U85 of one board."""
+    code, data, _ = check(shared_programs / "conv_u85_256/conv_u85_256.pte")
+    assert code == 0 and data["npu"] == "ethos-u85-256"
+    assert [row["board"] for row in data["boards"] if row["runs"]] == ["ALIF_ENSEMBLE_E8-M55_HP"]
+    assert [each["verdict"] for each in data["runtimes"]] == ["refuses it", "takes it"]
+    code, data, _ = check(shared_programs / "conv_u55_128/conv_u55_128.pte", *SMALL)
+    assert code == 0 and data["planned_bytes"] > 0 and data["scratch_bytes"] > 0
+
+
+@pytest.mark.parametrize("name", ["kws_ref_model", "person_detect"])
+def test_models_of_others(check, shared_models, name):
+    """LiteRT rejects the second, which TFLite Micro takes: nothing to compare with."""
+    code, data, _ = check(shared_models / f"{name}.tflite", "--board", GROVE)
+    assert code == 0 and data["runs"][0]["exact"] is (True if name == "kws_ref_model" else None)
+    pc = data["runtimes"][0]
+    assert [reason["rule"] for reason in pc["reasons"]] == (
+        [] if name == "kws_ref_model" else ["rejected"]
+    )
+    assert ModelFile(shared_models / f"{name}.tflite").description.npu is None

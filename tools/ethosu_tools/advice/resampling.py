@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: MIT
+"""Changes of operators that enlarge or shrink images. None of them changes a value.
+
+Images are in NHWC order, so rows and columns of blocks can be arranged by reshaping alone: a row
+of pixels is one pixel of width times depth channels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .windows import SAME, VALID, before
+
+if TYPE_CHECKING:  # LiteRT's schema, which only a change needs
+    from .edit import Site
+
+
+def rows_of_blocks(
+    site: Site, rows: Sequence[int], height: int, width: int, depth: int, out: int
+) -> None:
+    """Interleave images: row i of each becomes a row of block row i."""
+    lines = [site.reshape(row, (1, height, 1, width * depth)) for row in rows]
+    site.reshape(site.join(lines, 2), (1, height * len(rows), width, depth), out)
+
+
+def nearest(site: Site) -> bool:
+    """RESIZE_NEAREST_NEIGHBOR by a whole factor: copies of rows and columns, or a slice."""
+    count, height, width, depth = site.shape(site.source)
+    _, rows, columns, _ = site.shape(site.target)
+    if count != 1 or site.options.alignCorners:
+        return False
+    if rows % height == 0 and columns % width == 0:
+        _enlarge(site, rows // height, columns // width)
+        return True
+    if height % rows or width % columns:
+        return False
+    steps = height // rows, width // columns
+    # The centre of a pixel, rounded down: reference kernels of RESIZE_NEAREST_NEIGHBOR.
+    first = [step // 2 if site.options.halfPixelCenters else 0 for step in steps]
+    site.cut(
+        site.source,
+        (0, *first, 0),
+        (1, first[0] + (rows - 1) * steps[0] + 1, first[1] + (columns - 1) * steps[1] + 1, depth),
+        (1, *steps, 1),
+        site.target,
+    )
+    return True
+
+
+def _enlarge(site: Site, down: int, across: int) -> None:
+    _, height, width, depth = site.shape(site.source)
+    line = site.source
+    if across > 1:
+        pixels = site.reshape(line, (1, height * width, 1, depth))
+        line = site.join([pixels] * across, 2)
+        width *= across
+    rows_of_blocks(site, [line] * down, height, width, depth, site.target)
+
+
+def depth_to_space(site: Site) -> bool:
+    """DEPTH_TO_SPACE: the channels of each row of blocks are a row of pixels."""
+    count, height, width, depth = site.shape(site.source)
+    block = int(site.options.blockSize)
+    if count != 1:
+        return False
+    part = depth // block
+    rows = [
+        site.cut(site.source, (0, 0, 0, part * i), (1, height, width, part * (i + 1)))
+        for i in range(block)
+    ]
+    rows_of_blocks(site, rows, height, width * block, part // block, site.target)
+    return True
+
+
+def space_to_depth(site: Site) -> bool:
+    """SPACE_TO_DEPTH: a row of pixels is the channels of a row of blocks."""
+    count, height, width, depth = site.shape(site.source)
+    block = int(site.options.blockSize)
+    if count != 1:
+        return False
+    line = width * depth
+    lines = site.reshape(site.source, (1, height // block, block, line))
+    shape = 1, height // block, width // block, block * depth
+    rows = [
+        site.reshape(site.cut(lines, (0, 0, i, 0), (1, height // block, i + 1, line)), shape)
+        for i in range(block)
+    ]
+    joined = site.join(rows, 3)
+    site.reshape(joined, site.shape(site.target), site.target)
+    return True
+
+
+def transposed_convolution(site: Site) -> bool:
+    """TRANSPOSE_CONV: an ordinary convolution for each row of a block of the stride.
+
+    Output row q * stride + r sees only every stride-th row of the kernel. The columns of a block
+    are channels of one convolution.
+    """
+    filters, source, bias = site.input(1), site.input(2), site.input(3)
+    weights = site.array(filters)
+    count, height, width, depth = site.shape(source)
+    _, rows, columns, channels = site.shape(site.target)
+    down, across = int(site.options.strideH), int(site.options.strideW)
+    same = site.options.padding == SAME
+    if weights is None or weights.dtype != np.int8 or count != 1:
+        return False
+    if bias >= 0 and site.array(bias) is None:
+        return False
+    vertical = _phases(rows, weights.shape[1], down, same)
+    horizontal = _phases(columns, weights.shape[2], across, same)
+    around = _around(vertical, height), _around(horizontal, width)
+    if around[0] is None or around[1] is None:
+        return False
+    padded = site.pad(source, around[0], around[1])
+    made: list[int] = []
+    for r in range(down):
+        part = np.zeros((across, channels, vertical.size, horizontal.size, depth), np.int8)
+        for c in range(across):
+            for y, k in vertical.taps[r]:
+                for x, m in horizontal.taps[c]:
+                    part[c, :, y, x] = weights[:, k, m]
+        shape = (across * channels, *part.shape[2:])
+        inputs = [padded, site.repeated(filters, shape, part.reshape(shape), across)]
+        if bias >= 0:
+            values = site.array(bias)
+            assert values is not None
+            every = np.tile(values, across)
+            inputs.append(site.repeated(bias, every.shape, every, across))
+        else:
+            inputs.append(-1)
+        shape = (1, vertical.count, horizontal.count, across * channels)
+        made.append(site.like(site.target, shape))
+        site.operator(
+            "CONV_2D",
+            inputs,
+            [made[-1]],
+            "Conv2DOptions",
+            padding=VALID,
+            strideH=1,
+            strideW=1,
+            dilationHFactor=1,
+            dilationWFactor=1,
+            fusedActivationFunction=getattr(site.options, "fusedActivationFunction", 0),
+        )
+    size = vertical.count * down, horizontal.count * across
+    whole = size == (rows, columns)
+    out = site.target if whole else site.like(site.target, (1, *size, channels))
+    rows_of_blocks(site, made, vertical.count, size[1], channels, out)
+    if not whole:
+        site.cut(out, (0, 0, 0, 0), (1, rows, columns, channels), out=site.target)
+    return True
+
+
+class _Phases:
+    """One axis of a transposed convolution; taps: for each phase, (place in the window, tap)."""
+
+    def __init__(self, first: int, size: int, count: int, taps: list[list[tuple[int, int]]]):
+        self.first, self.size, self.count, self.taps = first, size, count, taps
+
+
+def _phases(outputs: int, kernel: int, stride: int, same: bool) -> _Phases:
+    """Output q * stride + r is the sum over m of input q + e - m times tap p + stride * m.
+
+    With e and p: quotient and rest of (r + padding) / stride.
+    """
+    padding = before(outputs, kernel, stride, same=same)
+    found = []
+    for r in range(stride):
+        e, p = divmod(r + padding, stride)
+        found.append([(e - m, p + stride * m) for m in range(-(-(kernel - p) // stride))])
+    places = [place for taps in found for place, _ in taps]
+    first = min(places)
+    size = max(places) - first + 1
+    return _Phases(
+        first, size, -(-outputs // stride), [[(i - first, k) for i, k in taps] for taps in found]
+    )
+
+
+def _around(phases: _Phases, size: int) -> tuple[int, int] | None:
+    """Padding before and after an axis of the input; None if the window leaves some of it out."""
+    after = phases.count - 1 + phases.first + phases.size - size
+    return (-phases.first, after) if phases.first <= 0 <= after else None

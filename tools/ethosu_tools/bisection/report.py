@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: MIT
+"""Writes what a bug report needs: a small model, its inputs, both sides' outputs, and a text."""
+
+from __future__ import annotations
+
+import platform
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import arrays
+from ..arrays import Array
+from ..errors import InputError
+from ..files import write_whole
+from ..model import ModelFile
+from ..oracle import kernels_for
+from .known import Defect, expected
+from .measure import Measure
+from .registers import Difference
+from .search import Found, Search
+from .shrink import Repro
+from .sides import Side
+from .ways import Npu, Outcome, Reference
+
+_SHOWN_VALUES = 8
+_SHOWN_REGISTERS = 24
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything about a difference; `alone`: what the files that were written show when read."""
+
+    search: Search
+    found: Found
+    repro: Repro | None
+    registers: Sequence[Difference]
+    defects: Sequence[Defect]
+    files: dict[str, str]
+    alone: Measure | str | None
+
+    @property
+    def note(self) -> str:
+        """That a difference is expected, because the NPU rounds in another way than TFLite."""
+        ways = self.search.a.way, self.search.b.way
+        measured = self.found.measure
+        if measured is None or self.search.tolerance is not None:
+            return ""
+        if not any(isinstance(way, Reference) for way in ways):
+            return ""
+        kind = self.search.a.contents.operators[self.found.number].name
+        return expected(kind, measured.largest, measured.differing / measured.values)
+
+    @property
+    def reproduced(self) -> bool:
+        """Whether the part alone differs, or fails as the whole model does."""
+        return isinstance(self.alone, Measure) or bool(self.alone and self.found.error)
+
+
+def write(
+    prefix: Path,
+    search: Search,
+    found: Found,
+    repro: Repro | None,
+    registers: Sequence[Difference],
+    defects: Sequence[Defect],
+    command: Sequence[str],
+) -> Report:
+    """Write PREFIX.repro.tflite, PREFIX.repro.npz, PREFIX.outputs.npz and PREFIX.bug.md.
+
+    If the sides have two models, PREFIX.repro_a.tflite is that of side A, and PREFIX.repro_a.npz
+    has its inputs if they differ.
+    """
+    files: dict[str, str] = {}
+    alone: Measure | str | None = None
+    if repro:
+        files = _write_repro(prefix, repro)
+        alone = _check(search, found, repro, files)
+    files["report"] = f"{prefix}.bug.md"
+    report = Report(search, found, repro, registers, defects, files, alone)
+    write_whole(Path(files["report"]), ("\n".join(_text(report, command)) + "\n").encode())
+    return report
+
+
+def _write_repro(prefix: Path, repro: Repro) -> dict[str, str]:
+    a, b = repro.trial.cuts
+    files = {"model": f"{prefix}.repro.tflite", "inputs": f"{prefix}.repro.npz"}
+    write_whole(Path(files["model"]), b.data)
+    _save(files["inputs"], repro.inputs)
+    if a.data != b.data:
+        files["model_a"] = f"{prefix}.repro_a.tflite"
+        write_whole(Path(files["model_a"]), a.data)
+    if repro.a_inputs is not repro.inputs:
+        files["inputs_a"] = f"{prefix}.repro_a.npz"
+        _save(files["inputs_a"], repro.a_inputs)
+    return files
+
+
+def _save(path: str, steps: Sequence[Sequence[Array]]) -> None:
+    """Inputs for `ethosu run --input`; with a time axis if there are several steps."""
+    arrays.save(Path(path), arrays.collect(steps, has_time=len(steps) > 1))
+
+
+def _check(
+    search: Search, found: Found, repro: Repro, files: dict[str, str]
+) -> Measure | str | None:
+    """Read the files and compute them: the difference or the error; None if there is neither."""
+    outcomes: list[Outcome] = []
+    for side, key in ((search.a, "_a"), (search.b, "")):
+        file = ModelFile(Path(files.get(f"model{key}", files["model"])))
+        given = arrays.load(Path(files.get(f"inputs{key}", files["inputs"])))
+        feed = arrays.check(given, file.description.inputs)
+        steps = [feed.step(index) for index in range(feed.steps)]
+        try:
+            outcomes.append((side.way or Reference()).run(file, steps))
+        except InputError as error:
+            outcomes.append(str(error))
+    errors = [each for each in outcomes if isinstance(each, str)]
+    if errors:
+        return errors[0]
+    outputs = [each for each in outcomes if not isinstance(each, str)]
+    _save_outputs(files, outputs)
+    measured = search.measure_outputs(repro.trial.cuts, outputs)
+    differing = {layer: each for layer, each in measured.items() if each.differs}
+    return differing.get(found.number, next(iter(differing.values()), None))
+
+
+def _save_outputs(files: dict[str, str], outcomes: Sequence[list[list[Array]]]) -> None:
+    files["outputs"] = files["model"].removesuffix(".repro.tflite") + ".outputs.npz"
+    both: dict[str, Array] = {}
+    for name, rows in zip(("a", "b"), outcomes, strict=True):
+        columns = arrays.collect(rows, has_time=len(rows) > 1)
+        both |= {f"{name}_{key}": array for key, array in columns.items()}
+    arrays.save(Path(files["outputs"]), both)
+
+
+def _text(report: Report, command: Sequence[str]) -> Iterator[str]:
+    found, search = report.found, report.search
+    yield f"# {found.name}: results differ"
+    yield ""
+    yield f"- expected (A): {search.a.title}"
+    yield f"- found (B): {search.b.title}"
+    yield f"- first layer that differs: {found.name}"
+    if found.group:
+        names = ", ".join(search.a.contents.name(number) for number in found.group)
+        yield f"- it, or a layer whose values cannot be seen: {names}"
+    if found.measure:
+        yield f"- difference: {found.measure.text()}"
+    if found.error:
+        yield f"- error: {found.error}"
+    for defect in report.defects:
+        yield f"- known defect of Vela: `{defect.name}`: {defect.text}"
+    if report.note:
+        yield f"- {report.note}"
+    yield ""
+    yield from _repro_text(report)
+    yield from _registers_text(report.registers)
+    yield from ("## Versions", "")
+    system = f"Python {platform.python_version()}, {platform.system()} {platform.machine()}"
+    yield f"- ethosu-tools {version('ethosu-tools')}, {system}"
+    for name, side in (("A", search.a), ("B", search.b)):
+        yield f"- {name}: {side.title}, model {side.file}"
+    yield f"- found with: `{shlex.join(command)}`"
+
+
+def _repro_text(report: Report) -> Iterator[str]:
+    yield from ("## How to reproduce", "")
+    repro, files, search = report.repro, report.files, report.search
+    if repro is None:
+        yield "No part of the model alone shows it: attach the model and the compiled file."
+        yield ""
+        return
+    cut = repro.trial.cuts[1]
+    count = len(cut.operators)
+    what = "1 operator" if count == 1 else f"{count} operators"
+    yield f"`{files['model']}` has {what} of the model:"
+    yield ""
+    yield from ("| operator | inputs | output |", "| --- | --- | --- |")
+    whole = search.b.contents
+    for number in cut.operators:
+        operator = whole.operators[number]
+        tensors = [whole.graph.tensors[each] for each in operator.inputs if each >= 0]
+        yield (
+            f"| {whole.name(number)} | {', '.join(_tensor(each) for each in tensors)} | "
+            f"{', '.join(_tensor(whole.graph.tensors[each]) for each in operator.outputs)} |"
+        )
+    yield ""
+    if isinstance(report.alone, Measure):
+        yield f"With the inputs in `{files['inputs']}`: {report.alone.text()}."
+        yield f"`{files['outputs']}` has the outputs of both sides (`a_0`, `b_0`, ...)."
+        yield ""
+        yield from _values_text(report)
+    elif report.alone:
+        yield f"With the inputs in `{files['inputs']}`: {report.alone}"
+        yield ""
+    else:
+        yield f"Alone, with the inputs in `{files['inputs']}`, both sides agree."
+        yield ""
+    yield from _commands_text(search, files, len(repro.inputs))
+
+
+def _values_text(report: Report) -> Iterator[str]:
+    outputs = arrays.load(Path(report.files["outputs"]))
+    yield "| output | index | expected | found |"
+    yield "| --- | --- | --- | --- |"
+    for key in sorted(key for key in outputs if key.startswith("a_")):
+        a, b = outputs[key], outputs[key.replace("a_", "b_")]
+        b = b.reshape(a.shape) if a.size == b.size else b
+        if a.shape != b.shape:
+            continue
+        for index in islice(map(tuple, np.argwhere(a != b)), _SHOWN_VALUES):
+            place = ", ".join(map(str, index))
+            yield f"| {key.removeprefix('a_')} | {place} | {a[index]} | {b[index]} |"
+    yield ""
+
+
+def _commands_text(search: Search, files: dict[str, str], steps: int) -> Iterator[str]:
+    model, inputs = files["model"], files["inputs"]
+    a, b = search.a.way, search.b.way
+    npus = [way for way in (a, b) if isinstance(way, Npu)]
+    if "model_a" not in files and npus:
+        yield "With these tools:"
+        yield ""
+        words = ["ethosu", "bisect", model, "--inputs", inputs, *_options(npus[0], "")]
+        if len(npus) > 1:
+            words += _options(npus[1], "other-")
+        yield f"    {shlex.join(words)}"
+        yield ""
+    if npus:
+        yield "With Vela and TensorFlow Lite:"
+        yield ""
+        for way in npus:
+            yield f"    {shlex.join(_vela(way, model))}    # Vela {way.release}"
+        compiled = f"output/{Path(model).stem}_vela.tflite"
+        words = ["ethosu", "run", compiled, "--input", inputs, "--reference", model]
+        yield f"    {shlex.join(words)}"
+        yield ""
+    kernels = kernels_for(search.a.contents.file)
+    yield "The expected outputs, in Python:"
+    yield ""
+    yield "    import numpy as np"
+    yield "    from ai_edge_litert.interpreter import Interpreter, OpResolverType"
+    yield f"    i = Interpreter({files.get('model_a', model)!r},"
+    yield f"                    experimental_op_resolver_type=OpResolverType.{kernels})"
+    yield "    i.allocate_tensors()"
+    yield f"    inputs = np.load({files.get('inputs_a', inputs)!r})"
+    yield f"    for step in range({steps}):"
+    yield "        for n, each in enumerate(i.get_input_details()):"
+    at = "" if steps == 1 else "[step]"
+    yield f"            i.set_tensor(each['index'], inputs[str(n)]{at})"
+    yield "        i.invoke()"
+    yield "        print([i.get_tensor(each['index']) for each in i.get_output_details()])"
+    yield ""
+
+
+def _options(way: Npu, prefix: str) -> Iterator[str]:
+    """Options of `ethosu bisect` for a way."""
+    if way.board:
+        yield from (f"--{prefix}board", way.board)
+    yield from (f"--{prefix}npu", way.npu, f"--{prefix}memory-mode", way.mode)
+    if way.python:
+        yield from (f"--{prefix}vela", way.python)
+
+
+def _vela(way: Npu, model: str) -> Iterator[str]:
+    yield from ("vela", "--accelerator-config", way.npu, "--config", "Arm/vela.ini")
+    if way.facts:
+        yield from ("--config", str(way.facts.config))
+    yield from ("--system-config", way.system_config, "--memory-mode", way.mode)
+    yield model
+
+
+def _registers_text(rows: Sequence[Difference]) -> Iterator[str]:
+    if not rows:
+        return
+    yield from ("## Registers that differ", "")
+    yield "| operation | layer | register | A | B |"
+    yield "| --- | --- | --- | --- | --- |"
+    for row in rows[:_SHOWN_REGISTERS]:
+        yield f"| {row.operation} | {row.layer} | {row.register} | {row.a} | {row.b} |"
+    if len(rows) > _SHOWN_REGISTERS:
+        yield f"| | | {len(rows) - _SHOWN_REGISTERS} more | | |"
+    yield ""
+
+
+def _tensor(tensor: Any) -> str:
+    shape = "x".join(map(str, tensor.shape))
+    scale = f" (scale {tensor.scale:.9g}, zero point {tensor.zero_point})" if tensor.scale else ""
+    return f"{tensor.name} {tensor.dtype} {shape}{scale}"
+
+
+def side_dict(side: Side) -> dict[str, Any]:
+    """A side as plain data, for JSON."""
+    way = side.way
+    return {
+        "model": str(side.file),
+        "way": side.title,
+        "npu": way.npu if isinstance(way, Npu) else side.file.description.npu,
+        "error": side.outcome if isinstance(side.outcome, str) else None,
+    }

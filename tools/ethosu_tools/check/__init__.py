@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: MIT
+"""Verdicts on anyone's model file: which boards run it, how exactly, and why others refuse it.
+
+messages.py  what other runtimes print, with cause and remedy; `ethosu decode` uses it, too
+subject.py   facts of the file that decide
+runtimes.py  other runtimes: their limits, each with its source, and the rules that apply them
+sscma.py     the outputs that SSCMA can post-process
+on_boards.py this project's boards: compile, load, run, compare, estimate
+"""

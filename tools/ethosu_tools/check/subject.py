@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: MIT
+"""Facts of a model file that decide which runtime takes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .. import vela_versions
+from ..model import BUNDLE, TFLITE, ModelFile, ProgramDescription, Tensor
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What other runtimes look at.
+
+    scratch: bytes of the NPU's arena, the largest of all NPU operators; planned: bytes of planned
+    tensors of a program; cpu: names of operators without the NPU; missing: those of a program
+    that this project's firmware lacks; rejected: why LiteRT rejected it when it was run.
+    """
+
+    name: str
+    kind: str
+    program: bool
+    compiled: bool
+    npu: str | None
+    vela: str | None
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    cpu: tuple[str, ...]
+    scratch: int
+    planned: int
+    missing: tuple[str, ...]
+    rejected: str = ""
+
+    @property
+    def input_shapes(self) -> list[Shape]:
+        """Shapes of the inputs."""
+        return [tuple(tensor.shape) for tensor in self.inputs]
+
+    @property
+    def output_shapes(self) -> list[Shape]:
+        """Shapes of the outputs."""
+        return [tuple(tensor.shape) for tensor in self.outputs]
+
+    @property
+    def what(self) -> str:
+        """The file in one line."""
+        text = self.kind
+        if self.npu:
+            text += f", compiled for {self.npu}"
+        elif self.compiled:
+            text += ", compiled for the CPU alone"
+        else:
+            text += ", as trained: not compiled for an NPU"
+        return f"{text}{self._origin()}"
+
+    def _origin(self) -> str:
+        if self.vela is None:
+            return " by a Vela that left no version" if self.npu and not self.program else ""
+        if self.vela in vela_versions.EXACT:
+            trust = "whose results were compared with TFLite's"
+        elif self.vela in vela_versions.TESTED:
+            trust = "some of whose operators differ from TFLite's"
+        else:
+            trust = "whose results were never compared with TFLite's"
+        return f" by Vela {self.vela}, {trust}"
+
+
+def of(file: ModelFile) -> Subject:
+    """The facts of a file."""
+    description = file.description
+    program = description if isinstance(description, ProgramDescription) else None
+    kind = "an ExecuTorch program" + (" with test cases" if file.kind is BUNDLE else "")
+    return Subject(
+        name=str(file),
+        kind="a TensorFlow Lite model" if file.kind is TFLITE else kind,
+        program=program is not None,
+        compiled=description.compiled,
+        npu=description.npu,
+        vela=file.vela_version,
+        inputs=description.inputs,
+        outputs=description.outputs,
+        cpu=tuple(description.cpu_operators),
+        scratch=max((each.scratch_bytes for each in description.npu_operators), default=0),
+        planned=program.planned_bytes if program else 0,
+        missing=program.missing if program else (),
+    )
