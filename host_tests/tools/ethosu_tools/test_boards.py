@@ -92,9 +92,11 @@ AE3 = "--board", "OPENMV_AE3"
 # Each command that takes a board, with a way to see its core in the output.
 WITH_A_BOARD = {
     "bench": ("bench", "latency", "MODEL", *AE3, "--on", "sim"),
+    "bisect": ("bisect", "MODEL", *AE3),
     "boards": ("boards", "OPENMV_AE3"),
     "bringup": ("bringup", "PORT", *AE3),
     "build": ("build", "OPENMV_AE3"),
+    "check": ("check", "MODEL", *AE3),
     "compare": ("compare", "MODEL", *AE3, "--other-npu", "ethos-u55-256"),
     "compare with another board": ("compare", "MODEL", "--other-board", "OPENMV_AE3"),
     "compile": ("compile", "MODEL", *AE3, "-o", "OUT"),
@@ -105,6 +107,7 @@ WITH_A_BOARD = {
     "qemu": ("qemu", *AE3),
     "report": ("report", "MODEL", *AE3, "-o", "OUT"),
     "run": ("run", "MODEL", *AE3, "--on", "qemu"),
+    "trace": ("trace", "MODEL", *AE3),
     "validate": ("validate", "MODEL", "SAMPLES", *AE3, "--on", "qemu"),
 }
 
