@@ -341,7 +341,8 @@ def _vela_facts(table: Mapping[str, Any]) -> VelaFacts:
     """
     entries = "".join(f"{key}={value}\n" for key, value in table.get("system", {}).items())
     text = f"[System_Config.{table['system_config']}]\n{entries}" if entries else ""
-    path = Path(_vela_folder().name) / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.ini"
+    mark = hashlib.sha256(text.encode()).hexdigest()[:16]
+    path = Path(_vela_folder().name) / f"{table['system_config']}-{mark}.ini"
     path.write_text(text)
     return VelaFacts(path, table["system_config"], table["memory_mode"])
 

@@ -92,9 +92,11 @@ AE3 = "--board", "OPENMV_AE3"
 # Each command that takes a board, with a way to see its core in the output.
 WITH_A_BOARD = {
     "bench": ("bench", "latency", "MODEL", *AE3, "--on", "sim"),
+    "bisect": ("bisect", "MODEL", *AE3),
     "boards": ("boards", "OPENMV_AE3"),
     "bringup": ("bringup", "PORT", *AE3),
     "build": ("build", "OPENMV_AE3"),
+    "check": ("check", "MODEL", *AE3),
     "compare": ("compare", "MODEL", *AE3, "--other-npu", "ethos-u55-256"),
     "compare with another board": ("compare", "MODEL", "--other-board", "OPENMV_AE3"),
     "compile": ("compile", "MODEL", *AE3, "-o", "OUT"),
@@ -105,6 +107,7 @@ WITH_A_BOARD = {
     "qemu": ("qemu", *AE3),
     "report": ("report", "MODEL", *AE3, "-o", "OUT"),
     "run": ("run", "MODEL", *AE3, "--on", "qemu"),
+    "trace": ("trace", "MODEL", *AE3),
     "validate": ("validate", "MODEL", "SAMPLES", *AE3, "--on", "qemu"),
 }
 
@@ -198,6 +201,17 @@ def test_a_model_for_a_board_is_compiled_as_its_file_says(
         *("run", model, "--on", "sim", "--input", inputs(source), "--reference", source)
     )
     assert code == 0, err
+
+
+def test_boards_with_equal_settings_share_a_compilation():
+    """Of a model for several boards, as in `ethosu boards --model`."""
+    facts = {name: boards.load(name).vela for name in FOR_VELA}
+    texts = {name: each.config.read_text() for name, each in facts.items()}
+    for name, each in facts.items():
+        assert f"[System_Config.{each.system_config}]" in texts[name]
+        same = {other for other in facts if facts[other].config == each.config}
+        assert same == {other for other in facts if texts[other] == texts[name]}
+    assert facts["ALIF_ENSEMBLE_E7-M55_HP"] == facts["OPENMV_AE3-M55_HP"]
 
 
 def test_a_board_is_not_compiled_for_with_another_npu(ethosu, small_models, tmp_path):
