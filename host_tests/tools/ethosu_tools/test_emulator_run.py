@@ -15,7 +15,7 @@ NO_LIMITS = Limits()
 def test_streams_that_are_read_later_lose_nothing(monkeypatch):
     """Each call of select() reports one stream, stdout first."""
     ready = select.select
-    monkeypatch.setattr(select, "select", lambda read, *rest: ready([min(read)], *rest))
+    monkeypatch.setattr(select, "select", lambda read, *rest: ready(sorted(read)[:1], *rest))
     stdout, other = (Stream(lambda data: None, texts=[text]) for text in ("TAG", "none"))
 
     def command(paths):

@@ -17,7 +17,7 @@ import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 from ethosu_tools.plan import record
 from ethosu_tools.tflite import OFFSETS_NAME
-from ethosu_tools.tflite.writer import Graph, _operator_code
+from ethosu_tools.tflite.writer import Graph, operator_code
 
 from host_tests.modules.ethosu.runtime.executorch.vela_binary import Io, VelaBinary
 
@@ -58,7 +58,7 @@ def write(graphs: Sequence[Graph], contents: Mapping[str, bytes], more_metadata:
     kinds = sorted({kind for graph in graphs for kind, _ in graph.operators})
     model = schema.ModelT()
     model.version, model.description = 3, "hostile"
-    model.operatorCodes = [_operator_code(kind) for kind in kinds]
+    model.operatorCodes = [operator_code(kind) for kind in kinds]
     model.buffers, model.metadata, model.subgraphs = [schema.BufferT()], [], []
     for name, data in contents.items():
         model.metadata.append(schema.MetadataT())

@@ -129,14 +129,15 @@ def load(path):
     except ValueError as error:
         return str(error)
 
-def kept(path):
-    load(path)
-    gc.collect()
-    before = gc.mem_alloc()
+def used_after_20(path):
     for _ in range(20):
         load(path)
     gc.collect()
-    return gc.mem_alloc() - before
+    return gc.mem_alloc()
+
+def kept(path):
+    used_after_20(path)
+    return -used_after_20(path) + used_after_20(path)
 """
 
 
