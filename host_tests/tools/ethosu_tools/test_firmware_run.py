@@ -55,6 +55,7 @@ def test_after_the_awaited_text_no_code_counts(printed, monkeypatch, image, tmp_
     writes = "".join(f"os.write(1, {each!r}); time.sleep(0.2); " for each in printed)
     program = stand_ins.program(tmp_path / "qemu", f"import os, time\n{writes}\n")
     monkeypatch.setattr(firmware_run.qemu, "find_qemu", lambda: program)
+    monkeypatch.setattr(firmware_run.qemu, "log_options", lambda program: ())
     assert firmware_run.run(image, board="MPS3_AN547", until="pass").exit_code == 0
     assert firmware_run.run(image, board="MPS3_AN547").exit_code == 9
 
@@ -97,6 +98,7 @@ def test_output_without_end_does_not_put_it_off(monkeypatch, image, tmp_path):
     lines = "for _ in range(300_000):\n    os.write(1, b'x' * 99)\n    os.write(2, b'y' * 999)\n"
     program = stand_ins.program(tmp_path / "qemu", f"import os\n{lines}")
     monkeypatch.setattr(firmware_run.qemu, "find_qemu", lambda: program)
+    monkeypatch.setattr(firmware_run.qemu, "log_options", lambda program: ())
     with pytest.raises(BoardError, match=r"did not end within 0\.05 s; its last output: 'xx"):
         firmware_run.run(image, board="MPS3_AN547", until="never", timeout=0.05)
 
