@@ -78,13 +78,19 @@ class Row:
 class Examination:
     """All runs of one file, each compiled form once, and a row for each board and NPU."""
 
-    def __init__(self, file: ModelFile, reference: ModelFile | None, ui: Ui) -> None:
-        """Of a file; `reference` is the original of a compiled one."""
+    def __init__(
+        self, file: ModelFile, reference: ModelFile | None, ui: Ui, reserve: int = 0
+    ) -> None:
+        """Of a file; `reference` is the original of a compiled one.
+
+        `reserve`: bytes of each board's heap that the model must not need.
+        """
         self.file = file
         self.reference = file if not file.description.compiled else reference
         self.runs: list[Run] = []
         self.rejected = ""  # by LiteRT, and why
         self._ui = ui
+        self._reserve = reserve
         self._known: dict[tuple[str, str, str], int] = {}
 
     def rows(self, names: Sequence[str]) -> Iterator[Row]:
@@ -109,7 +115,7 @@ class Examination:
         index = self._run(system)
         run = self.runs[index]
         short = [run.refused] if run.refused else []
-        room = fit.room_of(boards.load(system.name))
+        room = fit.room_of(boards.load(system.name), self._reserve)
         if run.need and room:
             short += fit.check(run.need, replace(room, npus=(system.npu,))).short
         time = None

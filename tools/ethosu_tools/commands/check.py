@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .. import boards, verification
+from .. import boards, fit, verification
 from ..check import on_boards, runtimes, subject
 from ..errors import InputError
 from ..estimate import text
@@ -45,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="MODEL",
         help="the original of a compiled model: compare with TFLite's reference kernels",
     )
+    fit.add_reserve_option(parser)
     verification.add_option(parser)
 
 
@@ -59,7 +60,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         raise InputError(
             f"{reference} is compiled, for {reference.description.npu}: not a reference"
         )
-    examination = on_boards.Examination(file, reference, ui)
+    examination = on_boards.Examination(file, reference, ui, args.reserve)
     rows = list(examination.rows([args.board] if args.board else boards.names()))
     seen = replace(facts, rejected=examination.rejected)
     runs = [run.as_dict() for run in examination.runs]

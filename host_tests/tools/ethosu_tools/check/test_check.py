@@ -163,3 +163,14 @@ def test_models_of_others(check, shared_models, name):
 def test_known_differences_are_in_the_table_of_the_simulator(repo):
     page = (repo / "tools/npu_sim/README.md").read_text().partition("## Differences from TFLite")[2]
     assert all(f"\n| {name} |" in page for name in on_boards._KNOWN)
+
+
+def test_memory_that_the_program_needs_is_not_the_models(check, small_models):
+    """With all of the heap reserved but 1 KB, the arena lacks room; with 300 KB it does not."""
+    room = fit.room_of(boards.load(GROVE)).heap
+    words = small_models["small_cnn"], "--board", GROVE
+    assert check(*words, "--reserve=300K")[0] == 0
+    code, data, _ = check(*words, f"--reserve={room - 1024}")
+    (row,) = data["boards"]
+    assert code == 3 and not row["runs"]
+    assert data["verdict"].startswith(f"No: not on {GROVE}: its arena needs")
