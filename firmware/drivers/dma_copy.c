@@ -13,10 +13,11 @@
  */
 #include "dma_copy.h"
 
+#include <string.h>
+
 #include "cpu.h"
 #include "dma_controller.h"
 #include "arm_ethos_io_memcpy.h"
-#include "ethosu_copy.h"
 #include "ethosu_memory.h"
 #include "irq.h"
 
@@ -163,14 +164,14 @@ static void copy_by_dma(uint8_t *to, const uint8_t *from, size_t size)
 {
     size_t head = -(uintptr_t)to % DMA_LINE;
     size_t middle = (size - head) / DMA_LINE * DMA_LINE;
-    ethosu_ext_copy(to, from, head);
+    memcpy(to, from, head);
     if (transfer(to + head, from + head, middle)) {
         consecutive_timeouts = 0;
         counters.transfers++;
         counters.transfer_bytes += size;
         head += middle;
     }
-    ethosu_ext_copy(to + head, from + head, size - head);
+    memcpy(to + head, from + head, size - head);
 }
 
 void arm_ethos_io_memcpy(void *to, const void *from, size_t size)
@@ -179,7 +180,7 @@ void arm_ethos_io_memcpy(void *to, const void *from, size_t size)
         copy_by_dma(to, from, size);
         return;
     }
-    ethosu_ext_copy(to, from, size);
+    memcpy(to, from, size);
     counters.cpu_copies++;
     counters.cpu_bytes += size;
 }
