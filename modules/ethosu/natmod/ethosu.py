@@ -74,8 +74,8 @@ def init(address=None, *, board=None, npu=0, secure=None, privileged=None):
     A board's name selects address, config and security of its NPU, and the memories that the NPU
     can access, with their addresses. Names are those of the tools, FOLDER-CORE; FOLDER alone is the
     first core. The board remains selected until a call selects another one, which ends all jobs.
-    Without a board, the NPU must be able to access all memory at the CPU's addresses, and is secure
-    and privileged.
+    Without a board, the NPU must be able to access all memory at the CPU's addresses and through
+    its default ports, and is secure and privileged.
     """
     if board is None and address is None:
         raise TypeError("init() takes an address, or board=NAME")

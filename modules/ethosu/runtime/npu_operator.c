@@ -6,6 +6,7 @@
  * scratch, fast scratch, then the network's inputs. The command stream
  * addresses the network's inputs as parts of scratch.
  */
+#include "ethosu_build.h"
 #include "npu_call.h"
 
 #include <string.h>
@@ -109,7 +110,8 @@ static int find_fast_scratch(struct builder *builder, const struct fb_vector *in
         return ETHOSU_MODEL_OK;
     }
     bool uses = true;
-    if (fast->tensor.size == scratch->tensor.size) { // else it was planned, so that it is used
+    // A size of its own was planned, so that it is used.
+    if (ETHOSU_VERIFY && fast->tensor.size == scratch->tensor.size) {
         TRY(find_use_of_fast_scratch(builder, inputs, &uses));
     }
     if (!uses) {

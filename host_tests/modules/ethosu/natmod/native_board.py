@@ -37,11 +37,12 @@ def status() -> str:
 def imports() -> str:
     """Code that starts with the native module.
 
-    The address of the NPU is enough unless each memory is behind a certain port of it.
+    The address of the NPU is enough unless the heap is behind a certain port of it.
     """
     image = firmware_image.of()
     secure, privileged = map(bool, image.npu_security)
-    fixed = all(memory.port for memory in image.memories if memory.npu)
+    start = image.symbol("_gc_heap_start")
+    fixed = any(memory.port for memory in image.memories if memory.start <= start < memory.end)
     board = f"board={boards.chosen().name!r}, " if fixed else ""
     return (
         firmware_image.emulator() + "import asyncio, gc, native as ethosu\n"
