@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
- * memcpy() and memset() with vectors, in place of the C library's, which has none for Armv8.1-M. Both take
- * normal memory of any alignment. Each 64 bytes cost 12 and 8 instructions, newlib's 36.
+ * memcpy() and memset() with vectors, in place of the C library's, which has none for Armv8.1-M.
+ * Both take normal memory of any alignment. Each 64 bytes cost 12 and 8 instructions, newlib's 36.
  *
  * Most of the time that MicroPython takes to allocate a large object is that to clear it.
  */
