@@ -6,4 +6,5 @@ subject.py   facts of the file that decide
 runtimes.py  other runtimes: their limits, each with its source, and the rules that apply them
 sscma.py     the outputs that SSCMA can post-process
 on_boards.py this project's boards: compile, load, run, compare, estimate
+answer.py    the answer in words, for the commands
 """

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
 
 from .. import fit, svg
+from ..advice import reasons
+from ..check import answer
 from ..estimate import roofline, text
 from ..plan import picture
 from . import memory, views
@@ -26,7 +28,9 @@ svg { display: block; width: 100%; max-width: 1200px; height: auto }
 .facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(max(140px, 22%), 1fr));
   gap: 8px }
 .facts div { border: 1px solid #ccc; border-radius: 6px; padding: 8px; overflow-wrap: anywhere }
-.facts b { display: block; font-size: 16px } .good b { color: #1e7b3a } .bad b { color: #c0392b }
+.facts b { display: block; font-size: 16px }
+.verdict { font-size: 18px; overflow-wrap: anywhere }
+.good b { color: #1e7b3a } .bad b { color: #c0392b }
 table { border-collapse: collapse; font-size: 13px; white-space: nowrap }
 th, td { padding: 3px 10px 3px 0; text-align: right; border-bottom: 1px solid #ddd }
 th:first-child, td:first-child, th:nth-child(2), td:nth-child(2) { text-align: left }
@@ -45,8 +49,8 @@ _HEAD = ("layer", "bound", "share", "cycles", "MACs", "MAC use", "read", "writte
 _NAMED = 3
 
 
-def build(subject: Subject, proof: dict[str, Any]) -> str:
-    """The whole page; `proof` is the comparison with the reference of subject.py."""
+def build(subject: Subject, data: dict[str, Any]) -> str:
+    """The whole page; `data` is that of `ethosu report`, with the answer of `ethosu check`."""
     title = (
         f"{Path(str(subject.file)).name} on {subject.system.npu if subject.estimate else 'the CPU'}"
     )
@@ -57,7 +61,10 @@ def build(subject: Subject, proof: dict[str, Any]) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>{escape(title)}</title><style>{svg.STYLE}\n{PAGE}</style></head><body>",
         f"<h1>{escape(title)}</h1>",
-        _facts(subject, proof),
+        *_answer(data),
+        *_reasons(data),
+        "<h2>Details</h2>",
+        _facts(subject),
         "<h2>Layers</h2>",
         f"<p>{escape(_summary(subject))}</p>",
         _wide(_table(subject)),
@@ -85,7 +92,29 @@ def _wide(content: str, kind: str = "") -> str:
     return f'<div class="{f"wide {kind}".strip()}">{content}</div>'
 
 
-def _facts(subject: Subject, proof: dict[str, Any]) -> str:
+def _answer(data: dict[str, Any]) -> Iterator[str]:
+    """Where it runs, how exactly and how fast."""
+    runs = any(row["runs"] for row in data["boards"])
+    wrong = any(run["exact"] is False for run in data["runs"])
+    kind = "bad" if wrong or not runs else "good"
+    yield f'<p class="verdict {kind}"><b>{escape(data["verdict"])}</b></p>'
+    yield f"<p>{escape(data['speed'])}</p>"
+    yield from (f"<p>{escape(remark)}</p>" for remark in answer.remarks(data))
+    yield _wide(views.html(answer.HEAD, answer.cells(data)), "boards")
+    if data["note"]:
+        yield f"<p>{escape(data['note'])}</p>"
+
+
+def _reasons(data: dict[str, Any]) -> Iterator[str]:
+    """Why operators are on the CPU, by Vela."""
+    if data["reasons"]:
+        yield "<h2>Left to the CPU</h2><ul>"
+        for first, *rule in reasons.text(data["reasons"]):
+            yield f"<li>{'<br>'.join(map(escape, (first, *rule)))}</li>"
+        yield "</ul><p><code>ethosu compile --try</code> tries what brings them to the NPU.</p>"
+
+
+def _facts(subject: Subject) -> str:
     cells = [
         ("", "NPU", subject.system.npu if subject.estimate else "none: the CPU computes everything")
     ]
@@ -105,7 +134,6 @@ def _facts(subject: Subject, proof: dict[str, Any]) -> str:
                 f"MAC utilisation, {peak} per cycle",
                 f"{macs / max(1, subject.cycles * peak):.0%}",
             ),
-            ("", "confidence of the estimate", estimate["basis"]),
         ]
     if subject.fits:
         kind = "bad" if subject.fits.short else ""
@@ -115,19 +143,9 @@ def _facts(subject: Subject, proof: dict[str, Any]) -> str:
     cells += [
         ("", "model", f"{len(subject.file.data):,} bytes"),
         ("", "arena" + fast, f"{subject.info['arena_size']:,} bytes"),
-        verdict(proof),
     ]
     lines = (f'<div class="{c}">{escape(a)}<b>{escape(b)}</b></div>' for c, a, b in cells)
     return f'<div class="facts">{"".join(lines)}</div>'
-
-
-def verdict(proof: dict[str, Any]) -> tuple[str, str, str]:
-    """Result of the comparison with the reference: CSS class, label, text."""
-    label = "compared with TFLite's reference kernels"
-    if "why" in proof:
-        return "", label, f"no: {proof['why']}"
-    kind = "bad" if proof["differing"] else "good"
-    return kind, label, views.difference(proof, equal="bit-exact")
 
 
 def _table(subject: Subject) -> str:
