@@ -14,9 +14,9 @@ from .. import fit
 from ..estimate import text
 from ..layers import views
 
-HEAD = ("board", "NPU", "runs", "one inference")
+HEAD = ("board", "NPU", "one inference, or what is missing")
 WIDTH = 98
-_NAMED = 3  # boards in a sentence, if all run it
+_NAMED = 3  # boards in a sentence
 
 
 def verdict(data: dict[str, Any]) -> str:
@@ -26,8 +26,8 @@ def verdict(data: dict[str, Any]) -> str:
     if running:
         able = list(dict.fromkeys(row["board"] for row in running))
         used = [data["runs"][index] for index in sorted({row["run"] for row in running})]
-        all_of_many = len(able) == len(names) > _NAMED
-        where = f"all {len(names)} boards" if all_of_many else ", ".join(able)
+        share = f"all {len(names)}" if able == names else f"{len(able)} of {len(names)}"
+        where = f"{share} boards" if able[_NAMED:] else ", ".join(able)
         return f"Yes: it runs on {where}; {exactness(used)}"
     where = f"it runs on none of {len(names)} boards" if names[1:] else f"not on {names[0]}"
     # First what is wrong where the NPU is right.
@@ -77,17 +77,15 @@ def remarks(data: dict[str, Any]) -> list[str]:
 def cells(data: dict[str, Any]) -> list[tuple[str, ...]]:
     """The table of all boards, without the reasons in full; those that run it first."""
     rows = sorted(data["boards"], key=lambda row: not row["runs"])
-    return [(row["board"], row["npu"], _able(row), _time(row)) for row in rows]
+    return [(row["board"], row["npu"], _time(row) if row["runs"] else _lack(row)) for row in rows]
 
 
-def _able(row: dict[str, Any]) -> str:
+def _lack(row: dict[str, Any]) -> str:
     refused = row["run"] is not None and row["need"] is None
     return "no" if refused else fit.in_a_word(row)
 
 
 def _time(row: dict[str, Any]) -> str:
-    if not row["runs"]:
-        return ""
     return text.figure(row["estimate"]) if row["estimate"] else "CPU only"
 
 

@@ -32,7 +32,10 @@ If values differ from those of a quantised model, the page is still written, and
 """
 # Bytes of a model above which Vela takes too long to compile it for each board.
 _LARGE = 1 << 20
-_ONCE = "A model of over 1 MB is compiled once here: `ethosu check` compiles it for each board."
+_ONCE = (
+    "Boards with another NPU are not listed: a model of over 1 MB is compiled once here; "
+    "`ethosu check` compiles it for each board."
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,13 +65,14 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     reference = args.reference and ModelFile(args.reference)
     examined = subject.examine(model, system, reference, args.reserve)
     examination = _examination(model, examined, args, ui)
-    rows = list(_rows(examination, examined))
+    once = examination.file is not model
+    rows = [row for row in _rows(examination, examined) if not once or row.run is not None]
     run = examination.run(system)
-    found = {
+    found: dict[str, Any] = {
         "boards": [row.as_dict() for row in rows],
         "runs": [each.as_dict() for each in examination.runs],
         "reasons": systems.reasons_for(model, system),
-        "note": _ONCE if examination.file is not model else "",
+        "note": _ONCE if once else "",
     }
     said = {"verdict": answer.verdict(found), "speed": answer.speed(found["boards"][0])}
     data = {**said, **examined.as_dict(), **found, "reference": run.proof, "output": str(output)}
@@ -106,7 +110,7 @@ def render(data: dict[str, Any]) -> str:
     """The answer first, then why, then the figures, and where the page is."""
     cycles = f", {data['cycles']:,} cycles of {data['npu']}" if data["npu"] else ""
     lines = [*answer.wrapped(data["verdict"]), *answer.wrapped(data["speed"]), ""]
-    lines += [*answer.lines(data), *([data["note"]] if data["note"] else []), ""]
+    lines += [*answer.lines(data), *answer.wrapped(data["note"]), ""]
     if data["reasons"]:
         rows = [line for group in reasons.text(data["reasons"]) for line in group]
         lines += ["left to the CPU, for Vela's reason:", *(f"  {row}" for row in rows), ""]

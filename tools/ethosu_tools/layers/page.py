@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
@@ -30,11 +31,15 @@ svg { display: block; width: 100%; max-width: 1200px; height: auto }
 .facts div { border: 1px solid #ccc; border-radius: 6px; padding: 8px; overflow-wrap: anywhere }
 .facts b { display: block; font-size: 16px }
 .verdict { font-size: 18px; overflow-wrap: anywhere }
-.good b { color: #1e7b3a } .bad b { color: #c0392b }
+.good { color: #1e7b3a } .bad { color: #c0392b }
 table { border-collapse: collapse; font-size: 13px; white-space: nowrap }
 th, td { padding: 3px 10px 3px 0; text-align: right; border-bottom: 1px solid #ddd }
 th:first-child, td:first-child, th:nth-child(2), td:nth-child(2) { text-align: left }
 td:first-child { white-space: normal; overflow-wrap: anywhere; min-width: 16em; max-width: 32em }
+.boards table { white-space: normal; font-size: 14px }
+.boards th, .boards td { text-align: left; vertical-align: top; overflow-wrap: anywhere }
+.boards th:first-child, .boards td:first-child { min-width: 8em }
+.boards td:nth-child(2) { min-width: 7em }
 @media (max-width: 700px) {
   th:first-child, td:first-child { position: sticky; left: 0; background: #fff;
     min-width: 12em; padding-right: 8px }
@@ -42,7 +47,7 @@ td:first-child { white-space: normal; overflow-wrap: anywhere; min-width: 16em; 
 @media (prefers-color-scheme: dark) {
   body, th:first-child, td:first-child { background: #16191d } body { color: #ddd }
   .facts div, th, td { border-color: #3a424c }
-  .good b { color: #62c583 } .bad b { color: #ef7a6c }
+  .good { color: #62c583 } .bad { color: #ef7a6c }
 }"""
 _HEAD = ("layer", "bound", "share", "cycles", "MACs", "MAC use", "read", "written")
 # Maximum number of layers named in a summary.
@@ -97,12 +102,14 @@ def _answer(data: dict[str, Any]) -> Iterator[str]:
     runs = any(row["runs"] for row in data["boards"])
     wrong = any(run["exact"] is False for run in data["runs"])
     kind = "bad" if wrong or not runs else "good"
-    yield f'<p class="verdict {kind}"><b>{escape(data["verdict"])}</b></p>'
+    yield f'<p class="verdict {kind}"><b>{_text(data["verdict"])}</b></p>'
     yield f"<p>{escape(data['speed'])}</p>"
     yield from (f"<p>{escape(remark)}</p>" for remark in answer.remarks(data))
     yield _wide(views.html(answer.HEAD, answer.cells(data)), "boards")
+    if data["fit"]:
+        yield f"<p>Fit: {escape(fit.describe(data['fit']))}</p>"
     if data["note"]:
-        yield f"<p>{escape(data['note'])}</p>"
+        yield f"<p>{_text(data['note'])}</p>"
 
 
 def _reasons(data: dict[str, Any]) -> Iterator[str]:
@@ -114,9 +121,14 @@ def _reasons(data: dict[str, Any]) -> Iterator[str]:
         yield "</ul><p><code>ethosu compile --try</code> tries what brings them to the NPU.</p>"
 
 
+def _text(sentence: str) -> str:
+    """A sentence with commands between backquotes."""
+    return re.sub("`(.+?)`", r"<code>\1</code>", escape(sentence))
+
+
 def _facts(subject: Subject) -> str:
     cells = [
-        ("", "NPU", subject.system.npu if subject.estimate else "none: the CPU computes everything")
+        ("NPU", subject.system.npu if subject.estimate else "none: the CPU computes everything")
     ]
     if subject.estimate:
         estimate = subject.estimate.as_dict()
@@ -124,27 +136,22 @@ def _facts(subject: Subject) -> str:
         macs = sum(layer.macs for layer in subject.layers)
         cells += [
             (
-                "",
                 f"estimate, {subject.system.name}, {estimate['clock_mhz']:g} MHz",
                 text.figure(estimate),
             ),
-            ("", "NPU cycles", f"{subject.cycles:,}"),
+            ("NPU cycles", f"{subject.cycles:,}"),
             (
-                "",
                 f"MAC utilisation, {peak} per cycle",
                 f"{macs / max(1, subject.cycles * peak):.0%}",
             ),
         ]
-    if subject.fits:
-        kind = "bad" if subject.fits.short else ""
-        cells.append((kind, "fits the board", fit.describe(subject.fits.as_dict())))
     size = subject.info["fast_scratch_size"]
     fast = f", with {size:,} of fast scratch" if size else ""
     cells += [
-        ("", "model", f"{len(subject.file.data):,} bytes"),
-        ("", "arena" + fast, f"{subject.info['arena_size']:,} bytes"),
+        ("model", f"{len(subject.file.data):,} bytes"),
+        ("arena" + fast, f"{subject.info['arena_size']:,} bytes"),
     ]
-    lines = (f'<div class="{c}">{escape(a)}<b>{escape(b)}</b></div>' for c, a, b in cells)
+    lines = (f"<div>{escape(a)}<b>{escape(b)}</b></div>" for a, b in cells)
     return f'<div class="facts">{"".join(lines)}</div>'
 
 
