@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import boards, fit, verification
-from ..check import answer, on_boards, runtimes, subject
+from ..check import answer, on_boards, rules, runtimes, subject
 from ..errors import InputError
 from ..model import ANY, ModelFile
 from ..ui import Ui
@@ -65,7 +65,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         "planned_bytes": facts.planned,
         "boards": [row.as_dict() for row in rows],
         "runs": runs,
-        "runtimes": [each.as_dict() for each in runtimes.verdicts(seen)],
+        "runtimes": runtimes.verdicts(seen),
     }
     runs_somewhere = any(row.runs for row in rows)
     code = 0 if runs_somewhere else InputError.exit_code
@@ -83,16 +83,7 @@ def render(data: dict[str, Any]) -> str:
         counts = (f"{name} x {count}" for name, count in data["cpu_operators"].items())
         lines += answer.wrapped(f"left to the CPU: {', '.join(counts)}")
     lines += ["", *answer.lines(data), "", "What other runtimes do with it:"]
-    lines += [line for each in data["runtimes"] for line in answer.wrapped(f"- {_what(each)}")]
+    lines += [
+        line for each in data["runtimes"] for line in answer.wrapped(f"- {rules.sentence(each)}")
+    ]
     return "\n".join([*lines, "", "docs/errors.md explains their messages."])
-
-
-def _what(each: dict[str, Any]) -> str:
-    if not each["reasons"]:
-        return f"{each['runtime']} {each['verdict']}, by all limits that are known"
-    needs = each["verdict"] == runtimes.NEEDS
-    reasons = []
-    for reason in each["reasons"]:
-        said = reason["rule"] != "build" and reason["message"]
-        reasons.append(reason["text"] + (f' ("{said}")' if said else ""))
-    return f"{each['runtime']} {each['verdict']}{'' if needs else ':'} {'; '.join(reasons)}"
