@@ -20,6 +20,7 @@ from ethosu_tools.wakeword import keywords, speech
 
 HERE = Path(__file__).parent
 BOARD_JS = HERE / "board/js/board.mjs"
+RULES = HERE.parent / "ethosu_tools/check/rules.py"
 NPM_FILES = (
     "@xterm/xterm/lib/xterm.mjs",
     "@xterm/xterm/css/xterm.css",
@@ -141,7 +142,7 @@ def main() -> None:
     small = parts / "models" / "small_cnn.tflite"
     subprocess.run([sys.executable, str(HERE / "settings.py"), small, settings], check=True)
     vela = parts / "vela/vela.wasm"
-    for file in (board, BOARD_JS, settings, *([vela] if vela.exists() else [])):
+    for file in (board, BOARD_JS, RULES, settings, *([vela] if vela.exists() else [])):
         shutil.copy(file, new)
     for name in NPM_FILES:
         shutil.copy(parts / "node_modules" / name, new)

@@ -8,10 +8,13 @@
      "systems": [{"name", "title", "npu", "mhz", "weights", "checked", "external",
                   "memories": [struct npu_memory]}],
      "boards": [{"board", "npus", "heap", "rom", "fast", "reserve"}],
-     "interval": {"short_ms", "short_error", "error"}}
+     "interval": {"short_ms", "short_error", "error"},
+     "runtimes": [{"name", "limits": {rule: {"value", "message", "source"}}}],
+     "dtypes": {number in a .tflite: name}}
 
 The configuration of a target is its head followed by its text; `standard` marks the default of
-`ethosu compile` for the NPU. `boards` has the room for a model on each board, by fit.py, in bytes.
+`ethosu compile` for the NPU. `boards` has the room for a model on each board, by fit.py, in bytes;
+`runtimes` the other runtimes for a `.tflite`, of check/runtimes.py.
 Vela's own command line code runs here, up to the call of its core, so that the page needs no second
 list of Vela's options.
 """
@@ -30,8 +33,10 @@ from typing import Any
 from ethosu.vela import vela as vela_command
 from ethosu_tools import boards, fit, vela
 from ethosu_tools.boards import VelaFacts
+from ethosu_tools.check.runtimes import RUNTIMES
 from ethosu_tools.estimate import latency, systems
 from ethosu_tools.estimate.systems import System
+from ethosu_tools.model import DTYPES
 from ethosu_tools.vela import Target
 
 # Start of the text that is the same for all targets of a configuration file.
@@ -130,6 +135,8 @@ def main() -> None:
         "systems": [timed(system) for system in systems.every()],
         "boards": [asdict(room) for board in boards.every() if (room := fit.room_of(board))],
         "interval": interval,
+        "runtimes": [each.as_dict() for each in RUNTIMES if not each.programs],
+        "dtypes": DTYPES,
     }
     output.write_text(json.dumps(settings))
 

@@ -8,8 +8,10 @@ from dataclasses import replace
 
 import pytest
 from ethosu_tools import boards, fit, make_model, paths, tflite
+from ethosu_tools.check import rules, runtimes, subject
 from ethosu_tools.estimate import latency, systems
 from ethosu_tools.mixed_models import MODELS
+from ethosu_tools.model import ModelFile
 from ethosu_tools.plan import plan_file
 from ethosu_tools.plan.placement import align
 from ethosu_tools.sim import Simulation
@@ -160,6 +162,72 @@ def test_the_boards_that_fit_are_those_of_the_tools(page, tmp_path, ready, weigh
     page.look(390, 800, "light")
     inside = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
     assert page.evaluate(inside), "a phone shows the table"
+
+
+RUNTIMES = "[...document.querySelectorAll('#runtimes li')].map(item => item.textContent)"
+
+
+@pytest.mark.parametrize("name", ["small_cnn", "detection", "svdf"])
+def test_other_runtimes_are_those_of_ethosu_check(page, small_models, tmp_path, ready, name):
+    source = small_models.get(name)
+    if source is None:
+        source = tmp_path / f"{name}.tflite"
+        source.write_bytes(MODELS[name].make())
+    model = ready(source)
+    assert choose(page, model) == RUNS
+    page.wait_for(f"{RUNTIMES}.length")
+    known = runtimes.verdicts(subject.of(ModelFile(model)))
+    assert page.evaluate(RUNTIMES) == [rules.sentence(each) for each in known]
+    found = page.evaluate(
+        "[...document.querySelectorAll('#runtimes .good')].map(e => e.textContent)"
+    )
+    taking = [each for each in known if each["verdict"] == rules.ACCEPTS]
+    assert found == [f"{each['runtime']} {each['verdict']}" for each in taking]
+    assert len(known) > 3
+
+
+def test_other_runtimes_are_shown_for_a_model_that_does_not_run_here(page, tmp_path, ready):
+    source, model = tmp_path / "detection.tflite", tmp_path / "unknown.tflite"
+    source.write_bytes(MODELS["detection"].make())
+    known, unknown = b"TFLite_Detection_PostProcess", b"TFLite_Detection_PostProcesX"
+    content = ready(source).read_bytes()
+    assert known in content
+    model.write_bytes(content.replace(known, unknown))
+    assert "does not run" in choose(page, model)
+    page.wait_for(f"{RUNTIMES}.length")
+    assert any(f"no kernel for {unknown.decode()}" in each for each in page.evaluate(RUNTIMES))
+    assert page.evaluate("document.getElementById('of-boards').hidden")
+
+
+def test_the_answer_comes_first(page, small_models, ready):
+    assert choose(page, ready(small_models["small_cnn"])) == RUNS
+    page.wait_for("document.body.dataset.timed")
+    assert "before Vela, is not available" in page.evaluate(
+        "document.getElementById('exact').textContent"
+    )
+    tops = page.evaluate(
+        "['status', 'exact', 'fits', 'boards', 'runtimes', 'steps', 'download', 'latency', 'arena']"
+        ".map(id => document.getElementById(id).getBoundingClientRect().top)"
+    )
+    assert tops == sorted(tops)
+    shown = page.evaluate(
+        "[...document.querySelectorAll('#boards tbody tr')].map("
+        "row => [row.dataset.board, row.dataset.fits, row.cells[2].textContent])"
+    )
+    figures = page.evaluate(
+        "[...document.querySelectorAll('#latency tbody tr')].map("
+        "row => [row.dataset.system, row.cells[2].textContent, row.cells[1].textContent])"
+    )
+    for board, fits, time in shown:
+        usual = [ms for name, weights, ms in figures if (name, weights) == where(board)]
+        assert [time] == (usual if fits == "true" else [""])
+    assert any(time for *_, time in shown)
+
+
+def where(board):
+    """A board, and the memory in which it has its weights if nobody says otherwise."""
+    system = systems.find(board)
+    return system.name, system.weights.name
 
 
 def test_a_model_for_another_npu_gets_that_npu(page, small_models, ready):

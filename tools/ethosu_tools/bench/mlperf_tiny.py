@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import vela
 from ..arrays import quantise_all
+from ..check.on_boards import Examination
 from ..errors import InputError
 from ..estimate import cpu, systems, text
 from ..estimate.systems import System
@@ -69,7 +70,6 @@ TASKS = (
         anomaly=True,
     ),
 )
-STEPS = 3
 HEAD = ("system", "NPU", "MHz", "weights", "latency", "NPU cycles", "instructions", "file bytes",
         "arena bytes", "equals LiteRT")  # fmt: skip
 INTRODUCTION = """\
@@ -111,9 +111,10 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     with ui.progress("models") as update:
         for task in tasks:
             model = _open(task, paths[task.file])
+            examination = Examination(model, None, ui)
             for system in selected:
                 update(len(rows), len(tasks) * len(selected))
-                row, examined = _row(task, model, system)
+                row, examined = _row(task, examination, system)
                 if examined and args.instructions:
                     row["instructions"] = _instructions(examined, counts)
                 if examined and task.file not in accuracies:
@@ -137,7 +138,9 @@ def _open(task: Task, path: Path) -> ModelFile:
     return file
 
 
-def _row(task: Task, model: ModelFile, system: System) -> tuple[dict[str, Any], Subject | None]:
+def _row(
+    task: Task, examination: Examination, system: System
+) -> tuple[dict[str, Any], Subject | None]:
     row: dict[str, Any] = {
         "model": task.file,
         "system": system.name,
@@ -147,13 +150,12 @@ def _row(task: Task, model: ModelFile, system: System) -> tuple[dict[str, Any], 
         "instructions": None,
     }
     try:
-        examined = subject.examine(model, system)
+        examined = subject.examine(examination.file, system)
     except InputError as error:
         return row | {"error": str(error)}, None
-    proof = subject.compare_with_reference(examined, STEPS)
     facts = examined.as_dict()
     row |= {key: facts[key] for key in ("cycles", "bytes", "arena", "estimate")}
-    return row | {"reference": proof}, examined
+    return row | {"reference": examination.run(system).proof}, examined
 
 
 def _instructions(examined: Subject, counts: dict[str, int]) -> int:

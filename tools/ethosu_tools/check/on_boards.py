@@ -9,17 +9,20 @@ nothing to compare it with, apart from the test cases of a bundled program.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from .. import arrays, boards, fit, vela, vela_defects, verdict
 from ..arrays import Array
-from ..errors import BoardError, InputError, ToolError
+from ..errors import BoardError, InputError, SetupError, ToolError
 from ..estimate import latency, systems
+from ..estimate.latency import Estimate
 from ..estimate.systems import System
+from ..layers.subject import SEED, difference
 from ..model import Case, ModelFile, differing
 from ..oracle import Oracle
 from ..sim import Simulation
@@ -37,60 +40,90 @@ _KNOWN = {
 class Run:
     """One compiled form of the file on the simulated NPU.
 
-    `file`: that form; `need`: None if it cannot be loaded, for the reason `refused`. `exact`: None
-    if there was nothing to compare with; `differing` of `values` are not equal, by up to `by`.
+    `file`: that form; None if it cannot be loaded, for the reason `refused`. `exact`: None if there
+    was nothing to compare with; `differing` of `values` are not equal, by up to `by`.
     """
 
     npu: str | None
     file: ModelFile | None = None
-    need: fit.Need | None = None
     refused: str = ""
     exact: bool | None = None
     differing: int = 0
     values: int = 0
     by: float = 0.0
+    mean: float = 0.0
+    steps: int = 0
     note: str = ""
     warnings: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
-        data = {key: value for key, value in vars(self).items() if key not in ("file", "need")}
-        need = asdict(self.need) if self.need else None
-        return data | {"need": need, "warnings": list(self.warnings)}
+        data = {key: value for key, value in vars(self).items() if key != "file"}
+        return data | {"warnings": list(self.warnings)}
+
+    @property
+    def proof(self) -> dict[str, Any]:
+        """Figures of the comparison, as of `difference`; "why": the reason if there was none."""
+        if self.exact is None:
+            return {"why": self.refused or self.note}
+        names = {"steps": "steps", "values": "values", "differing": "differing", "largest": "by"}
+        return {key: getattr(self, name) for key, name in (names | {"mean": "mean"}).items()}
 
 
 @dataclass(frozen=True)
 class Row:
-    """One NPU of a board; `run` is an index of the runs, None if the file is for another NPU."""
+    """One NPU of a board; `run` is an index of the runs, None if the file is for another NPU.
+
+    `need`: None if it cannot be loaded there; `lacks`: missing bytes, as in fit.Fit.
+    """
 
     board: str
     npu: str
-    runs: bool
     short: tuple[str, ...]
-    estimate: dict[str, Any] | None
-    run: int | None
+    need: fit.Need | None = None
+    lacks: Mapping[str, int] = field(default_factory=dict)
+    estimate: dict[str, Any] | None = None
+    run: int | None = None
+
+    @property
+    def runs(self) -> bool:
+        """Whether this board can run the file."""
+        return not self.short
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
-        return vars(self) | {"short": list(self.short)}
+        need = asdict(self.need) if self.need else None
+        plain = {"short": list(self.short), "lacks": dict(self.lacks), "need": need}
+        return vars(self) | {"runs": self.runs} | plain
 
 
 class Examination:
     """All runs of one file, each compiled form once, and a row for each board and NPU."""
 
     def __init__(
-        self, file: ModelFile, reference: ModelFile | None, ui: Ui, reserve: int = 0
+        self,
+        file: ModelFile,
+        reference: ModelFile | None,
+        ui: Ui,
+        *,
+        steps: int = STEPS,
+        reserve: int = 0,
     ) -> None:
-        """Of a file; `reference` is the original of a compiled one.
+        """Examine a file; `reference` is the original of a compiled one.
 
-        `reserve`: bytes of each board's heap that the model must not need.
+        `steps`: number of random inputs; `reserve`: bytes of the heap that are not for the model.
         """
+        if reference and not file.description.compiled:
+            raise InputError(f"{file} is not compiled: it is its own reference, omit --reference")
+        if reference and reference.description.npu:
+            raise InputError(
+                f"{reference} is compiled, for {reference.description.npu}: not a reference"
+            )
         self.file = file
-        self.reference = file if not file.description.compiled else reference
+        self.reference = reference if file.description.compiled else file
         self.runs: list[Run] = []
         self.rejected = ""  # by LiteRT, and why
-        self._ui = ui
-        self._reserve = reserve
+        self._ui, self._steps, self._reserve = ui, steps, reserve
         self._known: dict[tuple[str, str, str], int] = {}
 
     def rows(self, names: Sequence[str]) -> Iterator[Row]:
@@ -105,24 +138,31 @@ class Examination:
                     if own in board.npus:
                         continue  # the row of its other NPU
                     short = f"compiled for {own}, another NPU"
-                    fitted = ", ".join(board.npus)
-                    yield Row(name, fitted, runs=False, short=(short,), estimate=None, run=None)
+                    yield Row(name, ", ".join(board.npus), (short,))
                     break
                 self._ui.note(f"{name}: {npu}")
-                yield self._row(systems.find(name, npu))
+                yield self.row(systems.find(name, npu))
 
-    def _row(self, system: System) -> Row:
+    def row(self, system: System, estimate: Estimate | None = None) -> Row:
+        """One row, of a board or a chip; `estimate` is its own, if it is known already."""
         index = self._run(system)
         run = self.runs[index]
-        short = [run.refused] if run.refused else []
-        room = fit.room_of(boards.load(system.name), self._reserve)
-        if run.need and room:
-            short += fit.check(run.need, replace(room, npus=(system.npu,))).short
-        time = None
-        if run.file and run.need and run.npu:
-            whole = latency.estimate(run.file, system).as_dict()
+        if run.file is None:
+            return Row(system.name, system.npu, (run.refused,), run=index)
+        need = fit.need_of(latency.as_written(self.file, run.file, system.name))
+        fits, time = None, None
+        if system.name in boards.names():
+            room = fit.room_of(boards.load(system.name), self._reserve)
+            fits = fit.check(need, replace(room, npus=(system.npu,))) if room else None
+        if run.npu:
+            whole = (estimate or latency.estimate(run.file, system)).as_dict()
             time = {key: whole[key] for key in ("ms", "low_ms", "high_ms", "basis")}
-        return Row(system.name, system.npu, not short, tuple(short), time, index)
+        short, lacks = (fits.short, fits.lacks) if fits else ((), {})
+        return Row(system.name, system.npu, short, need, lacks, time, index)
+
+    def run(self, system: System) -> Run:
+        """The run of the form for this system."""
+        return self.runs[self._run(system)]
 
     def _run(self, system: System) -> int:
         compiled = self.file.description.compiled
@@ -137,12 +177,11 @@ class Examination:
         npu = self.file.description.npu if self.file.description.compiled else system.npu
         try:
             made = systems.compile_for(self.file, system)
-            warnings = vela_defects.warnings(self.file, made) if made is not self.file else []
+            warnings = vela_defects.warnings(self.reference, made) if self.reference else []
             # A program is planned by its exporter.
             if not made.is_program:
                 made, _ = verdict.prepare(self.file, made)
-            need = fit.need_of(made)
-            run = Run(made.description.npu, made, need, warnings=tuple(warnings))
+            run = Run(made.description.npu, made, warnings=tuple(warnings))
             return self._compared(run, made)
         except (BoardError, InputError) as error:
             return Run(npu, refused=self._reason(error))
@@ -161,51 +200,56 @@ class Examination:
                 arranged = [case.arrange(made.methods["forward"]) for case in cases]
                 pairs = [(list(simulation.step(case.inputs)), case) for case in arranged]
                 return _with_cases(run, pairs)
-            random = np.random.default_rng(0)
-            feeds = [arrays.random_inputs(simulation.inputs, random) for _ in range(STEPS)]
-            found = [simulation.step(inputs) for inputs in feeds]
+            found = [simulation.step(inputs) for inputs in self._feeds]
+        ran = f"it ran with {self._steps} random inputs; "
         if self.reference is None:
             what = "an ExecuTorch program" if made.is_program else "a compiled model"
-            return replace(
-                run,
-                note=f"it ran with {STEPS} random inputs; {what} holds nothing to compare the "
-                "results with"
-                + ("" if made.is_program else ": pass the original with --reference"),
-            )
+            nothing = f"{what} holds nothing to compare the results with"
+            remedy = "" if made.is_program else ": pass the original with --reference"
+            return replace(run, note=f"{ran}{nothing}{remedy}")
+        expected, why = self._expected
+        if why:
+            return replace(run, note=f"{ran}{why}")
+        figures = difference(found, expected)
+        names = {each.name for each in self.reference.graph.operators}
+        known = "; ".join(text for name, text in _KNOWN.items() if name in names)
+        return replace(
+            run,
+            exact=not figures["differing"],
+            differing=figures["differing"],
+            values=figures["values"],
+            by=figures["largest"],
+            mean=figures["mean"],
+            steps=self._steps,
+            note=known if figures["differing"] else "",
+        )
+
+    @cached_property
+    def _feeds(self) -> list[list[Array]]:
+        random = np.random.default_rng(SEED)
+        tensors = self.file.description.inputs
+        return [arrays.random_inputs(tensors, random) for _ in range(self._steps)]
+
+    @cached_property
+    def _expected(self) -> tuple[list[list[Array]], str]:
+        """The reference's outputs, which all forms share, or the reason why there are none."""
+        if self.reference is None:
+            return [], ""
         try:
             oracle = Oracle(self.reference)
             shapes = [tuple(tensor.shape) for tensor in oracle.inputs]
-            if shapes != [array.shape for array in feeds[0]]:
+            if shapes != [array.shape for array in self._feeds[0]]:
                 raise InputError(f"{self.reference} has inputs {shapes}, this model other ones")
-            expected = [oracle.step(inputs) for inputs in feeds]
+            return [oracle.step(inputs) for inputs in self._feeds], ""
         except InputError as error:
             self.rejected = _first(error).replace(str(self.reference), "the file")
-            return replace(run, note=f"it ran with {STEPS} random inputs; {self.rejected}")
-        compared = _difference(run, found, expected)
-        names = {each.name for each in self.reference.graph.operators}
-        known = "; ".join(text for name, text in _KNOWN.items() if name in names)
-        return compared if compared.exact else replace(compared, note=known)
+            return [], self.rejected
+        except SetupError as error:
+            return [], str(error)
 
 
 def _section(system: System) -> tuple[str, str]:
     return system.facts.system_config, system.facts.memory_mode
-
-
-def _difference(
-    run: Run, found: Sequence[Sequence[Array]], expected: Sequence[Sequence[Array]]
-) -> Run:
-    """Compare all outputs of all steps bit by bit."""
-    count = total = 0
-    by = 0.0
-    for step, reference in zip(found, expected, strict=True):
-        for array, other in zip(step, reference, strict=True):
-            wrong = array != other
-            count += int(np.count_nonzero(wrong))
-            total += array.size
-            if wrong.any():
-                far = np.abs(array.astype(np.float64) - other.astype(np.float64))
-                by = max(by, float(np.nanmax(far)))
-    return replace(run, exact=not count, differing=count, values=total, by=by)
 
 
 def _with_cases(run: Run, pairs: Sequence[tuple[list[Array], Case]]) -> Run:
@@ -216,7 +260,7 @@ def _with_cases(run: Run, pairs: Sequence[tuple[list[Array], Case]]) -> Run:
             wrong += differing(array, expected)
             total += expected.size
     note = f"compared with the {len(pairs)} test cases of the file"
-    return replace(run, exact=not wrong, differing=wrong, values=total, note=note)
+    return replace(run, exact=not wrong, differing=wrong, values=total, steps=len(pairs), note=note)
 
 
 def _first(error: ToolError) -> str:

@@ -1,26 +1,23 @@
 # SPDX-License-Identifier: MIT
 """Other runtimes: would they take this file, and if not, what do they say?
 
-RUNTIMES has the limits of each, RULES a function for each kind of limit. Each limit has its source
-in the other project, and the message (messages.py) in which it ends. Limits are those of the named
-commit; users can build firmware with others.
+RUNTIMES has the limits of each, rules.py a function for each kind of limit. Each limit has its
+source in the other project, and the message (messages.py) in which it ends. Limits are those of the
+named commit; users can build firmware with others. The web page has them from here, too.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from ..vela import NPUS
-from . import messages, sscma
+from . import messages, rules
 from .subject import Subject
 
-ACCEPTS, REFUSES, NEEDS = "takes it", "refuses it", "needs"
 _KIB = 1024
-_LISTED = 3  # NPUs in a sentence
 _DRIVER = "zephyrproject-rtos/hal_ethos_u@0356707 src/ethosu_device_u55_u65.c:352"
 _DRIVER_U85 = "zephyrproject-rtos/hal_ethos_u@0356707 src/ethosu_device_u85.c:334"
 _TFLM_FILES = "tensorflow/tflite-micro@90b983c tensorflow/lite/micro/"
@@ -34,8 +31,8 @@ _KNOWN = {
     name: text.split()
     for name, text in tomllib.loads((Path(__file__).parent / "operators.toml").read_text()).items()
 }
-_TFLM = {*_KNOWN["tflm"], *_KNOWN["tflm_custom"], *_KNOWN["detection"]}
-_OPENMV = _TFLM - {*_KNOWN["openmv_lacks"]}
+_TFLM = [*_KNOWN["tflm"], *_KNOWN["tflm_custom"], *_KNOWN["detection"]]
+_OPENMV = [name for name in _TFLM if name not in _KNOWN["openmv_lacks"]]
 _OPENMV_TYPES = ("int8", "uint8", "int16", "uint16", "float32")
 
 
@@ -50,7 +47,7 @@ class Limit:
 
 @dataclass(frozen=True)
 class Runtime:
-    """Another runtime, with the limits that RULES knows by name.
+    """Another runtime, with the limits that rules.py knows by name.
 
     `programs`: it takes ExecuTorch programs, and no `.tflite`.
     """
@@ -59,147 +56,23 @@ class Runtime:
     limits: dict[str, Limit]
     programs: bool = False
 
-
-@dataclass(frozen=True)
-class Verdict:
-    """What a runtime would do: one of ACCEPTS, REFUSES, NEEDS, and why."""
-
-    runtime: str
-    verdict: str
-    reasons: tuple[dict[str, str], ...]
-
     def as_dict(self) -> dict[str, Any]:
-        """Plain data, for JSON."""
-        return {
-            "runtime": self.runtime,
-            "verdict": self.verdict,
-            "reasons": [dict(reason) for reason in self.reasons],
-        }
-
-
-def _custom(subject: Subject, _: Any) -> str | None:
-    """TFLite itself has one custom operator only."""
-    if subject.npu:
-        return "the file has commands for an NPU (the operator ethos-u), which a PC does not have"
-    custom = [name for name in subject.cpu if name in _KNOWN["tflm_custom"]]
-    names = ", ".join(custom)
-    return (
-        f"custom operators of TFLite Micro, with this name in the message: {names}"
-        if custom
-        else None
-    )
-
-
-def _rejected(subject: Subject, _: Any) -> str | None:
-    return subject.rejected or None
+        """Plain data, for rules.py and for JSON."""
+        return asdict(self)
 
 
 def _npus(*families: str) -> tuple[str, ...]:
     return tuple(npu for npu in NPUS if npu.split("-")[1] in families)
 
 
-def _npu(subject: Subject, npus: tuple[str, ...]) -> str | None:
-    if subject.npu and subject.npu not in npus:
-        known = f"one of {len(npus)} others" if len(npus) > _LISTED else " or ".join(npus)
-        return f"compiled for {subject.npu}, but the NPU is {known}"
-    return None
-
-
-def _operators(subject: Subject, known: Collection[str]) -> str | None:
-    missing = [name for name in subject.cpu if name not in known]
-    if not missing:
-        return None
-    why = "" if subject.npu else "the file was not compiled for the NPU, and "
-    return f"{why}the resolver of this firmware lacks {', '.join(missing)}"
-
-
-def _kernels(subject: Subject, known: Collection[str]) -> str | None:
-    missing = [name for name in subject.cpu if name not in known]
-    return f"TFLite Micro has no kernel for {', '.join(missing)}" if missing else None
-
-
-def _arena(subject: Subject, sizes: int | dict[str, int]) -> str | None:
-    """One size, or one for each NPU."""
-    size = sizes if isinstance(sizes, int) else sizes.get(subject.npu or "", max(sizes.values()))
-    if subject.scratch > size:
-        return (
-            f"its arena has {size:,} bytes, the model needs at least {subject.scratch:,} "
-            f"({subject.scratch - size:,} too few), and TFLite Micro's tables some KB more"
-        )
-    return None
-
-
-def _types(subject: Subject, known: tuple[str, ...]) -> str | None:
-    tensors = (*subject.inputs, *subject.outputs)
-    wrong = sorted({tensor.dtype for tensor in tensors} - set(known))
-    return f"inputs or outputs of {', '.join(wrong)}" if wrong else None
-
-
-def _outputs(subject: Subject, _: Any) -> str | None:
-    if sscma.kind(subject.input_shapes, subject.output_shapes):
-        return None
-    inputs, outputs = (
-        ", ".join(str(list(shape)) for shape in shapes)
-        for shapes in (subject.input_shapes, subject.output_shapes)
-    )
-    return (
-        f"SSCMA has no post-processing for inputs {inputs} and outputs {outputs}: a model that "
-        f"loads ends in code 8. It knows {'; '.join(sscma.KINDS)}; each with one image whose "
-        "height is a multiple of 32"
-    )
-
-
-def _pool(subject: Subject, size: int) -> str | None:
-    if subject.scratch > size:
-        return (
-            f"its temporary pool has {size:,} bytes, the NPU's scratch needs {subject.scratch:,} "
-            f"({subject.scratch - size:,} too few)"
-        )
-    return None
-
-
-def _method_pool(subject: Subject, size: int) -> str | None:
-    if subject.planned > size:
-        return (
-            f"its method pool has {size:,} bytes, the planned tensors need {subject.planned:,} "
-            f"({subject.planned - size:,} too few)"
-        )
-    return None
-
-
-def _build(subject: Subject, _: Any) -> str | None:
-    """What firmware of one's own must provide."""
-    names = [*(["ethos-u"] if subject.npu else []), *subject.cpu]
-    arena = (
-        f"an arena of at least {subject.scratch:,} bytes, plus some KB for its tables"
-        if subject.npu
-        else "an arena for the tensors of the CPU's operators"
-    )
-    npu = f"an {subject.npu}, " if subject.npu else ""
-    return f"{npu}{arena}; in the resolver: {', '.join(names) or 'nothing'}"
-
-
-# Limits by name: whether a model keeps within one; the sentence is the reason if it does not.
-RULES: dict[str, Callable[[Subject, Any], str | None]] = {
-    "custom": _custom,
-    "rejected": _rejected,
-    "npus": _npu,
-    "operators": _operators,
-    "kernels": _kernels,
-    "arena": _arena,
-    "types": _types,
-    "outputs": _outputs,
-    "pool": _pool,
-    "method_pool": _method_pool,
-    "build": _build,
-}
-
 RUNTIMES = (
     Runtime(
         "TFLite or LiteRT on a PC",
         {
             "custom": Limit(
-                None, messages.UNRESOLVED, "TFLite's interpreter; printed by ai-edge-litert 1.2.0"
+                _KNOWN["tflm_custom"],
+                messages.UNRESOLVED,
+                "TFLite's interpreter; printed by ai-edge-litert 1.2.0",
             ),
             "rejected": Limit(None, "", "ai-edge-litert 1.2.0, run here"),
         },
@@ -288,18 +161,10 @@ RUNTIMES = (
 )
 
 
-def verdicts(subject: Subject) -> list[Verdict]:
+def verdicts(subject: Subject) -> list[dict[str, Any]]:
     """What each runtime for this kind of file would do with it."""
     return [
-        _verdict(subject, runtime) for runtime in RUNTIMES if runtime.programs == subject.program
+        rules.verdict(subject, runtime.as_dict())
+        for runtime in RUNTIMES
+        if runtime.programs == subject.program
     ]
-
-
-def _verdict(subject: Subject, runtime: Runtime) -> Verdict:
-    reasons = tuple(
-        {"rule": name, "text": text, "message": limit.message, "source": limit.source}
-        for name, limit in runtime.limits.items()
-        if (text := RULES[name](subject, limit.value))
-    )
-    only_needs = bool(reasons) and all(reason["rule"] == "build" for reason in reasons)
-    return Verdict(runtime.name, NEEDS if only_needs else REFUSES if reasons else ACCEPTS, reasons)

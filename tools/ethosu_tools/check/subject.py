@@ -45,6 +45,11 @@ class Subject:
         return [tuple(tensor.shape) for tensor in self.outputs]
 
     @property
+    def dtypes(self) -> list[str]:
+        """Types of the inputs and outputs."""
+        return [tensor.dtype for tensor in (*self.inputs, *self.outputs)]
+
+    @property
     def what(self) -> str:
         """The file in one line."""
         text = self.kind

@@ -2,27 +2,40 @@
 """`ethosu report`: write one page about a model: layers, memory over time, traffic, proof."""
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from .. import fit, verification
+from .. import boards, fit, verification
+from ..advice import reasons
+from ..check import answer
+from ..check.on_boards import STEPS, Examination, Row
 from ..errors import MismatchError
-from ..estimate import systems
+from ..estimate import latency, systems
 from ..files import write_whole
 from ..layers import page, subject
+from ..layers.subject import Subject
 from ..model import ANY, ModelFile
 from ..ui import Ui, positive
 from ..vela_versions import open_model
 
 EPILOG = """\
-The page is a single file without scripts or network access. A model that is not compiled is
-compiled for the NPU of the board or of --npu, and its outputs are compared with TFLite's reference
-kernels. For a compiled model, pass the original with --reference. If values differ from those of a
-quantised model, the page is still written, and the exit code is 6.
+The page is a single file without scripts or network access. It begins with the answer of
+`ethosu check`: which boards run the model, how fast, how exactly. Then come Vela's reasons for
+operators on the CPU, and the layers on one board, or NPU: --board, --npu. A model that is not
+compiled is compiled for each board; one of over 1 MB for this NPU only. Its outputs are
+compared with TFLite's reference kernels. For a compiled model, pass the original with --reference.
+If values differ from those of a quantised model, the page is still written, and the exit code is 6.
 
     ethosu report model.tflite --npu ethos-u55-128 -o report.html
     ethosu report model_vela.tflite --reference model.tflite --board BOARD
 """
+# Bytes of a model above which Vela takes too long to compile it for each board.
+_LARGE = 1 << 20
+_ONCE = (
+    "Boards with another NPU are not listed: a model of over 1 MB is compiled once here; "
+    "`ethosu check` compiles it for each board."
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,7 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--reference", type=Path, metavar="MODEL", help="the original model, before compilation"
     )
     parser.add_argument(
-        "--steps", type=positive, default=3, help="number of random inputs to compare (default: 3)"
+        "--steps",
+        type=positive,
+        default=STEPS,
+        help=f"number of random inputs to compare (default: {STEPS})",
     )
     fit.add_reserve_option(parser)
     verification.add_option(parser)
@@ -48,27 +64,58 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     ui.note(f"estimating {args.model} on {system.npu}")
     reference = args.reference and ModelFile(args.reference)
     examined = subject.examine(model, system, reference, args.reserve)
-    ui.note("comparing with the reference kernels")
-    proof = subject.compare_with_reference(examined, args.steps)
-    write_whole(output, page.build(examined, proof).encode())
-    data = {**examined.as_dict(), "reference": proof, "output": str(output)}
-    if proof.get("differing") and examined.source and examined.source.is_quantised:
+    examination = _examination(model, examined, args, ui)
+    once = examination.file is not model
+    rows = [row for row in _rows(examination, examined) if not once or row.run is not None]
+    run = examination.run(system)
+    found: dict[str, Any] = {
+        "boards": [row.as_dict() for row in rows],
+        "runs": [each.as_dict() for each in examination.runs],
+        "reasons": systems.reasons_for(model, system),
+        "note": _ONCE if once else "",
+    }
+    said = {"verdict": answer.verdict(found), "speed": answer.speed(found["boards"][0])}
+    data = {**said, **examined.as_dict(), **found, "reference": run.proof, "output": str(output)}
+    write_whole(output, page.build(examined, data).encode())
+    if run.differing and examined.source and examined.source.is_quantised:
         ui.result(data, render(data))
         raise MismatchError(
-            f"{proof['differing']:,} of {proof['values']:,} values differ from the reference "
+            f"{run.differing:,} of {run.values:,} values differ from the reference "
             f"{examined.source}"
         )
     return data
 
 
+def _examination(
+    model: ModelFile, examined: Subject, args: argparse.Namespace, ui: Ui
+) -> Examination:
+    """Of the model for all boards; of a large one, only of the form that is compiled already."""
+    file, source = model, examined.source
+    if len(model.data) > _LARGE:
+        file = latency.as_written(model, examined.file, examined.system.name)
+    reference = source if file.description.compiled else None
+    return Examination(file, reference, ui, steps=args.steps, reserve=args.reserve)
+
+
+def _rows(examination: Examination, examined: Subject) -> Iterator[Row]:
+    """The system of the report, which may be a chip or have another NPU, then all boards."""
+    own = examination.row(examined.system, examined.estimate)
+    yield own
+    for row in examination.rows(boards.names()):
+        if (row.board, row.npu) != (own.board, own.npu):
+            yield row
+
+
 def render(data: dict[str, Any]) -> str:
-    """The figures, and where the page is."""
+    """The answer first, then why, then the figures, and where the page is."""
     cycles = f", {data['cycles']:,} cycles of {data['npu']}" if data["npu"] else ""
-    return "\n".join(
-        [
-            f"{data['model']}: {len(data['layers'])} layers{cycles}, {data['arena']:,} of arena",
-            *([f"fits       {fit.describe(data['fit'])}"] if data["fit"] else []),
-            "reference  {}".format(page.verdict(data["reference"])[2]),
-            f"report     {data['output']}",
-        ]
+    lines = [*answer.wrapped(data["verdict"]), *answer.wrapped(data["speed"]), ""]
+    lines += [*answer.lines(data), *answer.wrapped(data["note"]), ""]
+    if data["reasons"]:
+        rows = [line for group in reasons.text(data["reasons"]) for line in group]
+        lines += ["left to the CPU, for Vela's reason:", *(f"  {row}" for row in rows), ""]
+    lines.append(
+        f"{data['model']}: {len(data['layers'])} layers{cycles}, {data['arena']:,} of arena"
     )
+    lines += [f"fits       {fit.describe(data['fit'])}"] if data["fit"] else []
+    return "\n".join([*lines, f"report     {data['output']}"])

@@ -202,13 +202,21 @@ def compile_for(file: ModelFile, system: System) -> ModelFile:
     """Compile and plan a model for a system; a compiled model is returned unchanged."""
     if file.description.compiled:
         return file
-    return _compiled(file, system.npu, system.facts)
+    return _compiled(file, system.npu, system.facts)[0]
+
+
+def reasons_for(file: ModelFile, system: System) -> list[dict[str, Any]]:
+    """Vela's reasons for the operators that it leaves to the CPU; none for a compiled model."""
+    return [] if file.description.compiled else _compiled(file, system.npu, system.facts)[1]
 
 
 @lru_cache(maxsize=32)
-def _compiled(file: ModelFile, npu: str, facts: VelaFacts) -> ModelFile:
+def _compiled(
+    file: ModelFile, npu: str, facts: VelaFacts
+) -> tuple[ModelFile, list[dict[str, Any]]]:
     """Systems often share these, so each is compiled once."""
-    return verdict.prepare(file, vela.compiled(file, npu, board=facts).file)[0]
+    made = vela.compiled(file, npu, board=facts)
+    return verdict.prepare(file, made.file)[0], made.facts["reasons"]
 
 
 def _chips() -> dict[str, dict[str, Any]]:

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
 
 from .. import fit, svg
+from ..advice import reasons
+from ..check import answer
 from ..estimate import roofline, text
 from ..plan import picture
 from . import memory, views
@@ -26,11 +29,17 @@ svg { display: block; width: 100%; max-width: 1200px; height: auto }
 .facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(max(140px, 22%), 1fr));
   gap: 8px }
 .facts div { border: 1px solid #ccc; border-radius: 6px; padding: 8px; overflow-wrap: anywhere }
-.facts b { display: block; font-size: 16px } .good b { color: #1e7b3a } .bad b { color: #c0392b }
+.facts b { display: block; font-size: 16px }
+.verdict { font-size: 18px; overflow-wrap: anywhere }
+.good { color: #1e7b3a } .bad { color: #c0392b }
 table { border-collapse: collapse; font-size: 13px; white-space: nowrap }
 th, td { padding: 3px 10px 3px 0; text-align: right; border-bottom: 1px solid #ddd }
 th:first-child, td:first-child, th:nth-child(2), td:nth-child(2) { text-align: left }
 td:first-child { white-space: normal; overflow-wrap: anywhere; min-width: 16em; max-width: 32em }
+.boards table { white-space: normal; font-size: 14px }
+.boards th, .boards td { text-align: left; vertical-align: top; overflow-wrap: anywhere }
+.boards th:first-child, .boards td:first-child { min-width: 8em }
+.boards td:nth-child(2) { min-width: 7em }
 @media (max-width: 700px) {
   th:first-child, td:first-child { position: sticky; left: 0; background: #fff;
     min-width: 12em; padding-right: 8px }
@@ -38,15 +47,15 @@ td:first-child { white-space: normal; overflow-wrap: anywhere; min-width: 16em; 
 @media (prefers-color-scheme: dark) {
   body, th:first-child, td:first-child { background: #16191d } body { color: #ddd }
   .facts div, th, td { border-color: #3a424c }
-  .good b { color: #62c583 } .bad b { color: #ef7a6c }
+  .good { color: #62c583 } .bad { color: #ef7a6c }
 }"""
 _HEAD = ("layer", "bound", "share", "cycles", "MACs", "MAC use", "read", "written")
 # Maximum number of layers named in a summary.
 _NAMED = 3
 
 
-def build(subject: Subject, proof: dict[str, Any]) -> str:
-    """The whole page; `proof` is the comparison with the reference of subject.py."""
+def build(subject: Subject, data: dict[str, Any]) -> str:
+    """The whole page; `data` is that of `ethosu report`, with the answer of `ethosu check`."""
     title = (
         f"{Path(str(subject.file)).name} on {subject.system.npu if subject.estimate else 'the CPU'}"
     )
@@ -57,7 +66,10 @@ def build(subject: Subject, proof: dict[str, Any]) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>{escape(title)}</title><style>{svg.STYLE}\n{PAGE}</style></head><body>",
         f"<h1>{escape(title)}</h1>",
-        _facts(subject, proof),
+        *_answer(data),
+        *_reasons(data),
+        "<h2>Details</h2>",
+        _facts(subject),
         "<h2>Layers</h2>",
         f"<p>{escape(_summary(subject))}</p>",
         _wide(_table(subject)),
@@ -85,9 +97,38 @@ def _wide(content: str, kind: str = "") -> str:
     return f'<div class="{f"wide {kind}".strip()}">{content}</div>'
 
 
-def _facts(subject: Subject, proof: dict[str, Any]) -> str:
+def _answer(data: dict[str, Any]) -> Iterator[str]:
+    """Where it runs, how exactly and how fast."""
+    runs = any(row["runs"] for row in data["boards"])
+    wrong = any(run["exact"] is False for run in data["runs"])
+    kind = "bad" if wrong or not runs else "good"
+    yield f'<p class="verdict {kind}"><b>{_text(data["verdict"])}</b></p>'
+    yield f"<p>{escape(data['speed'])}</p>"
+    yield from (f"<p>{escape(remark)}</p>" for remark in answer.remarks(data))
+    yield _wide(views.html(answer.HEAD, answer.cells(data)), "boards")
+    if data["fit"]:
+        yield f"<p>Fit: {escape(fit.describe(data['fit']))}</p>"
+    if data["note"]:
+        yield f"<p>{_text(data['note'])}</p>"
+
+
+def _reasons(data: dict[str, Any]) -> Iterator[str]:
+    """Why operators are on the CPU, by Vela."""
+    if data["reasons"]:
+        yield "<h2>Left to the CPU</h2><ul>"
+        for first, *rule in reasons.text(data["reasons"]):
+            yield f"<li>{'<br>'.join(map(escape, (first, *rule)))}</li>"
+        yield "</ul><p><code>ethosu compile --try</code> tries what brings them to the NPU.</p>"
+
+
+def _text(sentence: str) -> str:
+    """A sentence with commands between backquotes."""
+    return re.sub("`(.+?)`", r"<code>\1</code>", escape(sentence))
+
+
+def _facts(subject: Subject) -> str:
     cells = [
-        ("", "NPU", subject.system.npu if subject.estimate else "none: the CPU computes everything")
+        ("NPU", subject.system.npu if subject.estimate else "none: the CPU computes everything")
     ]
     if subject.estimate:
         estimate = subject.estimate.as_dict()
@@ -95,39 +136,23 @@ def _facts(subject: Subject, proof: dict[str, Any]) -> str:
         macs = sum(layer.macs for layer in subject.layers)
         cells += [
             (
-                "",
                 f"estimate, {subject.system.name}, {estimate['clock_mhz']:g} MHz",
                 text.figure(estimate),
             ),
-            ("", "NPU cycles", f"{subject.cycles:,}"),
+            ("NPU cycles", f"{subject.cycles:,}"),
             (
-                "",
                 f"MAC utilisation, {peak} per cycle",
                 f"{macs / max(1, subject.cycles * peak):.0%}",
             ),
-            ("", "confidence of the estimate", estimate["basis"]),
         ]
-    if subject.fits:
-        kind = "bad" if subject.fits.short else ""
-        cells.append((kind, "fits the board", fit.describe(subject.fits.as_dict())))
     size = subject.info["fast_scratch_size"]
     fast = f", with {size:,} of fast scratch" if size else ""
     cells += [
-        ("", "model", f"{len(subject.file.data):,} bytes"),
-        ("", "arena" + fast, f"{subject.info['arena_size']:,} bytes"),
-        verdict(proof),
+        ("model", f"{len(subject.file.data):,} bytes"),
+        ("arena" + fast, f"{subject.info['arena_size']:,} bytes"),
     ]
-    lines = (f'<div class="{c}">{escape(a)}<b>{escape(b)}</b></div>' for c, a, b in cells)
+    lines = (f"<div>{escape(a)}<b>{escape(b)}</b></div>" for a, b in cells)
     return f'<div class="facts">{"".join(lines)}</div>'
-
-
-def verdict(proof: dict[str, Any]) -> tuple[str, str, str]:
-    """Result of the comparison with the reference: CSS class, label, text."""
-    label = "compared with TFLite's reference kernels"
-    if "why" in proof:
-        return "", label, f"no: {proof['why']}"
-    kind = "bad" if proof["differing"] else "good"
-    return kind, label, views.difference(proof, equal="bit-exact")
 
 
 def _table(subject: Subject) -> str:

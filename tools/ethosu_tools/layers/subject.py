@@ -10,13 +10,12 @@ import numpy as np
 
 from .. import arrays, fit, verdict
 from ..arrays import Array
-from ..errors import InputError, SetupError
+from ..errors import InputError
 from ..estimate import latency, systems
 from ..estimate.latency import Estimate
 from ..estimate.systems import System
 from ..fit import Fit
 from ..model import ModelFile
-from ..oracle import Oracle
 from ..sim import Simulation
 from . import table, views
 from .table import Layer
@@ -108,29 +107,21 @@ def difference(found: list[list[Array]], expected: list[list[Array]]) -> dict[st
     if shapes[0] != shapes[1]:
         raise InputError(f"outputs have shapes {shapes[0][0]} and {shapes[1][0]}")
     pairs = [
-        (np.asarray(a, np.float64).ravel(), np.asarray(b, np.float64).ravel())
+        (a.ravel(), b.ravel())
         for ours, theirs in zip(found, expected, strict=True)
         for a, b in zip(ours, theirs, strict=True)
     ]
-    distance = np.concatenate([np.abs(a - b) for a, b in pairs] or [np.zeros(0)])
+    wrong = np.concatenate([a != b for a, b in pairs] or [np.zeros(0, bool)])
+    # Equal infinities have no distance, and floats lose that of large integers.
+    far = [
+        np.abs(np.subtract(a, b, dtype=np.float64, where=a != b, out=np.zeros(a.shape)))
+        for a, b in pairs
+    ]
+    distance = np.nan_to_num(np.concatenate(far or [np.zeros(0)]), posinf=np.inf)
     return {
         "steps": len(found),
-        "values": distance.size,
-        "differing": int(np.count_nonzero(distance)),
+        "values": wrong.size,
+        "differing": int(np.count_nonzero(wrong)),
         "largest": float(distance.max(initial=0.0)),
         "mean": float(distance.mean()) if distance.size else 0.0,
     }
-
-
-def compare_with_reference(subject: Subject, steps: int) -> dict[str, Any]:
-    """Compare outputs with TFLite's reference kernels; "why": the reason if that is impossible."""
-    if subject.file.is_program:
-        return {"why": "ExecuTorch programs are checked with test cases: ethosu run MODEL.bpte"}
-    if subject.source is None:
-        return {"why": "the file is compiled: pass the original model with --reference"}
-    try:
-        oracle = Oracle(subject.source)
-        given = inputs(subject, steps)
-        return difference(outputs(subject, given), [oracle.step(each) for each in given])
-    except (InputError, SetupError) as error:
-        return {"why": str(error)}

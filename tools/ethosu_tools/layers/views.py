@@ -78,11 +78,11 @@ def cells(rows: Sequence[Row], columns: Sequence[str]) -> list[tuple[str, ...]]:
     return [tuple(cell(row, column) for column in columns) for row in rows]
 
 
-def difference(figures: Row, equal: str = "equal") -> str:
+def difference(figures: Row) -> str:
     """Text of the output differences measured by subject.py."""
     values = f"{figures['values']:,} values of {figures['steps']} random inputs"
     if not figures["differing"]:
-        return f"{equal}: {values}"
+        return f"equal: {values}"
     return (
         f"{figures['differing']:,} of {values} differ, by at most {figures['largest']:g}, "
         f"on average {figures['mean']:.3g}"

@@ -67,7 +67,7 @@ static int write_entry(uint32_t index)
     return ETHOSU_MODEL_OK;
 }
 
-/** [name, size, offset in the arena, start of its constant, size of the constant] */
+/** [name, size, offset in the arena, start of its constant, its size, type, shape] */
 static int write_tensor(uint32_t index)
 {
     struct ethosu_describe_value value;
@@ -75,6 +75,9 @@ static int write_tensor(uint32_t index)
     write_text((struct ethosu_describe_bytes){value.tensor.name, value.tensor.name_length});
     mp_printf(&json, ",%u,%d", (unsigned)value.tensor.size, (int)value.offset);
     write_place(value.data);
+    mp_printf(&json, ",%u", (unsigned)value.tensor.type);
+    write_numbers(
+        (struct ethosu_describe_bytes){value.tensor.shape, value.tensor.rank * sizeof(int32_t)});
     return ETHOSU_MODEL_OK;
 }
 

@@ -32,7 +32,8 @@ function interval(system, ms, ideal, { short_ms, short_error, error }) {
 
 /**
  * @param {Uint8Array} model  compiled for `npu`
- * @param {(row: object) => void} onRow  called for each system: {system, cycles, ms, low, high, basis}
+ * @param {(row: object) => void} onRow  called for each system: {system, usual, cycles, ms, low, high, basis};
+ *   usual: its weights are where the board has them if nobody says otherwise
  */
 export async function latencies(module, settings, npu, model, program, signal, onRow) {
     const files = new Map([["model", model]]);
@@ -47,9 +48,11 @@ export async function latencies(module, settings, npu, model, program, signal, o
     const ideal = await count([]);
     // Lower bounds come last, because they would look like the fastest systems.
     const bound = (system) => Number(system.external || !system.checked);
-    for (const system of systemsOf(settings, npu).sort((a, b) => bound(a) - bound(b))) {
+    const systems = systemsOf(settings, npu);
+    const first = new Set(systems.filter(({ name }, at) => systems.findIndex((each) => each.name === name) === at));
+    for (const system of systems.sort((a, b) => bound(a) - bound(b))) {
         const cycles = await count(system.memories);
         const ms = cycles / system.mhz / 1000;
-        onRow({ system, cycles, ms, ...interval(system, ms, ideal / system.mhz / 1000, settings.interval) });
+        onRow({ system, usual: first.has(system), cycles, ms, ...interval(system, ms, ideal / system.mhz / 1000, settings.interval) });
     }
 }

@@ -10,8 +10,9 @@ import { Model } from "./model.mjs";
 import { planned } from "./plan.mjs";
 import { connectPrograms } from "./programs.mjs";
 import { clockMhz, layers, remarks } from "./report.mjs";
-import { describe, offer, showBoards, showCode, showFigures, showLatency, showLayers, showVerdict, status, step } from "./result.mjs";
+import { describe, offer, showBoards, showCode, showFigures, showLatency, showLayers, showRuntimes, showVerdict, status, step } from "./result.mjs";
 import { ROM_BYTES } from "./ring.mjs";
+import { verdicts } from "./runtimes.mjs";
 import { clear, show } from "./shown.mjs";
 import { configuration } from "./vela.mjs";
 import { Targets } from "./targets.mjs";
@@ -265,7 +266,9 @@ async function handle(name, bytes, signal) {
     for (const table of ["layers", "latency", "boards"]) {
         element(table).tBodies[0].replaceChildren();
     }
-    element("details").hidden = true;
+    for (const part of ["of-boards", "of-runtimes", "details"]) {
+        element(part).hidden = true;
+    }
     checkSize(bytes.length);
     const module = await wasm("ethosu.wasm");
     const original = new Model(module, bytes);
@@ -275,6 +278,8 @@ async function handle(name, bytes, signal) {
     }
     const { bytes: compiled, report } = await compiledModel(bytes, original, signal);
     signal.throwIfAborted();
+    const made = new Model(module, compiled);
+    const others = showOthers(module, made, signal);
     const model = planned(module, compiled);
     const placed = new Model(module, model);
     const plain = plainName(name);
@@ -287,7 +292,7 @@ async function handle(name, bytes, signal) {
     }
     element("of-vela").hidden = !report;
     if (report) {
-        showReport(report, original, new Model(module, compiled));
+        showReport(report, original, made);
     }
     element("arena").replaceChildren(draw(placed) ?? "Used only by the NPU, as placed by Vela.");
     offer(plain, model);
@@ -315,6 +320,7 @@ async function handle(name, bytes, signal) {
     showFits();
     showCode(plain, rows.model.inputs);
     showVerdict(rows.run, rows.reference?.error ?? reference.missing);
+    await others;
     document.body.dataset.done = name;
     if (placed.call) {
         await showLatencies(module, model, signal);
@@ -323,9 +329,24 @@ async function handle(name, bytes, signal) {
 
 /** Show which boards can run the model, beside a program that keeps a part of the heap. */
 function showFits() {
+    element("of-boards").hidden = !state.need;
     const reserve = Math.max(0, Math.round(element("reserve").valueAsNumber || 0)) * 1024;
     if (state.need) {
         showBoards(state.need, rowsOf(state.need, state.settings.boards, reserve));
+    }
+}
+
+/** Show what other runtimes do with it; a failure does not affect the other results. */
+async function showOthers(module, model, signal) {
+    try {
+        const texts = ["rules.py", "runtimes.py"].map(async (name) => (await fetched(name)).text());
+        const rows = await verdicts(module, state.settings, model, ...(await Promise.all(texts)), signal);
+        signal.throwIfAborted();
+        showRuntimes(rows);
+    } catch (error) {
+        if (!signal.aborted) {
+            step(`The rules of other runtimes did not run: ${error.message}`, "bad");
+        }
     }
 }
 

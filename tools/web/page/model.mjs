@@ -28,7 +28,7 @@ export function ask(module, question, bytes) {
 }
 
 /** Inputs of the NPU's operator: command stream, constants, then these. */
-const [NPU_SCRATCH, NPU_FAST_SCRATCH] = [2, 3];
+export const [NPU_SCRATCH, NPU_FAST_SCRATCH] = [2, 3];
 
 /** A file's main graph. Throws an Error if it is damaged. */
 export class Model {
@@ -36,8 +36,8 @@ export class Model {
         const [, inputs, outputs, tensors, operators, entries] = ask(module, "web_describe", bytes);
         const content = (start, size) => bytes.subarray(start, start + size);
         Object.assign(this, { inputs, outputs });
-        this.tensors = tensors.map(([name, size, offset, start, length]) =>
-            ({ name, size, offset, constant: content(start, length) }));
+        this.tensors = tensors.map(([name, size, offset, start, length, type, shape]) =>
+            ({ name, size, offset, constant: content(start, length), type, shape }));
         this.operators = operators.map(([name, code, npu, ins, outs]) => ({ name, code, npu, inputs: ins, outputs: outs }));
         this.entries = new Map(entries.map(([name, start, size]) => [name, content(start, size)]));
         /** Its first call of the NPU; undefined if it is not compiled. */

@@ -49,20 +49,43 @@ export function showLayers(layers) {
         `${((100 * layer.cycles) / total).toFixed(1)} %`]));
 }
 
-export function showLatency({ system, cycles, ms, low, high, basis }) {
+/** A board's usual latency in ms, as text; empty if it was not counted. */
+function timeOf(board) {
+    return element("latency").querySelector(`tr[data-usual="${board}"]`)?.cells[1].textContent ?? "";
+}
+
+export function showLatency({ system, usual, cycles, ms, low, high, basis }) {
     const time = high === undefined ? `≥ ${low.toPrecision(3)}` : ms.toPrecision(3);
     rows("latency", [[system.title, time, system.weights, count(system.mhz), basis]]);
-    Object.assign(element("latency").tBodies[0].lastChild.dataset, { cycles, system: system.name });
+    Object.assign(element("latency").tBodies[0].lastChild.dataset, { cycles, system: system.name, ...(usual && { usual: system.name }) });
+    const row = element("boards").querySelector(`tr[data-board="${system.name}"][data-fits="true"]`);
+    if (row && usual) {
+        Object.assign(row.cells[2], { textContent: time, className: "number" });
+    }
 }
 
 /** Show which boards can run the model, instead of what was shown before. */
 export function showBoards(need, boards) {
     const fitting = boards.filter(({ fits }) => fits).length;
-    element("fits").textContent = `It fits ${fitting} of ${boards.length} boards: it needs ${need.npu ?? "no NPU"}, ${count(need.heap)} bytes of heap and ${count(need.rom)} bytes of /rom.`;
+    element("fits").textContent = `It fits ${fitting || "none"} of ${boards.length} boards: it needs ${need.npu ?? "no NPU"}, ${count(need.heap)} bytes of heap and ${count(need.rom)} bytes of /rom.`;
+    element("fits").className = fitting ? "" : "bad";
     element("boards").tBodies[0].replaceChildren();
-    rows("boards", boards.map(({ board, text }) => [board, text]));
+    rows("boards", boards.map(({ board, fits, text }) => [board, text, fits ? timeOf(board) : ""]));
     boards.forEach(({ board, fits, lacks }, at) =>
         Object.assign(element("boards").tBodies[0].rows[at].dataset, { board, fits, lacks: JSON.stringify(lacks) }));
+}
+
+/** Show what other runtimes do with it. */
+export function showRuntimes(verdicts) {
+    const items = verdicts.map(({ runtime, verdict, takes, sentence }) => {
+        const [item, strong] = [document.createElement("li"), document.createElement("strong")];
+        strong.textContent = `${runtime} ${verdict}`;
+        strong.className = takes ? "good" : "";
+        item.append(strong, sentence.slice(strong.textContent.length));
+        return item;
+    });
+    element("runtimes").replaceChildren(...items);
+    element("of-runtimes").hidden = false;
 }
 
 export function offer(name, bytes) {
@@ -88,16 +111,15 @@ export function describe(tensors) {
     return tensors.map(([name, kind, shape]) => `${name}: ${DTYPES[kind] ?? kind}, ${shape.join(" × ") || "one value"}`).join("; ");
 }
 
-/** Show the comparison with the CPU kernels. */
+/** Show the comparison with the CPU kernels, and that it runs. */
 export function showVerdict(run, missing) {
     const time = run.us == null ? "" : `; one inference took ${Number((run.us / 1000).toPrecision(2))} ms here`;
     if (run.wrong > 0) {
-        status(`${count(run.wrong)} of ${count(run.bytes)} bytes differ from the CPU kernels.`, "bad");
-    } else if (run.bytes > 0) {
-        status("It runs, and every bit equals the CPU kernels.", "good");
-        step(`${run.steps} random inputs, ${count(run.bytes)} bytes of output: all equal to the runtime's CPU kernels on the model before Vela${time}.`);
+        status(`It runs, but ${count(run.wrong)} of ${count(run.bytes)} bytes differ from the CPU kernels.`, "bad");
     } else {
-        status("It runs.", "good");
-        step(`It was not compared with CPU kernels: ${missing}${time}.`);
+        status(run.bytes > 0 ? "It runs, and every bit equals the CPU kernels." : "It runs.", "good");
     }
+    element("exact").textContent = run.bytes > 0
+        ? `Compared: ${run.steps} random inputs, ${count(run.bytes)} bytes of output, with the runtime's CPU kernels on the model before Vela${time}.`
+        : `It was not compared with CPU kernels: ${missing}${time}.`;
 }

@@ -23,8 +23,9 @@ PUBLIC = [
     ),
 ]
 
-# Bytes of the driver on a Cortex-M55 with -Os, including counters, verifier and error messages.
-TEXT_LIMIT = 20_660
+# Bytes of the driver on a Cortex-M55 with -Os, including counters, verifier, error messages, and a
+# copy with vectors, which takes 106.
+TEXT_LIMIT = 20_780
 U85_TEXT_LIMIT = 3_600
 
 

@@ -28,7 +28,7 @@ TEXT_MAX = 41_000
 C_TEXT_MAX = 22_400
 # Linked size of a C program that loads a model and runs it on one kind of NPU, at -Os.
 # TensorFlow Lite Micro's objects take 12,364 with its own makefile's flags.
-PROGRAM_TEXT_MAX = 16_750
+PROGRAM_TEXT_MAX = 17_010
 
 
 def sources(*options):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ethosu_tools.check import runtimes
+from ethosu_tools.check import rules
 from ethosu_tools.commands import check
 from ethosu_tools.errors import InputError
 from ethosu_tools.estimate import text
@@ -109,7 +109,7 @@ def _refused(data: dict[str, Any]) -> str:
         "; ".join(
             SHORT[each["runtime"]] + f" ({each['reasons'][0]['message'] or 'its loader'})"
             for each in data["runtimes"]
-            if each["verdict"] == runtimes.REFUSES
+            if each["verdict"] == rules.REFUSES
         )
         or "-"
     )

@@ -2,10 +2,12 @@
 """The rules of other runtimes: what each takes and refuses, and why."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
-from ethosu_tools.check import messages, runtimes, sscma, subject
-from ethosu_tools.check.runtimes import ACCEPTS, NEEDS, REFUSES, RUNTIMES
+from ethosu_tools.check import messages, rules, runtimes, subject
+from ethosu_tools.check.rules import ACCEPTS, NEEDS, REFUSES
+from ethosu_tools.check.runtimes import RUNTIMES
 from ethosu_tools.model import ModelFile, Tensor
 
 SSCMA = "SSCMA (SenseCraft) on Grove Vision AI V2"
@@ -36,24 +38,24 @@ FITS = subject.Subject(
 
 def verdict(name, **changes):
     (found,) = [
-        each for each in runtimes.verdicts(replace(FITS, **changes)) if each.runtime == name
+        each for each in runtimes.verdicts(replace(FITS, **changes)) if each["runtime"] == name
     ]
     return found
 
 
-def rules(name, **changes):
-    return [reason["rule"] for reason in verdict(name, **changes).reasons]
+def broken_rules(name, **changes):
+    return [reason["rule"] for reason in verdict(name, **changes)["reasons"]]
 
 
 def test_each_limit_has_a_rule_a_source_and_a_page(repo):
     page = (repo / "docs/errors.md").read_text()
     for runtime in RUNTIMES:
         for name, limit in runtime.limits.items():
-            assert name in runtimes.RULES
+            assert name in dict(rules.RULES)
             assert len(limit.source) > 10
             assert not limit.message or f"\n## {limit.message}\n" in page
     used = {name for runtime in RUNTIMES for name in runtime.limits}
-    assert used == set(runtimes.RULES)
+    assert used == set(dict(rules.RULES))
 
 
 @pytest.mark.parametrize(
@@ -70,12 +72,12 @@ def test_each_limit_has_a_rule_a_source_and_a_page(repo):
     ],
 )
 def test_sscma(changes, broken):
-    assert rules(SSCMA, **changes) == broken
-    assert verdict(SSCMA, **changes).verdict == (REFUSES if broken else ACCEPTS)
+    assert broken_rules(SSCMA, **changes) == broken
+    assert verdict(SSCMA, **changes)["verdict"] == (REFUSES if broken else ACCEPTS)
 
 
 def test_a_model_that_was_not_compiled_is_told_so():
-    reason = verdict(SSCMA, npu=None, compiled=False, cpu=("CONV_2D",)).reasons[0]
+    reason = verdict(SSCMA, npu=None, compiled=False, cpu=("CONV_2D",))["reasons"][0]
     assert reason["text"].startswith("the file was not compiled for the NPU, and ")
     assert reason["message"] == messages.NO_BUILTIN
 
@@ -95,7 +97,7 @@ def test_a_model_that_was_not_compiled_is_told_so():
     ],
 )
 def test_openmv(changes, broken):
-    assert rules(OPENMV, **changes) == broken
+    assert broken_rules(OPENMV, **changes) == broken
 
 
 @pytest.mark.parametrize(
@@ -110,24 +112,24 @@ def test_openmv(changes, broken):
     ],
 )
 def test_executorch_runner(changes, broken):
-    assert rules(RUNNER, program=True, **changes) == broken
+    assert broken_rules(RUNNER, program=True, **changes) == broken
 
 
 def test_the_pc_has_neither_the_npu_nor_operators_of_tflite_micro():
-    assert rules("TFLite or LiteRT on a PC") == ["custom"]
+    assert broken_rules("TFLite or LiteRT on a PC") == ["custom"]
     changes = {"npu": None, "cpu": ("SignalRfft", "CONV_2D")}
-    (reason,) = verdict("TFLite or LiteRT on a PC", **changes).reasons
+    (reason,) = verdict("TFLite or LiteRT on a PC", **changes)["reasons"]
     assert "SignalRfft" in reason["text"] and "CONV_2D" not in reason["text"]
-    assert rules("TFLite or LiteRT on a PC", npu=None, rejected="no") == ["rejected"]
+    assert broken_rules("TFLite or LiteRT on a PC", npu=None, rejected="no") == ["rejected"]
 
 
 def test_what_your_own_firmware_needs():
     found = verdict("TFLite Micro in your own firmware", cpu=("PAD",))
-    assert found.verdict == NEEDS
-    (reason,) = found.reasons
+    assert found["verdict"] == NEEDS
+    (reason,) = found["reasons"]
     assert "an ethos-u55-64" in reason["text"] and "385,280 bytes" in reason["text"]
     assert reason["text"].endswith("in the resolver: ethos-u, PAD")
-    assert verdict("TFLite Micro in your own firmware", cpu=("EinSum",)).verdict == REFUSES
+    assert verdict("TFLite Micro in your own firmware", cpu=("EinSum",))["verdict"] == REFUSES
 
 
 IMAGE = [(1, 192, 192, 3)]
@@ -136,39 +138,78 @@ PER_STRIDE = [(1, cells, values) for values in (4, 80) for cells in (576, 144, 3
 SEGMENTS = [(1, 116, 756), (1, 32, 48, 48)]
 
 
-@pytest.mark.parametrize(
-    ("inputs", "outputs", "known"),
-    [
-        (IMAGE, [(1, 10)], True),
-        (IMAGE, [(1, 1)], False),
-        (IMAGE, [(1, 24, 24, 3)], True),
-        (IMAGE, PER_STRIDE, True),
-        (IMAGE, [(*shape[:1], 24, 24, shape[2]) for shape in PER_STRIDE], False),
-        (IMAGE, PER_STRIDE[:5], False),
-        (IMAGE, [*PER_STRIDE[:5], (1, 37, 80)], False),
-        (
-            [(1, 256, 256, 3)],
-            [
-                *((1, cells, values) for values in (64, 1) for cells in (256, 1024, 64)),
-                (1, 1344, 51),
-            ],
-            True,
-        ),
-        (IMAGE, [(1, values, side, side) for side in (24, 12, 6) for values in (64, 80)], True),
-        (IMAGE, [(1, values, side, side) for values in (64, 80) for side in (24, 12, 6)], True),
-        (IMAGE, [(1, side, side, values) for side in (24, 12, 6) for values in (64, 80)], False),
-        (IMAGE, [(1, 12, 12, 4), (1, 12, 12, 1)], True),
-        (IMAGE, [(1, 12, 12, 4), (1, 6, 6, 1)], False),
-        (IMAGE, SEGMENTS, True),
-        ([(1, 98, 40)], [(1, 12)], False),
-        ([(1, 190, 190, 3)], [(1, 10)], False),
-        ([(1, 3, 192, 192)], [(1, 10)], True),
-        ([(1, 192, 192, 4)], [(1, 10)], False),
-        (IMAGE * 2, [(1, 10)], False),
-    ],
-)
+SHAPES = [
+    (IMAGE, [(1, 10)], True),
+    (IMAGE, [(1, 1)], False),
+    (IMAGE, [(1, 24, 24, 3)], True),
+    (IMAGE, PER_STRIDE, True),
+    (IMAGE, [(*shape[:1], 24, 24, shape[2]) for shape in PER_STRIDE], False),
+    (IMAGE, PER_STRIDE[:5], False),
+    (IMAGE, [*PER_STRIDE[:5], (1, 37, 80)], False),
+    (
+        [(1, 256, 256, 3)],
+        [
+            *((1, cells, values) for values in (64, 1) for cells in (256, 1024, 64)),
+            (1, 1344, 51),
+        ],
+        True,
+    ),
+    (IMAGE, [(1, values, side, side) for side in (24, 12, 6) for values in (64, 80)], True),
+    (IMAGE, [(1, values, side, side) for values in (64, 80) for side in (24, 12, 6)], True),
+    (IMAGE, [(1, side, side, values) for side in (24, 12, 6) for values in (64, 80)], False),
+    (IMAGE, [(1, 12, 12, 4), (1, 12, 12, 1)], True),
+    (IMAGE, [(1, 12, 12, 4), (1, 6, 6, 1)], False),
+    (IMAGE, SEGMENTS, True),
+    ([(1, 98, 40)], [(1, 12)], False),
+    ([(1, 190, 190, 3)], [(1, 10)], False),
+    ([(1, 3, 192, 192)], [(1, 10)], True),
+    ([(1, 192, 192, 4)], [(1, 10)], False),
+    (IMAGE * 2, [(1, 10)], False),
+]
+
+
+@pytest.mark.parametrize(("inputs", "outputs", "known"), SHAPES)
 def test_outputs_that_sscma_can_post_process(inputs, outputs, known):
-    assert (sscma.kind(inputs, outputs) is not None) == known
+    assert bool(rules.sscma_kind(inputs, outputs)) == known
+
+
+# Of these, MicroPython needs the facts only.
+FACTS = ("npu", "cpu", "scratch", "planned", "rejected", "dtypes", "input_shapes", "output_shapes")
+SUBJECT = """
+class Subject:
+    def __init__(self, facts):
+        for name, value in facts.items():
+            setattr(self, name, value)
+"""
+
+
+def test_micropython_gives_the_same_verdicts(board):
+    """As in the web page, which runs the file of rules."""
+    changes = [
+        *(
+            {
+                "inputs": tuple(tensor(*shape) for shape in inputs),
+                "outputs": tuple(tensor(*shape) for shape in outputs),
+            }
+            for inputs, outputs, _ in SHAPES
+        ),
+        {"npu": None, "cpu": ("CONV_2D", "SignalRfft", "MadeUp"), "scratch": 0},
+        {"npu": "ethos-u85-256", "scratch": 70_000_000, "planned": 70_000_000, "rejected": "no"},
+        {"inputs": (tensor(1, 4, dtype="int32"), tensor(1, dtype="bool")), "cpu": ("PAD",)},
+    ]
+    subjects = [replace(FITS, **each) for each in changes]
+    known = [runtime.as_dict() for runtime in RUNTIMES]
+    facts = [{name: getattr(each, name) for name in FACTS} for each in subjects]
+    board.exec(Path(rules.__file__).read_text() + SUBJECT)
+    found = board.ask(
+        f"runtimes = {known!r}\n"
+        f"subjects = [Subject(facts) for facts in {facts!r}]\n"
+        "_answer = [sentence(verdict(each, runtime)) for each in subjects for runtime in runtimes]"
+    )
+    expected = [
+        rules.sentence(rules.verdict(each, runtime)) for each in subjects for runtime in known
+    ]
+    assert found == expected and len(set(expected)) > 30
 
 
 def test_facts_of_a_file(compiled, small_models):

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+/** What other runtimes do with a model: the rules of `ethosu check`, run by a board of their own. */
+import { runProgram } from "./board_client.mjs";
+import { NPU_SCRATCH } from "./model.mjs";
+
+/**
+ * The facts of a model that decide, as ethosu_tools/check/subject.py has them.
+ *
+ * @param {object} dtypes  of settings.json: names of types
+ */
+function factsOf(model, dtypes) {
+    const shapes = (ends) => ends.map((index) => model.tensors[index].shape);
+    const calls = model.operators.filter(({ npu }) => npu);
+    return {
+        npu: model.call?.npu ?? null,
+        cpu: [...new Set(model.operators.filter(({ npu }) => !npu).map(({ name }) => name))],
+        scratch: Math.max(0, ...calls.map(({ inputs }) => model.tensors[inputs[NPU_SCRATCH]]?.size ?? 0)),
+        planned: 0,
+        rejected: "",
+        dtypes: [...model.inputs, ...model.outputs].map((index) => dtypes[model.tensors[index].type]),
+        input_shapes: shapes(model.inputs),
+        output_shapes: shapes(model.outputs),
+    };
+}
+
+/**
+ * @param {string} rules  text of ethosu_tools/check/rules.py
+ * @param {string} program  text of runtimes.py
+ * @returns {Promise<{runtime, verdict, takes, sentence}[]>} one for each runtime of settings.json
+ */
+export async function verdicts(module, settings, model, rules, program, signal) {
+    const text = (content) => new TextEncoder().encode(content);
+    const facts = JSON.stringify([factsOf(model, settings.dtypes), settings.runtimes]);
+    const files = new Map([["rules.py", text(rules)], ["facts.json", text(facts)]]);
+    const rows = [];
+    await runProgram(module, { npus: [], files, program, signal }, (row) => rows.push(row));
+    return rows;
+}
