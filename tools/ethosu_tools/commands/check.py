@@ -53,13 +53,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Examine the file."""
     file = ModelFile(args.model, args.data)
     facts = subject.of(file)
-    reference = ModelFile(args.reference) if args.reference else None
-    if reference and not facts.compiled:
-        raise InputError(f"{file} is not compiled: it is its own reference, omit --reference")
-    if reference and reference.description.npu:
-        raise InputError(
-            f"{reference} is compiled, for {reference.description.npu}: not a reference"
-        )
+    reference = _reference(args.reference, file) if args.reference else None
     examination = on_boards.Examination(file, reference, ui, args.reserve)
     rows = list(examination.rows([args.board] if args.board else boards.names()))
     seen = replace(facts, rejected=examination.rejected)
@@ -82,13 +76,39 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     return {"verdict": _verdict(found), **found, "exit_code": code}
 
 
+def _reference(path: Path, file: ModelFile) -> ModelFile:
+    """The original of a compiled file; InputError if it cannot be that."""
+    if not file.description.compiled:
+        raise InputError(f"{file} is not compiled: it is its own reference, omit --reference")
+    reference = ModelFile(path)
+    before, after = reference.description, file.description
+    if before.compiled:
+        raise InputError(f"{reference} is compiled, for {before.npu or 'the CPU'}: not a reference")
+    for what, own, others in (
+        ("inputs", after.inputs, before.inputs),
+        ("outputs", after.outputs, before.outputs),
+    ):
+        shapes = [[list(tensor.shape) for tensor in each] for each in (own, others)]
+        if shapes[0] != shapes[1]:
+            raise InputError(
+                f"{reference} is not the original of {file}: it has {what} {_shapes(shapes[1])}, "
+                f"expected {_shapes(shapes[0])}"
+            )
+    return reference
+
+
+def _shapes(shapes: list[list[int]]) -> str:
+    return ", ".join(map(str, shapes)) or "none"
+
+
 def _verdict(data: dict[str, Any]) -> str:
     """The answer in plain words."""
     running = [row for row in data["boards"] if row["runs"]]
     if running:
         names = list(dict.fromkeys(row["board"] for row in running))
         used = [data["runs"][index] for index in sorted({row["run"] for row in running})]
-        return f"Yes: it runs on {', '.join(names)}; {_exactness(used)}"
+        but = "but " if any(run["exact"] is False for run in used) else ""
+        return f"Yes: it runs on {', '.join(names)}; {but}{_exactness(used)}"
     names = list(dict.fromkeys(row["board"] for row in data["boards"]))
     where = f"it runs on none of {len(names)} boards" if names[1:] else f"not on {names[0]}"
     # First what is wrong where the NPU is right.
@@ -105,7 +125,7 @@ def _exactness(runs: list[dict[str, Any]]) -> str:
         worst = max(wrong, key=lambda run: float(run["by"]))
         known = f", {worst['note']}" if worst["note"] else ""
         return (
-            f"but {worst['differing']:,} of {worst['values']:,} values differ from the reference, "
+            f"{worst['differing']:,} of {worst['values']:,} values differ from the reference, "
             f"by up to {worst['by']:g} ({worst['npu'] or 'CPU'}){known}"
         )
     if all(run["exact"] for run in runs):
@@ -140,7 +160,7 @@ def _boards(data: dict[str, Any]) -> list[str]:
     lines = views.text(("runs on", "NPU", "ms"), cells).splitlines() if cells else []
     for run in data["runs"]:
         if run["exact"] is False:
-            lines += _wrapped(f"{run['npu'] or 'CPU'}: {_exactness([run])}")
+            lines += _wrapped(_exactness([run]))
         lines += [line for warning in run["warnings"] for line in _wrapped(f"warning: {warning}")]
     refusing: dict[str, list[str]] = {}
     for row in data["boards"]:

@@ -54,14 +54,17 @@ def test_a_compiled_model_needs_its_original(check, compiled, small_models):
     assert code == 0 and data["verdict"].endswith("every value equals TFLite's")
 
 
-def test_a_difference_is_in_the_verdict(check, compiled, small_models, tmp_path):
+def test_a_difference_is_in_the_verdict(ethosu, check, compiled, small_models, tmp_path):
     """The reference is the same net with other weights."""
     other = tmp_path / "other.tflite"
     other.write_bytes(_with_other_weights(small_models["small_cnn"].read_bytes()))
     code, data, _ = check(compiled(small_models["small_cnn"]), *SMALL, "--reference", other)
     (run,) = data["runs"]
     assert code == 0 and run["exact"] is False and run["differing"] > 0 and run["by"] >= 1
-    assert f"but {run['differing']} of 30 values differ from the reference" in data["verdict"]
+    differ = f"{run['differing']} of 30 values differ from the reference"
+    assert f"; but {differ}" in data["verdict"]
+    _, out, _ = ethosu("check", compiled(small_models["small_cnn"]), *SMALL, "--reference", other)
+    assert f"\n{differ}, by up to" in out
 
 
 def _with_other_weights(model):
@@ -129,13 +132,40 @@ def test_a_reference_must_be_an_original(ethosu, compiled, small_models):
     assert code == 3 and "is compiled, for ethos-u55-128" in err
 
 
-def test_other_inputs_are_not_compared(check, compiled, small_models, tmp_path):
+@pytest.mark.parametrize(
+    ("shape", "said"),
+    [
+        ((1, 4, 4, 3), "it has inputs [1, 4, 4, 3], expected [1, 16, 16, 3]"),
+        ((1, 16, 16, 3), "it has outputs [1, 16, 16, 3], expected [1, 10]"),
+    ],
+)
+def test_a_reference_has_the_same_inputs_and_outputs(
+    ethosu, compiled, small_models, tmp_path, shape, said
+):
     net = make_model.Net("other", 1)
     path = tmp_path / "other.tflite"
-    path.write_bytes(net.finish(net.conv(net.input((1, 4, 4, 3)), 3, (1, 1))))
-    code, data, _ = check(compiled(small_models["small_cnn"]), *SMALL, "--reference", path)
-    assert code == 0 and data["runs"][0]["exact"] is None
-    assert "has inputs [(1, 4, 4, 3)]" in data["runs"][0]["note"]
+    path.write_bytes(net.finish(net.conv(net.input(shape), 3, (1, 1))))
+    made = compiled(small_models["small_cnn"])
+    code, out, err = ethosu("check", made, *SMALL, "--reference", path)
+    assert (code, out) == (3, "")
+    assert f"{path} is not the original of {made}: {said}" in err
+
+
+def test_a_program_is_no_reference(ethosu, compiled, small_models, shared_programs):
+    program = shared_programs / "conv_u85_256/conv_u85_256.pte"
+    made = compiled(small_models["small_cnn"])
+    code, _, err = ethosu("check", made, *SMALL, "--reference", program)
+    assert code == 3 and "is compiled, for ethos-u85-256: not a reference" in err
+
+
+def test_what_litert_rejects_is_the_reference_not_the_file(check, shared_models, compiled):
+    """TFLite on a PC refuses the compiled file for its operator, not for the original's defect."""
+    source = shared_models / "person_detect.tflite"
+    code, data, _ = check(compiled(source), *SMALL, "--reference", source)
+    note = data["runs"][0]["note"]
+    assert code == 0 and f"LiteRT rejected {source}: " in note
+    assert note.count("quantized_dimension") == 1, "one sentence, not one for each tensor"
+    assert [each["rule"] for each in data["runtimes"][0]["reasons"]] == ["custom"]
 
 
 def test_a_program(check, shared_programs):
