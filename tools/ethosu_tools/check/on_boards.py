@@ -16,6 +16,7 @@ import numpy as np
 
 from .. import arrays, boards, fit, vela, vela_defects, verdict
 from ..arrays import Array
+from ..bisection.known import BOUNDS
 from ..errors import BoardError, InputError, ToolError
 from ..estimate import latency, systems
 from ..estimate.systems import System
@@ -26,10 +27,6 @@ from ..ui import Ui
 
 # Steps with random inputs; a model with state gets other ones in each.
 STEPS = 3
-# Operators whose results are known to differ: "Differences from TFLite" in tools/npu_sim/README.md.
-_KNOWN = {
-    "UNIDIRECTIONAL_SEQUENCE_LSTM": "as known of an LSTM, whose gates TFLite rounds in its own way",
-}
 
 
 @dataclass(frozen=True)
@@ -181,8 +178,9 @@ class Examination:
             return replace(run, note=f"it ran with {STEPS} random inputs; {why}")
         compared = _difference(run, found, expected)
         names = {each.name for each in self.reference.graph.operators}
-        known = "; ".join(text for name, text in _KNOWN.items() if name in names)
-        return compared if compared.exact else replace(compared, note=known)
+        rounded = " and ".join(name for name in BOUNDS if name in names)
+        note = f"as known of {rounded}, which the NPU rounds in another way" if rounded else ""
+        return compared if compared.exact else replace(compared, note=note)
 
 
 def _section(system: System) -> tuple[str, str]:
