@@ -20,7 +20,7 @@ from ..estimate import systems
 from ..layers import views
 from ..model import ModelFile, Tensor
 from ..tflite.cut import Whole
-from ..ui import Ui, positive, visible
+from ..ui import Ui, positive, positive_number, visible
 from ..vela_versions import open_model
 
 EPILOG = """\
@@ -43,6 +43,7 @@ outputs of both sides; PREFIX.bug.md, the text of a bug report.
 _DEFAULT_TOLERANCE = 20.0
 _SEED = 0
 _WAY = ("board", "npu", "memory_mode", "vela")  # options of each side
+_LONGEST_NAME = 60  # in the table; converters join the names of fused layers
 _HEAD = ("layer", "values", "differ", "largest", "dB")
 
 
@@ -66,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--tolerance",
-        type=float,
+        type=positive_number,
         metavar="DB",
         help="least signal-to-noise ratio of a layer; default: equal values, or "
         f"{_DEFAULT_TOLERANCE:g} for a float model",
@@ -348,12 +349,14 @@ def _side_text(name: str, side: dict[str, Any]) -> str:
 
 
 def _row(row: dict[str, Any]) -> tuple[str, ...]:
-    figures = row["difference"]
+    figures, name = row["difference"], row["name"]
+    if len(name) > _LONGEST_NAME:
+        name = f"{name[: _LONGEST_NAME - 3]}..."
     if figures is None:
-        return (row["name"], "-", "-", "-", "-")
+        return (name, "-", "-", "-", "-")
     ratio = figures["snr"]
     return (
-        row["name"],
+        name,
         f"{figures['values']:,}",
         f"{figures['differing']:,}",
         f"{figures['largest']:g}",
