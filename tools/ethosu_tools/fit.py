@@ -173,7 +173,8 @@ def check(need: Need, room: Room) -> Fit:
         )
     fast = room.fast.get(need.npu or "", 0)
     apart = need.fast if fast else 0
-    reserved = f", {room.reserve:,} of them reserved" if room.reserve else ""
+    # More than all of it may be reserved.
+    reserved = f" less {room.reserve:,} reserved" if room.reserve else ""
     constants = f", {need.constants:,} of them constants" if need.constants else ""
     for resource, needs, used, has, left in (
         ("heap", "its arena needs {:,} bytes of heap", need.heap - apart, room.heap, room.left),
