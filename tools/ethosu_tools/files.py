@@ -76,10 +76,10 @@ def unpack(data: bytes, limit: int = LARGEST) -> Iterator[tuple[str, bytes]]:
         raise InputError(" ".join(str(error).split()) or type(error).__name__) from error
 
 
-def keep(inputs: Iterable[Path | None], outputs: Mapping[str, Path | None]) -> None:
-    """UsageError if an output, by its option, would overwrite an input or another output."""
+def keep(inputs: Iterable[Path | None], outputs: Iterable[tuple[str, Path | None]]) -> None:
+    """UsageError if an output, with its option, would overwrite an input or another output."""
     known = {os.path.realpath(path): path for path in inputs if path}
-    for option, path in outputs.items():
+    for option, path in outputs:
         if path is None:
             continue
         if os.path.realpath(path) in known:

@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from .. import verdict
 from ..errors import UsageError
 from ..estimate.systems import System
-from ..files import keep
 from ..model import ModelFile
 from ..vela import Compiled
 from . import reasons, trial
@@ -38,8 +37,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def check(args: argparse.Namespace, others: Iterable[Path]) -> None:
-    """Reject options that contradict each other; `others`: files of the same command."""
+def check(args: argparse.Namespace) -> None:
+    """Reject options that contradict each other."""
     if args.changed and not args.try_changes:
         raise UsageError("--changed saves the model that --try changes: use both")
     if args.try_changes and (args.system_config or args.memory_mode or args.cmsis_nn):
@@ -47,7 +46,6 @@ def check(args: argparse.Namespace, others: Iterable[Path]) -> None:
             "--try estimates times on a board: it cannot be combined with --system-config, "
             "--memory-mode and --cmsis-nn; choose a board with --board"
         )
-    keep(others, {"--changed": args.changed})
 
 
 def run(

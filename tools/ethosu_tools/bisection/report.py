@@ -28,6 +28,8 @@ from .shrink import Repro
 from .sides import Side, is_equal
 from .ways import Npu, Outcome, Reference, Steps
 
+# Ends of the names of all files that may be written.
+ENDS = ("repro.tflite", "repro.npz", "repro_a.tflite", "repro_a.npz", "outputs.npz", "bug.md")
 _SHOWN_VALUES = 8
 _SHOWN_REGISTERS = 24
 

@@ -17,6 +17,7 @@ from ..bisection.sides import Side, is_same_structure
 from ..bisection.ways import Npu, Reference
 from ..errors import InputError, MismatchError, UsageError
 from ..estimate import systems
+from ..files import keep
 from ..layers import views
 from ..model import ModelFile, Tensor
 from ..tflite.cut import Whole
@@ -92,6 +93,9 @@ def _add_ways(parser: argparse.ArgumentParser, prefix: str, which: str) -> None:
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Run both sides, search, and write the files."""
+    prefix = args.output or Path(args.model.stem)
+    outputs = [(f"-o {prefix}", Path(f"{prefix}.{end}")) for end in report.ENDS]
+    keep((args.model, args.other, args.source, args.inputs), outputs)
     a, b = _sides(args, ui)
     tolerance = _tolerance(args, a, b)
     given = _inputs(args, a, b)
@@ -119,7 +123,6 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     data |= _facts(rows, found)
     if found is None:
         return data
-    prefix = args.output or Path(args.model.stem)
     made = report.write(
         prefix,
         search,

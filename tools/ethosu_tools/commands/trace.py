@@ -82,7 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Run one inference and record the NPU's operations."""
-    outputs = {f"--{name}": getattr(args, name) for name in _OUTPUTS}
+    outputs = [(f"--{name}", getattr(args, name)) for name in _OUTPUTS]
     keep((args.model, args.data, args.input), outputs)
     file = open_model(ui, args.model, args.data)
     description = file.compiled

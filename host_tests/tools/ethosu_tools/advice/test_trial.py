@@ -169,6 +169,9 @@ WRONG = {
     ("--changed", "c.tflite"): "--changed saves the model that --try changes",
     ("--try", "--memory-mode", "Sram_Only"): "--try estimates times on a board",
     ("--try", "--changed", "out.tflite"): "--changed would overwrite out.tflite",
+    ("--debug-db", "focus.tflite"): "--debug-db would overwrite focus.tflite",
+    ("--report", "out.tflite"): "--report would overwrite out.tflite",
+    ("--report", "r", "--debug-db", "r"): "--debug-db would overwrite r",
 }
 
 

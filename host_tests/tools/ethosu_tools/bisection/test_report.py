@@ -111,6 +111,14 @@ def test_messages(ethosu, small_models, compiled, tmp_path, words, code, message
     assert (found, message in err) == (code, True), err
 
 
+def test_the_part_does_not_overwrite_the_model(ethosu, small_models, tmp_path):
+    path = tmp_path / "found.repro.tflite"
+    data = small_models["small_cnn"].read_bytes()
+    path.write_bytes(data)
+    code, _, err = ethosu("bisect", path, "--npu", NPU, "-o", tmp_path / "found")
+    assert code == 2 and f"would overwrite {path}" in err and path.read_bytes() == data
+
+
 @pytest.mark.parametrize("tolerance", ["nan", "inf", "x"])
 def test_a_tolerance_is_a_number(ethosu, small_models, tolerance):
     """No signal-to-noise ratio is below NaN: nothing would ever differ."""
