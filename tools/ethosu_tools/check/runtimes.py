@@ -121,10 +121,10 @@ def _kernels(subject: Subject, known: Collection[str]) -> str | None:
 def _arena(subject: Subject, sizes: int | dict[str, int]) -> str | None:
     """One size, or one for each NPU."""
     size = sizes if isinstance(sizes, int) else sizes.get(subject.npu or "", max(sizes.values()))
-    if subject.scratch > size:
+    if subject.arena > size:
         return (
-            f"its arena has {size:,} bytes, the model needs at least {subject.scratch:,} "
-            f"({subject.scratch - size:,} too few), and TFLite Micro's tables some KB more"
+            f"its arena has {size:,} bytes, the model needs at least {subject.arena:,} "
+            f"({subject.arena - size:,} too few), and TFLite Micro's tables some KB more"
         )
     return None
 
@@ -170,11 +170,7 @@ def _method_pool(subject: Subject, size: int) -> str | None:
 def _build(subject: Subject, _: Any) -> str | None:
     """What firmware of one's own must provide."""
     names = [*(["ethos-u"] if subject.npu else []), *subject.cpu]
-    arena = (
-        f"an arena of at least {subject.scratch:,} bytes, plus some KB for its tables"
-        if subject.npu
-        else "an arena for the tensors of the CPU's operators"
-    )
+    arena = f"an arena of at least {subject.arena:,} bytes, plus some KB for its tables"
     npu = f"an {subject.npu}, " if subject.npu else ""
     return f"{npu}{arena}; in the resolver: {', '.join(names) or 'nothing'}"
 

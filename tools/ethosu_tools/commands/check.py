@@ -62,6 +62,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         "model": str(file),
         "bytes": len(file.data),
         "what": facts.what,
+        "compiled": facts.compiled,
         "npu": facts.npu,
         "vela": facts.vela,
         "cpu_operators": dict(file.description.cpu_operators),
@@ -145,7 +146,8 @@ def render(data: dict[str, Any]) -> str:
     if data["cpu_operators"] and (data["npu"] or data["planned_bytes"]):
         counts = (f"{name} x {count}" for name, count in data["cpu_operators"].items())
         lines += _wrapped(f"left to the CPU: {', '.join(counts)}")
-    lines += ["", *_boards(data), "", "What other runtimes do with it:"]
+    as_trained = "" if data["compiled"] else " as it is, without the NPU"
+    lines += ["", *_boards(data), "", f"What other runtimes do with it{as_trained}:"]
     lines += [line for each in data["runtimes"] for line in _wrapped(f"- {_what(each)}")]
     return "\n".join([*lines, "", "docs/errors.md explains their messages."])
 

@@ -34,6 +34,7 @@ def test_a_model_as_trained_is_compiled_and_exact(ethosu, check, small_models):
     assert run["exact"] is True and run["values"] == 3 * 10 and run["differing"] == 0
     code, out, _ = ethosu("check", model, "--board", GROVE)
     assert code == 0 and out.startswith("Yes: it runs on")
+    assert "What other runtimes do with it as it is, without the NPU:" in out
 
 
 def test_all_boards(check, compiled, small_models):
