@@ -18,8 +18,8 @@ class Subject:
 
     scratch: bytes of the NPU's arena, the largest of all NPU operators; tensors: of a file as
     trained, inputs and outputs of its largest operator; planned: bytes of planned tensors of a
-    program; cpu: names of operators without the NPU; missing: those of a program
-    that this project's firmware lacks; rejected: why LiteRT rejected it when it was run.
+    program; cpu: names of operators without the NPU; rejected: why LiteRT rejected it when it
+    was run.
     """
 
     name: str
@@ -33,7 +33,6 @@ class Subject:
     cpu: tuple[str, ...]
     scratch: int
     planned: int
-    missing: tuple[str, ...]
     rejected: str = ""
     tensors: int = 0
 
@@ -93,7 +92,6 @@ def of(file: ModelFile) -> Subject:
         cpu=tuple(description.cpu_operators),
         scratch=max((each.scratch_bytes for each in description.npu_operators), default=0),
         planned=program.planned_bytes if program else 0,
-        missing=program.missing if program else (),
         tensors=0 if description.compiled else _largest(file),
     )
 

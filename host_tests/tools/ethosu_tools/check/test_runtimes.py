@@ -33,7 +33,6 @@ FITS = subject.Subject(
     cpu=(),
     scratch=385_280,
     planned=0,
-    missing=(),
 )
 
 
