@@ -20,6 +20,7 @@ from .subject import Subject
 
 ACCEPTS, REFUSES, NEEDS = "takes it", "refuses it", "needs"
 _KIB = 1024
+_LITERT = "TFLite's interpreter; printed by ai-edge-litert 1.2.0"
 _LISTED = 3  # NPUs in a sentence
 _DRIVER = "zephyrproject-rtos/hal_ethos_u@0356707 src/ethosu_device_u55_u65.c:352"
 _DRIVER_U85 = "zephyrproject-rtos/hal_ethos_u@0356707 src/ethosu_device_u85.c:334"
@@ -77,16 +78,20 @@ class Verdict:
         }
 
 
-def _custom(subject: Subject, _: Any) -> str | None:
-    """TFLite itself has one custom operator only."""
+def _commands(subject: Subject, _: Any) -> str | None:
     if subject.npu:
         return "the file has commands for an NPU (the operator ethos-u), which a PC does not have"
-    custom = [name for name in subject.cpu if name in _KNOWN["tflm_custom"]]
-    names = ", ".join(custom)
+    return None
+
+
+def _custom(subject: Subject, names: Collection[str]) -> str | None:
+    """TFLite itself has one custom operator only."""
+    custom = [name for name in subject.cpu if name in names]
+    if not custom:
+        return None
     return (
-        f"custom operators of TFLite Micro, with this name in the message: {names}"
-        if custom
-        else None
+        f'it lacks custom operators of TFLite Micro: {", ".join(custom)} ("Encountered unresolved '
+        f'custom op: {custom[0]}")'
     )
 
 
@@ -177,6 +182,7 @@ def _build(subject: Subject, _: Any) -> str | None:
 
 # Limits by name: whether a model keeps within one; the sentence is the reason if it does not.
 RULES: dict[str, Callable[[Subject, Any], str | None]] = {
+    "commands": _commands,
     "custom": _custom,
     "rejected": _rejected,
     "npus": _npu,
@@ -194,9 +200,8 @@ RUNTIMES = (
     Runtime(
         "TFLite or LiteRT on a PC",
         {
-            "custom": Limit(
-                None, messages.UNRESOLVED, "TFLite's interpreter; printed by ai-edge-litert 1.2.0"
-            ),
+            "commands": Limit(None, messages.UNRESOLVED, _LITERT),
+            "custom": Limit(_KNOWN["tflm_custom"], "", _LITERT),
             "rejected": Limit(None, "", "ai-edge-litert 1.2.0, run here"),
         },
     ),

@@ -167,7 +167,7 @@ def test_what_litert_rejects_is_the_reference_not_the_file(check, shared_models,
     note = data["runs"][0]["note"]
     assert code == 0 and f"LiteRT rejected {source}: " in note
     assert note.count("quantized_dimension") == 1, "one sentence, not one for each tensor"
-    assert [each["rule"] for each in data["runtimes"][0]["reasons"]] == ["custom"]
+    assert [each["rule"] for each in data["runtimes"][0]["reasons"]] == ["commands"]
 
 
 def test_a_program(check, shared_programs):

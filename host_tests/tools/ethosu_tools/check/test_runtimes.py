@@ -118,10 +118,11 @@ def test_executorch_runner(changes, broken):
 
 
 def test_the_pc_has_neither_the_npu_nor_operators_of_tflite_micro():
-    assert rules("TFLite or LiteRT on a PC") == ["custom"]
+    assert rules("TFLite or LiteRT on a PC") == ["commands"]
     changes = {"npu": None, "cpu": ("SignalRfft", "CONV_2D")}
     (reason,) = verdict("TFLite or LiteRT on a PC", **changes).reasons
-    assert "SignalRfft" in reason["text"] and "CONV_2D" not in reason["text"]
+    assert "unresolved custom op: SignalRfft" in reason["text"]
+    assert "CONV_2D" not in reason["text"] and "ethos-u" not in reason["message"]
     assert rules("TFLite or LiteRT on a PC", npu=None, rejected="no") == ["rejected"]
 
 
