@@ -320,6 +320,9 @@ def render(data: dict[str, Any]) -> str:
     if first is None:
         figures = f"{data['compared']} of {len(data['layers'])} layers were compared"
         return "\n".join([*lines, f"no difference: {figures}, with {data['steps']} inputs"])
+    if first["error"] and first["group"]:  # no part of the model was tried
+        side = "A" if data["a"]["error"] else "B"
+        return "\n".join([*lines, "", f"{side} does not run: {first['error']}", *_files(data)])
     near = [row for row in data["layers"] if row["number"] <= first["number"] + 1]
     lines += ["", views.text(_HEAD, [_row(row) for row in near[-12:]], *_HEAD[1:]), ""]
     lines.append(f"first layer that differs: {visible(first['name'])}")
@@ -333,13 +336,18 @@ def render(data: dict[str, Any]) -> str:
     for row in data.get("registers", ())[:8]:
         where = f"{row['register']} of operation {row['operation']}"
         lines.append(f"register {where}: {row['a']} in A, {row['b']} in B")
+    return "\n".join([*lines, *_files(data)])
+
+
+def _files(data: dict[str, Any]) -> list[str]:
+    lines = []
     if "files" in data:
         operators = ", ".join(map(str, data["operators"]))
         plural = "s" if len(data["operators"]) > 1 else ""
         what = f"a model of operator{plural} {operators}" if operators else "no part of the model"
         lines.append(f"{what} {_alone(operators, data['reproduced'])}")
         lines += [f"{key:<8} {path}" for key, path in data["files"].items()]
-    return "\n".join(lines)
+    return lines
 
 
 def _alone(operators: str, reproduced: bool) -> str:

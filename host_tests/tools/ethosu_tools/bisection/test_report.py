@@ -111,6 +111,21 @@ def test_messages(ethosu, small_models, compiled, tmp_path, words, code, message
     assert (found, message in err) == (code, True), err
 
 
+def test_a_file_that_does_not_run_has_no_first_layer(ethosu, small_models, compiled, tmp_path):
+    """The verifier rejects its commands: no layer was computed."""
+    source, made = small_models["small_cnn"], compiled(small_models["small_cnn"])
+    broken = tmp_path / "broken.tflite"
+    broken.write_bytes(plant.register(made.read_bytes(), 1, "OFM_REGION", 5))
+    code, out, _ = ethosu("bisect", source, broken, "-o", tmp_path / "found")
+    assert code == 6 and f"\nB does not run: {broken}: operator 0 (ethos-u)" in out
+    report = (tmp_path / "found.bug.md").read_text()
+    assert report.startswith(f"# {broken} does not run\n") and f"- error: {broken}: op" in report
+    assert "first layer" not in out + report
+    assert (
+        ethosu("bisect", broken, source, "-o", tmp_path / "found")[1].count("A does not run") == 1
+    )
+
+
 def test_the_part_does_not_overwrite_the_model(ethosu, small_models, tmp_path):
     path = tmp_path / "found.repro.tflite"
     data = small_models["small_cnn"].read_bytes()
