@@ -7,10 +7,10 @@ import os
 import secrets
 import stat
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from .errors import InputError
+from .errors import InputError, UsageError
 
 # No valid model, image or array of inputs comes near this; larger files are mistakes or endless.
 LARGEST = 1 << 30
@@ -74,6 +74,17 @@ def unpack(data: bytes, limit: int = LARGEST) -> Iterator[tuple[str, bytes]]:
     # Damaged archives make zipfile and zlib raise exceptions of any kind.
     except Exception as error:
         raise InputError(" ".join(str(error).split()) or type(error).__name__) from error
+
+
+def keep(inputs: Iterable[Path | None], outputs: Iterable[tuple[str, Path | None]]) -> None:
+    """UsageError if an output, with its option, would overwrite an input or another output."""
+    known = {os.path.realpath(path): path for path in inputs if path}
+    for option, path in outputs:
+        if path is None:
+            continue
+        if os.path.realpath(path) in known:
+            raise UsageError(f"{option} would overwrite {path}; choose another name")
+        known[os.path.realpath(path)] = path
 
 
 def write_whole(path: Path, data: bytes) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from . import boards, romfs, vela
@@ -173,7 +174,8 @@ def check(need: Need, room: Room) -> Fit:
         )
     fast = room.fast.get(need.npu or "", 0)
     apart = need.fast if fast else 0
-    reserved = f", {room.reserve:,} of them reserved" if room.reserve else ""
+    # More than all of it may be reserved.
+    reserved = f" less {room.reserve:,} reserved" if room.reserve else ""
     constants = f", {need.constants:,} of them constants" if need.constants else ""
     for resource, needs, used, has, left in (
         ("heap", "its arena needs {:,} bytes of heap", need.heap - apart, room.heap, room.left),
@@ -213,20 +215,20 @@ def advice(fit: Fit, source: ModelFile | None = None, tried: str = "") -> str:
     return "".join(f"; {hint}" for hint in hints)
 
 
+def tensor_bytes(source: ModelFile, operator: Operator) -> int:
+    """Bytes of an operator's inputs and outputs, which must be in the arena while it runs."""
+    numbers = {index for index in (*operator.inputs, *operator.outputs) if index >= 0}
+    tensors = [source.graph.tensors[index] for index in numbers]
+    return sum(tensor.size for tensor in tensors if not tensor.constant)
+
+
 def _largest(source: ModelFile) -> list[str]:
-    """The operator with the most bytes of inputs and outputs, which must be in the arena."""
-    graph = source.graph
-
-    def size(operator: Operator) -> int:
-        tensors = [
-            graph.tensors[index] for index in {*operator.inputs, *operator.outputs} if index >= 0
-        ]
-        return sum(tensor.size for tensor in tensors if not tensor.constant)
-
-    largest = max(graph.operators, key=size, default=None)
+    """The operator with the most bytes of inputs and outputs."""
+    size = partial(tensor_bytes, source)
+    largest = max(source.graph.operators, key=size, default=None)
     if largest is None or not largest.outputs:
         return []
-    name = f"{largest.name} {graph.tensors[largest.outputs[0]].name}".strip()
+    name = f"{largest.name} {source.graph.tensors[largest.outputs[0]].name}".strip()
     return [f"the largest layer, {name}, reads and writes {size(largest):,} bytes"]
 
 

@@ -9,6 +9,7 @@ here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
@@ -63,7 +64,7 @@ class Oracle:
             interpreter = Interpreter if here else RemoteInterpreter
             self._interpreter = interpreter(content, kernels, keep)
         except (ValueError, RuntimeError) as error:
-            raise InputError(f"LiteRT rejected {self._name}: {_one_line(error)}") from error
+            raise InputError(f"LiteRT rejected {self._name}: {_first(error)}") from error
         self.inputs, self.outputs = (
             [Tensor(*detail) for detail in details] for details in self._interpreter.details
         )
@@ -73,14 +74,14 @@ class Oracle:
         try:
             return self._interpreter.step(inputs)
         except (ValueError, RuntimeError) as error:
-            raise InputError(f"LiteRT could not run {self._name}: {_one_line(error)}") from error
+            raise InputError(f"LiteRT could not run {self._name}: {_first(error)}") from error
 
     def tensors(self, numbers: Sequence[int]) -> list[Array]:
         """Values of tensors of the main graph, by number, after a step with `keep`."""
         try:
             return self._interpreter.tensors(numbers)
         except (ValueError, RuntimeError) as error:
-            raise InputError(f"LiteRT has no values of {self._name}: {_one_line(error)}") from error
+            raise InputError(f"LiteRT has no values of {self._name}: {_first(error)}") from error
 
 
 def kernels_for(model: ModelFile) -> str:
@@ -123,5 +124,6 @@ def _check_version() -> None:
         )
 
 
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split()).rstrip(".")
+def _first(error: Exception) -> str:
+    """The first of the sentences that LiteRT strings together, one for each tensor."""
+    return re.split(r"\.\s*(?=[A-Z])", " ".join(str(error).split()))[0].rstrip(".")

@@ -27,6 +27,7 @@ from .model import Model, ModelFile
 from .tflite.metadata import put
 
 TIMEOUT_S = 1800
+_RELEASE = re.compile(r"\d+\.\d")
 
 
 @dataclass(frozen=True)
@@ -233,7 +234,7 @@ def release(python: str | None = None) -> str:
         done = subprocess.run([python, "-c", script], capture_output=True, text=True, check=False)
     except OSError as error:
         raise SetupError(f"{python} cannot be run: {error.strerror}") from error
-    if done.returncode:
+    if done.returncode or not _RELEASE.match(done.stdout):  # any program, such as `true`
         raise SetupError(f"{python} has no Vela; run: {python} -m pip install ethos-u-vela")
     return done.stdout.strip()
 

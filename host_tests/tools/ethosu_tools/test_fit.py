@@ -112,7 +112,7 @@ def test_what_is_reserved_is_not_for_the_model():
     found = fit.check(fit.Need(None, 701, 1), room)
     assert found.lacks == {"heap": 1}
     (said,) = found.short
-    assert said.endswith("but a board has 1,000, 300 of them reserved (1 too few)")
+    assert said.endswith("but a board has 1,000 less 300 reserved (1 too few)")
     assert fit.check(fit.Need(None, 1, 1), replace(room, reserve=5000)).lacks == {"heap": 4001}
     assert "700 of 1,000 bytes of heap, 300 reserved (70%)" in fit.describe(
         fit.check(fit.Need(None, 700, 1), room).as_dict()

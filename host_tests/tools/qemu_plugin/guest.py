@@ -31,8 +31,8 @@ class Outcome:
     """Exit code of QEMU."""
 
 
-def build(program: Path) -> None:
-    """Compile the test program."""
+def build(program: Path, more: Path | None = None, include: Path = SOURCES) -> None:
+    """Compile the test program; `more`: another file with scenarios, which includes `include`."""
     flags = [
         "-mcpu=cortex-m55",
         "-mthumb",
@@ -46,9 +46,9 @@ def build(program: Path) -> None:
         "-ffreestanding",
         "-nostdlib",
         f"-T{SOURCES / 'guest.ld'}",
-        f"-I{TOOLS.parent / 'firmware/emulator'}",
+        *(f"-I{path}" for path in (TOOLS.parent / "firmware/emulator", SOURCES, include)),
     ]
-    sources = sorted(SOURCES.glob("*.c"))
+    sources = [*sorted(SOURCES.glob("*.c")), *([more] if more else [])]
     subprocess.run(["arm-none-eabi-gcc", *flags, *bare, "-o", program, *sources], check=True)
 
 

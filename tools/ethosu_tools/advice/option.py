@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 import argparse
-import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,8 @@ from ..vela import Compiled
 from . import reasons, trial
 from .reasons import Reason
 
-NOTHING = "no change of the model is known that brings one of them to the NPU"
+NO_CHANGE = "no change of the model is known that brings one of them to the NPU"
+ALL_ON_NPU = "nothing: Vela left no operator to the CPU"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -37,8 +37,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def check(args: argparse.Namespace, others: Iterable[Path]) -> None:
-    """Reject options that contradict each other; `others`: files of the same command."""
+def check(args: argparse.Namespace) -> None:
+    """Reject options that contradict each other."""
     if args.changed and not args.try_changes:
         raise UsageError("--changed saves the model that --try changes: use both")
     if args.try_changes and (args.system_config or args.memory_mode or args.cmsis_nn):
@@ -46,8 +46,6 @@ def check(args: argparse.Namespace, others: Iterable[Path]) -> None:
             "--try estimates times on a board: it cannot be combined with --system-config, "
             "--memory-mode and --cmsis-nn; choose a board with --board"
         )
-    if args.changed and os.path.realpath(args.changed) in map(os.path.realpath, others):
-        raise UsageError(f"--changed would overwrite {args.changed}; choose another name")
 
 
 def run(
@@ -86,8 +84,8 @@ def render(data: dict[str, Any]) -> list[str]:
     ]
     if "tried" in data:
         lines += [f"tried      {trial.text(row)}" for row in data["tried"]]
-        if data["reasons"] and not data["tried"]:
-            lines.append(f"tried      {NOTHING}")
+        if not data["tried"]:
+            lines.append(f"tried      {NO_CHANGE if data['reasons'] else ALL_ON_NPU}")
     elif trial.candidates([Reason(**row) for row in data["reasons"]]):
         lines.append(f"{'':<10} --try tries changes of the model")
     return [*lines, *([f"changed    {data['changed']}"] if "changed" in data else [])]

@@ -217,7 +217,8 @@ def expected(kind: str, largest: float, share: float) -> str:
     """Why an operator may differ from TFLite's kernel without a defect; "" if it may not."""
     bound = BOUNDS.get(kind, 0)
     if 0 < largest <= bound:
-        return f"up to {bound} steps are expected of {kind}: the NPU rounds in another way"
+        steps = f"{bound} steps are" if bound > 1 else "1 step is"
+        return f"up to {steps} expected of {kind}: the NPU rounds in another way"
     if kind in _COMPARE and share < _NEAR:
         return f"expected of {kind} if its inputs have two scales: nearly equal numbers are rounded"
     return ""

@@ -28,6 +28,8 @@ from .shrink import Repro
 from .sides import Side, is_equal
 from .ways import Npu, Outcome, Reference, Steps
 
+# Ends of the names of all files that may be written.
+ENDS = ("repro.tflite", "repro.npz", "repro_a.tflite", "repro_a.npz", "outputs.npz", "bug.md")
 _SHOWN_VALUES = 8
 _SHOWN_REGISTERS = 24
 
@@ -164,12 +166,17 @@ def _save_outputs(files: dict[str, str], outcomes: Sequence[list[list[Array]]]) 
 
 def _text(report: Report, command: Sequence[str]) -> Iterator[str]:
     found, search = report.found, report.search
-    yield f"# {found.name}: results differ"
+    runs_not = bool(found.error and found.group)  # and no part of the model was tried
+    if runs_not:
+        yield f"# {search.a.file if search.errors[0] else search.b.file} does not run"
+    else:
+        yield f"# {found.name}: {'it fails' if found.error else 'results differ'}"
     yield ""
     yield f"- expected (A): {search.a.title}"
     yield f"- found (B): {search.b.title}"
-    yield f"- first layer that differs: {found.name}"
-    if found.group:
+    if not runs_not:
+        yield f"- first layer that {'fails' if found.error else 'differs'}: {found.name}"
+    if found.group and not runs_not:
         names = ", ".join(search.a.contents.name(number) for number in found.group)
         yield f"- it, or a layer whose values cannot be seen: {names}"
     if found.measure:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -47,7 +48,12 @@ class Side:
 
     @classmethod
     def of_compiled(cls, file: ModelFile, whole: Whole | None) -> Side:
-        """A compiled model as it is; `whole`: what it was compiled from."""
+        """A compiled model as it is; `whole`: what it was compiled from.
+
+        InputError: it was not, because it has other inputs or outputs.
+        """
+        if whole:
+            _check_source(file, whole.file)
         release = file.vela_version
         title = f"{file} ({file.description.npu or 'CPU'}, Vela {release or 'unknown'})"
         return cls(title, file, whole, None, compiled=file)
@@ -110,6 +116,24 @@ class Side:
             for tensor in self.known.keys() - {*self.whole.graph.outputs}
             if tensor not in fresh.known or not is_equal([fresh.known[tensor]], [wanted[tensor]])
         }
+
+
+def _check_source(file: ModelFile, source: ModelFile) -> None:
+    """An exporter may turn the axes of a tensor, but it keeps the number of its values."""
+    own, before = file.description, source.description
+    for what, found, wanted in (
+        ("inputs", before.inputs, own.inputs),
+        ("outputs", before.outputs, own.outputs),
+    ):
+        if [math.prod(each.shape) for each in found] != [math.prod(each.shape) for each in wanted]:
+            raise InputError(
+                f"{file} was not compiled from {source}, whose {what} have the shapes "
+                f"{_shapes(found)}: expected {_shapes(wanted)}"
+            )
+
+
+def _shapes(tensors: Sequence[Tensor]) -> str:
+    return ", ".join(str(list(tensor.shape)) for tensor in tensors) or "none"
 
 
 def reference_values(whole: Whole, steps: Steps) -> tuple[Outcome, Known]:

@@ -28,7 +28,8 @@ def verdict(data: dict[str, Any]) -> str:
         used = [data["runs"][index] for index in sorted({row["run"] for row in running})]
         share = f"all {len(names)}" if able == names else f"{len(able)} of {len(names)}"
         where = f"{share} boards" if able[_NAMED:] else ", ".join(able)
-        return f"Yes: it runs on {where}; {exactness(used)}"
+        but = "but " if any(run["exact"] is False for run in used) else ""
+        return f"Yes: it runs on {where}; {but}{exactness(used)}"
     where = f"it runs on none of {len(names)} boards" if names[1:] else f"not on {names[0]}"
     # First what is wrong where the NPU is right.
     rows = sorted(data["boards"], key=lambda row: row["run"] is None)
@@ -54,7 +55,7 @@ def exactness(runs: Sequence[dict[str, Any]]) -> str:
         worst = max(wrong, key=lambda run: float(run["by"]))
         known = f", {worst['note']}" if worst["note"] else ""
         return (
-            f"but {worst['differing']:,} of {worst['values']:,} values differ from the reference, "
+            f"{worst['differing']:,} of {worst['values']:,} values differ from the reference, "
             f"by up to {worst['by']:g} ({worst['npu'] or 'CPU'}){known}"
         )
     if all(run["exact"] for run in runs):
@@ -69,7 +70,7 @@ def remarks(data: dict[str, Any]) -> list[str]:
     lines = []
     for run in data["runs"]:
         if run["exact"] is False:
-            lines.append(f"{run['npu'] or 'CPU'}: {exactness([run])}")
+            lines.append(exactness([run]))
         lines += [f"warning: {warning}" for warning in run["warnings"]]
     return list(dict.fromkeys(lines))
 

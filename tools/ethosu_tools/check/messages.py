@@ -157,7 +157,7 @@ MESSAGES = (
         "Failed to allocate scratch buffer of 8197520 bytes from temp_allocator",
         r"Failed to allocate scratch buffer of (?P<size>\d+) bytes"
         r"|Memory allocation failed: (?P<asked>\d+)B requested"
-        r"|status (?:0x)?0*21\b|MemoryAllocationFailed",
+        r"|failed with status 0x0*21\b|MemoryAllocationFailed",
         "a pool of ExecuTorch's runner is too small: the temporary one holds the NPU's scratch, "
         "the method's one holds planned tensors and inputs",
         f"{_CHECK} prints both sizes; set ET_ARM_BAREMETAL_SCRATCH_TEMP_ALLOCATOR_POOL_SIZE or "
@@ -170,12 +170,13 @@ MESSAGES = (
     Message(
         MISSING,
         "E [executorch:method.cpp:824] Missing operator: [4] aten::avg_pool2d.out",
-        r"Missing operator: \[\d+\] (?P<name>\S+)|status (?:0x)?0*14\b|OperatorMissing",
-        "the runner was built without a kernel for an operator that the exporter left to the CPU "
-        "({name})",
+        r"Missing operator: \[\d+\] (?P<name>\S+)|failed with status 0x0*14\b|OperatorMissing",
+        "the runner was built without a kernel for an operator that the exporter left to the CPU; "
+        "`Missing operator` in the log names it",
         "`ethosu inspect MODEL` lists the operators; build the runner with them (its CMake option "
         "for selected operators), or change the model so that they are delegated to the NPU",
-        f"{_EXECUTORCH}runtime/executor/method.cpp:824",
+        f"{_EXECUTORCH}runtime/executor/method.cpp:824, "
+        "examples/arm/executor_runner/arm_executor_runner.cpp, runner_init()",
     ),
     Message(
         MPY,

@@ -25,12 +25,20 @@ _LISTED = 3  # NPUs in a sentence
 _STRIDES = (8, 16, 32)
 
 
+def _commands(subject: "Subject", _: None) -> str:
+    text = "the file has commands for an NPU (the operator ethos-u), which a PC does not have"
+    return text if subject.npu else ""
+
+
 def _custom(subject: "Subject", custom: "Sequence[str]") -> str:
     """TFLite itself has one custom operator only."""
-    if subject.npu:
-        return "the file has commands for an NPU (the operator ethos-u), which a PC does not have"
-    names = ", ".join([name for name in subject.cpu if name in custom])
-    return names and f"custom operators of TFLite Micro, with this name in the message: {names}"
+    names = [name for name in subject.cpu if name in custom]
+    if not names:
+        return ""
+    return (
+        f'it lacks custom operators of TFLite Micro: {", ".join(names)} ("Encountered unresolved '
+        f'custom op: {names[0]}")'
+    )
 
 
 def _rejected(subject: "Subject", _: None) -> str:
@@ -63,7 +71,7 @@ def _short(what: str, size: int, needs: str, need: int) -> str:
 def _arena(subject: "Subject", sizes: "int | dict[str, int]") -> str:
     """One size, or one for each NPU."""
     size = sizes if isinstance(sizes, int) else sizes.get(subject.npu or "", max(sizes.values()))
-    text = _short("its arena", size, "the model needs at least", subject.scratch)
+    text = _short("its arena", size, "the model needs at least", subject.arena)
     return text and f"{text}, and TFLite Micro's tables some KB more"
 
 
@@ -96,17 +104,15 @@ def _method_pool(subject: "Subject", size: int) -> str:
 
 def _build(subject: "Subject", _: None) -> str:
     """What firmware of one's own must provide."""
-    npu, arena = "", "an arena for the tensors of the CPU's operators"
-    names = list(subject.cpu)
-    if subject.npu:
-        npu = f"an {subject.npu}, "
-        names.insert(0, "ethos-u")
-        arena = f"an arena of at least {subject.scratch:,} bytes, plus some KB for its tables"
+    names = (["ethos-u"] if subject.npu else []) + list(subject.cpu)
+    arena = f"an arena of at least {subject.arena:,} bytes, plus some KB for its tables"
+    npu = f"an {subject.npu}, " if subject.npu else ""
     return f"{npu}{arena}; in the resolver: {', '.join(names) or 'nothing'}"
 
 
 # Name of each limit, in the order of reasons, and its rule: why a model exceeds it, or "".
 RULES: "tuple[tuple[str, Callable[[Subject, Any], str]], ...]" = (
+    ("commands", _commands),
     ("custom", _custom),
     ("rejected", _rejected),
     ("npus", _npu),

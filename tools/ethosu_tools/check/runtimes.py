@@ -18,6 +18,7 @@ from . import messages, rules
 from .subject import Subject
 
 _KIB = 1024
+_LITERT = "TFLite's interpreter; printed by ai-edge-litert 1.2.0"
 _DRIVER = "zephyrproject-rtos/hal_ethos_u@0356707 src/ethosu_device_u55_u65.c:352"
 _DRIVER_U85 = "zephyrproject-rtos/hal_ethos_u@0356707 src/ethosu_device_u85.c:334"
 _TFLM_FILES = "tensorflow/tflite-micro@90b983c tensorflow/lite/micro/"
@@ -69,11 +70,8 @@ RUNTIMES = (
     Runtime(
         "TFLite or LiteRT on a PC",
         {
-            "custom": Limit(
-                _KNOWN["tflm_custom"],
-                messages.UNRESOLVED,
-                "TFLite's interpreter; printed by ai-edge-litert 1.2.0",
-            ),
+            "commands": Limit(None, messages.UNRESOLVED, _LITERT),
+            "custom": Limit(_KNOWN["tflm_custom"], "", _LITERT),
             "rejected": Limit(None, "", "ai-edge-litert 1.2.0, run here"),
         },
     ),

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .. import vela_versions
+from .. import fit, vela_versions
 from ..model import BUNDLE, TFLITE, ModelFile, ProgramDescription, Tensor
+from ..plan.kernels import RENAMING
 
 Shape = tuple[int, ...]
 
@@ -15,9 +16,10 @@ Shape = tuple[int, ...]
 class Subject:
     """What other runtimes look at.
 
-    scratch: bytes of the NPU's arena, the largest of all NPU operators; planned: bytes of planned
-    tensors of a program; cpu: names of operators without the NPU; missing: those of a program
-    that this project's firmware lacks; rejected: why LiteRT rejected it when it was run.
+    scratch: bytes of the NPU's arena, the largest of all NPU operators; tensors: of a file as
+    trained, inputs and outputs of its largest operator; planned: bytes of planned tensors of a
+    program; cpu: names of operators without the NPU; rejected: why LiteRT rejected it when it
+    was run.
     """
 
     name: str
@@ -31,8 +33,13 @@ class Subject:
     cpu: tuple[str, ...]
     scratch: int
     planned: int
-    missing: tuple[str, ...]
     rejected: str = ""
+    tensors: int = 0
+
+    @property
+    def arena(self) -> int:
+        """Bytes that the arena of TFLite Micro has at least."""
+        return max(self.scratch, self.tensors)
 
     @property
     def input_shapes(self) -> list[Shape]:
@@ -90,5 +97,11 @@ def of(file: ModelFile) -> Subject:
         cpu=tuple(description.cpu_operators),
         scratch=max((each.scratch_bytes for each in description.npu_operators), default=0),
         planned=program.planned_bytes if program else 0,
-        missing=program.missing if program else (),
+        tensors=0 if description.compiled else _largest(file),
     )
+
+
+def _largest(file: ModelFile) -> int:
+    """Of the largest operator; one that only renames a tensor may work in place."""
+    operators = [each for each in file.graph.operators if each.name not in RENAMING]
+    return max((fit.tensor_bytes(file, each) for each in operators), default=0)

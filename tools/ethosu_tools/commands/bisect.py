@@ -17,10 +17,11 @@ from ..bisection.sides import Side, is_same_structure
 from ..bisection.ways import Npu, Reference
 from ..errors import InputError, MismatchError, UsageError
 from ..estimate import systems
+from ..files import keep
 from ..layers import views
 from ..model import ModelFile, Tensor
 from ..tflite.cut import Whole
-from ..ui import Ui, positive, visible
+from ..ui import Ui, positive, positive_number, visible
 from ..vela_versions import open_model
 
 EPILOG = """\
@@ -43,6 +44,7 @@ outputs of both sides; PREFIX.bug.md, the text of a bug report.
 _DEFAULT_TOLERANCE = 20.0
 _SEED = 0
 _WAY = ("board", "npu", "memory_mode", "vela")  # options of each side
+_LONGEST_NAME = 60  # in the table; converters join the names of fused layers
 _HEAD = ("layer", "values", "differ", "largest", "dB")
 
 
@@ -66,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--tolerance",
-        type=float,
+        type=positive_number,
         metavar="DB",
         help="least signal-to-noise ratio of a layer; default: equal values, or "
         f"{_DEFAULT_TOLERANCE:g} for a float model",
@@ -91,6 +93,9 @@ def _add_ways(parser: argparse.ArgumentParser, prefix: str, which: str) -> None:
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Run both sides, search, and write the files."""
+    prefix = args.output or Path(args.model.stem)
+    outputs = [(f"-o {prefix}", Path(f"{prefix}.{end}")) for end in report.ENDS]
+    keep((args.model, args.other, args.source, args.inputs), outputs)
     a, b = _sides(args, ui)
     tolerance = _tolerance(args, a, b)
     given = _inputs(args, a, b)
@@ -118,7 +123,6 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     data |= _facts(rows, found)
     if found is None:
         return data
-    prefix = args.output or Path(args.model.stem)
     made = report.write(
         prefix,
         search,
@@ -316,6 +320,9 @@ def render(data: dict[str, Any]) -> str:
     if first is None:
         figures = f"{data['compared']} of {len(data['layers'])} layers were compared"
         return "\n".join([*lines, f"no difference: {figures}, with {data['steps']} inputs"])
+    if first["error"] and first["group"]:  # no part of the model was tried
+        side = "A" if data["a"]["error"] else "B"
+        return "\n".join([*lines, "", f"{side} does not run: {first['error']}", *_files(data)])
     near = [row for row in data["layers"] if row["number"] <= first["number"] + 1]
     lines += ["", views.text(_HEAD, [_row(row) for row in near[-12:]], *_HEAD[1:]), ""]
     lines.append(f"first layer that differs: {visible(first['name'])}")
@@ -329,13 +336,18 @@ def render(data: dict[str, Any]) -> str:
     for row in data.get("registers", ())[:8]:
         where = f"{row['register']} of operation {row['operation']}"
         lines.append(f"register {where}: {row['a']} in A, {row['b']} in B")
+    return "\n".join([*lines, *_files(data)])
+
+
+def _files(data: dict[str, Any]) -> list[str]:
+    lines = []
     if "files" in data:
         operators = ", ".join(map(str, data["operators"]))
         plural = "s" if len(data["operators"]) > 1 else ""
         what = f"a model of operator{plural} {operators}" if operators else "no part of the model"
         lines.append(f"{what} {_alone(operators, data['reproduced'])}")
         lines += [f"{key:<8} {path}" for key, path in data["files"].items()]
-    return "\n".join(lines)
+    return lines
 
 
 def _alone(operators: str, reproduced: bool) -> str:
@@ -348,12 +360,14 @@ def _side_text(name: str, side: dict[str, Any]) -> str:
 
 
 def _row(row: dict[str, Any]) -> tuple[str, ...]:
-    figures = row["difference"]
+    figures, name = row["difference"], row["name"]
+    if len(name) > _LONGEST_NAME:
+        name = f"{name[: _LONGEST_NAME - 3]}..."
     if figures is None:
-        return (row["name"], "-", "-", "-", "-")
+        return (name, "-", "-", "-", "-")
     ratio = figures["snr"]
     return (
-        row["name"],
+        name,
         f"{figures['values']:,}",
         f"{figures['differing']:,}",
         f"{figures['largest']:g}",

@@ -108,7 +108,7 @@ def _render_fits(data: dict[str, Any]) -> str:
         found = row.get("fit")
         cells = ("?", "", "", "", "")
         if found:
-            need, left = found["need"], found["heap"] - found["reserve"]
+            need, left = found["need"], max(0, found["heap"] - found["reserve"])
             heap, rom = f"{need['heap']:,}", f"{need['rom']:,}"
             cells = (fit.in_a_word(found), heap, f"{left:,}", rom, f"{found['rom']:,}")
         rows.append((row["board"], row["npu"], *cells))

@@ -49,7 +49,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Examine the file."""
     file = ModelFile(args.model, args.data)
     facts = subject.of(file)
-    reference = ModelFile(args.reference) if args.reference else None
+    reference = _reference(args.reference, file) if args.reference else None
     examination = on_boards.Examination(file, reference, ui, reserve=args.reserve)
     rows = list(examination.rows([args.board] if args.board else boards.names()))
     seen = replace(facts, rejected=examination.rejected)
@@ -58,6 +58,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         "model": str(file),
         "bytes": len(file.data),
         "what": facts.what,
+        "compiled": facts.compiled,
         "npu": facts.npu,
         "vela": facts.vela,
         "cpu_operators": dict(file.description.cpu_operators),
@@ -72,6 +73,31 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     return {"verdict": answer.verdict(found), **found, "exit_code": code}
 
 
+def _reference(path: Path, file: ModelFile) -> ModelFile:
+    """The original of a compiled file; InputError if it cannot be that."""
+    if not file.description.compiled:
+        raise InputError(f"{file} is not compiled: it is its own reference, omit --reference")
+    reference = ModelFile(path)
+    before, after = reference.description, file.description
+    if before.compiled:
+        raise InputError(f"{reference} is compiled, for {before.npu or 'the CPU'}: not a reference")
+    for what, own, others in (
+        ("inputs", after.inputs, before.inputs),
+        ("outputs", after.outputs, before.outputs),
+    ):
+        shapes = [[list(tensor.shape) for tensor in each] for each in (own, others)]
+        if shapes[0] != shapes[1]:
+            raise InputError(
+                f"{reference} is not the original of {file}: it has {what} {_shapes(shapes[1])}, "
+                f"expected {_shapes(shapes[0])}"
+            )
+    return reference
+
+
+def _shapes(shapes: list[list[int]]) -> str:
+    return ", ".join(map(str, shapes)) or "none"
+
+
 def render(data: dict[str, Any]) -> str:
     """The verdict first, then why, then the details."""
     lines = answer.wrapped(data["verdict"])
@@ -82,7 +108,8 @@ def render(data: dict[str, Any]) -> str:
     if data["cpu_operators"] and (data["npu"] or data["planned_bytes"]):
         counts = (f"{name} x {count}" for name, count in data["cpu_operators"].items())
         lines += answer.wrapped(f"left to the CPU: {', '.join(counts)}")
-    lines += ["", *answer.lines(data), "", "What other runtimes do with it:"]
+    as_trained = "" if data["compiled"] else " as it is, without the NPU"
+    lines += ["", *answer.lines(data), "", f"What other runtimes do with it{as_trained}:"]
     lines += [
         line for each in data["runtimes"] for line in answer.wrapped(f"- {rules.sentence(each)}")
     ]

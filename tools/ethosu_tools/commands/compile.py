@@ -18,7 +18,7 @@ from ..boards import BoardFacts
 from ..errors import BoardError, InputError, SetupError, UsageError
 from ..estimate import latency, systems, text
 from ..executorch import export
-from ..files import read_whole, write_all, write_whole
+from ..files import keep, read_whole, write_all, write_whole
 from ..model import BOARD, PROGRAM, SOURCE, ModelFile, reading
 from ..plan.fold import fold_quantization
 from ..remedies import Change
@@ -244,7 +244,10 @@ def _tflite(args: argparse.Namespace, data: bytes) -> ModelFile:
 
 def _check_options(args: argparse.Namespace, model: Path) -> tuple[BoardFacts | None, str]:
     """The board and the NPU selected by options; `model` is the `.tflite` to compile."""
-    option.check(args, (args.model, model, _output(args)))
+    option.check(args)
+    others = ("report", "debug_db", "changed")
+    named = [(f"--{name.replace('_', '-')}", getattr(args, name)) for name in others]
+    keep((args.model, model, _output(args)), named)
     if args.selftest and args.quantized_io:
         raise UsageError(
             "--selftest cannot be combined with --quantized-io: it compares outputs in the types "

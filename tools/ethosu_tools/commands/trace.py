@@ -11,7 +11,7 @@ import numpy as np
 from .. import arrays, verification
 from ..errors import UsageError
 from ..estimate import latency, systems
-from ..files import write_whole
+from ..files import keep, write_whole
 from ..layers import table, views
 from ..model import RUNNABLE, ModelFile
 from ..sim import Simulation
@@ -43,6 +43,7 @@ the estimate instead of those of Arm's FVP. Its --tables is the debug database o
 `ethosu compile --debug-db FILE.xml` keeps.
 """
 
+_OUTPUTS = ("output", "maps", "perfetto", "overlay")
 _LAYER_HEAD = ("layer", "operations", "cycles", "share")
 _HEAD = ("#", "operation", "IFM", "IFM2", "OFM", "kernel", "MACs", "read", "written", "cycles")
 
@@ -81,6 +82,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Run one inference and record the NPU's operations."""
+    outputs = [(f"--{name}", getattr(args, name)) for name in _OUTPUTS]
+    keep((args.model, args.data, args.input), outputs)
     file = open_model(ui, args.model, args.data)
     description = file.compiled
     if args.input:

@@ -3,6 +3,9 @@
 import { runProgram } from "./board_client.mjs";
 import { NPU_SCRATCH } from "./model.mjs";
 
+/** Operators that may work in place, as in ethosu_tools/plan/kernels.py. */
+const RENAMING = ["RESHAPE", "SQUEEZE", "EXPAND_DIMS"];
+
 /**
  * The facts of a model that decide, as ethosu_tools/check/subject.py has them.
  *
@@ -10,11 +13,18 @@ import { NPU_SCRATCH } from "./model.mjs";
  */
 function factsOf(model, dtypes) {
     const shapes = (ends) => ends.map((index) => model.tensors[index].shape);
-    const calls = model.operators.filter(({ npu }) => npu);
+    const scratch = Math.max(0, ...model.operators.filter(({ npu }) => npu)
+        .map(({ inputs }) => model.tensors[inputs[NPU_SCRATCH]]?.size ?? 0));
+    // As trained, the arena has at least what the largest operator reads and writes.
+    const sizes = model.operators.filter(({ name }) => !RENAMING.includes(name))
+        .map(({ inputs, outputs }) => [...new Set([...inputs, ...outputs])]
+            .map((index) => model.tensors[index])
+            .reduce((sum, tensor) => sum + (tensor?.constant.length === 0 ? tensor.size : 0), 0));
     return {
         npu: model.call?.npu ?? null,
         cpu: [...new Set(model.operators.filter(({ npu }) => !npu).map(({ name }) => name))],
-        scratch: Math.max(0, ...calls.map(({ inputs }) => model.tensors[inputs[NPU_SCRATCH]]?.size ?? 0)),
+        scratch,
+        arena: model.call ? scratch : Math.max(0, ...sizes),
         planned: 0,
         rejected: "",
         dtypes: [...model.inputs, ...model.outputs].map((index) => dtypes[model.tensors[index].type]),

@@ -72,6 +72,36 @@ def test_no_memory_for_fast_scratch_that_no_command_uses(case_of, compiled, smal
     check(other, case_of(model, 8))
 
 
+def with_equal_sizes(model):
+    """The same model with scratch and fast scratch of the same size."""
+    tree = schema.ModelT.InitFromObj(schema.Model.GetRootAs(model, 0))
+    graph = tree.subgraphs[0]
+    (operator,) = graph.operators
+    tensors = [graph.tensors[number] for number in operator.inputs[2:4]]
+    size = max(tensor.shape[0] for tensor in tensors)
+    for tensor in tensors:
+        tensor.shape = np.array([size], np.int32)
+    builder = flatbuffers.Builder(len(model))
+    builder.Finish(tree.Pack(builder), b"TFL3")
+    return bytes(builder.Output())
+
+
+def test_memory_for_fast_scratch_as_large_as_scratch_if_commands_use_it(
+    case_of, compiled, small_models, tmp_path
+):
+    """The sizes alone do not say that no command uses it."""
+    model = small_models["small_cnn"]
+    options = "--system-config", "Ethos_U65_High_End", "--memory-mode", "Dedicated_Sram"
+    path = tmp_path / "equal.tflite"
+    path.write_bytes(with_equal_sizes(compiled(model, NPU, *options).read_bytes()))
+    (operator,) = describe(path).npu_operators
+    assert operator.fast_scratch_bytes == operator.scratch_bytes > 0
+    with Simulation(path) as simulation:
+        info = simulation.info()
+    assert info["arena_size"] - info["copied_bytes"] >= 2 * operator.scratch_bytes
+    check(path, case_of(model, 8))
+
+
 @pytest.mark.parametrize("npu", ["ethos-u65-256", "ethos-u85-256"])
 def test_fast_scratch_in_memory_of_the_driver(case_of, compiled, small_models, npu):
     """The arena has no fast scratch then. Dedicated_Sram is Vela's default."""

@@ -95,6 +95,7 @@ def test_a_model_without_operators_on_the_cpu_has_nothing_to_try(ethosu, small_m
     assert code == 0 and data["tried"] == [] and data["reasons"] == []
     code, out, _ = ethosu(*words, "--try", "--changed", tmp_path / "changed.tflite")
     assert code == 0 and "on the CPU" not in out and not (tmp_path / "changed.tflite").exists()
+    assert "tried      nothing: Vela left no operator to the CPU" in out
 
 
 def space_to_depth(site):
@@ -168,6 +169,9 @@ WRONG = {
     ("--changed", "c.tflite"): "--changed saves the model that --try changes",
     ("--try", "--memory-mode", "Sram_Only"): "--try estimates times on a board",
     ("--try", "--changed", "out.tflite"): "--changed would overwrite out.tflite",
+    ("--debug-db", "focus.tflite"): "--debug-db would overwrite focus.tflite",
+    ("--report", "out.tflite"): "--report would overwrite out.tflite",
+    ("--report", "r", "--debug-db", "r"): "--debug-db would overwrite r",
 }
 
 

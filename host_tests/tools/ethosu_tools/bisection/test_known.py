@@ -126,5 +126,5 @@ def test_what_the_npu_rounds_in_another_way_is_no_defect(ethosu, tmp_path):
     path.write_bytes(write([graph], "abs"))
     words = ("bisect", path, "--npu", "ethos-u55-128", "-o", tmp_path / "found")
     code, out, _ = ethosu(*words)
-    assert code == 6 and "up to 1 steps are expected of ABS" in out
-    assert "up to 1 steps are expected of ABS" in (tmp_path / "found.bug.md").read_text()
+    assert code == 6 and "up to 1 step is expected of ABS" in out
+    assert "up to 1 step is expected of ABS" in (tmp_path / "found.bug.md").read_text()

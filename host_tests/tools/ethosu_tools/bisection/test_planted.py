@@ -251,6 +251,8 @@ def test_that_another_vela_cannot_compile(source, bisect, monkeypatch):
     monkeypatch.setattr(vela, "release", lambda python=None: "0.1.0" if python else "5.2.0")
     data = expect(bisect(source, "--npu", NPU, "--other-vela", "other/python"), 1)
     assert "Vela crashed on" in data["first"]["error"]
+    report = Path(data["files"]["report"]).read_text()
+    assert report.startswith(f"# {data['first']['name']}: it fails\n")
     assert data["operators"] == [1] and data["reproduced"]
 
 

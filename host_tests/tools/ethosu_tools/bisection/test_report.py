@@ -8,6 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from ethosu_tools.commands import bisect as command
+from ethosu_tools.model import ModelFile
+from ethosu_tools.tflite.cut import Whole
 
 from host_tests.generator.defects import DEFECTS
 from host_tests.tools.ethosu_tools.bisection import plant
@@ -88,14 +91,61 @@ def plant_operators(path):
         (("source", "--other-npu", "ethos-u55-128"), 2, "both sides are compiled in the same way"),
         (("source", "other"), 3, "the models have inputs of shapes"),
         (("source", "--other-vela", "no/python"), 4, "no/python cannot be run"),
+        (("source", "--other-vela", "/bin/true"), 4, "/bin/true has no Vela"),
+        (("compiled", "other"), 3, "whose inputs have the shapes"),
+        (("compiled", "--source", "other"), 3, "whose inputs have the shapes"),
+        (("compiled", "--source", "part"), 3, "whose outputs have the shapes [1, 8, 8, 16]: exp"),
     ],
 )
-def test_messages(ethosu, small_models, compiled, words, code, message):
+def test_messages(ethosu, small_models, compiled, tmp_path, words, code, message):
+    part = Whole(ModelFile(small_models["small_cnn"])).cut([0])
     paths = {
         "source": small_models["small_cnn"],
         "other": small_models["small_streaming"],
         "compiled": compiled(small_models["small_cnn"]),
+        "part": tmp_path / "part.tflite",
     }
+    paths["part"].write_bytes(part.data)
     given = [paths.get(word, word) for word in words]
     found, _, err = ethosu("bisect", *given, *(("--npu", NPU) if code != 3 else ()))
     assert (found, message in err) == (code, True), err
+
+
+def test_a_file_that_does_not_run_has_no_first_layer(ethosu, small_models, compiled, tmp_path):
+    """The verifier rejects its commands: no layer was computed."""
+    source, made = small_models["small_cnn"], compiled(small_models["small_cnn"])
+    broken = tmp_path / "broken.tflite"
+    broken.write_bytes(plant.register(made.read_bytes(), 1, "OFM_REGION", 5))
+    code, out, _ = ethosu("bisect", source, broken, "-o", tmp_path / "found")
+    assert code == 6 and f"\nB does not run: {broken}: operator 0 (ethos-u)" in out
+    report = (tmp_path / "found.bug.md").read_text()
+    assert report.startswith(f"# {broken} does not run\n") and f"- error: {broken}: op" in report
+    assert "first layer" not in out + report
+    assert (
+        ethosu("bisect", broken, source, "-o", tmp_path / "found")[1].count("A does not run") == 1
+    )
+
+
+def test_the_part_does_not_overwrite_the_model(ethosu, small_models, tmp_path):
+    path = tmp_path / "found.repro.tflite"
+    data = small_models["small_cnn"].read_bytes()
+    path.write_bytes(data)
+    code, _, err = ethosu("bisect", path, "--npu", NPU, "-o", tmp_path / "found")
+    assert code == 2 and f"would overwrite {path}" in err and path.read_bytes() == data
+
+
+@pytest.mark.parametrize("tolerance", ["nan", "inf", "x"])
+def test_a_tolerance_is_a_number(ethosu, small_models, tolerance):
+    """No signal-to-noise ratio is below NaN: nothing would ever differ."""
+    code, _, err = ethosu("bisect", small_models["small_cnn"], "--tolerance", tolerance)
+    assert code == 2 and "expected a number above 0" in err
+
+
+def test_long_names_do_not_widen_the_table(ethosu, defect):
+    """TensorFlow's converter joins the names of the layers that it fuses."""
+    words = "bisect", defect, "--npu", NPU
+    data = json.loads(ethosu(*words, "--json")[1])
+    row = data["layers"][0] | {"name": "0 CONV_2D " + "name;" * 60}
+    text = command.render(data | {"layers": [row, *data["layers"][1:]]})
+    assert "0 CONV_2D name;name;" in text and "...  " in text
+    assert max(map(len, text.split("\n\n")[1].splitlines())) < 100

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ethosu_tools import cli
 from ethosu_tools.check import rules
 from ethosu_tools.commands import check
 from ethosu_tools.errors import InputError
@@ -63,11 +64,11 @@ def blob_of(data: bytes) -> str:
 
 def row(file: Foreign, path: Path) -> tuple[str, ...]:
     """A row of the table, from a copy of the file."""
-    parser_args = check.argparse.Namespace(model=path, data=None, board=None, reference=None)
+    arguments = cli.make_parser("check").parse_args(["check", str(path)])
     start = f"`{file.name}`", *()
     there = file.seen + (f" ({file.where})" if file.where else "")
     try:
-        data = check.execute(parser_args, Ui(quiet=True))
+        data = check.execute(arguments, Ui(quiet=True))
     except InputError as error:
         reason = str(error).removeprefix(f"{path}: ")
         return (*start, "not readable", f"none: {reason}", "-", "-", "-", there)

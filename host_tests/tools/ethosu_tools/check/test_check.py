@@ -2,10 +2,11 @@
 """`ethosu check`: the verdict on a file, its exactness, and its exit code."""
 
 import json
+import re
 
 import pytest
 from ethosu_tools import boards, fit, make_model, tflite
-from ethosu_tools.check import on_boards
+from ethosu_tools.bisection.known import BOUNDS
 from ethosu_tools.model import ModelFile
 from ethosu_tools.tflite import writer
 
@@ -33,6 +34,7 @@ def test_a_model_as_trained_is_compiled_and_exact(ethosu, check, small_models):
     assert run["exact"] is True and run["values"] == 3 * 10 and run["differing"] == 0
     code, out, _ = ethosu("check", model, "--board", GROVE)
     assert code == 0 and out.startswith("Yes: it runs on")
+    assert "What other runtimes do with it as it is, without the NPU:" in out
 
 
 def test_all_boards(check, compiled, small_models):
@@ -54,14 +56,17 @@ def test_a_compiled_model_needs_its_original(check, compiled, small_models):
     assert code == 0 and data["verdict"].endswith("every value equals TFLite's")
 
 
-def test_a_difference_is_in_the_verdict(check, compiled, small_models, tmp_path):
+def test_a_difference_is_in_the_verdict(ethosu, check, compiled, small_models, tmp_path):
     """The reference is the same net with other weights."""
     other = tmp_path / "other.tflite"
     other.write_bytes(_with_other_weights(small_models["small_cnn"].read_bytes()))
     code, data, _ = check(compiled(small_models["small_cnn"]), *SMALL, "--reference", other)
     (run,) = data["runs"]
     assert code == 0 and run["exact"] is False and run["differing"] > 0 and run["by"] >= 1
-    assert f"but {run['differing']} of 30 values differ from the reference" in data["verdict"]
+    differ = f"{run['differing']} of 30 values differ from the reference"
+    assert f"; but {differ}" in data["verdict"]
+    _, out, _ = ethosu("check", compiled(small_models["small_cnn"]), *SMALL, "--reference", other)
+    assert f"\n{differ}, by up to" in out
 
 
 def _with_other_weights(model):
@@ -129,13 +134,40 @@ def test_a_reference_must_be_an_original(ethosu, compiled, small_models):
     assert code == 3 and "is compiled, for ethos-u55-128" in err
 
 
-def test_other_inputs_are_not_compared(check, compiled, small_models, tmp_path):
+@pytest.mark.parametrize(
+    ("shape", "said"),
+    [
+        ((1, 4, 4, 3), "it has inputs [1, 4, 4, 3], expected [1, 16, 16, 3]"),
+        ((1, 16, 16, 3), "it has outputs [1, 16, 16, 3], expected [1, 10]"),
+    ],
+)
+def test_a_reference_has_the_same_inputs_and_outputs(
+    ethosu, compiled, small_models, tmp_path, shape, said
+):
     net = make_model.Net("other", 1)
     path = tmp_path / "other.tflite"
-    path.write_bytes(net.finish(net.conv(net.input((1, 4, 4, 3)), 3, (1, 1))))
-    code, data, _ = check(compiled(small_models["small_cnn"]), *SMALL, "--reference", path)
-    assert code == 0 and data["runs"][0]["exact"] is None
-    assert "has inputs [(1, 4, 4, 3)]" in data["runs"][0]["note"]
+    path.write_bytes(net.finish(net.conv(net.input(shape), 3, (1, 1))))
+    made = compiled(small_models["small_cnn"])
+    code, out, err = ethosu("check", made, *SMALL, "--reference", path)
+    assert (code, out) == (3, "")
+    assert f"{path} is not the original of {made}: {said}" in err
+
+
+def test_a_program_is_no_reference(ethosu, compiled, small_models, shared_programs):
+    program = shared_programs / "conv_u85_256/conv_u85_256.pte"
+    made = compiled(small_models["small_cnn"])
+    code, _, err = ethosu("check", made, *SMALL, "--reference", program)
+    assert code == 3 and "is compiled, for ethos-u85-256: not a reference" in err
+
+
+def test_what_litert_rejects_is_the_reference_not_the_file(check, shared_models, compiled):
+    """TFLite on a PC refuses the compiled file for its operator, not for the original's defect."""
+    source = shared_models / "person_detect.tflite"
+    code, data, _ = check(compiled(source), *SMALL, "--reference", source)
+    note = data["runs"][0]["note"]
+    assert code == 0 and f"LiteRT rejected {source}: " in note
+    assert note.count("quantized_dimension") == 1, "one sentence, not one for each tensor"
+    assert [each["rule"] for each in data["runtimes"][0]["reasons"]] == ["commands"]
 
 
 def test_a_program(check, shared_programs):
@@ -162,7 +194,21 @@ def test_models_of_others(check, shared_models, name):
 
 def test_known_differences_are_in_the_table_of_the_simulator(repo):
     page = (repo / "tools/npu_sim/README.md").read_text().partition("## Differences from TFLite")[2]
-    assert all(f"\n| {name} |" in page for name in on_boards._KNOWN)
+    assert all(re.search(rf"^\| [^|]*\b{name}\b", page, re.MULTILINE) for name in BOUNDS)
+
+
+def test_a_known_difference_is_named(check, tmp_path):
+    """ABS of int16: one step."""
+    graph = writer.Graph("abs")
+    x = graph.tensor("x", (1, 4, 4, 64), "int16", 1 / 256)
+    y = graph.tensor("y", (1, 4, 4, 64), "int16", 3 / 1000)
+    graph.operator("ABS", [x], [y], "AbsOptions")
+    graph.inputs, graph.outputs = [x], [y]
+    path = tmp_path / "abs.tflite"
+    path.write_bytes(writer.write([graph], "abs"))
+    code, data, _ = check(path, *SMALL)
+    assert code == 0 and data["runs"][0]["by"] == 1
+    assert data["verdict"].endswith("as known of ABS, which the NPU rounds in another way")
 
 
 def test_memory_that_the_program_needs_is_not_the_models(check, small_models):

@@ -32,8 +32,9 @@ def test_git_has_the_same_name_for_contents():
     assert foreign.blob_of(b"abc") == "f2ba8f84ab5c1bce84a7b441cb1959cfc7093b7f"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SHARED)
+@pytest.mark.parametrize(
+    "name", [SHARED[0], *(pytest.param(name, marks=pytest.mark.slow) for name in SHARED[1:])]
+)
 def test_the_page_is_up_to_date(repo, shared_models, name):
     (file,) = (each for each in foreign.every() if each.name == name)
     path = shared_models / name

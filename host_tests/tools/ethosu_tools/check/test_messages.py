@@ -86,6 +86,21 @@ def test_decode_takes_a_model_that_was_never_compiled(small_models):
     assert "CONV_2D" in found.cause and "add CONV_2D to the resolver" in found.advice
 
 
+@pytest.mark.parametrize(
+    ("said", "title"),
+    [
+        ("Loading of method forward failed with status 0x21", messages.POOL),
+        ("Loading of method forward failed with status 0x14", messages.MISSING),
+        ("make: *** exit status 14", None),
+        ("ldap: status 21", None),
+        ("NPU: status 0x00000014", None),
+    ],
+)
+def test_the_status_of_executorch_is_that_of_a_method(said, title):
+    found = [message.title for _, message in messages.matches(said)]
+    assert found == ([title] if title else [])
+
+
 def test_numbers_of_a_message_are_in_the_answer(small_models):
     said = "Failed to resize buffer. Requested: 11373728, available 1135736, missing: 10237992"
     (found,) = decode.decode(said, small_models["small_cnn"])

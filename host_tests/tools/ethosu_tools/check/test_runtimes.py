@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The rules of other runtimes: what each takes and refuses, and why."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,8 @@ from ethosu_tools.check import messages, rules, runtimes, subject
 from ethosu_tools.check.rules import ACCEPTS, NEEDS, REFUSES
 from ethosu_tools.check.runtimes import RUNTIMES
 from ethosu_tools.model import ModelFile, Tensor
+
+from . import foreign
 
 SSCMA = "SSCMA (SenseCraft) on Grove Vision AI V2"
 OPENMV = "OpenMV on the AE3"
@@ -32,7 +35,6 @@ FITS = subject.Subject(
     cpu=(),
     scratch=385_280,
     planned=0,
-    missing=(),
 )
 
 
@@ -94,6 +96,8 @@ def test_a_model_that_was_not_compiled_is_told_so():
         ({"npu": "ethos-u55-256", "scratch": 4 << 20}, []),
         ({"npu": "ethos-u55-256", "scratch": (4 << 20) + 1}, ["arena"]),
         ({"npu": "ethos-u55-128", "scratch": (2 << 20) + 1}, ["arena"]),
+        ({"npu": None, "scratch": 0, "tensors": 4 << 20}, []),
+        ({"npu": None, "scratch": 0, "tensors": (4 << 20) + 1}, ["arena"]),
     ],
 )
 def test_openmv(changes, broken):
@@ -116,10 +120,11 @@ def test_executorch_runner(changes, broken):
 
 
 def test_the_pc_has_neither_the_npu_nor_operators_of_tflite_micro():
-    assert broken_rules("TFLite or LiteRT on a PC") == ["custom"]
+    assert broken_rules("TFLite or LiteRT on a PC") == ["commands"]
     changes = {"npu": None, "cpu": ("SignalRfft", "CONV_2D")}
     (reason,) = verdict("TFLite or LiteRT on a PC", **changes)["reasons"]
-    assert "SignalRfft" in reason["text"] and "CONV_2D" not in reason["text"]
+    assert "unresolved custom op: SignalRfft" in reason["text"]
+    assert "CONV_2D" not in reason["text"] and "ethos-u" not in reason["message"]
     assert broken_rules("TFLite or LiteRT on a PC", npu=None, rejected="no") == ["rejected"]
 
 
@@ -174,7 +179,17 @@ def test_outputs_that_sscma_can_post_process(inputs, outputs, known):
 
 
 # Of these, MicroPython needs the facts only.
-FACTS = ("npu", "cpu", "scratch", "planned", "rejected", "dtypes", "input_shapes", "output_shapes")
+FACTS = (
+    "npu",
+    "cpu",
+    "scratch",
+    "arena",
+    "planned",
+    "rejected",
+    "dtypes",
+    "input_shapes",
+    "output_shapes",
+)
 SUBJECT = """
 class Subject:
     def __init__(self, facts):
@@ -220,3 +235,20 @@ def test_facts_of_a_file(compiled, small_models):
     assert after.npu == "ethos-u55-128" and after.scratch > 0 and after.cpu == ()
     assert "by Vela 5.2.0, whose results were compared with TFLite's" in after.what
     assert before.input_shapes == after.input_shapes
+    # ADD has three images of 8x8x16; after Vela the scratch counts.
+    assert before.tensors == before.arena == 3 * 8 * 8 * 16 and after.arena == after.scratch
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("kws_ref_model", "vww_96_int8", "ad01_int8", "pretrainedResnet_quant"),
+        *("hello_world_int8", "trained_lstm_int8"),
+    ],
+)
+def test_the_least_arena_of_a_model_as_trained(shared_models, name):
+    """It is below what TFLite Micro takes by its own account, in its wheel."""
+    path = shared_models / f"{name}.tflite"
+    (file,) = (each for each in foreign.every() if each.name == path.name)
+    used = re.search(r"wheel.* arena ([\d,]+) bytes", file.seen)
+    assert 0 < subject.of(ModelFile(path)).arena < int(used[1].replace(",", ""))
