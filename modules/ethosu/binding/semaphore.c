@@ -67,19 +67,18 @@ bool semaphore_run_events(void)
 int ethosu_semaphore_take(void *sem, uint64_t timeout)
 {
     struct semaphore *semaphore = sem;
-    uint32_t start_ms = 0;
-    bool clock_runs = false; // most waits end at the first wake, and need no clock
+    bool limited = timeout < UINT32_MAX;
+    uint32_t last_ms = limited ? ethosu_ext_board_ticks_ms() : 0;
     // Only one thread takes, interrupts only give: a count that was seen stays.
     while (__atomic_load_n(&semaphore->count, __ATOMIC_ACQUIRE) == 0) {
         if (timeout == 0 || !semaphore_run_events()) {
             return -1;
         }
-        ethosu_ext_board_idle(&semaphore->count);
-        if (semaphore->count == 0) {
+        ethosu_ext_board_idle(&semaphore->count, limited ? (uint32_t)timeout : UINT32_MAX);
+        if (limited && semaphore->count == 0) {
             uint32_t now = ethosu_ext_board_ticks_ms();
-            start_ms = clock_runs ? start_ms : now;
-            clock_runs = true;
-            timeout = now - start_ms < timeout ? timeout : 0;
+            timeout -= now - last_ms < timeout ? now - last_ms : timeout;
+            last_ms = now;
         }
     }
     __atomic_fetch_sub(&semaphore->count, 1, __ATOMIC_ACQ_REL);

@@ -82,7 +82,8 @@ __attribute__((weak)) int ethosu_semaphore_take(void *sem, uint64_t timeout)
         }
         last = now;
         asked = true;
-        ethosu_ext_board_idle(&semaphore->count);
+        uint64_t left = timeout - waited; // large without a limit
+        ethosu_ext_board_idle(&semaphore->count, left < UINT32_MAX ? (uint32_t)left : UINT32_MAX);
     }
 }
 
