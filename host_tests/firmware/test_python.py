@@ -209,3 +209,18 @@ def test_help_lists_the_modules(board):
     listed = board.exec("help('modules')").split()
     for module in ("asyncio/__init__", "emulator", "machine", "select", "time", "vfs"):
         assert module in listed
+
+
+def test_memory_is_set_with_each_size_and_alignment(board):
+    """memset() of the firmware, by which a FrameBuffer fills a row of bytes."""
+    board.exec("""
+import framebuf
+row = bytearray(200)
+canvas = framebuf.FrameBuffer(row, len(row), 1, framebuf.GS8)
+for at in range(33):
+    for size in range(150):
+        row[:] = b"\\x5a" * len(row)
+        canvas.fill_rect(at, 0, size, 1, 0xa5)
+        right = b"\\x5a" * at + b"\\xa5" * size
+        assert row == right + b"\\x5a" * (len(row) - len(right)), (at, size, row)
+""")
