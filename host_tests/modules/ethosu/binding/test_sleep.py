@@ -48,7 +48,7 @@ def test_the_cpu_sleeps_in_predict_too(slow):
 
 @pytest.mark.parametrize("wait", ["m.predict([x])", "asyncio.run(m.run([x]))"])
 def test_a_time_out_alone_wakes_the_cpu(slow, wait):
-    """The NPU hangs. The CPU sleeps until the time-out, which ends the wait in its millisecond.
+    """The NPU hangs. The CPU sleeps until the time-out, which is late by a sixteenth at most.
 
     With a tick each millisecond 300 ms more would cost 18,000 instructions more.
     """
@@ -68,8 +68,8 @@ def test_a_time_out_alone_wakes_the_cpu(slow, wait):
     slow.eval("cost(20)")
     (late, over, short), (_, far_over, long) = slow.eval("(cost(20), cost(320))")
     assert late == 110
-    assert 0 <= over <= 2
-    assert 0 <= far_over <= 2
+    assert 0 <= over <= 4
+    assert 0 <= far_over <= 23
     assert abs(long - short) < 2_000
 
 

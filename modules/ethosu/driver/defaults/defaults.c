@@ -28,7 +28,7 @@ static uint32_t count_poll(void)
 
 __attribute__((weak, alias("count_poll"))) uint32_t ethosu_ext_board_ticks_ms(void);
 
-__attribute__((weak)) void ethosu_ext_board_idle(const volatile uint32_t *flag, uint32_t at_most_ms)
+__attribute__((weak)) void ethosu_ext_board_idle(const volatile uint32_t *flag, uint64_t at_most_ms)
 {
     (void)at_most_ms; // the exceptions of the clock wake it
     if (*flag == 0 && ethosu_ext_board_ticks_ms != count_poll) {
