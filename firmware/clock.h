@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: MIT
-/** Time since start-up, from the SysTick. */
+/** Time since start-up, without a tick: the next timer or interrupt wakes the CPU. */
 #ifndef FIRMWARE_CLOCK_H
 #define FIRMWARE_CLOCK_H
 
 #include <stdint.h>
 
-/** Start the tick, one per millisecond. */
+/** Start the clock. */
 void clock_start(void);
 
-/** One millisecond has passed (called by the interrupt). */
-void clock_tick(void);
+/** The counter's interrupt: run soft timers that are due. */
+void clock_interrupt(void);
 
 /**
- * Sleep until an interrupt comes or about `at_most_ms` have passed, without the ticks up to then or
- * to the next soft timer: the CPU sleeps through. Interrupts have to be masked.
+ * Have an interrupt when clock_ms() has advanced by `ms`, or earlier. `ms` is not 0. Interrupts
+ * have to be masked.
  */
-void clock_sleep(uint32_t at_most_ms);
+void clock_alarm_ms(uint32_t ms);
+
+/** The same in microseconds from now; at most 20 late. */
+void clock_alarm_us(uint32_t us);
 
 /** Milliseconds since start-up; the low word, which wraps after 49 days, may be used alone. */
 uint64_t clock_ms(void);
@@ -23,7 +26,7 @@ uint64_t clock_ms(void);
 /** Microseconds since start-up. */
 uint64_t clock_us(void);
 
-/** CPU cycles since start-up, as far as the SysTick counts them; wraps. */
+/** Cycles of the counter since start-up; wraps. */
 uint32_t clock_cycles(void);
 
 /** Nanoseconds since 1970, or since start-up on a board without a wall clock. */

@@ -125,10 +125,11 @@ static void wait_for_npus(const struct disk *disk)
     uint64_t start_ms = clock_ms();
     while (disk->nvm != &ram && npu_is_busy()) {
         raise_interrupt();
-        if (clock_ms() - start_ms >= NPU_WAIT_MS) {
+        uint64_t waited = clock_ms() - start_ms;
+        if (waited >= NPU_WAIT_MS) {
             mp_raise_OSError(MP_EBUSY);
         }
-        irq_wait();
+        irq_wait_ms((uint32_t)(NPU_WAIT_MS - waited));
     }
 }
 

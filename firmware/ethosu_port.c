@@ -52,9 +52,16 @@ uint32_t ethosu_ext_board_ticks_ms(void)
     return (uint32_t)clock_ms();
 }
 
-void ethosu_ext_board_idle(const volatile uint32_t *flag)
+void ethosu_ext_board_idle(const volatile uint32_t *flag, uint64_t at_most_ms)
 {
-    irq_wait_unless(flag);
+    irq_wait_unless(flag, at_most_ms < UINT32_MAX ? (uint32_t)at_most_ms : UINT32_MAX);
+}
+
+void ethosu_ext_board_alarm(uint32_t ms)
+{
+    uint32_t state = irq_mask();
+    clock_alarm_ms(ms);
+    irq_restore(state);
 }
 
 /** A cache that is off, as under QEMU, is empty, so walking it line by line can be skipped. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
  * Interrupts: one dispatcher for all devices and the SysTick, so that every
- * interrupt leaves the note that irq_wait() looks for.
+ * interrupt leaves the note that irq_wait_ms() looks for.
  */
 #include "irq.h"
 
@@ -24,7 +24,7 @@ struct connection {
 
 static struct connection connections[BOARD_IRQ_COUNT];
 
-/** An interrupt was served since irq_wait() last returned. */
+/** An interrupt was served since irq_wait_ms() or irq_wait_us() last returned. */
 static volatile uint32_t served;
 
 void irq_connect(unsigned number, void (*handler)(void *argument), void *argument)
@@ -61,32 +61,46 @@ void irq_restore(uint32_t state)
     __set_PRIMASK(state);
 }
 
-void irq_wait(void)
+/** Sleep, with interrupts masked: WFI wakes for one that is pending. It is served when unmasked. */
+static void sleep(void)
 {
-    irq_wait_unless(&served);
+    __DSB();
+    __WFI();
+}
+
+/** Return when the interrupt that ended a sleep has been served. */
+static void serve(uint32_t state)
+{
+    irq_restore(state);
+    __ISB();
+}
+
+void irq_wait_unless(const volatile uint32_t *flag, uint32_t at_most_ms)
+{
+    uint32_t state = irq_mask();
+    if (*flag == 0 && at_most_ms != 0) {
+        if (at_most_ms != UINT32_MAX) {
+            clock_alarm_ms(at_most_ms);
+        }
+        sleep();
+    }
+    serve(state);
+}
+
+void irq_wait_ms(uint32_t at_most_ms)
+{
+    irq_wait_unless(&served, at_most_ms);
     served = 0;
 }
 
-void irq_wait_unless(const volatile uint32_t *flag)
-{
-    uint32_t state = irq_mask();
-    if (*flag == 0) {
-        // WFI wakes for an interrupt that is pending but masked.
-        __DSB();
-        __WFI();
-    }
-    irq_restore(state);
-    __ISB(); // the interrupt that woke is served here
-}
-
-void irq_wait_ms(uint32_t ms)
+void irq_wait_us(uint32_t at_most_us)
 {
     uint32_t state = irq_mask();
     if (served == 0) {
-        clock_sleep(ms);
+        clock_alarm_us(at_most_us);
+        sleep();
     }
-    irq_restore(state);
-    __ISB();
+    serve(state);
     served = 0;
 }
 
@@ -102,6 +116,6 @@ void startup_device_handler(void)
 
 void startup_systick_handler(void)
 {
-    clock_tick();
+    clock_interrupt();
     served = 1;
 }

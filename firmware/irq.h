@@ -21,16 +21,16 @@ uint32_t irq_mask(void);
 void irq_restore(uint32_t state);
 
 /**
- * Sleep until an interrupt, such as the clock's tick, has been served. Returns immediately if one
- * was served since the last return from here, so testing a condition after each return never misses
- * a change by an interrupt.
+ * Sleep until an interrupt has been served, or clock_ms() has advanced by `at_most_ms`; UINT32_MAX:
+ * without a limit. Returns immediately if an interrupt was served since the last return from here,
+ * so testing a condition after each return never misses a change by an interrupt. May return early.
  */
-void irq_wait(void);
+void irq_wait_ms(uint32_t at_most_ms);
 
-/** Like irq_wait(), for about `ms` at most; ticks of the clock before then do not end it. */
-void irq_wait_ms(uint32_t ms);
+/** The same with a limit in microseconds. */
+void irq_wait_us(uint32_t at_most_us);
 
-/** Sleep until an interrupt has been served, or return immediately if *flag is not 0. */
-void irq_wait_unless(const volatile uint32_t *flag);
+/** Like irq_wait_ms(), but returns immediately only if *flag is not 0. */
+void irq_wait_unless(const volatile uint32_t *flag, uint32_t at_most_ms);
 
 #endif

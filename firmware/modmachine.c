@@ -21,9 +21,10 @@ extern const mp_obj_type_t machine_rtc_type;
         {MP_ROM_QSTR(MP_QSTR_DEEPSLEEP_RESET), MP_ROM_INT(RESET_SLEEP)},   \
         {MP_ROM_QSTR(MP_QSTR_FAULT_RESET), MP_ROM_INT(RESET_FAULT)},
 
+/** For at most a millisecond, as documented: programs poll with it. */
 static void mp_machine_idle(void)
 {
-    mp_event_wait_indefinite();
+    mp_event_wait_ms(1);
 }
 
 _Noreturn static void mp_machine_reset(void)

@@ -7,6 +7,9 @@
 #include "py/runtime.h"
 #include "py/stream.h"
 
+/** A delay in microseconds ends awake, and therefore exactly. */
+#define LONGEST_SPIN_US 100u
+
 uintptr_t mp_hal_stdio_poll(uintptr_t flags)
 {
     uintptr_t ready = flags & MP_STREAM_POLL_WR;
@@ -53,23 +56,29 @@ uint64_t mp_hal_time_ns(void)
     return clock_epoch_ns();
 }
 
+/** Sleep up to this time, with Python's events served in between. */
+static void sleep_until(uint64_t end_us)
+{
+    for (uint64_t now = clock_us(); now < end_us; now = clock_us()) {
+        uint64_t left = end_us - now;
+        irq_wait_us(left < UINT32_MAX ? (uint32_t)left : UINT32_MAX);
+        mp_event_handle_nowait();
+    }
+}
+
 void mp_hal_delay_ms(mp_uint_t ms)
 {
     uint64_t end = clock_us() + (uint64_t)ms * 1000u;
     mp_event_handle_nowait();
-    for (uint64_t now = clock_us(); now < end; now = clock_us()) {
-        uint64_t left_ms = (end - now) / 1000u;
-        irq_wait_ms(left_ms < UINT32_MAX ? (uint32_t)left_ms : UINT32_MAX);
-        mp_event_handle_nowait();
-    }
+    sleep_until(end);
 }
 
 void mp_hal_delay_us(mp_uint_t us)
 {
     uint64_t end = clock_us() + us;
+    if (us > LONGEST_SPIN_US) {
+        sleep_until(end - LONGEST_SPIN_US);
+    }
     while (clock_us() < end) {
-        if (end - clock_us() > 2000u) {
-            mp_event_wait_ms(1);
-        }
     }
 }

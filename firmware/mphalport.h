@@ -8,14 +8,10 @@
 #define MICROPY_BEGIN_ATOMIC_SECTION() irq_mask()
 #define MICROPY_END_ATOMIC_SECTION(state) irq_restore(state)
 
-// The tick wakes the CPU every millisecond, so a time-out needs no separate timer.
-#define MICROPY_INTERNAL_WFE(timeout_ms) irq_wait()
+#define MICROPY_INTERNAL_WFE(timeout_ms) irq_wait_ms((uint32_t)(timeout_ms)) // -1: without a limit
 
 #define MICROPY_PY_PENDSV_ENTER uint32_t pendsv_state = irq_mask();
 #define MICROPY_PY_PENDSV_EXIT irq_restore(pendsv_state);
-
-#define __IO volatile // as in CMSIS; MicroPython declares the ticks with it
-#define MICROPY_SOFT_TIMER_TICKS_MS clock_ticks_ms
 
 void mp_hal_set_interrupt_char(int character);
 

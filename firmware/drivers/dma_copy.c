@@ -137,6 +137,15 @@ static void abort_transfer(void)
     irq_restore(state);
 }
 
+static void wait_for_end(uint32_t timeout_ms)
+{
+    uint32_t begin = ethosu_ext_board_ticks_ms(), passed = 0;
+    while (!current.done && passed < timeout_ms) {
+        irq_wait_unless(&current.done, timeout_ms - passed);
+        passed = ethosu_ext_board_ticks_ms() - begin;
+    }
+}
+
 /** Copy whole cache lines; on false the destination is undefined. */
 static bool transfer(uint8_t *to, const uint8_t *from, size_t size)
 {
@@ -144,10 +153,11 @@ static bool transfer(uint8_t *to, const uint8_t *from, size_t size)
     current.rest = (struct dma_transfer){dma_copy_bus_address(memories.destination, to),
                                          dma_copy_bus_address(memories.source, from), size};
     current.done = 0;
-    uint32_t begin = ethosu_ext_board_ticks_ms();
     start_rest();
-    while (!current.done && ethosu_ext_board_ticks_ms() - begin < TIMEOUT_MS(size)) {
-        irq_wait_unless(&current.done);
+    irq_wait_unless(&current.done, TIMEOUT_MS(size));
+    if (!current
+             .done) { // seldom, so the clock is read only here: a time-out may take twice as long
+        wait_for_end(TIMEOUT_MS(size));
     }
     if (!current.done) {
         abort_transfer();

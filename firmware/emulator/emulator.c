@@ -128,7 +128,7 @@ static bool wait_for_reader(uint32_t *polls_left)
     if (__get_IPSR() != 0) {
         return (*polls_left)-- > 0;
     }
-    irq_wait();
+    irq_wait_ms(1);
     return true;
 }
 

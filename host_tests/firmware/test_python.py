@@ -95,9 +95,9 @@ next(iter(task))
     assert board.eval("6 * 7") == 42
 
 
-def test_timer_and_schedule(board):
+def test_timer_and_schedule(steady_board):
     assert (
-        board.exec("""
+        steady_board.exec("""
 import machine, micropython, time
 seen = []
 timer = machine.Timer(-1, period=5, callback=lambda t: seen.append("t"))

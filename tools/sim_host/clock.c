@@ -16,8 +16,9 @@ uint32_t ethosu_ext_board_ticks_ms(void)
     return virtual_ms + (uint32_t)(now.tv_sec * 1000 + now.tv_nsec / 1000000);
 }
 
-void ethosu_ext_board_idle(const volatile uint32_t *flag)
+void ethosu_ext_board_idle(const volatile uint32_t *flag, uint64_t at_most_ms)
 {
+    (void)at_most_ms;
     (void)flag;
     if (sim_host_time_is_real()) {
         nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);

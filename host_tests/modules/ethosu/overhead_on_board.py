@@ -5,12 +5,9 @@ import gc
 
 import emulator
 import ethosu
-import machine
 
 # The minimum of this many runs: the CPU sleeps in some of them.
 REPEATS = 20
-# The SysTick's control register: counting, with its interrupt and without.
-SYST_CSR, TICKS, NO_TICKS = 0xE000E010, 7, 5
 CALLS = 100
 
 
@@ -61,16 +58,7 @@ def heap_bytes_of_calls(model, inputs, outputs):
 
 
 def measure(path):
-    """All figures of a model in ROMFS, without the clock's ticks, whose number is the host's."""
-    machine.mem32[SYST_CSR] = NO_TICKS
-    try:
-        return figures(path)
-    finally:
-        machine.mem32[SYST_CSR] = TICKS
-
-
-def figures(path):
-    """See measure()."""
+    """All figures of a model in ROMFS."""
     verify = can_verify(path)
     heap_bytes_to_load(path, verify)
     heap_bytes = heap_bytes_to_load(path, verify)

@@ -199,7 +199,8 @@ def test_it_links_with_a_mathematical_library_of_floats(repo, module, micropytho
         '#include "ethosu_board.h"\n'
         'const struct ethosu_board ethosu_board = {.name = "none"};\n'
         "uint32_t ethosu_ext_board_ticks_ms(void) { return 0; }\n"
-        "void ethosu_ext_board_idle(const volatile uint32_t *flag) { (void)flag; }\n"
+        "void ethosu_ext_board_idle(const volatile uint32_t *flag, uint64_t at_most_ms)\n"
+        "{ (void)flag; (void)at_most_ms; }\n"
     )
     sources = [path for path in sources if path.name != "thumb_vfp_sqrtf.c"]
     flags = ["-std=gnu11", "-Os", "-w", "-ffp-contract=off", *includes(module)]

@@ -24,6 +24,11 @@ bool deadline_is_over(const struct deadline *deadline)
     return ethosu_ext_board_ticks_ms() - deadline->start_ms >= deadline->timeout;
 }
 
+__attribute__((weak)) void ethosu_ext_board_alarm(uint32_t ms)
+{
+    (void)ms;
+}
+
 mp_uint_t deadline_poll(const struct deadline *deadline, const struct ethosu_driver *npu,
                         mp_uint_t request, uintptr_t flags, int *error)
 {
@@ -31,8 +36,15 @@ mp_uint_t deadline_poll(const struct deadline *deadline, const struct ethosu_dri
         *error = MP_EINVAL;
         return MP_STREAM_ERROR;
     }
-    bool ready = npu == NULL || !ethosu_ext_is_running(npu) || deadline_is_over(deadline);
-    return ready ? flags & MP_STREAM_POLL_RD : 0;
+    if (npu == NULL || !ethosu_ext_is_running(npu) || deadline_is_over(deadline)) {
+        return flags & MP_STREAM_POLL_RD;
+    }
+    // The caller may sleep until the next interrupt now: select() does not know of the time-out.
+    uint64_t left = deadline_left(deadline);
+    if (left < UINT32_MAX) {
+        ethosu_ext_board_alarm((uint32_t)left);
+    }
+    return 0;
 }
 
 /* ---- jobs ---- */

@@ -60,30 +60,33 @@ __attribute__((weak)) void ethosu_semaphore_destroy(void *sem)
     }
 }
 
+static bool try_to_take(struct semaphore *semaphore)
+{
+    uint32_t count;
+    do {
+        count = ethosu_ext_load(&semaphore->count);
+    } while (count > 0 && !ethosu_ext_change(&semaphore->count, count, count - 1));
+    return count > 0;
+}
+
 __attribute__((weak)) int ethosu_semaphore_take(void *sem, uint64_t timeout)
 {
     struct semaphore *semaphore = sem;
-    uint64_t waited = 0;
-    uint32_t last = 0;
-    bool asked = false;
-
-    for (;;) {
-        uint32_t count = ethosu_ext_load(&semaphore->count);
-        if (count > 0) {
-            if (ethosu_ext_change(&semaphore->count, count, count - 1)) {
-                return 0;
-            }
-            continue;
+    if (try_to_take(semaphore)) {
+        return 0;
+    }
+    uint32_t last = ethosu_ext_board_ticks_ms();
+    while (timeout > 0) {
+        ethosu_ext_board_idle(&semaphore->count, timeout);
+        if (try_to_take(semaphore)) {
+            return 0;
         }
         uint32_t now = ethosu_ext_board_ticks_ms();
-        waited += asked ? now - last : 0;
-        if (waited >= timeout && timeout != ETHOSU_SEMAPHORE_WAIT_FOREVER) {
-            return -1;
-        }
+        uint32_t passed = now - last;
+        timeout -= passed < timeout ? passed : timeout; // without a limit it does not end
         last = now;
-        asked = true;
-        ethosu_ext_board_idle(&semaphore->count);
     }
+    return -1;
 }
 
 __attribute__((weak)) int ethosu_semaphore_give(void *sem)

@@ -8,11 +8,7 @@ import uctypes
 from _ethosu import read_labels
 
 from .preprocessing import Normalization
-
-try:
-    from ulab import numpy as np
-except ImportError:
-    np = None
+from .utils import np
 
 
 class Model(ethosu.Model):

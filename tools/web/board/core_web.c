@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: MIT
-/** The core of this board: ticks, interrupts and sleep; see core_web.h. */
+/** The core of this board: counter, interrupts and sleep; see core_web.h. */
+#include "counter.h"
 #include "cpu.h"
 #include "host.h"
 #include "sim_host_internal.h"
 #include "startup.h"
 #include "uart.h"
 
-#define TICK_MS 1.0
-/** Maximum number of ticks to catch up on after the page was frozen; the clock skips the rest. */
-#define TICKS_AT_ONCE 1000
+#include <math.h>
+
+/** Input and the end of an inference are noticed after at most this time. */
+#define LONGEST_SLEEP_MS 1.0
 
 uint32_t core_primask;
 uint32_t core_ipsr;
 
 static uint32_t enabled, pending;
-static uint32_t cycles_per_tick;
-/** Due time of the last tick, on the host's clock. */
-static double ticked;
+/** On the host's clock: when the counter started, and when the alarm is due. */
+static double started;
+static double alarm_due = INFINITY;
 
 void NVIC_EnableIRQ(IRQn_Type irq)
 {
@@ -38,28 +40,29 @@ void core_pend(uint32_t irq)
     pending |= 1u << irq;
 }
 
-uint32_t SysTick_Config(uint32_t cycles)
+void counter_start(void)
 {
-    cycles_per_tick = cycles;
-    ticked = host_now();
-    return 0;
+    started = host_now();
 }
 
-uint32_t core_systick_value(void)
+uint64_t counter_now(uint32_t *cycles)
 {
-    double part = host_now() - ticked;
-    uint32_t cycles = part < TICK_MS ? (uint32_t)(part * cycles_per_tick) : cycles_per_tick - 1u;
-    return cycles_per_tick - 1u - cycles;
+    double passed = host_now() - started;
+    double ms = floor(passed);
+    *cycles = (uint32_t)((passed - ms) * CYCLES_PER_MS);
+    return (uint64_t)ms;
 }
 
-static void serve_ticks(void)
+void counter_alarm(uint64_t cycles)
 {
-    double now = host_now();
-    if (now - ticked > TICKS_AT_ONCE * TICK_MS) {
-        ticked = now - TICK_MS;
-    }
-    while (cycles_per_tick != 0 && now - ticked >= TICK_MS) {
-        ticked += TICK_MS;
+    double due = host_now() + (double)cycles / CYCLES_PER_MS;
+    alarm_due = due < alarm_due ? due : alarm_due;
+}
+
+static void serve_alarm(void)
+{
+    if (host_now() >= alarm_due) {
+        alarm_due = INFINITY;
         startup_systick_handler();
     }
 }
@@ -91,8 +94,8 @@ void core_poll(void)
     if (core_primask != 0 || core_ipsr != 0) {
         return;
     }
-    core_ipsr = 15; // as in the tick handler, so that no interrupt is served inside
-    serve_ticks();
+    core_ipsr = 15; // as in the handler of the alarm, so that no interrupt is served inside
+    serve_alarm();
     uart_receive();
     core_ipsr = 0;
     serve_devices();
@@ -101,9 +104,9 @@ void core_poll(void)
 void core_wait(void)
 {
     if (!sim_host_step() && !uart_has_input()) {
-        double left = TICK_MS - (host_now() - ticked);
+        double left = alarm_due - host_now();
         if (left > 0) {
-            host_sleep(left);
+            host_sleep(left < LONGEST_SLEEP_MS ? left : LONGEST_SLEEP_MS);
         }
     }
 }

@@ -9,17 +9,14 @@
 
 #include <stdint.h>
 
-/** Serve what is pending: elapsed ticks, input, and a slice of the NPUs' work. */
+/** Serve what is pending: the alarm, input, and a slice of the NPUs' work. */
 void core_poll(void);
 
 /** Pend a device interrupt; core_poll() serves it. */
 void core_pend(uint32_t irq);
 
-/** WFI: let the NPUs run, or sleep until the next tick or input. */
+/** WFI: let the NPUs run, or sleep for a millisecond, or until the alarm or input. */
 void core_wait(void);
-
-/** The current value of SysTick->VAL, computed from the host's clock. */
-uint32_t core_systick_value(void);
 
 extern uint32_t core_primask;
 extern uint32_t core_ipsr;
@@ -45,7 +42,7 @@ static inline void __disable_irq(void)
 
 static inline uint32_t __get_PRIMASK(void)
 {
-    core_poll(); // the caller then reads the clock with interrupts masked
+    core_poll();
     return core_primask;
 }
 
@@ -71,23 +68,14 @@ static inline void NVIC_SetPriority(IRQn_Type irq, uint32_t priority)
     (void)priority;
 }
 
-/** Start the tick, with a period of `cycles`. */
-uint32_t SysTick_Config(uint32_t cycles);
+/** The counter of this core does not interrupt by itself; see firmware/counter.h. */
+#define COUNTER_LONGEST_MS UINT32_MAX
 
 /** Registers with the values at the time of the call. */
-struct core_systick {
-    uint32_t LOAD;
-    uint32_t VAL;
-};
 struct core_scb {
-    uint32_t ICSR;
     uint32_t CCR;
 };
-#define SysTick (&(struct core_systick){.VAL = core_systick_value()})
-#define SysTick_LOAD_RELOAD_Msk 0u /* ticks are never suppressed */
-#define SCB (&(struct core_scb){.ICSR = 0, .CCR = 0})
-#define SCB_ICSR_PENDSTSET_Msk (1u << 26)
-#define SCB_ICSR_PENDSTCLR_Msk (1u << 25)
+#define SCB (&(struct core_scb){.CCR = 0})
 #define SCB_CCR_DC_Msk (1u << 16)
 
 /* There is no cache. */

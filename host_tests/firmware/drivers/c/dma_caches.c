@@ -141,8 +141,9 @@ static void disturb(void)
 }
 
 /** The interrupt comes while the CPU sleeps. */
-void irq_wait_unless(const volatile uint32_t *flag)
+void irq_wait_unless(const volatile uint32_t *flag, uint32_t at_most_ms)
 {
+    check(at_most_ms != UINT32_MAX, "a transfer that does not end wakes the CPU");
     if (*flag || hung || !fake_begun()) {
         return;
     }

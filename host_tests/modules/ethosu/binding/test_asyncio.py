@@ -30,7 +30,7 @@ def test_run_returns_arrays_or_fills_buffers(loop):
 
 def test_other_tasks_run_meanwhile(emulated):
     emulated.exec(
-        "import asyncio\nticks = 0\nn = ethosu.Model('/model.tflite', timeout_ms=30)\n"
+        "import asyncio\nticks = 0\nn = ethosu.Model('/model.tflite', timeout_ms=300)\n"
         "async def tick():\n"
         "    global ticks\n"
         "    while True:\n"
@@ -46,8 +46,8 @@ def test_other_tasks_run_meanwhile(emulated):
     )
     number, text = emulated.eval("failure")
     assert number == 110
-    assert "30 ms" in text
-    assert emulated.eval("ticks") > 10
+    assert "300 ms" in text
+    assert emulated.eval("ticks") > 10  # one each millisecond, unless the host is busy
     assert emulated.eval("bytes(m.predict([x])[0]) == golden")
 
 

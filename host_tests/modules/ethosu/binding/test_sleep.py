@@ -5,9 +5,6 @@ import pytest
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 
-# SysTick's control register: 5 disables its interrupt, 7 enables it.
-SYSTICK = 0xE000E010
-
 
 @pytest.fixture(scope="module")
 def slow(emulator_only, board_npu, compiled, small_models, example):
@@ -35,24 +32,45 @@ def slow(emulator_only, board_npu, compiled, small_models, example):
 
 
 def test_interrupt_alone_wakes_the_loop(slow):
-    """Without the millisecond tick only the NPU can end the sleep, which is not interrupted.
+    """Only the NPU ends the sleep, which is not interrupted.
 
     A polling loop would execute 60,000 instructions in that half millisecond. Only those from the
     NPU's start to the sleep are executed.
     """
-    slow.exec(
-        "async def main():\n"
-        f"    machine.mem32[{SYSTICK}] = 5\n"
-        "    try: return await run()\n"
-        f"    finally: machine.mem32[{SYSTICK}] = 7\n"
-    )
-    slept, instructions = slow.eval("asyncio.run(main())")
+    slept, instructions = slow.eval("asyncio.run(run())")
     assert slept
     assert instructions < 15_000
 
 
 def test_the_cpu_sleeps_in_predict_too(slow):
     assert slow.eval("(bytes(m.predict([x])[0]) == golden, emulator.npu_slept())") == (True, True)
+
+
+@pytest.mark.parametrize("wait", ["m.predict([x])", "asyncio.run(m.run([x]))"])
+def test_a_time_out_alone_wakes_the_cpu(slow, wait):
+    """The NPU hangs. The CPU sleeps until the time-out, which is late by a sixteenth at most.
+
+    With a tick each millisecond 300 ms more would cost 18,000 instructions more.
+    """
+    slow.exec(
+        "def cost(ms):\n"
+        "    global m\n"
+        "    m.deinit()\n"
+        "    m = ethosu.Model('/model.tflite', timeout_ms=ms)\n"
+        "    m.predict([x])\n"
+        "    emulator.fault('hang')\n"
+        "    start, before = time.ticks_ms(), emulator.instructions()\n"
+        f"    try: {wait}\n"
+        "    except OSError as e: late = e.errno\n"
+        "    after, end = emulator.instructions(), time.ticks_ms()\n"
+        "    return late, time.ticks_diff(end, start) - ms, after - before\n"
+    )
+    slow.eval("cost(20)")
+    (late, over, short), (_, far_over, long) = slow.eval("(cost(20), cost(320))")
+    assert late == 110
+    assert 0 <= over <= 4
+    assert 0 <= far_over <= 23
+    assert abs(long - short) < 2_000
 
 
 def test_other_tasks_run_in_the_meantime(slow):

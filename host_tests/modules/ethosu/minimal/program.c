@@ -16,8 +16,9 @@ uint32_t ethosu_ext_board_ticks_ms(void)
     return 0;
 }
 
-void ethosu_ext_board_idle(const volatile uint32_t *flag)
+void ethosu_ext_board_idle(const volatile uint32_t *flag, uint64_t at_most_ms)
 {
+    (void)at_most_ms;
     (void)flag;
 }
 

@@ -2,11 +2,9 @@
 """Methods of the module `ethosu` that are written in Python: asyncio and the self-test."""
 
 import errno
+import sys
 
-try:
-    from asyncio import core
-except ImportError:
-    core = None  # run() raises an error
+core = None  # that of asyncio; most programs need none of it, and its import takes as long as 20 ms
 
 # The lock of each NPU, for tasks.
 _locks = {}
@@ -94,8 +92,11 @@ def _drop_other_loops():
 
 def _lock(npu):
     """The lock of an NPU."""
-    if core is None:
-        raise OSError(errno.EOPNOTSUPP, "run() needs asyncio, which this firmware lacks")
+    global core
+    try:
+        from asyncio import core
+    except ImportError:
+        raise OSError(errno.EOPNOTSUPP, "run() needs asyncio, which this firmware lacks") from None
     _drop_other_loops()
     if npu not in _locks:
         _locks[npu] = _NpuLock()
@@ -120,8 +121,10 @@ def drop_abandoned(npu):
 
     The module calls this if the NPU is busy, except in a callback.
     """
+    global core
+    core = sys.modules.get("asyncio.core")
     if core is None:
-        return False
+        return False  # there are no tasks
     lock = _locks.get(npu)
     had_job = lock is not None and lock.job is not None
     _drop_other_loops()

@@ -28,8 +28,9 @@ static uint32_t count_poll(void)
 
 __attribute__((weak, alias("count_poll"))) uint32_t ethosu_ext_board_ticks_ms(void);
 
-__attribute__((weak)) void ethosu_ext_board_idle(const volatile uint32_t *flag)
+__attribute__((weak)) void ethosu_ext_board_idle(const volatile uint32_t *flag, uint64_t at_most_ms)
 {
+    (void)at_most_ms; // the exceptions of the clock wake it
     if (*flag == 0 && ethosu_ext_board_ticks_ms != count_poll) {
         // An exception since the check has set the event register, so WFE does not wait
         // (Armv8-M Architecture Reference Manual, WFE).

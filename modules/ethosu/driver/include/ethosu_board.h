@@ -142,10 +142,18 @@ uint32_t ethosu_ext_board_ticks_ms(void);
 /**
  * Sleep until an interrupt, or return immediately if *flag is not 0. An interrupt
  * that sets *flag between the check and the sleep must not be missed (mask
- * interrupts, check, WFI, unmask). It must wake up at least once per millisecond
- * tick, and may return early.
+ * interrupts, check, WFI, unmask). It must return when `at_most_ms` milliseconds have
+ * passed, of which some are more than a clock can count, and may return early: where a tick wakes
+ * the CPU each millisecond, it need not look at this number.
  */
-void ethosu_ext_board_idle(const volatile uint32_t *flag);
+void ethosu_ext_board_idle(const volatile uint32_t *flag, uint64_t at_most_ms);
+
+/**
+ * Have an interrupt when `ms` milliseconds have passed, or earlier. Only the Python module calls
+ * this, when a task waits for an inference with a time-out. The default does nothing, which suits
+ * a port where a tick wakes the CPU each millisecond.
+ */
+void ethosu_ext_board_alarm(uint32_t ms);
 
 #ifdef __cplusplus
 }

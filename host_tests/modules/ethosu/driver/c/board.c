@@ -141,8 +141,9 @@ uint32_t ethosu_ext_board_ticks_ms(void)
     return clock_ms;
 }
 
-void ethosu_ext_board_idle(const volatile uint32_t *flag)
+void ethosu_ext_board_idle(const volatile uint32_t *flag, uint64_t at_most_ms)
 {
+    (void)at_most_ms;
     clock_ms++;
     for (unsigned i = 0; i < 2; i++) {
         if (npus[i].end == END_ON_SLEEP) {

@@ -49,8 +49,9 @@ uint32_t ethosu_ext_board_ticks_ms(void)
 static bool ends_in_sleep;
 static void finish_npu(void);
 
-void ethosu_ext_board_idle(const volatile uint32_t *flag)
+void ethosu_ext_board_idle(const volatile uint32_t *flag, uint64_t at_most_ms)
 {
+    (void)at_most_ms;
     (void)flag;
     if (ends_in_sleep) {
         finish_npu();
@@ -120,7 +121,7 @@ static void around_the_driver(void)
     empty_release(one);
     ends_in_sleep = false;
     (void)ethosu_ext_board_ticks_ms();
-    ethosu_ext_board_idle(NULL);
+    ethosu_ext_board_idle(NULL, UINT64_MAX);
 }
 
 static void prepare(void)
