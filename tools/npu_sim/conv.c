@@ -265,8 +265,7 @@ static uint32_t write_quickly(struct npu *npu, const struct conv *conv, struct l
     set_inputs(conv, layout, oy, ox);
     for (size_t brick = 0; brick < conv->bricks; brick++) {
         sum_runs(conv, layout, 0, layout->run_count, 0, brick, span.pixels, sums);
-        npu_requant(&conv->requant, brick, span.pixels, sums);
-        npu_store_brick(&conv->op->output.map, &span, brick, sums);
+        npu_requant_store(&conv->requant, &span, brick, sums);
     }
     return span.pixels;
 }

@@ -99,8 +99,7 @@ static bool write_row_quickly(struct npu *npu, const struct depthwise *depthwise
             }
             npu_dot_depthwise(depthwise->inputs, depthwise->taps, first, pixel_step,
                               depthwise->weights + first, depthwise->step, span.pixels, sums);
-            npu_requant(&depthwise->requant, first / NPU_BRICK, span.pixels, sums);
-            npu_store_brick(ofm, &span, first / NPU_BRICK, sums);
+            npu_requant_store(&depthwise->requant, &span, first / NPU_BRICK, sums);
         }
         ox += span.pixels;
     }

@@ -207,8 +207,7 @@ static bool write_row_quickly(struct npu *npu, const struct pool *pool, uint32_t
                 npu_dot_depthwise(inputs, pool->taps, first, pixel_step, ones, 0, span.pixels,
                                   sums);
             }
-            npu_requant(&pool->requant, 0, span.pixels, sums);
-            npu_store_brick(ofm, &span, first / NPU_BRICK, sums);
+            npu_requant_store(&pool->requant, &span, first / NPU_BRICK, sums);
         }
         ox += span.pixels;
     }
