@@ -270,6 +270,28 @@ static uint32_t write_quickly(struct npu *npu, const struct conv *conv, struct l
     return span.pixels;
 }
 
+/** Write whole rows from oy on, whose inputs are joined. */
+static bool write_joined(struct npu *npu, const struct conv *conv, struct layout *layout,
+                         uint32_t oy, uint32_t rows, int32_t *sums)
+{
+    const struct npu_feature_map *ofm = &conv->op->output.map;
+    struct npu_span spans[BLOCK_PIXELS];
+    for (uint32_t row = 0; row < rows; row++) {
+        if (!npu_open_pixels(npu, ofm, oy + row, 0, ofm->width, &spans[row])) {
+            return false;
+        }
+    }
+    set_inputs(conv, layout, oy, 0);
+    for (size_t brick = 0; brick < conv->bricks; brick++) {
+        sum_runs(conv, layout, 0, layout->run_count, 0, brick, rows * ofm->width, sums);
+        for (uint32_t row = 0; row < rows; row++) {
+            npu_requant_store(&conv->requant, &spans[row], brick,
+                              sums + (size_t)row * ofm->width * NPU_BRICK);
+        }
+    }
+    return !npu_should_abort(npu);
+}
+
 /** The same for any inputs. */
 static uint32_t write_exactly(struct npu *npu, const struct conv *conv, struct layout *layout,
                               uint32_t oy, uint32_t ox, uint32_t count, int64_t *acc, int32_t *sums)
@@ -299,9 +321,23 @@ static bool run_rows(struct npu *npu, struct conv *conv, struct layout *layout)
     if (acc == NULL || sums == NULL) {
         return false;
     }
-    for (uint32_t oy = 0; oy < ofm->height; oy++) {
+    uint32_t rows = 1;
+    if (conv->quick) {
+        rows = npu_kernel_joined_rows(npu, &conv->op->kernel, &conv->op->ifm, ofm, BLOCK_PIXELS);
+    }
+    if (!npu_kernel_window_join(npu, &conv->window, rows)) {
+        return false;
+    }
+    for (uint32_t oy = 0; oy < ofm->height; oy += rows) {
         if (!npu_kernel_window_advance(npu, &conv->window, oy)) {
             return false;
+        }
+        if (rows > 1) {
+            uint32_t rest = ofm->height - oy;
+            if (!write_joined(npu, conv, layout, oy, rest < rows ? rest : rows, sums)) {
+                return false;
+            }
+            continue;
         }
         for (uint32_t ox = 0; ox < ofm->width;) {
             uint32_t rest = ofm->width - ox;
