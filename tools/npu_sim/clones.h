@@ -32,4 +32,13 @@
 #define NPU_FAST_WAYS 1 /**< fast paths in addition to the exact one */
 #endif
 
+#ifdef NPU_X86_KERNELS
+/** For functions of AVX2's intrinsics. */
+#define AVX2 __attribute__((target("avx2"), optimize("O3")))
+#define INLINE __attribute__((always_inline)) static inline
+
+/** Unrolled early, so that arrays of vectors become registers. */
+#define EACH_PIXEL(PIXELS) _Pragma("GCC unroll 16") for (int p = 0; p < (PIXELS); p++)
+#endif
+
 #endif

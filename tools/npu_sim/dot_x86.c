@@ -14,12 +14,6 @@
 
 #include <immintrin.h>
 
-#define AVX2 __attribute__((target("avx2"), optimize("O3")))
-#define INLINE __attribute__((always_inline)) static inline
-
-/** Unrolled early, so that arrays of sums become registers. */
-#define EACH_PIXEL(PIXELS) _Pragma("GCC unroll 16") for (int p = 0; p < (PIXELS); p++)
-
 enum { PAIRS_MAX = 16 /**< of taps, whose weights are interleaved at once */ };
 
 /** Computes a fixed number of pixels, from start elements after pixel 0 of the runs on. */
@@ -175,6 +169,19 @@ AVX2 INLINE struct pairs add_products(struct pairs sum, __m256i first, __m256i s
     return sum;
 }
 
+/** Store sums in the order of their channels; more: add them to those that are there. */
+AVX2 INLINE void store_pairs(struct pairs sum, int32_t *sums, bool more)
+{
+    __m256i low = _mm256_permute2x128_si256(sum.low, sum.high, 0x20);
+    __m256i high = _mm256_permute2x128_si256(sum.low, sum.high, 0x31);
+    if (more) {
+        low = _mm256_add_epi32(low, _mm256_loadu_si256((const void *)sums));
+        high = _mm256_add_epi32(high, _mm256_loadu_si256((const void *)(sums + 8)));
+    }
+    _mm256_storeu_si256((void *)sums, low);
+    _mm256_storeu_si256((void *)(sums + 8), high);
+}
+
 /** At most PAIRS_MAX pairs of taps; an odd tap is the first of the last pair. */
 AVX2 static void depthwise_taps(const int16_t *const *inputs, uint32_t taps, size_t first,
                                 size_t pixel_step, const int16_t *weights, size_t weight_step,
@@ -191,7 +198,24 @@ AVX2 static void depthwise_taps(const int16_t *const *inputs, uint32_t taps, siz
     if (odd) {
         packed[whole] = interleave(load(weights), zero);
     }
-    for (uint32_t p = 0; p < pixels; p++, first += pixel_step, sums += NPU_DOT_LANES) {
+    /* Two pixels share the loads of the weights. */
+    for (; pixels >= 2; pixels -= 2, first += 2 * pixel_step, sums += 2 * NPU_DOT_LANES) {
+        struct pairs sum[2] = {{zero, zero}, {zero, zero}};
+        for (uint32_t i = 0; i < whole; i++) {
+            const int16_t *one = inputs[2 * i] + first, *other = inputs[2 * i + 1] + first;
+            sum[0] = add_products(sum[0], load(one), load(other), &packed[i]);
+            sum[1] = add_products(sum[1], load(one + pixel_step), load(other + pixel_step),
+                                  &packed[i]);
+        }
+        if (odd) {
+            const int16_t *last = inputs[taps - 1] + first;
+            sum[0] = add_products(sum[0], load(last), zero, &packed[whole]);
+            sum[1] = add_products(sum[1], load(last + pixel_step), zero, &packed[whole]);
+        }
+        store_pairs(sum[0], sums, more);
+        store_pairs(sum[1], sums + NPU_DOT_LANES, more);
+    }
+    if (pixels > 0) {
         struct pairs sum = {zero, zero};
         for (uint32_t i = 0; i < whole; i++) {
             sum = add_products(sum, load(inputs[2 * i] + first), load(inputs[2 * i + 1] + first),
@@ -200,14 +224,7 @@ AVX2 static void depthwise_taps(const int16_t *const *inputs, uint32_t taps, siz
         if (odd) {
             sum = add_products(sum, load(inputs[taps - 1] + first), zero, &packed[whole]);
         }
-        __m256i low = _mm256_permute2x128_si256(sum.low, sum.high, 0x20);
-        __m256i high = _mm256_permute2x128_si256(sum.low, sum.high, 0x31);
-        if (more) {
-            low = _mm256_add_epi32(low, _mm256_loadu_si256((const void *)sums));
-            high = _mm256_add_epi32(high, _mm256_loadu_si256((const void *)(sums + 8)));
-        }
-        _mm256_storeu_si256((void *)sums, low);
-        _mm256_storeu_si256((void *)(sums + 8), high);
+        store_pairs(sum, sums, more);
     }
 }
 

@@ -12,38 +12,51 @@
 
 enum { VECTOR = 8 };
 
-#define AVX2 __attribute__((target("avx2"), optimize("O3")))
-#define INLINE __attribute__((always_inline)) static inline
 
 AVX2 INLINE __m256i load(const void *from)
 {
     return _mm256_loadu_si256(from);
 }
 
-/** Scale and round 8 channels, from channel first on. */
-AVX2 INLINE __m256i scale(const struct npu_requant *requant, const struct npu_requant_brick *brick,
-                          size_t first, const int32_t *values)
+/** Scale and round 8 channels of two pixels, from channel first on. */
+AVX2 INLINE void scale(const struct npu_requant *requant, const struct npu_requant_brick *brick,
+                       size_t first, const int32_t *one, const int32_t *other, __m256i high[2])
 {
     const size_t pair = first / 2;
-    __m256i sum = _mm256_add_epi32(load(values + first), load(brick->bias + first));
-    __m256i high = _mm256_setzero_si256();
+    const __m256i bias = load(brick->bias + first);
+    __m256i sum[2] = {_mm256_add_epi32(load(one + first), bias),
+                      _mm256_add_epi32(load(other + first), bias)};
+    high[0] = high[1] = _mm256_setzero_si256();
     if (requant->has_fraction) {
-        __m256i even = _mm256_mul_epu32(sum, load(brick->fraction[0] + pair));
-        __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(sum, 32), load(brick->fraction[1] + pair));
-        even = _mm256_add_epi64(even, load(brick->offset[0] + pair));
-        odd = _mm256_add_epi64(odd, load(brick->offset[1] + pair));
-        high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xAA);
+        const __m256i even_fraction = load(brick->fraction[0] + pair);
+        const __m256i odd_fraction = load(brick->fraction[1] + pair);
+        const __m256i even_offset = load(brick->offset[0] + pair);
+        const __m256i odd_offset = load(brick->offset[1] + pair);
+        EACH_PIXEL(2) {
+            __m256i even = _mm256_mul_epu32(sum[p], even_fraction);
+            __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(sum[p], 32), odd_fraction);
+            even = _mm256_srli_epi64(_mm256_add_epi64(even, even_offset), 32);
+            odd = _mm256_add_epi64(odd, odd_offset);
+            high[p] = _mm256_blend_epi32(even, odd, 0xAA);
+        }
     }
     if (requant->has_whole) {
-        sum = _mm256_xor_si256(sum, _mm256_set1_epi32(INT32_MIN));
-        high = _mm256_add_epi32(high, _mm256_mullo_epi32(sum, load(brick->whole + first)));
+        const __m256i whole = load(brick->whole + first);
+        EACH_PIXEL(2) {
+            __m256i value = _mm256_xor_si256(sum[p], _mm256_set1_epi32(INT32_MIN));
+            high[p] = _mm256_add_epi32(high[p], _mm256_mullo_epi32(value, whole));
+        }
     }
     if (requant->has_second) {
-        __m256i sign = _mm256_and_si256(_mm256_srai_epi32(high, 31), load(brick->second_sign + first));
-        high = _mm256_add_epi32(high, _mm256_add_epi32(load(brick->second_half + first), sign));
-        high = _mm256_srav_epi32(high, load(brick->second_shift + first));
+        const __m256i half = load(brick->second_half + first);
+        const __m256i second_sign = load(brick->second_sign + first);
+        const __m256i shift = load(brick->second_shift + first);
+        EACH_PIXEL(2) {
+            __m256i sign = _mm256_and_si256(_mm256_srai_epi32(high[p], 31), second_sign);
+            high[p] = _mm256_add_epi32(high[p], _mm256_add_epi32(half, sign));
+            high[p] = _mm256_srav_epi32(high[p], shift);
+        }
     }
-    return high;
 }
 
 AVX2 INLINE __m256i finish(const struct npu_output *output, __m256i value)
@@ -80,23 +93,50 @@ AVX2 INLINE void store_some(uint8_t *out, __m128i value, size_t count)
     }
 }
 
+/** Where the bytes of a brick go. */
+struct target {
+    uint8_t *out; /**< of the current pixel; NULL: results stay in place */
+    int64_t step;
+    size_t channels;
+};
+
+AVX2 INLINE void store(const struct npu_output *output, struct target *target, int32_t *values,
+                       __m256i low, __m256i high)
+{
+    if (target->out == NULL) {
+        _mm256_storeu_si256((void *)values, finish(output, low));
+        _mm256_storeu_si256((void *)(values + VECTOR), finish(output, high));
+        return;
+    }
+    __m128i bytes = finish_bytes(output, low, high);
+    if (target->channels == NPU_BRICK) {
+        _mm_storeu_si128((void *)target->out, bytes);
+    } else {
+        store_some(target->out, bytes, target->channels);
+    }
+    target->out += target->step;
+}
+
 AVX2 void npu_scale_brick_avx2(const struct npu_requant *requant,
                                const struct npu_requant_brick *brick, size_t pixels,
                                int32_t *values, uint8_t *out, int64_t out_step, size_t channels)
 {
     const struct npu_requant local = *requant;
     const struct npu_output output = *requant->output;
-    for (size_t p = 0; p < pixels; p++, values += NPU_BRICK, out += out_step) {
-        __m256i low = scale(&local, brick, 0, values);
-        __m256i high = scale(&local, brick, VECTOR, values);
-        if (out == NULL) {
-            _mm256_storeu_si256((void *)values, finish(&output, low));
-            _mm256_storeu_si256((void *)(values + VECTOR), finish(&output, high));
-        } else if (channels == NPU_BRICK) {
-            _mm_storeu_si128((void *)out, finish_bytes(&output, low, high));
-        } else {
-            store_some(out, finish_bytes(&output, low, high), channels);
-        }
+    struct target target = {out, out_step, channels};
+    /* Two pixels share the loads of the brick's values. */
+    for (; pixels >= 2; pixels -= 2, values += 2 * NPU_BRICK) {
+        __m256i low[2], high[2];
+        scale(&local, brick, 0, values, values + NPU_BRICK, low);
+        scale(&local, brick, VECTOR, values, values + NPU_BRICK, high);
+        store(&output, &target, values, low[0], high[0]);
+        store(&output, &target, values + NPU_BRICK, low[1], high[1]);
+    }
+    if (pixels > 0) {
+        __m256i low[2], high[2];
+        scale(&local, brick, 0, values, values, low);
+        scale(&local, brick, VECTOR, values, values, high);
+        store(&output, &target, values, low[0], high[0]);
     }
 }
 

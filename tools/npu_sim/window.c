@@ -25,19 +25,12 @@ bool npu_kernel_window_open(struct npu *npu, const struct npu_kernel *kernel,
     return window->rows != NULL;
 }
 
-/** Is each OFM pixel computed from the IFM pixel of the same position? */
-static bool maps_pixels(const struct npu_kernel *kernel)
-{
-    return npu_kernel_taps(kernel) == 1 && kernel->stride_y == 1 && kernel->stride_x == 1 &&
-           !kernel->padded && kernel->upscale == NPU_UPSCALE_NONE;
-}
-
 uint32_t npu_kernel_joined_rows(const struct npu *npu, const struct npu_kernel *kernel,
                                 const struct npu_feature_map *ifm,
                                 const struct npu_feature_map *ofm, uint32_t pixels)
 {
     uint32_t rows = pixels / ofm->width;
-    if (rows < 2 || !maps_pixels(kernel) || ifm->width != ofm->width || ifm->height < ofm->height ||
+    if (rows < 2 || !npu_kernel_maps_pixels(kernel) || ifm->width != ofm->width || ifm->height < ofm->height ||
         !npu_maps_apart(npu, ifm, ofm)) {
         return 1;
     }
@@ -105,7 +98,7 @@ bool npu_kernel_window_advance(struct npu *npu, struct npu_kernel_window *window
 {
     uint32_t first = oy * window->kernel->stride_y;
     uint32_t end = first + window->slots;
-    uint32_t joined_end = maps_pixels(window->kernel) ? window->ifm->height : end;
+    uint32_t joined_end = npu_kernel_maps_pixels(window->kernel) ? window->ifm->height : end;
     end = end < joined_end ? end : joined_end;
     if (window->next < first) {
         window->next = first;
