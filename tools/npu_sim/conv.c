@@ -23,7 +23,8 @@ enum {
 struct conv {
     const struct npu_op *op;
     struct npu_kernel_window window;
-    const struct npu_channel_scale *scales;
+    struct npu_scale_records records;
+    const struct npu_channel_scale *scales; /**< of the exact path */
     struct npu_weights *constant; /**< NULL: the weights come from IFM2 */
     const int16_t *weights;       /**< [channel][tap][input] */
     struct npu_accumulator_rows accumulators;
@@ -359,8 +360,7 @@ static bool load_weights(struct npu *npu, struct conv *conv, bool *narrow)
 {
     const struct npu_op *op = conv->op;
     int64_t largest = WEIGHT_LIMIT;
-    conv->scales = npu_scales_load(npu, op);
-    if (conv->scales == NULL) {
+    if (!npu_scales_map(npu, op, &conv->records)) {
         return false;
     }
     if (op->param == WEIGHTS_FROM_IFM2) {
@@ -385,11 +385,18 @@ static bool make_layout(struct npu *npu, struct conv *conv, struct layout *layou
     if (!make_runs(npu, op, layout) || !pack_weights(npu, conv, layout)) {
         return false;
     }
-    conv->quick =
-        (int64_t)layout->inputs <= layout->sum_limit && npu_accumulators_plain(&op->accumulators) &&
-        npu_requant_open_channels(npu, &conv->requant, &op->output, conv->scales,
-                                  op->accumulators.bits, npu_largest_sum(&op->ifm, layout->inputs));
+    conv->quick = (int64_t)layout->inputs <= layout->sum_limit &&
+                  npu_accumulators_plain(&op->accumulators) &&
+                  npu_requant_open_channels(npu, &conv->requant, op, &conv->records, conv->constant,
+                                            npu_largest_sum(&op->ifm, layout->inputs));
     return true;
+}
+
+/** The exact path needs all scales. */
+static bool load_scales(struct npu *npu, struct conv *conv)
+{
+    conv->scales = conv->quick ? NULL : npu_scales_decode(npu, conv->op, &conv->records);
+    return conv->quick || conv->scales != NULL;
 }
 
 static bool execute(struct npu *npu, const struct npu_op *op)
@@ -400,6 +407,7 @@ static bool execute(struct npu *npu, const struct npu_op *op)
     return load_weights(npu, &conv, &narrow) &&
            npu_kernel_window_open(npu, &op->kernel, &op->ifm, narrow, &conv.window) &&
            npu_accumulators_open(npu, op, &conv.accumulators) && make_layout(npu, &conv, &layout) &&
+           load_scales(npu, &conv) &&
            run_rows(npu, &conv, &layout);
 }
 

@@ -311,7 +311,11 @@ static bool execute(struct npu *npu, const struct npu_op *op)
         .taps = npu_kernel_taps(&op->kernel),
     };
     if (op->scales.count != 0) {
-        pool.channel_scales = npu_scales_load(npu, op);
+        struct npu_scale_records records;
+        if (!npu_scales_map(npu, op, &records)) {
+            return false;
+        }
+        pool.channel_scales = npu_scales_decode(npu, op, &records);
         if (pool.channel_scales == NULL) {
             return false;
         }

@@ -7,6 +7,7 @@
 #include "clones.h"
 #include "dot_x86.h"
 #include "npu_internal.h"
+#include "operation.h"
 
 enum {
     DOUBLE_SHIFT = 31, /**< bit at which double rounding splits the shift */
@@ -48,11 +49,10 @@ static struct factor split(uint32_t multiplier, unsigned shift, int64_t largest)
 }
 
 /** Fill one channel; false if 32 bits are not enough. */
-static bool fill_channel(struct npu_requant *requant, struct npu_requant_brick *brick,
-                         size_t channel, const struct npu_channel_scale *record,
-                         int64_t largest_sum)
+static bool fill_channel(struct npu_requant_brick *brick, size_t channel,
+                         const struct npu_channel_scale *record, const struct npu_output *output,
+                         int64_t largest_sum, struct npu_requant_parts *parts)
 {
-    const struct npu_output *output = requant->output;
     unsigned shift = record->scale.shift;
     bool twice = output->rounding == NPU_ROUND_DOUBLE && shift > DOUBLE_SHIFT;
     unsigned second = twice ? shift - DOUBLE_SHIFT : 0;
@@ -79,73 +79,151 @@ static bool fill_channel(struct npu_requant *requant, struct npu_requant_brick *
     brick->second_half[channel] = (int32_t)second_half;
     brick->second_sign[channel] = second > 0 ? -1 : 0;
     brick->second_shift[channel] = (int32_t)(second + factor.remaining);
-    requant->has_whole = requant->has_whole || factor.whole != 0;
-    requant->has_fraction = requant->has_fraction || factor.fraction != 0;
-    requant->has_second = requant->has_second || brick->second_shift[channel] != 0;
+    parts->whole = parts->whole || factor.whole != 0;
+    parts->fraction = parts->fraction || factor.fraction != 0;
+    parts->second = parts->second || brick->second_shift[channel] != 0;
     return true;
 }
 
-/** Allocate zeroed bricks; NULL if the output stage has to use another path. */
-static struct npu_requant_brick *open_bricks(struct npu *npu, struct npu_requant *requant,
-                                             const struct npu_output *output, size_t count)
+/** Begin, without bricks; false if the output stage has to use another path. */
+static bool start(struct npu_requant *requant, const struct npu_output *output)
 {
     bool none = output->activation == NPU_ACTIVATION_NONE;
     bool activation = none || output->activation == NPU_ACTIVATION_TABLE;
     bool rounding = output->rounding == NPU_ROUND_DOUBLE || output->rounding == NPU_ROUND_NATURAL;
-    if (!NPU_FAST_WAYS || !rounding || output->wraps || !output->map.used || !activation ||
-        output->map.bits > 16) {
-        return NULL;
-    }
-    struct npu_requant_brick *bricks =
-        npu_scratch_get(npu, NPU_BUFFER_REQUANT, count, sizeof *bricks);
-    if (bricks != NULL) {
-        memset(bricks, 0, count * sizeof *bricks);
-    }
-    *requant = (struct npu_requant){
-        .bricks = bricks,
-        .output = output,
-        .bytes =
-            none && output->map.bits == 8 && magnitude(output->zero_point) <= BYTE_ZERO_MAX,
-    };
-    return bricks;
+    bool bytes =
+        none && output->map.bits == 8 && magnitude(output->zero_point) <= BYTE_ZERO_MAX;
+    *requant = (struct npu_requant){.output = output, .bytes = bytes};
+    return NPU_FAST_WAYS && rounding && !output->wraps && output->map.used && activation &&
+           output->map.bits <= 16;
 }
 
-bool npu_requant_open_channels(struct npu *npu, struct npu_requant *requant,
-                               const struct npu_output *output,
-                               const struct npu_channel_scale *scales, unsigned accumulator_bits,
-                               int64_t largest_sum)
+/** Fill the bricks of some channels, which have a scale each or all the same. */
+static bool fill_bricks(struct npu_requant_brick *bricks, size_t channels,
+                        const struct npu_channel_scale *scales, size_t step,
+                        const struct npu_output *output, int64_t largest_sum,
+                        struct npu_requant_parts *parts)
 {
-    size_t channels = output->map.depth;
-    struct npu_requant_brick *bricks =
-        open_bricks(npu, requant, output, (channels + NPU_BRICK - 1) / NPU_BRICK);
-    if (bricks == NULL || accumulator_bits != 32) {
-        return false;
-    }
-    requant->brick_step = 1;
+    memset(bricks, 0, (channels + NPU_BRICK - 1) / NPU_BRICK * sizeof *bricks);
     for (size_t c = 0; c < channels; c++) {
-        if (!fill_channel(requant, &bricks[c / NPU_BRICK], c % NPU_BRICK, &scales[c],
-                          largest_sum)) {
+        if (!fill_channel(&bricks[c / NPU_BRICK], c % NPU_BRICK, &scales[c * step], output,
+                          largest_sum, parts)) {
             return false;
         }
     }
     return true;
+}
+
+/** Scales that are kept with the weights, and what they were computed from. */
+struct kept {
+    struct npu_requant_parts parts;
+    bool exact;
+    int64_t largest_sum, zero_point;
+    enum npu_rounding rounding;
+    uint32_t channels;
+    struct npu_scale scale;
+    struct npu_scale_streams streams;
+    _Alignas(64) struct npu_requant_brick bricks[]; /**< followed by the records */
+};
+
+static size_t brick_count(const struct npu_op *op)
+{
+    return ((size_t)op->output.map.depth + NPU_BRICK - 1) / NPU_BRICK;
+}
+
+static uint8_t *kept_records(struct kept *kept, const struct npu_op *op)
+{
+    return (uint8_t *)(kept->bricks + brick_count(op));
+}
+
+/** Were they computed from the same values? */
+static bool is_same(struct kept *kept, const struct npu_op *op,
+                    const struct npu_scale_records *records, int64_t largest_sum)
+{
+    if (kept == NULL || kept->channels != op->output.map.depth ||
+        kept->largest_sum != largest_sum || kept->zero_point != op->output.zero_point ||
+        kept->rounding != op->output.rounding || kept->scale.multiplier != op->scale.multiplier ||
+        kept->scale.shift != op->scale.shift || kept->streams.count != op->scales.count ||
+        kept->streams.layout != op->scales.layout) {
+        return false;
+    }
+    const uint8_t *copy = kept_records(kept, op);
+    for (uint32_t core = 0; core < op->scales.count; core++) {
+        size_t bytes = npu_scales_bytes(op, core);
+        if (bytes > 0 && memcmp(copy, records->records[core], bytes) != 0) {
+            return false;
+        }
+        copy += bytes;
+    }
+    return true;
+}
+
+/** Memory for them, with all that they are computed from; NULL if there is none. */
+static struct kept *new_kept(struct npu *npu, const struct npu_op *op,
+                             const struct npu_scale_records *records, struct npu_weights *weights,
+                             int64_t largest_sum)
+{
+    size_t bytes = sizeof(struct kept) + brick_count(op) * sizeof(struct npu_requant_brick);
+    for (uint32_t core = 0; core < op->scales.count; core++) {
+        bytes += npu_scales_bytes(op, core);
+    }
+    struct kept *kept = weights == NULL ? npu_scratch_get(npu, NPU_BUFFER_REQUANT, 1, bytes)
+                                        : npu_cache_requant(&npu->weights, weights, bytes);
+    if (kept == NULL) {
+        return NULL;
+    }
+    *kept = (struct kept){.largest_sum = largest_sum,
+                          .zero_point = op->output.zero_point,
+                          .rounding = op->output.rounding,
+                          .channels = op->output.map.depth,
+                          .scale = op->scale,
+                          .streams = op->scales};
+    uint8_t *copy = kept_records(kept, op);
+    for (uint32_t core = 0; core < op->scales.count; core++) {
+        size_t size = npu_scales_bytes(op, core);
+        if (size > 0) {
+            memcpy(copy, records->records[core], size);
+        }
+        copy += size;
+    }
+    return kept;
+}
+
+bool npu_requant_open_channels(struct npu *npu, struct npu_requant *requant,
+                               const struct npu_op *op, const struct npu_scale_records *records,
+                               struct npu_weights *weights, int64_t largest_sum)
+{
+    if (!start(requant, &op->output) || op->accumulators.bits != 32) {
+        return false;
+    }
+    struct kept *kept = weights == NULL ? NULL : weights->requant;
+    if (!is_same(kept, op, records, largest_sum)) {
+        const struct npu_channel_scale *scales = npu_scales_decode(npu, op, records);
+        kept = new_kept(npu, op, records, weights, largest_sum);
+        if (scales == NULL || kept == NULL) {
+            return false;
+        }
+        kept->exact = fill_bricks(kept->bricks, op->output.map.depth, scales, 1, &op->output,
+                                  largest_sum, &kept->parts);
+    }
+    requant->bricks = kept->bricks;
+    requant->brick_step = 1;
+    requant->parts = kept->parts;
+    return kept->exact;
 }
 
 bool npu_requant_open_all(struct npu *npu, struct npu_requant *requant,
                           const struct npu_output *output, struct npu_scale scale,
                           int64_t largest_sum)
 {
-    struct npu_requant_brick *bricks = open_bricks(npu, requant, output, 1);
-    if (bricks == NULL) {
-        return false;
+    struct npu_requant_brick *brick = NULL;
+    if (start(requant, output)) {
+        brick = npu_scratch_get(npu, NPU_BUFFER_REQUANT, 1, sizeof *brick);
     }
+    requant->bricks = brick;
     const struct npu_channel_scale record = {0, scale};
-    for (size_t c = 0; c < NPU_BRICK; c++) {
-        if (!fill_channel(requant, bricks, c, &record, largest_sum)) {
-            return false;
-        }
-    }
-    return true;
+    return brick != NULL &&
+           fill_bricks(brick, NPU_BRICK, &record, 0, output, largest_sum, &requant->parts);
 }
 
 /*
@@ -180,16 +258,16 @@ NPU_CLONES static void scale_brick(const struct npu_requant *requant,
         memcpy(&sum, values, sizeof sum);
         sum += bias;
         brick32_t high = {0};
-        if (requant->has_fraction) {
+        if (requant->parts.fraction) {
             half64u_t pairs = (half64u_t)sum;
             half64u_t even = (pairs & UINT32_MAX) * fraction[0] + offset[0];
             half64u_t odd = (pairs >> 32) * fraction[1] + offset[1];
             high = (brick32_t)((even >> 32) | (odd & ~(uint64_t)UINT32_MAX));
         }
-        if (requant->has_whole) {
+        if (requant->parts.whole) {
             high = (brick32_t)((brick32u_t)high + (sum ^ 0x80000000) * whole);
         }
-        if (requant->has_second) {
+        if (requant->parts.second) {
             /* Half away from zero. */
             brick32u_t away = second_half + (brick32u_t)((high >> 31) & second_sign);
             high = (brick32_t)((brick32u_t)high + away) >> second_shift;

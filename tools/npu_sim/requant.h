@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "output.h"
+#include "weights.h"
 
 enum { NPU_REQUANT_HALF = NPU_BRICK / 2 };
 
@@ -35,13 +36,18 @@ struct npu_requant_brick {
     int32_t second_shift[NPU_BRICK];
 };
 
+/** Parts that any channel has. */
+struct npu_requant_parts {
+    bool whole, fraction;
+    bool second; /**< a second step that rounds or shifts */
+};
+
 struct npu_requant {
     const struct npu_requant_brick *bricks; /**< one per brick of channels, or one for all */
     size_t brick_step;                      /**< from one to the next: 1 or 0 */
+    struct npu_requant_parts parts;
     const struct npu_output *output;
-    bool has_whole, has_fraction; /**< of any channel; false: 0 */
-    bool has_second;              /**< any second step rounds or shifts */
-    bool bytes;                   /**< results are stored as bytes, without a table */
+    bool bytes; /**< results are stored as bytes, without a table */
 };
 
 /**
@@ -59,16 +65,17 @@ typedef void npu_scale_brick_t(const struct npu_requant *requant,
 npu_scale_brick_t npu_scale_brick_avx2;
 
 /**
- * Prepare one scale for each channel, or one for all.
+ * Prepare the scales of an operation, one for each channel.
  *
- * @param largest_sum       upper bound of a sum's magnitude
- * @param accumulator_bits  must be 32 for exact results
+ * @param weights      keeps them for the next time; NULL: they are not kept
+ * @param largest_sum  upper bound of a sum's magnitude
  * @return false if this path would not be exact or memory is short; not a fault
  */
 bool npu_requant_open_channels(struct npu *npu, struct npu_requant *requant,
-                               const struct npu_output *output,
-                               const struct npu_channel_scale *scales, unsigned accumulator_bits,
-                               int64_t largest_sum);
+                               const struct npu_op *op, const struct npu_scale_records *records,
+                               struct npu_weights *weights, int64_t largest_sum);
+
+/** The same for one scale of all channels. */
 bool npu_requant_open_all(struct npu *npu, struct npu_requant *requant,
                           const struct npu_output *output, struct npu_scale scale,
                           int64_t largest_sum);

@@ -27,7 +27,7 @@ AVX2 INLINE void scale(const struct npu_requant *requant, const struct npu_requa
     __m256i sum[2] = {_mm256_add_epi32(load(one + first), bias),
                       _mm256_add_epi32(load(other + first), bias)};
     high[0] = high[1] = _mm256_setzero_si256();
-    if (requant->has_fraction) {
+    if (requant->parts.fraction) {
         const __m256i even_fraction = load(brick->fraction[0] + pair);
         const __m256i odd_fraction = load(brick->fraction[1] + pair);
         const __m256i even_offset = load(brick->offset[0] + pair);
@@ -40,14 +40,14 @@ AVX2 INLINE void scale(const struct npu_requant *requant, const struct npu_requa
             high[p] = _mm256_blend_epi32(even, odd, 0xAA);
         }
     }
-    if (requant->has_whole) {
+    if (requant->parts.whole) {
         const __m256i whole = load(brick->whole + first);
         EACH_PIXEL(2) {
             __m256i value = _mm256_xor_si256(sum[p], _mm256_set1_epi32(INT32_MIN));
             high[p] = _mm256_add_epi32(high[p], _mm256_mullo_epi32(value, whole));
         }
     }
-    if (requant->has_second) {
+    if (requant->parts.second) {
         const __m256i half = load(brick->second_half + first);
         const __m256i second_sign = load(brick->second_sign + first);
         const __m256i shift = load(brick->second_shift + first);
