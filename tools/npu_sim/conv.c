@@ -25,8 +25,8 @@ struct conv {
     struct npu_kernel_window window;
     struct npu_scale_records records;
     const struct npu_channel_scale *scales; /**< of the exact path */
-    struct npu_weights *constant; /**< NULL: the weights come from IFM2 */
-    const int16_t *weights;       /**< [channel][tap][input] */
+    struct npu_weights *constant;           /**< NULL: the weights come from IFM2 */
+    const int16_t *weights;                 /**< [channel][tap][input] */
     struct npu_accumulator_rows accumulators;
     size_t bricks; /**< number of bricks of OFM channels */
     bool quick;    /**< all sums fit 32 bits and requant is exact */
@@ -407,8 +407,7 @@ static bool execute(struct npu *npu, const struct npu_op *op)
     return load_weights(npu, &conv, &narrow) &&
            npu_kernel_window_open(npu, &op->kernel, &op->ifm, narrow, &conv.window) &&
            npu_accumulators_open(npu, op, &conv.accumulators) && make_layout(npu, &conv, &layout) &&
-           load_scales(npu, &conv) &&
-           run_rows(npu, &conv, &layout);
+           load_scales(npu, &conv) && run_rows(npu, &conv, &layout);
 }
 
 bool npu_decode_conv(struct npu *npu, struct npu_op *op)

@@ -14,9 +14,9 @@ struct depthwise {
     struct npu_kernel_window window;
     struct npu_scale_records records;
     const struct npu_channel_scale *scales; /**< of the exact path */
-    const int16_t *weights; /**< [tap][step] */
-    size_t step;            /**< channels rounded up to whole lanes */
-    const int16_t **inputs; /**< of each tap, for one pixel */
+    const int16_t *weights;                 /**< [tap][step] */
+    size_t step;                            /**< channels rounded up to whole lanes */
+    const int16_t **inputs;                 /**< of each tap, for one pixel */
     struct npu_accumulator_rows accumulators;
     uint32_t taps;
     uint32_t taps_per_sum; /**< that a 32-bit sum may cover */

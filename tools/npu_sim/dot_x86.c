@@ -27,62 +27,68 @@ static inline int load_pair(const int16_t *input)
     return pair;
 }
 
-#define AVX512_BLOCK(PIXELS) \
-    __attribute__((target("avx512f,avx512bw,avx512vnni"), \
-                   optimize("O3"))) static void avx512_##PIXELS(const struct npu_dot_run *runs, \
+#define AVX512_BLOCK(PIXELS)                                                                      \
+    __attribute__((target("avx512f,avx512bw,avx512vnni"),                                         \
+                   optimize("O3"))) static void avx512_##PIXELS(const struct npu_dot_run *runs,   \
                                                                 uint32_t run_count, size_t start, \
-                                                                size_t pixel_step, \
-                                                                const int16_t *weights, \
-                                                                int32_t *sums) \
-    { \
-        __m512i acc[PIXELS]; \
-        EACH_PIXEL(PIXELS) { \
-            acc[p] = _mm512_setzero_si512(); \
-        } \
-        for (uint32_t run = 0; run < run_count; run++) { \
-            const int16_t *input = runs[run].input + start; \
-            for (uint32_t pair = 0; pair < runs[run].pairs; pair++) { \
-                __m512i weight = _mm512_loadu_si512(weights); \
-                EACH_PIXEL(PIXELS) { \
-                    int value = load_pair(input + (size_t)p * pixel_step); \
-                    acc[p] = _mm512_dpwssd_epi32(acc[p], _mm512_set1_epi32(value), weight); \
-                } \
-                input += NPU_DOT_PAIR; \
-                weights += NPU_DOT_LANES * NPU_DOT_PAIR; \
-            } \
-        } \
-        EACH_PIXEL(PIXELS) { \
-            _mm512_storeu_si512(sums + p * NPU_DOT_LANES, acc[p]); \
-        } \
+                                                                size_t pixel_step,                \
+                                                                const int16_t *weights,           \
+                                                                int32_t *sums)                    \
+    {                                                                                             \
+        __m512i acc[PIXELS];                                                                      \
+        EACH_PIXEL(PIXELS)                                                                        \
+        {                                                                                         \
+            acc[p] = _mm512_setzero_si512();                                                      \
+        }                                                                                         \
+        for (uint32_t run = 0; run < run_count; run++) {                                          \
+            const int16_t *input = runs[run].input + start;                                       \
+            for (uint32_t pair = 0; pair < runs[run].pairs; pair++) {                             \
+                __m512i weight = _mm512_loadu_si512(weights);                                     \
+                EACH_PIXEL(PIXELS)                                                                \
+                {                                                                                 \
+                    int value = load_pair(input + (size_t)p * pixel_step);                        \
+                    acc[p] = _mm512_dpwssd_epi32(acc[p], _mm512_set1_epi32(value), weight);       \
+                }                                                                                 \
+                input += NPU_DOT_PAIR;                                                            \
+                weights += NPU_DOT_LANES * NPU_DOT_PAIR;                                          \
+            }                                                                                     \
+        }                                                                                         \
+        EACH_PIXEL(PIXELS)                                                                        \
+        {                                                                                         \
+            _mm512_storeu_si512(sums + p * NPU_DOT_LANES, acc[p]);                                \
+        }                                                                                         \
     }
 
-#define AVX2_BLOCK(PIXELS) \
-    AVX2 static void avx2_##PIXELS( \
-        const struct npu_dot_run *runs, uint32_t run_count, size_t start, size_t pixel_step, \
-        const int16_t *weights, int32_t *sums) \
-    { \
-        __m256i low[PIXELS], high[PIXELS]; \
-        EACH_PIXEL(PIXELS) { \
-            low[p] = high[p] = _mm256_setzero_si256(); \
-        } \
-        for (uint32_t run = 0; run < run_count; run++) { \
-            const int16_t *input = runs[run].input + start; \
-            for (uint32_t pair = 0; pair < runs[run].pairs; pair++) { \
-                __m256i weight = _mm256_loadu_si256((const void *)weights); \
-                __m256i weight2 = _mm256_loadu_si256((const void *)(weights + NPU_DOT_LANES)); \
-                EACH_PIXEL(PIXELS) { \
+#define AVX2_BLOCK(PIXELS)                                                                        \
+    AVX2 static void avx2_##PIXELS(const struct npu_dot_run *runs, uint32_t run_count,            \
+                                   size_t start, size_t pixel_step, const int16_t *weights,       \
+                                   int32_t *sums)                                                 \
+    {                                                                                             \
+        __m256i low[PIXELS], high[PIXELS];                                                        \
+        EACH_PIXEL(PIXELS)                                                                        \
+        {                                                                                         \
+            low[p] = high[p] = _mm256_setzero_si256();                                            \
+        }                                                                                         \
+        for (uint32_t run = 0; run < run_count; run++) {                                          \
+            const int16_t *input = runs[run].input + start;                                       \
+            for (uint32_t pair = 0; pair < runs[run].pairs; pair++) {                             \
+                __m256i weight = _mm256_loadu_si256((const void *)weights);                       \
+                __m256i weight2 = _mm256_loadu_si256((const void *)(weights + NPU_DOT_LANES));    \
+                EACH_PIXEL(PIXELS)                                                                \
+                {                                                                                 \
                     __m256i value = _mm256_set1_epi32(load_pair(input + (size_t)p * pixel_step)); \
-                    low[p] = _mm256_add_epi32(low[p], _mm256_madd_epi16(value, weight)); \
-                    high[p] = _mm256_add_epi32(high[p], _mm256_madd_epi16(value, weight2)); \
-                } \
-                input += NPU_DOT_PAIR; \
-                weights += NPU_DOT_LANES * NPU_DOT_PAIR; \
-            } \
-        } \
-        EACH_PIXEL(PIXELS) { \
-            _mm256_storeu_si256((void *)(sums + p * NPU_DOT_LANES), low[p]); \
-            _mm256_storeu_si256((void *)(sums + p * NPU_DOT_LANES + 8), high[p]); \
-        } \
+                    low[p] = _mm256_add_epi32(low[p], _mm256_madd_epi16(value, weight));          \
+                    high[p] = _mm256_add_epi32(high[p], _mm256_madd_epi16(value, weight2));       \
+                }                                                                                 \
+                input += NPU_DOT_PAIR;                                                            \
+                weights += NPU_DOT_LANES * NPU_DOT_PAIR;                                          \
+            }                                                                                     \
+        }                                                                                         \
+        EACH_PIXEL(PIXELS)                                                                        \
+        {                                                                                         \
+            _mm256_storeu_si256((void *)(sums + p * NPU_DOT_LANES), low[p]);                      \
+            _mm256_storeu_si256((void *)(sums + p * NPU_DOT_LANES + 8), high[p]);                 \
+        }                                                                                         \
     }
 
 AVX512_BLOCK(1)
@@ -204,8 +210,8 @@ AVX2 static void depthwise_taps(const int16_t *const *inputs, uint32_t taps, siz
         for (uint32_t i = 0; i < whole; i++) {
             const int16_t *one = inputs[2 * i] + first, *other = inputs[2 * i + 1] + first;
             sum[0] = add_products(sum[0], load(one), load(other), &packed[i]);
-            sum[1] = add_products(sum[1], load(one + pixel_step), load(other + pixel_step),
-                                  &packed[i]);
+            sum[1] =
+                add_products(sum[1], load(one + pixel_step), load(other + pixel_step), &packed[i]);
         }
         if (odd) {
             const int16_t *last = inputs[taps - 1] + first;

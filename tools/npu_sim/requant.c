@@ -91,8 +91,7 @@ static bool start(struct npu_requant *requant, const struct npu_output *output)
     bool none = output->activation == NPU_ACTIVATION_NONE;
     bool activation = none || output->activation == NPU_ACTIVATION_TABLE;
     bool rounding = output->rounding == NPU_ROUND_DOUBLE || output->rounding == NPU_ROUND_NATURAL;
-    bool bytes =
-        none && output->map.bits == 8 && magnitude(output->zero_point) <= BYTE_ZERO_MAX;
+    bool bytes = none && output->map.bits == 8 && magnitude(output->zero_point) <= BYTE_ZERO_MAX;
     *requant = (struct npu_requant){.output = output, .bytes = bytes};
     return NPU_FAST_WAYS && rounding && !output->wraps && output->map.used && activation &&
            output->map.bits <= 16;

@@ -12,7 +12,6 @@
 
 enum { VECTOR = 8 };
 
-
 AVX2 INLINE __m256i load(const void *from)
 {
     return _mm256_loadu_si256(from);
@@ -32,7 +31,8 @@ AVX2 INLINE void scale(const struct npu_requant *requant, const struct npu_requa
         const __m256i odd_fraction = load(brick->fraction[1] + pair);
         const __m256i even_offset = load(brick->offset[0] + pair);
         const __m256i odd_offset = load(brick->offset[1] + pair);
-        EACH_PIXEL(2) {
+        EACH_PIXEL(2)
+        {
             __m256i even = _mm256_mul_epu32(sum[p], even_fraction);
             __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(sum[p], 32), odd_fraction);
             even = _mm256_srli_epi64(_mm256_add_epi64(even, even_offset), 32);
@@ -42,7 +42,8 @@ AVX2 INLINE void scale(const struct npu_requant *requant, const struct npu_requa
     }
     if (requant->parts.whole) {
         const __m256i whole = load(brick->whole + first);
-        EACH_PIXEL(2) {
+        EACH_PIXEL(2)
+        {
             __m256i value = _mm256_xor_si256(sum[p], _mm256_set1_epi32(INT32_MIN));
             high[p] = _mm256_add_epi32(high[p], _mm256_mullo_epi32(value, whole));
         }
@@ -51,7 +52,8 @@ AVX2 INLINE void scale(const struct npu_requant *requant, const struct npu_requa
         const __m256i half = load(brick->second_half + first);
         const __m256i second_sign = load(brick->second_sign + first);
         const __m256i shift = load(brick->second_shift + first);
-        EACH_PIXEL(2) {
+        EACH_PIXEL(2)
+        {
             __m256i sign = _mm256_and_si256(_mm256_srai_epi32(high[p], 31), second_sign);
             high[p] = _mm256_add_epi32(high[p], _mm256_add_epi32(half, sign));
             high[p] = _mm256_srav_epi32(high[p], shift);

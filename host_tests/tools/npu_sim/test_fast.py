@@ -36,12 +36,12 @@ def build(repo):
     return make_variant
 
 
-@pytest.fixture(scope="module", params=["as it is", "avx2"])
+@pytest.fixture(scope="module", params=["as it is", "avx2", "portable"])
 def fast_library(request, build, npu_library):
-    """The simulator with all of this machine's features, or sanitized; and with AVX2 alone."""
+    """The simulator with all of this machine's features, or sanitized; with AVX2 alone; without."""
     if request.param == "as it is":
         return Path(os.environ.get("ETHOSU_NPU_LIBRARY", npu_library))
-    return build("avx2")
+    return build(request.param)
 
 
 @pytest.fixture(scope="module")
