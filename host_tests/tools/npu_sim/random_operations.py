@@ -214,17 +214,19 @@ def _scale_records(random: np.random.Generator, channels: int, bias_bytes: int) 
     """Bias, multiplier and shift of each channel, 10 bytes.
 
     In most operations all channels have usual scales: one with another one is enough for the exact
-    path. Others have scales near 1 and above, or biases that bring sums to the end of 32 bits.
+    path. Others have scales near 1 and above, or biases and multipliers that bring results to the
+    end of 32 bits.
     """
-    low, high = random.choice([(34, 46), (34, 46), (34, 46), (28, 34), (0, 64)])
-    bits = int(random.choice([20, 20, 20, 27, 30, 31]))
+    low, high = random.choice([(34, 46), (34, 46), (34, 46), (28, 34), (0, 64), (48, 64)])
+    bits = 31 if low == 48 else int(random.choice([20, 20, 20, 27, 30, 31]))
     records = b""
     for _ in range(channels):
         shift = int(random.integers(low, high))
         multiplier = int(random.integers(1 << 30, 1 << 31)) >> int(random.choice([0, 0, 0, 8]))
         bias = int(random.integers(-(1 << bits), 1 << bits))
-        if random.integers(8) == 0:
-            bias = int(random.choice([-1, 1])) * ((1 << bits) - 1 - int(random.integers(1 << 12)))
+        if low == 48 or random.integers(8) == 0:
+            multiplier = (1 << 31) - 1 - int(random.integers(1 << 8))
+            bias = int(random.choice([-1, 1])) * ((1 << bits) - 1 - int(random.integers(1 << 20)))
         record = bias.to_bytes(bias_bytes, "little", signed=True)
         record += multiplier.to_bytes(4, "little") + bytes([shift])
         records += record.ljust(10, b"\0")
