@@ -178,19 +178,22 @@ static bool is_dense(const struct npu_feature_map *map, const struct npu_span *s
         memcpy((out) + i_ * sizeof value_, &value_, sizeof value_);      \
     }
 
+#define EACH_OF(pixels, count, source, target, wide)                        \
+    for (size_t p = 0; p < (pixels); p++, out += out_step, in += in_step) { \
+        CONVERT(count, out, in, source, target, wide, zero)                 \
+    }
+
 #define CONVERTER(name, source, target, wide)                                               \
     NPU_CLONES static void name(uint8_t *restrict out, int64_t out_step,                    \
                                 const uint8_t *restrict in, int64_t in_step, size_t pixels, \
                                 size_t count, int32_t zero)                                 \
     {                                                                                       \
         if (count == BRICK) {                                                               \
-            for (size_t p = 0; p < pixels; p++, out += out_step, in += in_step) {           \
-                CONVERT(BRICK, out, in, source, target, wide, zero)                         \
-            }                                                                               \
-            return;                                                                         \
-        }                                                                                   \
-        for (size_t p = 0; p < pixels; p++, out += out_step, in += in_step) {               \
-            CONVERT(count, out, in, source, target, wide, zero)                             \
+            EACH_OF(pixels, BRICK, source, target, wide)                                    \
+        } else if (count == 1) {                                                            \
+            EACH_OF(pixels, 1, source, target, wide)                                        \
+        } else {                                                                            \
+            EACH_OF(pixels, count, source, target, wide)                                    \
         }                                                                                   \
     }
 
