@@ -209,7 +209,7 @@ firmware: setup ## Build the firmware of BOARD (default: an emulated MPS3)
 # Only for tests: the simulator with sanitizers and with fewer fast paths, driver and runtime with
 # sanitizers, fuzzers, firmware without the emulator.
 sim-variants: sim
-	@$(SUBMAKE) -C tools/npu_sim sanitize avx2 plain
+	@$(SUBMAKE) -C tools/npu_sim sanitize avx2 portable plain
 
 sim-host-variants: sim-host
 	@$(call counted,driver) -C tools/sim_host driver

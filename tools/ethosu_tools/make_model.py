@@ -7,10 +7,11 @@ They are int8, with random weights from a fixed seed, and small enough for every
     small_streaming  a wake-word model in miniature: frames as input, earlier frames in two resource
                      variables (initialised with different values), uint8 output
 
-Two more are made only if requested by name, for measurements:
+Three more are made only if requested by name, for measurements:
 
-    mobilenet_v2     MobileNetV2 1.0 for 224 x 224 images: 300 million multiplications
-    weights_300k     more than 300 KB of weights, and few layers
+    mobilenet_v2       MobileNetV2 1.0 for 224 x 224 images: 300 million multiplications
+    mobilenet_v2_nchw  the same, with channels first and a TRANSPOSE, as converted from PyTorch
+    weights_300k       more than 300 KB of weights, and few layers
 
 Weights are scaled so that every layer's output has a standard deviation near 1 and uses most of
 its 8 bits, so that rounding errors and wrong saturation show in the result.
@@ -152,6 +153,12 @@ class Net:
         self.graph.operator("RESHAPE", [x.tensor, self._integers("shape", shape)], [y.tensor])
         return y
 
+    def transpose(self, x: Signal, axes: tuple[int, ...]) -> Signal:
+        """The same values with their axes in another order."""
+        y = self._like(x, "transpose", tuple(x.shape[axis] for axis in axes))
+        self.graph.operator("TRANSPOSE", [x.tensor, self._integers("axes", axes)], [y.tensor])
+        return y
+
     def softmax(self, x: Signal) -> Signal:
         """A softmax over the last axis."""
         y = self._probability("softmax", x.shape)
@@ -287,7 +294,17 @@ MOBILENET_V2 = (
 def mobilenet_v2(seed: int = 3) -> bytes:
     """The image classifier MobileNetV2 1.0: 224 x 224 x 3 in, 1,000 probabilities out."""
     net = Net("mobilenet_v2", seed)
-    x = net.conv(net.input((1, 224, 224, 3)), 32, kernel=(3, 3), stride=(2, 2))
+    return _mobilenet_v2(net, net.input((1, 224, 224, 3)))
+
+
+def mobilenet_v2_nchw(seed: int = 3) -> bytes:
+    """The same with an input of 3 x 224 x 224."""
+    net = Net("mobilenet_v2_nchw", seed)
+    return _mobilenet_v2(net, net.transpose(net.input((1, 3, 224, 224)), (0, 2, 3, 1)))
+
+
+def _mobilenet_v2(net: Net, x: Signal) -> bytes:
+    x = net.conv(x, 32, kernel=(3, 3), stride=(2, 2))
     for expansion, depth, count, stride in MOBILENET_V2:
         for index in range(count):
             x = _inverted_residual(net, x, expansion, depth, 1 if index else stride)
@@ -340,6 +357,7 @@ MODELS: dict[str, Callable[[], bytes]] = {
 }
 LARGE_MODELS: dict[str, Callable[[], bytes]] = {
     "mobilenet_v2": mobilenet_v2,
+    "mobilenet_v2_nchw": mobilenet_v2_nchw,
     "weights_300k": weights_300k,
 }
 

@@ -54,9 +54,8 @@ class NativeModel(Runner):
             self._driver = self._open_npu()
             self._model = self._load(file, verification.chosen(verify))
             # A loaded model's buffers must not move.
-            self._input_buffers = self._buffers("ethosu_model_inputs", self.inputs)
-            self._output_buffers = self._buffers("ethosu_model_outputs", self.outputs)
-            self._output_types = [np.dtype(tensor.dtype) for tensor in self.outputs]
+            self._input_views = self._views("ethosu_model_inputs", self.inputs)
+            self._output_views = self._views("ethosu_model_outputs", self.outputs)
         except BaseException:
             self.close()
             raise
@@ -127,36 +126,27 @@ class NativeModel(Runner):
 
     def view(self, tensor: Tensor) -> NDArray[Any]:
         """Memory of an input or output; valid until the model is closed."""
-        buffers = dict(
-            zip(
-                map(id, (*self.inputs, *self.outputs)),
-                (*self._input_buffers, *self._output_buffers),
-                strict=True,
-            )
+        views = zip(
+            (*self.inputs, *self.outputs), (*self._input_views, *self._output_views), strict=True
         )
-        memory = ffi().buffer(*buffers[id(tensor)])
-        return np.frombuffer(memory, tensor.dtype).reshape(tensor.shape)
+        return next(view for each, view in views if each is tensor)
 
     def write(self, inputs: Sequence[Array]) -> None:
         """Copy raw values to the model's inputs."""
         if len(inputs) != len(self.inputs):
             raise InputError(f"the model has {len(self.inputs)} inputs, found {len(inputs)}")
-        for index, (array, (address, size)) in enumerate(
-            zip(inputs, self._input_buffers, strict=True)
-        ):
+        for index, (array, view) in enumerate(zip(inputs, self._input_views, strict=True)):
+            if array.dtype == view.dtype and array.shape == view.shape:
+                view[...] = array
+                continue
             data = array.tobytes()
-            if len(data) != size:
-                raise InputError(f"input {index} must have {size} bytes, found {len(data)}")
-            ffi().memmove(address, data, size)
+            if len(data) != view.nbytes:
+                raise InputError(f"input {index} must have {view.nbytes} bytes, found {len(data)}")
+            view[...] = np.frombuffer(data, view.dtype).reshape(view.shape)
 
     def read(self) -> list[Array]:
         """Copy the model's outputs."""
-        return [
-            np.frombuffer(ffi().buffer(address, size), dtype).reshape(tensor.shape).copy()
-            for (address, size), dtype, tensor in zip(
-                self._output_buffers, self._output_types, self.outputs, strict=True
-            )
-        ]
+        return [view.copy() for view in self._output_views]
 
     def reset(self) -> None:
         """Reset the model's state."""
@@ -211,10 +201,15 @@ class NativeModel(Runner):
         """The reason why the runtime cannot load the model."""
         return library.text_of(error)
 
-    def _buffers(self, function: str, tensors: Sequence[Tensor]) -> list[tuple[Any, int]]:
-        """Address and size of each of the model's buffers."""
+    def _views(self, function: str, tensors: Sequence[Tensor]) -> list[NDArray[Any]]:
+        """The memory of each of the model's inputs or outputs."""
         buffers = getattr(self._library, function)(self._model)
-        return [(buffers[i].data, buffers[i].size) for i in range(len(tensors))]
+        return [
+            np.frombuffer(
+                ffi().buffer(buffers[index].data, buffers[index].size), tensor.dtype
+            ).reshape(tensor.shape)
+            for index, tensor in enumerate(tensors)
+        ]
 
     def _fault(self) -> tuple[int, str]:
         """Errno and message of the driver's last error; 0 and empty if there was none."""

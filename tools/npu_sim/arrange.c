@@ -73,18 +73,36 @@ static struct walk walk_of(const struct npu *npu, const struct npu_output *outpu
     return walk;
 }
 
-/** Copy one row of memory, as elements of `wide` bytes. */
+#define GATHER(source, target_type)                                           \
+    for (uint32_t x = 0; x < target->width; x++, start += walk->step[1]) {    \
+        const uint8_t *from = start;                                          \
+        for (uint32_t c = 0; c < target->depth; c++, from += walk->step[2]) { \
+            source element;                                                   \
+            memcpy(&element, from, sizeof element);                           \
+            const target_type value = element;                                \
+            memcpy(out, &value, sizeof value);                                \
+            out += sizeof value;                                              \
+        }                                                                     \
+    }
+
+/** Copy one row of memory: 64-bit elements as they are, others with 32 bits. */
 static void gather_row(const struct npu_feature_map *target, const struct walk *walk, uint32_t y,
-                       size_t wide, uint8_t *out)
+                       uint8_t *out)
 {
-    size_t element = target->bits / 8;
-    for (uint32_t x = 0; x < target->width; x++) {
-        const uint8_t *from = walk->start + y * walk->step[0] + x * walk->step[1];
-        for (uint32_t c = 0; c < target->depth; c++, from += walk->step[2], out += wide) {
-            uint64_t value = 0;
-            memcpy(&value, from, element);
-            memcpy(out, &value, wide);
-        }
+    const uint8_t *start = walk->start + y * walk->step[0];
+    switch (target->bits) {
+    case 8:
+        GATHER(uint8_t, uint32_t)
+        break;
+    case 16:
+        GATHER(uint16_t, uint32_t)
+        break;
+    case 32:
+        GATHER(uint32_t, uint32_t)
+        break;
+    default:
+        GATHER(uint64_t, uint64_t)
+        break;
     }
 }
 
@@ -106,7 +124,7 @@ bool npu_output_close(struct npu *npu, const struct npu_output *output)
         if (npu_should_abort(npu)) {
             return false;
         }
-        gather_row(target, &walk, y, size, row);
+        gather_row(target, &walk, y, row);
         if (!(wide ? npu_write_pixels_64(npu, target, y, 0, target->width, row)
                    : npu_write_pixels(npu, target, y, 0, target->width, row))) {
             return false;

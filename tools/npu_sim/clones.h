@@ -3,13 +3,14 @@
  * NPU_CLONES: compile a function for several instruction sets and choose at load time.
  *
  * Sanitizer runtimes are not yet available when that choice is made, so sanitizer builds have one
- * version. NPU_PLAIN selects portable C and the exact path of every operation; NPU_NO_AVX512=1
- * limits the build to AVX2.
+ * version. NPU_PLAIN selects portable C and the exact path of every operation; NPU_PORTABLE only
+ * portable C, as on a machine other than x86-64; NPU_NO_AVX512=1 limits the build to AVX2.
  */
 #ifndef NPU_CLONES_H
 #define NPU_CLONES_H
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(NPU_PLAIN)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(NPU_PLAIN) && \
+    !defined(NPU_PORTABLE)
 #define NPU_X86_KERNELS 1 /**< intrinsics are available */
 #endif
 
@@ -30,6 +31,15 @@
 #define NPU_FAST_WAYS 0
 #else
 #define NPU_FAST_WAYS 1 /**< fast paths in addition to the exact one */
+#endif
+
+#ifdef NPU_X86_KERNELS
+/** For functions of AVX2's intrinsics. */
+#define AVX2 __attribute__((target("avx2"), optimize("O3")))
+#define INLINE __attribute__((always_inline)) static inline
+
+/** Unrolled early, so that arrays of vectors become registers. */
+#define EACH_PIXEL(PIXELS) _Pragma("GCC unroll 16") for (int p = 0; p < (PIXELS); p++)
 #endif
 
 #endif

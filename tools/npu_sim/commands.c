@@ -50,3 +50,11 @@ int npu_command_find(enum npu_family_index family, uint32_t code)
     }
     return best;
 }
+
+void npu_command_index_fill(struct npu_command_index *index, enum npu_family_index family)
+{
+    for (uint32_t opcode = 0; opcode <= NPU_CODE_OPCODE_MASK; opcode++) {
+        index->rows[0][opcode] = (int16_t)npu_command_find(family, opcode);
+        index->rows[1][opcode] = (int16_t)npu_command_find(family, NPU_CODE_CLASS_PAYLOAD | opcode);
+    }
+}

@@ -55,10 +55,26 @@ enum {
     NPU_WORD_PARAM_SHIFT = 16,
     NPU_CODE_CLASS_MASK = 0xC000,
     NPU_CODE_CLASS_PAYLOAD = 0x4000,
+    NPU_CODE_OPCODE_MASK = 0x03FF,
 };
 
 /** Row of the command with this code: this family's if it has one, else another's, else -1. */
 int npu_command_find(enum npu_family_index family, uint32_t code);
+
+/** The rows of a family by code, so that executing a stream does not search. */
+struct npu_command_index {
+    int16_t rows[2][NPU_CODE_OPCODE_MASK + 1]; /**< by class and opcode; -1 if there is none */
+};
+
+void npu_command_index_fill(struct npu_command_index *index, enum npu_family_index family);
+
+/** The result of npu_command_find() for the family of the index. */
+static inline int npu_command_look_up(const struct npu_command_index *index, uint32_t code)
+{
+    bool possible = (code & ~(uint32_t)(NPU_CODE_CLASS_PAYLOAD | NPU_CODE_OPCODE_MASK)) == 0;
+    bool payload = (code & NPU_CODE_CLASS_PAYLOAD) != 0;
+    return possible ? index->rows[payload][code & NPU_CODE_OPCODE_MASK] : -1;
+}
 
 #define OPERATION(code, name, u55, u65, u85, operator) extern const struct npu_operator operator;
 #define CONTROL(code, name, u55, u65, u85, function) bool function(struct npu *npu, uint32_t param);

@@ -23,9 +23,10 @@ enum {
 struct conv {
     const struct npu_op *op;
     struct npu_kernel_window window;
-    const struct npu_channel_scale *scales;
-    struct npu_weights *constant; /**< NULL: the weights come from IFM2 */
-    const int16_t *weights;       /**< [channel][tap][input] */
+    struct npu_scale_records records;
+    const struct npu_channel_scale *scales; /**< of the exact path */
+    struct npu_weights *constant;           /**< NULL: the weights come from IFM2 */
+    const int16_t *weights;                 /**< [channel][tap][input] */
     struct npu_accumulator_rows accumulators;
     size_t bricks; /**< number of bricks of OFM channels */
     bool quick;    /**< all sums fit 32 bits and requant is exact */
@@ -265,10 +266,31 @@ static uint32_t write_quickly(struct npu *npu, const struct conv *conv, struct l
     set_inputs(conv, layout, oy, ox);
     for (size_t brick = 0; brick < conv->bricks; brick++) {
         sum_runs(conv, layout, 0, layout->run_count, 0, brick, span.pixels, sums);
-        npu_requant(&conv->requant, brick, span.pixels, sums);
-        npu_store_brick(&conv->op->output.map, &span, brick, sums);
+        npu_requant_store(&conv->requant, &span, brick, sums);
     }
     return span.pixels;
+}
+
+/** Write whole rows from oy on, whose inputs are joined. */
+static bool write_joined(struct npu *npu, const struct conv *conv, struct layout *layout,
+                         uint32_t oy, uint32_t rows, int32_t *sums)
+{
+    const struct npu_feature_map *ofm = &conv->op->output.map;
+    struct npu_span spans[BLOCK_PIXELS];
+    for (uint32_t row = 0; row < rows; row++) {
+        if (!npu_open_pixels(npu, ofm, oy + row, 0, ofm->width, &spans[row])) {
+            return false;
+        }
+    }
+    set_inputs(conv, layout, oy, 0);
+    for (size_t brick = 0; brick < conv->bricks; brick++) {
+        sum_runs(conv, layout, 0, layout->run_count, 0, brick, rows * ofm->width, sums);
+        for (uint32_t row = 0; row < rows; row++) {
+            npu_requant_store(&conv->requant, &spans[row], brick,
+                              sums + (size_t)row * ofm->width * NPU_BRICK);
+        }
+    }
+    return !npu_should_abort(npu);
 }
 
 /** The same for any inputs. */
@@ -300,9 +322,23 @@ static bool run_rows(struct npu *npu, struct conv *conv, struct layout *layout)
     if (acc == NULL || sums == NULL) {
         return false;
     }
-    for (uint32_t oy = 0; oy < ofm->height; oy++) {
+    uint32_t rows = 1;
+    if (conv->quick) {
+        rows = npu_kernel_joined_rows(npu, &conv->op->kernel, &conv->op->ifm, ofm, BLOCK_PIXELS);
+    }
+    if (!npu_kernel_window_join(npu, &conv->window, rows)) {
+        return false;
+    }
+    for (uint32_t oy = 0; oy < ofm->height; oy += rows) {
         if (!npu_kernel_window_advance(npu, &conv->window, oy)) {
             return false;
+        }
+        if (rows > 1) {
+            uint32_t rest = ofm->height - oy;
+            if (!write_joined(npu, conv, layout, oy, rest < rows ? rest : rows, sums)) {
+                return false;
+            }
+            continue;
         }
         for (uint32_t ox = 0; ox < ofm->width;) {
             uint32_t rest = ofm->width - ox;
@@ -324,8 +360,7 @@ static bool load_weights(struct npu *npu, struct conv *conv, bool *narrow)
 {
     const struct npu_op *op = conv->op;
     int64_t largest = WEIGHT_LIMIT;
-    conv->scales = npu_scales_load(npu, op);
-    if (conv->scales == NULL) {
+    if (!npu_scales_map(npu, op, &conv->records)) {
         return false;
     }
     if (op->param == WEIGHTS_FROM_IFM2) {
@@ -350,11 +385,18 @@ static bool make_layout(struct npu *npu, struct conv *conv, struct layout *layou
     if (!make_runs(npu, op, layout) || !pack_weights(npu, conv, layout)) {
         return false;
     }
-    conv->quick =
-        (int64_t)layout->inputs <= layout->sum_limit && npu_accumulators_plain(&op->accumulators) &&
-        npu_requant_open_channels(npu, &conv->requant, &op->output, conv->scales,
-                                  op->accumulators.bits, npu_largest_sum(&op->ifm, layout->inputs));
+    conv->quick = (int64_t)layout->inputs <= layout->sum_limit &&
+                  npu_accumulators_plain(&op->accumulators) &&
+                  npu_requant_open_channels(npu, &conv->requant, op, &conv->records, conv->constant,
+                                            npu_largest_sum(&op->ifm, layout->inputs));
     return true;
+}
+
+/** The exact path needs all scales. */
+static bool load_scales(struct npu *npu, struct conv *conv)
+{
+    conv->scales = conv->quick ? NULL : npu_scales_decode(npu, conv->op, &conv->records);
+    return conv->quick || conv->scales != NULL;
 }
 
 static bool execute(struct npu *npu, const struct npu_op *op)
@@ -365,7 +407,7 @@ static bool execute(struct npu *npu, const struct npu_op *op)
     return load_weights(npu, &conv, &narrow) &&
            npu_kernel_window_open(npu, &op->kernel, &op->ifm, narrow, &conv.window) &&
            npu_accumulators_open(npu, op, &conv.accumulators) && make_layout(npu, &conv, &layout) &&
-           run_rows(npu, &conv, &layout);
+           load_scales(npu, &conv) && run_rows(npu, &conv, &layout);
 }
 
 bool npu_decode_conv(struct npu *npu, struct npu_op *op)

@@ -12,10 +12,11 @@
 struct depthwise {
     const struct npu_op *op;
     struct npu_kernel_window window;
-    const struct npu_channel_scale *scales;
-    const int16_t *weights; /**< [tap][step] */
-    size_t step;            /**< channels rounded up to whole lanes */
-    const int16_t **inputs; /**< of each tap, for one pixel */
+    struct npu_scale_records records;
+    const struct npu_channel_scale *scales; /**< of the exact path */
+    const int16_t *weights;                 /**< [tap][step] */
+    size_t step;                            /**< channels rounded up to whole lanes */
+    const int16_t **inputs;                 /**< of each tap, for one pixel */
     struct npu_accumulator_rows accumulators;
     uint32_t taps;
     uint32_t taps_per_sum; /**< that a 32-bit sum may cover */
@@ -99,8 +100,7 @@ static bool write_row_quickly(struct npu *npu, const struct depthwise *depthwise
             }
             npu_dot_depthwise(depthwise->inputs, depthwise->taps, first, pixel_step,
                               depthwise->weights + first, depthwise->step, span.pixels, sums);
-            npu_requant(&depthwise->requant, first / NPU_BRICK, span.pixels, sums);
-            npu_store_brick(ofm, &span, first / NPU_BRICK, sums);
+            npu_requant_store(&depthwise->requant, &span, first / NPU_BRICK, sums);
         }
         ox += span.pixels;
     }
@@ -156,11 +156,10 @@ static bool run_rows(struct npu *npu, struct depthwise *depthwise)
     return true;
 }
 
-/** Decide which sums fit 32 bits, and allocate buffers. */
+/** Find the scales, and allocate buffers. */
 static bool open_operation(struct npu *npu, struct depthwise *depthwise)
 {
     const struct npu_op *op = depthwise->op;
-    bool narrow = npu_map_fits_16(&op->ifm);
     int64_t limit = npu_sum_limit(&op->ifm);
     depthwise->taps = npu_kernel_taps(&op->kernel);
     depthwise->taps_per_sum = limit < depthwise->taps ? (uint32_t)limit : depthwise->taps;
@@ -168,17 +167,25 @@ static bool open_operation(struct npu *npu, struct depthwise *depthwise)
         ((size_t)op->output.map.depth + NPU_DOT_LANES - 1) / NPU_DOT_LANES * NPU_DOT_LANES;
     depthwise->inputs =
         npu_scratch_get(npu, NPU_BUFFER_RUNS, depthwise->taps, sizeof *depthwise->inputs);
-    depthwise->scales = npu_scales_load(npu, op);
-    if (depthwise->inputs == NULL || depthwise->scales == NULL) {
-        return false;
-    }
-    depthwise->quick = depthwise->taps_per_sum == depthwise->taps && narrow &&
-                       npu_accumulators_plain(&op->accumulators) &&
-                       npu_requant_open_channels(npu, &depthwise->requant, &op->output,
-                                                 depthwise->scales, op->accumulators.bits,
-                                                 npu_largest_sum(&op->ifm, depthwise->taps));
-    return npu_kernel_window_open(npu, &op->kernel, &op->ifm, narrow, &depthwise->window) &&
+    return depthwise->inputs != NULL && npu_scales_map(npu, op, &depthwise->records) &&
+           npu_kernel_window_open(npu, &op->kernel, &op->ifm, npu_map_fits_16(&op->ifm),
+                                  &depthwise->window) &&
            npu_accumulators_open(npu, op, &depthwise->accumulators);
+}
+
+/** Decide whether all sums fit 32 bits; if not, the exact path needs the scales. */
+static bool choose_way(struct npu *npu, struct depthwise *depthwise, struct npu_weights *weights)
+{
+    const struct npu_op *op = depthwise->op;
+    depthwise->quick =
+        depthwise->taps_per_sum == depthwise->taps && depthwise->window.narrow &&
+        npu_accumulators_plain(&op->accumulators) &&
+        npu_requant_open_channels(npu, &depthwise->requant, op, &depthwise->records, weights,
+                                  npu_largest_sum(&op->ifm, depthwise->taps));
+    if (!depthwise->quick) {
+        depthwise->scales = npu_scales_decode(npu, op, &depthwise->records);
+    }
+    return depthwise->quick || depthwise->scales != NULL;
 }
 
 static bool execute(struct npu *npu, const struct npu_op *op)
@@ -189,7 +196,7 @@ static bool execute(struct npu *npu, const struct npu_op *op)
     }
     struct npu_weights *weights = npu_weights_load(npu, &op->weights);
     return weights != NULL && transpose_weights(npu, &depthwise, weights) &&
-           run_rows(npu, &depthwise);
+           choose_way(npu, &depthwise, weights) && run_rows(npu, &depthwise);
 }
 
 static bool decode(struct npu *npu, struct npu_op *op)

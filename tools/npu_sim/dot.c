@@ -65,9 +65,9 @@ void npu_dot(const struct npu_dot_run *runs, uint32_t run_count, size_t pixel_st
     kernel->run(runs, run_count, pixel_step, weights, pixels, sums);
 }
 
-NPU_CLONES void npu_dot_depthwise(const int16_t *const *inputs, uint32_t taps, size_t first,
-                                  size_t pixel_step, const int16_t *weights, size_t weight_step,
-                                  uint32_t pixels, int32_t *sums)
+NPU_CLONES static void depthwise_portable(const int16_t *const *inputs, uint32_t taps, size_t first,
+                                          size_t pixel_step, const int16_t *weights,
+                                          size_t weight_step, uint32_t pixels, int32_t *sums)
 {
     for (uint32_t p = 0; p < pixels; p++) {
         int32_t acc[NPU_DOT_LANES] = {0};
@@ -80,4 +80,14 @@ NPU_CLONES void npu_dot_depthwise(const int16_t *const *inputs, uint32_t taps, s
         }
         memcpy(sums + (size_t)p * NPU_DOT_LANES, acc, sizeof acc);
     }
+}
+
+void npu_dot_depthwise(const int16_t *const *inputs, uint32_t taps, size_t first, size_t pixel_step,
+                       const int16_t *weights, size_t weight_step, uint32_t pixels, int32_t *sums)
+{
+    npu_dot_depthwise_t *run = depthwise_portable;
+#ifdef NPU_X86_KERNELS
+    run = npu_has_avx2() ? npu_dot_depthwise_avx2 : run;
+#endif
+    run(inputs, taps, first, pixel_step, weights, weight_step, pixels, sums);
 }

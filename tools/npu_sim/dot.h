@@ -60,7 +60,11 @@ npu_dot_t npu_dot;
  * @param weight_step  elements from tap to tap
  * @param sums         [pixels][NPU_DOT_LANES]
  */
-void npu_dot_depthwise(const int16_t *const *inputs, uint32_t taps, size_t first, size_t pixel_step,
-                       const int16_t *weights, size_t weight_step, uint32_t pixels, int32_t *sums);
+typedef void npu_dot_depthwise_t(const int16_t *const *inputs, uint32_t taps, size_t first,
+                                 size_t pixel_step, const int16_t *weights, size_t weight_step,
+                                 uint32_t pixels, int32_t *sums);
+
+/** The best implementation for this CPU. */
+npu_dot_depthwise_t npu_dot_depthwise;
 
 #endif

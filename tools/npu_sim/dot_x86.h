@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** npu_dot() with the pair products of AVX2 and AVX-512; only where
- * NPU_X86_KERNELS is defined. */
+/** Pair products of AVX2 and AVX-512; only where NPU_X86_KERNELS is defined. */
 #ifndef NPU_DOT_X86_H
 #define NPU_DOT_X86_H
 
@@ -11,5 +10,6 @@ npu_dot_t npu_dot_avx512;
 
 bool npu_has_avx2(void);
 npu_dot_t npu_dot_avx2;
+npu_dot_depthwise_t npu_dot_depthwise_avx2;
 
 #endif

@@ -322,7 +322,7 @@ static bool write_row(struct npu *npu, const struct elementwise *elementwise, ui
     } else {
         add_quickly(left, right, count, out);
     }
-    npu_requant(&elementwise->requant, 0, (count + NPU_BRICK - 1) / NPU_BRICK, out);
+    npu_requant(&elementwise->requant, (count + NPU_BRICK - 1) / NPU_BRICK, out);
     return npu_write_pixels(npu, &output->map, y, 0, output->map.width, out);
 }
 

@@ -73,6 +73,36 @@ static bool open_chain(struct npu *npu, const struct npu_feature_map *map)
                            (size_t)map->depth * (map->bits / 8)) != NULL;
 }
 
+/** Host memory of a map of one tile that npu_map_open() could map; else NULL. */
+static const uint8_t *whole_map(const struct npu *npu, enum npu_channel channel,
+                                const struct npu_feature_map *map, size_t *length)
+{
+    if (!map->used || map->height > map->height0 || map->width > map->width0) {
+        return NULL;
+    }
+    struct extent extent = extent_of(map, map->height, map->width);
+    *length = (size_t)(extent.high - extent.low);
+    if (map->chained) {
+        return npu->scratch.memory[NPU_BUFFER_CHAIN0 + map->region];
+    }
+    int64_t offset = map->base[0] + extent.low;
+    const struct npu_mapped *mapped =
+        npu_mapped_ahead(npu, channel, map->region, offset, (uint64_t)*length);
+    return mapped == NULL ? NULL : mapped->memory + (offset - mapped->offset);
+}
+
+bool npu_maps_apart(const struct npu *npu, const struct npu_feature_map *ifm,
+                    const struct npu_feature_map *ofm)
+{
+    size_t read, written;
+    const uint8_t *from = whole_map(npu, NPU_READ_IFM, ifm, &read);
+    const uint8_t *to = whole_map(npu, NPU_WRITE_OFM, ofm, &written);
+    struct extent row = extent_of(ofm, 1, ofm->width);
+    int64_t step = ofm->stride_y < 0 ? -ofm->stride_y : ofm->stride_y;
+    return row.high - row.low <= step && from != NULL && to != NULL &&
+           ((uintptr_t)from + read <= (uintptr_t)to || (uintptr_t)to + written <= (uintptr_t)from);
+}
+
 bool npu_map_open(struct npu *npu, enum npu_channel channel, const struct npu_feature_map *map)
 {
     if (!map->used) {
@@ -148,19 +178,22 @@ static bool is_dense(const struct npu_feature_map *map, const struct npu_span *s
         memcpy((out) + i_ * sizeof value_, &value_, sizeof value_);      \
     }
 
+#define EACH_OF(pixels, count, source, target, wide)                        \
+    for (size_t p = 0; p < (pixels); p++, out += out_step, in += in_step) { \
+        CONVERT(count, out, in, source, target, wide, zero)                 \
+    }
+
 #define CONVERTER(name, source, target, wide)                                               \
     NPU_CLONES static void name(uint8_t *restrict out, int64_t out_step,                    \
                                 const uint8_t *restrict in, int64_t in_step, size_t pixels, \
                                 size_t count, int32_t zero)                                 \
     {                                                                                       \
         if (count == BRICK) {                                                               \
-            for (size_t p = 0; p < pixels; p++, out += out_step, in += in_step) {           \
-                CONVERT(BRICK, out, in, source, target, wide, zero)                         \
-            }                                                                               \
-            return;                                                                         \
-        }                                                                                   \
-        for (size_t p = 0; p < pixels; p++, out += out_step, in += in_step) {               \
-            CONVERT(count, out, in, source, target, wide, zero)                             \
+            EACH_OF(pixels, BRICK, source, target, wide)                                    \
+        } else if (count == 1) {                                                            \
+            EACH_OF(pixels, 1, source, target, wide)                                        \
+        } else {                                                                            \
+            EACH_OF(pixels, count, source, target, wide)                                    \
         }                                                                                   \
     }
 

@@ -50,6 +50,10 @@ bool npu_map_fits_16(const struct npu_feature_map *map);
  */
 bool npu_map_open(struct npu *npu, enum npu_channel channel, const struct npu_feature_map *map);
 
+/** Is all of both open maps in memory, no byte in both, and none in two rows of the OFM? */
+bool npu_maps_apart(const struct npu *npu, const struct npu_feature_map *ifm,
+                    const struct npu_feature_map *ofm);
+
 /**
  * Read pixels [0, width) of row y, all channels, zero point subtracted.
  *

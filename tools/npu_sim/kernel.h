@@ -25,4 +25,11 @@ static inline uint32_t npu_kernel_taps(const struct npu_kernel *kernel)
     return kernel->height * kernel->width;
 }
 
+/** Is each OFM pixel computed from the IFM pixel of the same position? */
+static inline bool npu_kernel_maps_pixels(const struct npu_kernel *kernel)
+{
+    return npu_kernel_taps(kernel) == 1 && kernel->stride_y == 1 && kernel->stride_x == 1 &&
+           !kernel->padded && kernel->upscale == NPU_UPSCALE_NONE;
+}
+
 #endif

@@ -94,15 +94,15 @@ void npu_map_ahead(struct npu *npu, enum npu_channel channel, unsigned region, i
     }
 }
 
-static uint8_t *find_mapped(const struct npu *npu, enum npu_channel channel, unsigned region,
-                            int64_t offset, uint64_t length)
+const struct npu_mapped *npu_mapped_ahead(const struct npu *npu, enum npu_channel channel,
+                                          unsigned region, int64_t offset, uint64_t length)
 {
     for (int i = 0; i < NPU_MAPPED_MAX; i++) {
         const struct npu_mapped *mapped = &npu->run.mapped[i];
         uint64_t inside = (uint64_t)offset - (uint64_t)mapped->offset;
         if (mapped->channel == channel && mapped->region == region && offset >= mapped->offset &&
             inside <= mapped->length && length <= mapped->length - inside && mapped->length > 0) {
-            return mapped->memory + inside;
+            return mapped;
         }
     }
     return NULL;
@@ -111,9 +111,9 @@ static uint8_t *find_mapped(const struct npu *npu, enum npu_channel channel, uns
 uint8_t *npu_map(struct npu *npu, enum npu_channel channel, unsigned region, int64_t offset,
                  uint64_t length)
 {
-    uint8_t *known = find_mapped(npu, channel, region, offset, length);
+    const struct npu_mapped *known = npu_mapped_ahead(npu, channel, region, offset, length);
     if (known != NULL) {
-        return known;
+        return known->memory + (offset - known->offset);
     }
     if (npu->run.base[region] % BASE_ALIGNMENT != 0) {
         npu_fail(npu, NPU_FAULT_PARSE,

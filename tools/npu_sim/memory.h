@@ -47,15 +47,6 @@ const char *npu_refusal(const struct npu *npu, enum npu_port port, bool write);
 uint8_t *npu_map(struct npu *npu, enum npu_channel channel, unsigned region, int64_t offset,
                  uint64_t length);
 
-/**
- * Map a whole feature map with one request to the host, if it is contiguous.
- *
- * Later npu_map() calls within [offset, offset + length) use this mapping; if it failed, they make
- * their own requests. Valid until the end of the operation.
- */
-void npu_map_ahead(struct npu *npu, enum npu_channel channel, unsigned region, int64_t offset,
-                   uint64_t length);
-
 /** Memory mapped by npu_map_ahead(). */
 struct npu_mapped {
     enum npu_channel channel;
@@ -66,6 +57,19 @@ struct npu_mapped {
 };
 
 enum { NPU_MAPPED_MAX = 3 };
+
+/**
+ * Map a whole feature map with one request to the host, if it is contiguous.
+ *
+ * Later npu_map() calls within [offset, offset + length) use this mapping; if it failed, they make
+ * their own requests. Valid until the end of the operation.
+ */
+void npu_map_ahead(struct npu *npu, enum npu_channel channel, unsigned region, int64_t offset,
+                   uint64_t length);
+
+/** The mapping that has all bytes of an access; NULL if there is none. */
+const struct npu_mapped *npu_mapped_ahead(const struct npu *npu, enum npu_channel channel,
+                                          unsigned region, int64_t offset, uint64_t length);
 
 /** Count transferred bytes, for the trace and the PMU. */
 void npu_count_bytes(struct npu *npu, enum npu_channel channel, unsigned region, uint64_t bytes);

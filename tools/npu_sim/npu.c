@@ -17,6 +17,7 @@ npu_t *npu_create(const char *config, const struct npu_bus *bus)
     struct npu *npu = calloc(1, sizeof *npu);
     if (npu != NULL) {
         npu->product = product;
+        npu_command_index_fill(&npu->command_index, product->family->index);
         npu->bus = *bus;
         npu_registers_reset(npu);
     }

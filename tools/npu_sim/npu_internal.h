@@ -92,6 +92,7 @@ struct npu_run {
 
 struct npu {
     const struct npu_product *product;
+    struct npu_command_index command_index; /**< of the product's family */
     struct npu_bus bus;
     uint32_t registers[NPU_REGISTERS_MAX / 4];
     struct npu_pmu pmu;

@@ -185,10 +185,22 @@ NPU_CLONES static void maximum_of_taps(const int16_t *const *inputs, uint32_t ta
     }
 }
 
+static const int16_t ones[NPU_BRICK] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+
+/** A row of a kernel of one tap, whose few channels do not fill a brick: all its elements alike. */
+static bool write_elements(struct npu *npu, const struct pool *pool, uint32_t oy, int32_t *sums)
+{
+    const struct npu_feature_map *ofm = &pool->op->output.map;
+    const int16_t *row = npu_kernel_window_row(&pool->window, oy, 0);
+    size_t bricks = ((size_t)ofm->width * ofm->depth + NPU_BRICK - 1) / NPU_BRICK;
+    npu_dot_depthwise(&row, 1, 0, NPU_BRICK, ones, 0, (uint32_t)bricks, sums);
+    npu_requant(&pool->requant, bricks, sums);
+    return !npu_should_abort(npu) && npu_write_pixels(npu, ofm, oy, 0, ofm->width, sums);
+}
+
 static bool write_row_quickly(struct npu *npu, const struct pool *pool, uint32_t oy,
                               const int16_t **inputs, int32_t *sums)
 {
-    static const int16_t ones[NPU_BRICK] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     const struct npu_feature_map *ofm = &pool->op->output.map;
     size_t pixel_step = npu_kernel_window_offset(&pool->window, 1, 0);
     for (uint32_t ox = 0; ox < ofm->width;) {
@@ -207,8 +219,7 @@ static bool write_row_quickly(struct npu *npu, const struct pool *pool, uint32_t
                 npu_dot_depthwise(inputs, pool->taps, first, pixel_step, ones, 0, span.pixels,
                                   sums);
             }
-            npu_requant(&pool->requant, 0, span.pixels, sums);
-            npu_store_brick(ofm, &span, first / NPU_BRICK, sums);
+            npu_requant_store(&pool->requant, &span, first / NPU_BRICK, sums);
         }
         ox += span.pixels;
     }
@@ -223,9 +234,11 @@ static bool run_rows_quickly(struct npu *npu, struct pool *pool)
     if (sums == NULL || inputs == NULL) {
         return false;
     }
+    bool elements = npu_kernel_maps_pixels(&pool->op->kernel) && ofm->depth < NPU_BRICK;
     for (uint32_t oy = 0; oy < ofm->height; oy++) {
         if (!npu_kernel_window_advance(npu, &pool->window, oy) ||
-            !write_row_quickly(npu, pool, oy, inputs, sums)) {
+            !(elements ? write_elements(npu, pool, oy, sums)
+                       : write_row_quickly(npu, pool, oy, inputs, sums))) {
             return false;
         }
     }
@@ -298,7 +311,11 @@ static bool execute(struct npu *npu, const struct npu_op *op)
         .taps = npu_kernel_taps(&op->kernel),
     };
     if (op->scales.count != 0) {
-        pool.channel_scales = npu_scales_load(npu, op);
+        struct npu_scale_records records;
+        if (!npu_scales_map(npu, op, &records)) {
+            return false;
+        }
+        pool.channel_scales = npu_scales_decode(npu, op, &records);
         if (pool.channel_scales == NULL) {
             return false;
         }

@@ -44,7 +44,7 @@ static bool decode(struct npu *npu, const uint8_t *stream, uint32_t *param)
                         run->qsize);
     }
     uint32_t word = load_word(stream + run->offset);
-    run->row = npu_command_find(npu->product->family->index, word & NPU_WORD_CODE_MASK);
+    run->row = npu_command_look_up(&npu->command_index, word & NPU_WORD_CODE_MASK);
     if (run->row < 0) {
         return npu_fail(npu, NPU_FAULT_PARSE, "has unknown command word 0x%08" PRIx32, word);
     }
@@ -125,7 +125,7 @@ static enum npu_outcome execute(struct npu *npu, unsigned max_operations)
         }
         run->command++;
         run->offset = run->next;
-        atomic_store(&npu->qread, run->offset);
+        atomic_store_explicit(&npu->qread, run->offset, memory_order_relaxed);
         if (run->stopped) {
             break;
         }

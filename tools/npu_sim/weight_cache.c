@@ -8,9 +8,17 @@
 /** When exceeded, least recently used entries are evicted. */
 static const size_t cache_limit = (size_t)192 << 20;
 
+/** For vector loads, which are slower across two cache lines. */
+enum { ALIGNMENT = 64 };
+
+static void *allocate_aligned(size_t bytes)
+{
+    return aligned_alloc(ALIGNMENT, (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+}
+
 static size_t entry_bytes(const struct npu_weights *entry)
 {
-    size_t bytes = entry->plain_bytes + entry->packed_bytes;
+    size_t bytes = entry->plain_bytes + entry->packed_bytes + entry->requant_bytes;
     for (int core = 0; core < NPU_WEIGHT_CORES; core++) {
         bytes += entry->length[core];
     }
@@ -21,6 +29,7 @@ static void free_entry(struct npu_weights *entry)
 {
     free(entry->plain);
     free(entry->packed);
+    free(entry->requant);
     free(entry->streams);
     free(entry);
 }
@@ -133,13 +142,25 @@ struct npu_weights *npu_cache_add(struct npu_weight_cache *cache, uint64_t key,
 int16_t *npu_cache_pack(struct npu_weight_cache *cache, struct npu_weights *weights, size_t count)
 {
     size_t bytes = count * sizeof *weights->packed;
-    weights->packed = calloc(1, bytes);
+    weights->packed = allocate_aligned(bytes);
     if (weights->packed != NULL) {
+        memset(weights->packed, 0, bytes);
         weights->packed_bytes = bytes;
         cache->bytes += bytes;
         make_room(cache, weights);
     }
     return weights->packed;
+}
+
+void *npu_cache_requant(struct npu_weight_cache *cache, struct npu_weights *weights, size_t bytes)
+{
+    free(weights->requant);
+    cache->bytes -= weights->requant_bytes;
+    weights->requant = allocate_aligned(bytes);
+    weights->requant_bytes = weights->requant == NULL ? 0 : bytes;
+    cache->bytes += weights->requant_bytes;
+    make_room(cache, weights);
+    return weights->requant;
 }
 
 void npu_cache_drop(struct npu_weight_cache *cache, struct npu_weights *weights)

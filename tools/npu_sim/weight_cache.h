@@ -23,11 +23,12 @@ struct npu_weight_bytes {
 struct npu_weights {
     int16_t *plain;
     int16_t *packed; /**< in the operation's own layout; NULL until first used */
+    void *requant;   /**< scales of the output stage, see requant.c; NULL until first used */
 
     /* Private to the cache. */
     uint64_t key;  /**< order of the weights */
     uint64_t used; /**< time of the last use */
-    size_t plain_bytes, packed_bytes;
+    size_t plain_bytes, packed_bytes, requant_bytes;
     size_t length[NPU_WEIGHT_CORES];
     uint8_t *streams; /**< concatenated copies of all streams */
 };
@@ -50,8 +51,11 @@ struct npu_weights *npu_cache_find(struct npu_weight_cache *cache, uint64_t key,
 struct npu_weights *npu_cache_add(struct npu_weight_cache *cache, uint64_t key,
                                   const struct npu_weight_bytes *streams, size_t count);
 
-/** Allocate the packed weights of an entry; NULL if out of memory. */
+/** Allocate the packed weights of an entry, zeroed and 64-byte aligned; NULL if out of memory. */
 int16_t *npu_cache_pack(struct npu_weight_cache *cache, struct npu_weights *weights, size_t count);
+
+/** Allocate 64-byte aligned scales of an entry in place of earlier ones; NULL if out of memory. */
+void *npu_cache_requant(struct npu_weight_cache *cache, struct npu_weights *weights, size_t bytes);
 
 /** Remove an entry whose weights could not be decoded. */
 void npu_cache_drop(struct npu_weight_cache *cache, struct npu_weights *weights);

@@ -187,11 +187,33 @@ static struct npu_channel_scale scale_record(const uint8_t *bytes,
     };
 }
 
-const struct npu_channel_scale *npu_scales_load(struct npu *npu, const struct npu_op *op)
+bool npu_scales_map(struct npu *npu, const struct npu_op *op, struct npu_scale_records *records)
 {
     const struct npu_scale_streams *from = &op->scales;
+    *records = (struct npu_scale_records){{NULL}};
+    for (uint32_t core = 0; core < from->count && core < op->output.map.depth; core++) {
+        records->records[core] = map_stream(npu, &from->streams[core], NPU_READ_SCALE);
+        if (records->records[core] == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+size_t npu_scales_bytes(const struct npu_op *op, uint32_t core)
+{
+    const uint32_t step = op->scales.count;
     const uint32_t channels = op->output.map.depth;
-    const uint32_t step = from->count;
+    return core < step && core < channels
+               ? (size_t)((channels - core + step - 1) / step) * NPU_SCALE_BYTES
+               : 0;
+}
+
+const struct npu_channel_scale *npu_scales_decode(struct npu *npu, const struct npu_op *op,
+                                                  const struct npu_scale_records *records)
+{
+    const uint32_t channels = op->output.map.depth;
+    const uint32_t step = op->scales.count;
     struct npu_channel_scale *scales =
         npu_scratch_get(npu, NPU_BUFFER_SCALES, channels, sizeof *scales);
     if (scales == NULL) {
@@ -200,13 +222,10 @@ const struct npu_channel_scale *npu_scales_load(struct npu *npu, const struct np
     for (uint32_t c = 0; c < channels && step == 0; c++) {
         scales[c] = (struct npu_channel_scale){0, op->scale};
     }
-    for (uint32_t core = 0; core < step && core < channels; core++) {
-        const uint8_t *record = map_stream(npu, &from->streams[core], NPU_READ_SCALE);
-        if (record == NULL) {
-            return NULL;
-        }
+    for (uint32_t core = 0; core < step; core++) {
+        const uint8_t *record = records->records[core];
         for (uint32_t c = core; c < channels; c += step, record += NPU_SCALE_BYTES) {
-            scales[c] = scale_record(record, from->layout);
+            scales[c] = scale_record(record, op->scales.layout);
         }
     }
     return scales;

@@ -25,6 +25,29 @@ bool npu_kernel_window_open(struct npu *npu, const struct npu_kernel *kernel,
     return window->rows != NULL;
 }
 
+uint32_t npu_kernel_joined_rows(const struct npu *npu, const struct npu_kernel *kernel,
+                                const struct npu_feature_map *ifm,
+                                const struct npu_feature_map *ofm, uint32_t pixels)
+{
+    uint32_t rows = pixels / ofm->width;
+    if (rows < 2 || !npu_kernel_maps_pixels(kernel) || ifm->width != ofm->width ||
+        ifm->height < ofm->height || !npu_maps_apart(npu, ifm, ofm)) {
+        return 1;
+    }
+    return rows < ofm->height ? rows : ofm->height;
+}
+
+bool npu_kernel_window_join(struct npu *npu, struct npu_kernel_window *window, uint32_t rows)
+{
+    if (rows > 1) {
+        window->slots = rows;
+        window->row_bytes = (size_t)window->ifm->width * window->ifm->depth * element_size(window);
+        window->rows =
+            npu_scratch_get(npu, NPU_BUFFER_ROWS, rows * window->row_bytes + ROW_SLACK, 1);
+    }
+    return window->rows != NULL;
+}
+
 static void *slot_of(const struct npu_kernel_window *window, uint32_t padded_row)
 {
     return window->rows + (size_t)(padded_row % window->slots) * window->row_bytes;
@@ -75,6 +98,8 @@ bool npu_kernel_window_advance(struct npu *npu, struct npu_kernel_window *window
 {
     uint32_t first = oy * window->kernel->stride_y;
     uint32_t end = first + window->slots;
+    uint32_t joined_end = npu_kernel_maps_pixels(window->kernel) ? window->ifm->height : end;
+    end = end < joined_end ? end : joined_end;
     if (window->next < first) {
         window->next = first;
     }

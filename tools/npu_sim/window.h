@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
  * The IFM rows under a kernel, padded and upscaled, with the zero point subtracted. They are kept
- * in a ring of as many rows as the kernel's height.
+ * in a ring of as many rows as the kernel's height. A kernel of one tap may have several rows at
+ * once, which follow each other without gaps, so that they are like one long row.
  */
 #ifndef NPU_WINDOW_H
 #define NPU_WINDOW_H
@@ -28,7 +29,20 @@ bool npu_kernel_window_open(struct npu *npu, const struct npu_kernel *kernel,
                             const struct npu_feature_map *ifm, bool narrow,
                             struct npu_kernel_window *window);
 
-/** Prepare all rows for OFM row oy; oy must not decrease. */
+/**
+ * Number of rows that an operation with a kernel of one tap may compute together; 1 if it has
+ * another kernel, or if its OFM could overwrite an IFM row before it is read. The maps are open.
+ *
+ * @param pixels  at most so many together, unless a row has more
+ */
+uint32_t npu_kernel_joined_rows(const struct npu *npu, const struct npu_kernel *kernel,
+                                const struct npu_feature_map *ifm,
+                                const struct npu_feature_map *ofm, uint32_t pixels);
+
+/** Let a new window have that many rows; false after recording a fault. */
+bool npu_kernel_window_join(struct npu *npu, struct npu_kernel_window *window, uint32_t rows);
+
+/** Prepare all rows for OFM row oy, or for those joined from it on; oy must not decrease. */
 bool npu_kernel_window_advance(struct npu *npu, struct npu_kernel_window *window, uint32_t oy);
 
 /** Padded row of tap ky for OFM row oy: [row_width][depth], padding is 0. */

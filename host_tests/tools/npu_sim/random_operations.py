@@ -75,6 +75,8 @@ def make(kind: str, seed: int, config: str = CONFIG) -> Operation:
             "SCALE_LENGTH": len(scales),
             "OFM_PRECISION": registers["OFM_PRECISION"] & ~0x100,
         }
+    if random.integers(6) == 0:
+        registers["OFM_REGION"] = 0  # of the IFM: later rows may read what earlier ones wrote
     if is_u85:
         registers = u85.translate(random, registers, binary=kind in _ELEMENTWISE)
     stream = Stream(config).defaults(**registers)
@@ -143,11 +145,12 @@ def _window(
     """A kernel and the IFM that it implies."""
     registers: dict[str, int] = {}
     sizes, stride_bits = [], 0
+    pointwise = not random.integers(3)
     for axis, name, before, after in (
         (0, "HEIGHT", "TOP", "BOTTOM"),
         (1, "WIDTH", "LEFT", "RIGHT"),
     ):
-        taps, stride = (int(value) for value in random.integers(1, 4, 2))
+        taps, stride = (int(value) for value in random.integers(1, 2 if pointwise else 4, 2))
         dilation = int(random.integers(1, 3))
         reach = (taps - 1) * dilation + 1
         pads = [int(random.integers(0, reach)) if random.integers(2) else 0 for _ in range(2)]
@@ -199,19 +202,33 @@ def _scale(random: np.random.Generator, low: int, high: int) -> int:
 
 
 def _scales(random: np.random.Generator, kind: str) -> dict[str, int]:
-    if random.integers(8) == 0:
-        return {"OFM_SCALE": 1}
+    if random.integers(4) == 0:
+        # 1, as Vela writes it for Ethos-U85 and U55; the largest; and 1 1/2.
+        return {
+            "OFM_SCALE": int(random.choice([1, 31 << 32 | 0x80000001, 0xFFFFFFFF, 1 << 32 | 3]))
+        }
     return {"OFM_SCALE": _scale(random, 28, 42) if kind != "ADD" else _scale(random, 40, 56)}
 
 
 def _scale_records(random: np.random.Generator, channels: int, bias_bytes: int) -> bytes:
-    """Bias, multiplier and shift of each channel, 10 bytes."""
+    """Bias, multiplier and shift of each channel, 10 bytes.
+
+    In most operations all channels have usual scales: one with another one is enough for the exact
+    path. Others have scales near 1 and above, or biases and multipliers that bring results to the
+    end of 32 bits.
+    """
+    low, high = random.choice([(34, 46), (34, 46), (34, 46), (28, 34), (0, 64), (48, 64)])
+    bits = 31 if low == 48 else int(random.choice([20, 20, 20, 27, 30, 31]))
     records = b""
     for _ in range(channels):
-        scale = _scale(random, 34, 46)
-        bias = int(random.integers(-(1 << 20), 1 << 20))
+        shift = int(random.integers(low, high))
+        multiplier = int(random.integers(1 << 30, 1 << 31)) >> int(random.choice([0, 0, 0, 8]))
+        bias = int(random.integers(-(1 << bits), 1 << bits))
+        if low == 48 or random.integers(8) == 0:
+            multiplier = (1 << 31) - 1 - int(random.integers(1 << 8))
+            bias = int(random.choice([-1, 1])) * ((1 << bits) - 1 - int(random.integers(1 << 20)))
         record = bias.to_bytes(bias_bytes, "little", signed=True)
-        record += (scale & 0x7FFFFFFF).to_bytes(4, "little") + bytes([scale >> 32])
+        record += multiplier.to_bytes(4, "little") + bytes([shift])
         records += record.ljust(10, b"\0")
     return records + bytes(-len(records) % 16)
 

@@ -5,6 +5,7 @@
 """
 
 import ctypes
+import itertools
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 from host_tests.kit import sharing
 from host_tests.tools.npu_sim import random_operations_u85 as u85
 from host_tests.tools.npu_sim.assembler import PAYLOAD, execute
-from host_tests.tools.npu_sim.hardware import Outcome, commands
+from host_tests.tools.npu_sim.hardware import Hardware, Outcome, commands
 from host_tests.tools.npu_sim.random_operations import CONFIG, KINDS, U85_KINDS, make
 
 # The sanitizers take four times as long.
@@ -36,12 +37,12 @@ def build(repo):
     return make_variant
 
 
-@pytest.fixture(scope="module", params=["as it is", "avx2"])
+@pytest.fixture(scope="module", params=["as it is", "avx2", "portable"])
 def fast_library(request, build, npu_library):
-    """The simulator with all of this machine's features, or sanitized; and with AVX2 alone."""
+    """The simulator with all of this machine's features, or sanitized; with AVX2 alone; without."""
     if request.param == "as it is":
         return Path(os.environ.get("ETHOSU_NPU_LIBRARY", npu_library))
-    return build("avx2")
+    return build(request.param)
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +80,58 @@ def test_operations_equal_the_plain_model(run_both, config, kind):
         assert fast[2] == plain[2], f"{what}: cycles differ"
         good += fast[0] is Outcome.STOPPED
     assert good == len(SEEDS), "every operation is one that the simulator accepts"
+
+
+def joins_rows_over_its_ifm(registers):
+    """Could it compute several rows together, although its OFM overwrites its IFM?"""
+    return (
+        registers.get("OFM_REGION") == 0
+        and registers["KERNEL_WIDTH_M1"] == registers["KERNEL_HEIGHT_M1"] == 0
+        and registers["OFM_HEIGHT_M1"] > 0
+        and registers["OFM_STRIDE_Y"] > registers["IFM_STRIDE_Y"]
+    )
+
+
+@pytest.mark.parametrize("config", [CONFIG, u85.CONFIG])
+def test_rows_are_read_before_they_are_overwritten(run_both, config):
+    """Later rows of the IFM have what was written to earlier rows of the OFM."""
+    operations = (make("CONV", seed, config) for seed in range(1000, 10_000))
+    over = (each for each in operations if joins_rows_over_its_ifm(each.description))
+    for operation in itertools.islice(over, len(SEEDS)):
+        fast, plain = run_both(operation)
+        assert fast[0] is plain[0] is Outcome.STOPPED
+        assert all(map(np.array_equal, fast[1], plain[1])), operation.description
+
+
+def repeat(operation, scales):
+    """OFMs of the operation with different scales at the same place, on one NPU."""
+    with Hardware(operation.config) as device:
+        stream = device.add(operation.stream, writable=False)
+        memories = [device.add(content) for content in operation.regions]
+        bases = [memory.address for memory in memories]
+        results = []
+        for records in scales:
+            memories[3].data[:] = records
+            device.start(stream, bases)
+            assert device.execute() is Outcome.STOPPED
+            results.append([memory.data.copy() for memory in memories[:2]])
+        return results
+
+
+@pytest.mark.parametrize("config", [CONFIG, u85.CONFIG])
+@pytest.mark.parametrize("kind", ["CONV", "DEPTHWISE"])
+def test_changed_scales_take_effect(fast_library, plain_library, monkeypatch, config, kind):
+    """They are kept with the weights, which are still the same."""
+    random = np.random.default_rng(1)
+    for seed in SEEDS:
+        operation = make(kind, seed, config)
+        scales = [np.frombuffer(operation.regions[3], np.uint8).copy() for _ in range(3)]
+        scales[1][random.integers(len(scales[1]) // 10) * 10 + 1] ^= 0x40
+        results = []
+        for library in (fast_library, plain_library):
+            monkeypatch.setenv("ETHOSU_NPU_LIBRARY", str(library))
+            results.append(repeat(operation, scales))
+        assert all(map(np.array_equal, *map(itertools.chain.from_iterable, results))), seed
 
 
 def damage(config, stream, random):
