@@ -11,7 +11,7 @@ endif
 
 BOARD_MEMORY ?= $(BOARD_MADE)/memory.ld
 
-CORE_SRC = collect.c fault.c libc_mve.c mpu.c startup.c systick.c
+CORE_SRC = collect.c fault.c memset.c mpu.c startup.c systick.c
 CORE_OUTPUT = $(OUT)/firmware.size $(if $(filter yes,$(BOARD_BIN)),$(OUT)/firmware.bin)
 
 CPU_FLAGS = $(BOARD_CPU_FLAGS) -mthumb

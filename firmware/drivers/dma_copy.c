@@ -13,11 +13,10 @@
  */
 #include "dma_copy.h"
 
-#include <string.h>
-
 #include "cpu.h"
 #include "dma_controller.h"
 #include "arm_ethos_io_memcpy.h"
+#include "ethosu_copy.h"
 #include "ethosu_memory.h"
 #include "irq.h"
 
@@ -174,14 +173,14 @@ static void copy_by_dma(uint8_t *to, const uint8_t *from, size_t size)
 {
     size_t head = -(uintptr_t)to % DMA_LINE;
     size_t middle = (size - head) / DMA_LINE * DMA_LINE;
-    memcpy(to, from, head);
+    ethosu_ext_copy(to, from, head);
     if (transfer(to + head, from + head, middle)) {
         consecutive_timeouts = 0;
         counters.transfers++;
         counters.transfer_bytes += size;
         head += middle;
     }
-    memcpy(to + head, from + head, size - head);
+    ethosu_ext_copy(to + head, from + head, size - head);
 }
 
 void arm_ethos_io_memcpy(void *to, const void *from, size_t size)
@@ -190,7 +189,7 @@ void arm_ethos_io_memcpy(void *to, const void *from, size_t size)
         copy_by_dma(to, from, size);
         return;
     }
-    memcpy(to, from, size);
+    ethosu_ext_copy(to, from, size);
     counters.cpu_copies++;
     counters.cpu_bytes += size;
 }

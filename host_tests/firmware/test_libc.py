@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""memcpy() and memset() of the firmware, called as the modules struct and framebuf call them."""
+"""Copies and memset() of the firmware, as the modules struct and framebuf call them."""
 
 CODE = """
 import framebuf, struct

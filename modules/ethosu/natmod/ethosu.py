@@ -54,9 +54,13 @@ def _collect_lost():
     gc.collect()
 
 
-if core:
+try:
+    from asyncio import core
+
     _until_complete = core.run_until_complete
     core.run_until_complete = _run_until_complete
+except ImportError:
+    pass  # run() raises an error
 
 
 def _find(board):

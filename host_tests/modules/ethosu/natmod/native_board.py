@@ -20,7 +20,7 @@ def later(*functions):
     def call(timer):
         for function in functions: function()
     emulator.fault('hang')
-    machine.Timer(-1).init(mode=machine.Timer.ONE_SHOT, period=5, callback=call)
+    machine.Timer(-1).init(mode=machine.Timer.ONE_SHOT, period=50, callback=call)
 """
 
 
