@@ -61,6 +61,7 @@ void soft_timer_schedule_at_ms(uint32_t ticks_ms)
 
 void clock_interrupt(void)
 {
+    // Without a timer, too: the counter has to be read in each of its periods.
     bool due = soft_timer_ticks_diff(timer_ms, soft_timer_get_ms()) <= 0;
     if (!timer_runs) {
         return;

@@ -154,8 +154,8 @@ static bool transfer(uint8_t *to, const uint8_t *from, size_t size)
     current.done = 0;
     start_rest();
     irq_wait_unless(&current.done, TIMEOUT_MS(size));
-    if (!current
-             .done) { // seldom, so the clock is read only here: a time-out may take twice as long
+    // Seldom, so the clock is read only here: a time-out may take twice as long.
+    if (!current.done) {
         wait_for_end(TIMEOUT_MS(size));
     }
     if (!current.done) {

@@ -10,7 +10,8 @@
      "boards": [{"board", "npus", "heap", "rom", "fast", "reserve"}],
      "interval": {"short_ms", "short_error", "error"},
      "runtimes": [{"name", "limits": {rule: {"value", "message", "source"}}}],
-     "dtypes": {number in a .tflite: name}}
+     "dtypes": {number in a .tflite: name},
+     "renaming": [operator that only renames a tensor]}
 
 The configuration of a target is its head followed by its text; `standard` marks the default of
 `ethosu compile` for the NPU. `boards` has the room for a model on each board, by fit.py, in bytes;
@@ -37,6 +38,7 @@ from ethosu_tools.check.runtimes import RUNTIMES
 from ethosu_tools.estimate import latency, systems
 from ethosu_tools.estimate.systems import System
 from ethosu_tools.model import DTYPES
+from ethosu_tools.plan.kernels import RENAMING
 from ethosu_tools.vela import Target
 
 # Start of the text that is the same for all targets of a configuration file.
@@ -137,6 +139,7 @@ def main() -> None:
         "interval": interval,
         "runtimes": [each.as_dict() for each in RUNTIMES if not each.programs],
         "dtypes": DTYPES,
+        "renaming": RENAMING,
     }
     output.write_text(json.dumps(settings))
 

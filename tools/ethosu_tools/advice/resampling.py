@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .windows import SAME, VALID, before
+from .windows import EACH_PLACE, SAME, before
 
 if TYPE_CHECKING:  # LiteRT's schema, which only a change needs
     from .edit import Site
 
+_CONVOLUTION = EACH_PLACE | {"dilationHFactor": 1, "dilationWFactor": 1}
 _LARGEST_FACTOR = 63  # twice of it is an int8 weight
 
 
@@ -118,12 +119,8 @@ def _between(site: Site, image: int, axis: int, factor: int, *, centres: bool) -
             ],
             [made[-1]],
             "DepthwiseConv2DOptions",
-            padding=VALID,
-            strideH=1,
-            strideW=1,
             depthMultiplier=1,
-            dilationHFactor=1,
-            dilationWFactor=1,
+            **_CONVOLUTION,
         )
     return made
 
@@ -213,11 +210,7 @@ def transpose_conv(site: Site) -> bool:
             inputs,
             [made[-1]],
             "Conv2DOptions",
-            padding=VALID,
-            strideH=1,
-            strideW=1,
-            dilationHFactor=1,
-            dilationWFactor=1,
+            **_CONVOLUTION,
             fusedActivationFunction=getattr(site.options, "fusedActivationFunction", 0),
         )
     size = vertical.count * down, horizontal.count * across

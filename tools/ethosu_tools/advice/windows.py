@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # LiteRT's schema, which only a change needs
     from .edit import Site
 
 
 SAME, VALID = 0, 1  # the schema's Padding
+# A window at each place of an image.
+EACH_PLACE: dict[str, Any] = {"padding": VALID, "strideH": 1, "strideW": 1}
 LARGEST_STRIDE = 3  # that the NPU has; Vela makes larger ones of VALID convolutions
 LARGEST_SIDE = 256  # of the NPU's window of a pool without padding
 
@@ -94,7 +96,7 @@ def average_pool_2d(site: Site) -> bool:
         return False
     image = site.reshape(site.source, (1, rows, pixels // rows, depth))
     window = {"filterHeight": rows, "filterWidth": pixels // rows}
-    site.again([image], site.target, padding=VALID, strideH=1, strideW=1, **window)
+    site.again([image], site.target, **EACH_PLACE, **window)
     return True
 
 

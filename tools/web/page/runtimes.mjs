@@ -3,20 +3,17 @@
 import { runProgram } from "./board_client.mjs";
 import { NPU_SCRATCH } from "./model.mjs";
 
-/** Operators that may work in place, as in ethosu_tools/plan/kernels.py. */
-const RENAMING = ["RESHAPE", "SQUEEZE", "EXPAND_DIMS"];
-
 /**
  * The facts of a model that decide, as ethosu_tools/check/subject.py has them.
  *
- * @param {object} dtypes  of settings.json: names of types
+ * @param {object} settings  settings.json, with names of types, and of operators that may work in place
  */
-function factsOf(model, dtypes) {
+function factsOf(model, { dtypes, renaming }) {
     const shapes = (ends) => ends.map((index) => model.tensors[index].shape);
     const scratch = Math.max(0, ...model.operators.filter(({ npu }) => npu)
         .map(({ inputs }) => model.tensors[inputs[NPU_SCRATCH]]?.size ?? 0));
     // As trained, the arena has at least what the largest operator reads and writes.
-    const sizes = model.operators.filter(({ name }) => !RENAMING.includes(name))
+    const sizes = model.operators.filter(({ name }) => !renaming.includes(name))
         .map(({ inputs, outputs }) => [...new Set([...inputs, ...outputs])]
             .map((index) => model.tensors[index])
             .reduce((sum, tensor) => sum + (tensor?.constant.length === 0 ? tensor.size : 0), 0));
@@ -40,7 +37,7 @@ function factsOf(model, dtypes) {
  */
 export async function verdicts(module, settings, model, rules, program, signal) {
     const text = (content) => new TextEncoder().encode(content);
-    const facts = JSON.stringify([factsOf(model, settings.dtypes), settings.runtimes]);
+    const facts = JSON.stringify([factsOf(model, settings), settings.runtimes]);
     const files = new Map([["rules.py", text(rules)], ["facts.json", text(facts)]]);
     const rows = [];
     await runProgram(module, { npus: [], files, program, signal }, (row) => rows.push(row));
