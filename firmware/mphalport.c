@@ -2,6 +2,8 @@
 /** MicroPython's hardware layer on top of console, clock and interrupts. */
 #include "py/mphal.h"
 
+#include <stdbool.h>
+
 #include "clock.h"
 #include "console.h"
 #include "py/runtime.h"
@@ -9,6 +11,26 @@
 
 /** A delay in microseconds ends awake, and therefore exactly. */
 #define LONGEST_SPIN_US 100u
+
+/** A stream written in Python was called since the last wait. */
+static bool python_stream_called;
+
+/** How MicroPython's modio.c calls a method of a stream written in Python (see Makefile). */
+mp_obj_t mp_hal_call_python_stream(size_t n_args, size_t n_kw, const mp_obj_t *args);
+
+mp_obj_t mp_hal_call_python_stream(size_t n_args, size_t n_kw, const mp_obj_t *args)
+{
+    python_stream_called = true;
+    return mp_call_method_n_kw(n_args, n_kw, args);
+}
+
+/** No interrupt announces a stream written in Python, so select.poll() asks it each millisecond. */
+void mp_hal_wait_ms(uint32_t at_most_ms)
+{
+    bool poll = python_stream_called && at_most_ms > 1;
+    python_stream_called = false;
+    irq_wait_ms(poll ? 1 : at_most_ms);
+}
 
 uintptr_t mp_hal_stdio_poll(uintptr_t flags)
 {

@@ -143,6 +143,24 @@ assert [after - before for before, after in zip(fired, fired[1:])] == [10] * 9, 
 """)
 
 
+@pytest.mark.parametrize("timeout_ms", [-1, 5000])
+def test_streams_written_in_python_are_polled_each_millisecond(steady_board, timeout_ms):
+    """No interrupt announces their data; MicroPython's ports with a tick ask as often."""
+    steady_board.exec(f"""
+import io, select, time
+class Stream(io.IOBase):
+    polled = 0
+    def ioctl(self, request, flags):
+        self.polled += 1
+        return flags if self.polled > 30 else 0
+stream, poll = Stream(), select.poll()
+poll.register(stream, select.POLLIN)
+start = time.ticks_ms()
+assert len(poll.poll({timeout_ms})) == 1
+assert time.ticks_diff(time.ticks_ms(), start) <= 40, time.ticks_diff(time.ticks_ms(), start)
+""")
+
+
 def test_wall_clock_can_be_set(board):
     board.exec("""
 import machine, time
