@@ -340,6 +340,7 @@ static mp_obj_t job_begin(size_t n_args, const mp_obj_t *args)
             raise_busy("the NPU is busy: wait for it, or cancel() it");
         }
     } else if (ethosu_ext_reserve_this(npu, 0) != 0) {
+        native_job_unpin(job);
         return mp_const_none;
     }
     set_job(job, args, header_in(args[2]), !has_handle);

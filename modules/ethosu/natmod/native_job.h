@@ -35,7 +35,10 @@ int native_job_stop(struct native_job *job);
  */
 void native_job_check_memory(const struct ethosu_model *model, const void *start, size_t size);
 
-/** Free the memory of a completed payload, and also its handle if the program has dropped it. */
+/**
+ * Before a collection: free the memory of a completed payload, and also its handle if the program
+ * has dropped it.
+ */
 void native_job_unpin(struct native_job *job);
 
 /**
