@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from ethosu_tools.errors import SetupError, ToolError
-from ethosu_tools.other_python import environment
+from ethosu_tools.other_python import environment, require
 
 from . import stand_in, verdicts
 
@@ -65,10 +65,8 @@ def run(python: str, folder: Path, per_function: int, tests: list[str]) -> int:
     find = (
         "import importlib.util as u; print(*u.find_spec('executorch').submodule_search_locations)"
     )
-    try:
-        at = subprocess.run([python, "-c", find], capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise SetupError(f"{python} has no ExecuTorch: {error}") from error
+    require(python, find, "ExecuTorch", "executorch", by="EXECUTORCH_PYTHON")
+    at = subprocess.run([python, "-c", find], capture_output=True, text=True, check=True)
     base = Path(at.stdout.split()[0]) / "backends/arm/test"
     chosen = [base / each for each in tests or AREAS]
     # Vela is in the folder of that Python.

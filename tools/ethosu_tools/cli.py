@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from . import errors, verification
+from . import errors, files, verification
 from .ui import Ui, sentence, visible
 
 _LONGEST_ERROR = 4000
@@ -140,6 +140,7 @@ def _run(argv: list[str]) -> int:
         args = _parse(chosen, argv)
         command = command_module(args.command)
         ui = Ui(as_json=args.json, quiet=args.quiet)
+        files.keep_inputs(vars(args))
         for remark in getattr(args, "remarks", ()):
             ui.remark(remark)
         with verification.applied(getattr(args, "verify", None)):

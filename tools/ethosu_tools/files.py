@@ -9,6 +9,7 @@ import stat
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from .errors import InputError, UsageError
 
@@ -74,6 +75,24 @@ def unpack(data: bytes, limit: int = LARGEST) -> Iterator[tuple[str, bytes]]:
     # Damaged archives make zipfile and zlib raise exceptions of any kind.
     except Exception as error:
         raise InputError(" ".join(str(error).split()) or type(error).__name__) from error
+
+
+class Output(type(Path())):  # type: ignore[misc]  # the class of paths of this system
+    """Path of a file to be written: the type of such an option, for keep_inputs()."""
+
+
+def keep_inputs(options: Mapping[str, Any]) -> None:
+    """UsageError if an option of type Output names the file of another option or argument."""
+    named = [
+        (f"--{name.replace('_', '-')}", value)
+        for name, given in options.items()
+        for value in (given if isinstance(given, list) else [given])
+        if isinstance(value, Path)
+    ]
+    keep(
+        [path for _, path in named if not isinstance(path, Output)],
+        [(option, path) for option, path in named if isinstance(path, Output)],
+    )
 
 
 def keep(inputs: Iterable[Path | None], outputs: Iterable[tuple[str, Path | None]]) -> None:

@@ -71,7 +71,7 @@ def per_second(wait):
     for name, cost in board.eval(
         "{name: per_second(wait) for name, wait in waits.items()}"
     ).items():
-        assert cost < 300 + 150 * wraps, (name, cost, wraps)
+        assert cost < 300 + 250 * wraps, (name, cost, wraps)
 
 
 def test_idle_waits_one_millisecond(steady_board):

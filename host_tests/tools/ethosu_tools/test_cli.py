@@ -16,8 +16,8 @@ import flatbuffers
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
-from ethosu_tools import arrays, litert, oracle, port, tflite, vela
-from ethosu_tools.cli import discover
+from ethosu_tools import arrays, files, litert, oracle, port, tflite, vela
+from ethosu_tools.cli import discover, make_parser
 from ethosu_tools.commands import run
 from ethosu_tools.errors import InputError, RemoteError
 from ethosu_tools.model import file
@@ -112,12 +112,44 @@ def test_compile_then_inspect(ethosu, small_models, tmp_path):
     assert code == 0 and "npu        ethos-u55-64" in out
 
 
-def test_compile_does_not_overwrite_its_input(ethosu, small_models, tmp_path):
-    model = tmp_path / "cnn.tflite"
-    model.write_bytes(small_models["small_cnn"].read_bytes())
-    code, _, err = ethosu("compile", model, "-o", tmp_path / "." / "cnn.tflite")
-    assert code == 2 and f"would overwrite {model}" in one_sentence(err)
-    assert model.read_bytes() == small_models["small_cnn"].read_bytes()
+_OUTPUTS = {
+    "compile": "--output --report --debug-db --changed",
+    "deploy": "--output",
+    "estimate": "--picture",
+    "plan": "--picture",
+    "report": "--output",
+    "run": "--output",
+    "trace": "--output --maps --perfetto --overlay",
+    "validate": "--failures",
+}
+
+
+@pytest.mark.parametrize(
+    ("command", "option"), [(name, each) for name in _OUTPUTS for each in _OUTPUTS[name].split()]
+)
+def test_an_input_is_not_overwritten(ethosu, tmp_path, command, option):
+    path, link = tmp_path / "model.tflite", tmp_path / "link"
+    path.write_bytes(b"a model")
+    link.symlink_to(path)
+    data = ["data"] if command == "validate" else []
+    for name in (path, link):
+        code, _, err = ethosu(command, path, *data, option, name)
+        assert code == 2 and f"{option} would overwrite {name}" in one_sentence(err)
+    assert path.read_bytes() == b"a model"
+
+
+def test_every_option_that_saves_a_file_is_checked():
+    """Those of other types write in place on purpose, or are prefixes, folders or notes."""
+    others = {"bisect --output", "demo --output", "plan --output", "strip --output"}
+    found = set()
+    for command in discover("commands"):
+        for option in make_parser(command)._subparsers._group_actions[0].choices[command]._actions:
+            if option.type is files.Output:
+                found.add(f"{command} {option.option_strings[-1]}")
+            elif "--output" in option.option_strings:
+                assert f"{command} --output" in others
+    listed = {f"{name} {each}" for name in _OUTPUTS for each in _OUTPUTS[name].split()}
+    assert found == listed
 
 
 def test_compile_as_json(ethosu, small_models, tmp_path):

@@ -11,6 +11,7 @@ from typing import Any
 from .. import verdict
 from ..errors import UsageError
 from ..estimate.systems import System
+from ..files import Output
 from ..model import ModelFile
 from ..vela import Compiled
 from . import reasons, trial
@@ -31,7 +32,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--changed",
-        type=Path,
+        type=Output,
         metavar="TFLITE",
         help="with --try: save the model, before Vela, with the changes that save time",
     )

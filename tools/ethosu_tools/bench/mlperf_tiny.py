@@ -16,7 +16,7 @@ from ..check.on_boards import Examination
 from ..errors import InputError
 from ..estimate import cpu, systems, text
 from ..estimate.systems import System
-from ..files import write_whole
+from ..files import Output, write_whole
 from ..layers import subject, views
 from ..layers.subject import Subject
 from ..model import ModelFile
@@ -95,7 +95,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--instructions", action="store_true", help="count CPU instructions on an emulated board"
     )
-    parser.add_argument("--page", type=Path, metavar="MD", help="write the tables to this file")
+    parser.add_argument("--page", type=Output, metavar="MD", help="write the tables to this file")
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:

@@ -4,7 +4,6 @@
 import argparse
 import contextlib
 import math
-import os
 import shlex
 import tempfile
 from collections.abc import Callable, Iterator
@@ -18,7 +17,7 @@ from ..boards import BoardFacts
 from ..errors import BoardError, InputError, SetupError, UsageError
 from ..estimate import latency, systems, text
 from ..executorch import export
-from ..files import keep, read_whole, write_all, write_whole
+from ..files import Output, keep, read_whole, write_all, write_whole
 from ..model import BOARD, PROGRAM, SOURCE, ModelFile, reading
 from ..plan.fold import fold_quantization
 from ..remedies import Change
@@ -94,11 +93,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o",
         "--output",
-        type=Path,
+        type=Output,
         help="compiled model (default: NAME_vela.tflite or NAME.pte in the current folder)",
     )
     parser.add_argument(
-        "--report", type=Path, metavar="FILE", help="save Vela's complete report here"
+        "--report", type=Output, metavar="FILE", help="save Vela's complete report here"
     )
     parser.add_argument("--config", default=vela.CONFIG_FILE, help="Vela configuration file")
     parser.add_argument("--system-config", help="section of that file: clocks and memories")
@@ -128,7 +127,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--debug-db",
-        type=Path,
+        type=Output,
         metavar="XML",
         help="keep Vela's debug database here: the tables of operators and commands for other "
         "programs, such as ExecuTorch's visualize.py",
@@ -247,15 +246,13 @@ def _check_options(args: argparse.Namespace, model: Path) -> tuple[BoardFacts | 
     option.check(args)
     others = ("report", "debug_db", "changed")
     named = [(f"--{name.replace('_', '-')}", getattr(args, name)) for name in others]
-    keep((args.model, model, _output(args)), named)
+    keep((model,), [("the compiled model", _output(args)), *named])
     if args.selftest and args.quantized_io:
         raise UsageError(
             "--selftest cannot be combined with --quantized-io: it compares outputs in the types "
             "of the original model"
         )
     board = boards.load(args.board, args.npu) if args.board else None
-    if os.path.realpath(_output(args)) in map(os.path.realpath, (args.model, model)):
-        raise UsageError(f"the compiled model would overwrite {model}; choose another -o")
     return board, _npu(args.npu, board)
 
 

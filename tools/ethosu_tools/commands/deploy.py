@@ -11,7 +11,7 @@ from .. import fit, rom_files, romfs, verification
 from ..board import Board
 from ..deploy import deploy
 from ..errors import UsageError
-from ..files import write_whole
+from ..files import Output, write_whole
 from ..fit import Need
 from ..ui import Ui
 
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", type=Path, nargs="+", help="files, or directories of files")
     parser.add_argument("--on", metavar="PORT", help="serial port or pyserial URL of the board")
     parser.add_argument(
-        "-o", "--output", type=Path, metavar="IMAGE", help="write the ROM image to this file"
+        "-o", "--output", type=Output, metavar="IMAGE", help="write the ROM image to this file"
     )
     parser.add_argument(
         "--replace", action="store_true", help="remove the files that are already on the board"

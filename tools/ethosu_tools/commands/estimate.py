@@ -12,6 +12,7 @@ from ..errors import InputError, UsageError
 from ..estimate import cpu, latency, roofline, systems, text
 from ..estimate.latency import Estimate
 from ..estimate.systems import System
+from ..files import Output
 from ..layers import table, views
 from ..model import ModelFile
 from ..ui import Ui
@@ -69,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     fit.add_reserve_option(parser)
     verification.add_option(parser)
-    parser.add_argument("--picture", type=Path, metavar="SVG", help="save a roofline plot here")
+    parser.add_argument("--picture", type=Output, metavar="SVG", help="save a roofline plot here")
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:

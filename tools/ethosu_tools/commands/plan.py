@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import boards, fit, plan, verification
 from ..errors import InputError, UsageError
-from ..files import write_whole
+from ..files import Output, write_whole
 from ..layers import memory, table
 from ..model import ANY, ModelFile, ProgramDescription
 from ..plan import picture
@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_cmsis_option(parser)
     parser.add_argument(
-        "--picture", type=Path, metavar="FILE", help="draw the arena over time (.svg or .html)"
+        "--picture", type=Output, metavar="FILE", help="draw the arena over time (.svg or .html)"
     )
 
 

@@ -12,7 +12,7 @@ from ..check import answer
 from ..check.on_boards import STEPS, Examination, Row
 from ..errors import MismatchError
 from ..estimate import latency, systems
-from ..files import write_whole
+from ..files import Output, write_whole
 from ..layers import page, subject
 from ..layers.subject import Subject
 from ..model import ANY, ModelFile
@@ -41,7 +41,7 @@ _ONCE = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("model", type=Path, help=ANY)
-    parser.add_argument("-o", "--output", type=Path, metavar="HTML", help="default: MODEL.html")
+    parser.add_argument("-o", "--output", type=Output, metavar="HTML", help="default: MODEL.html")
     systems.add_options(parser)
     parser.add_argument(
         "--reference", type=Path, metavar="MODEL", help="the original model, before compilation"

@@ -11,6 +11,7 @@ import numpy as np
 from .. import arrays, boards, coherence, qemu, vela, verification
 from ..arrays import Array, Feed
 from ..errors import InputError, MismatchError, UsageError
+from ..files import Output
 from ..model import RUNNABLE, Case, ModelFile, Tensor, differing, reading
 from ..runner import open_runner
 from ..ui import Ui
@@ -55,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="input arrays (default: the test cases of a bundled program, else random values)",
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of random inputs (default: 0)")
-    parser.add_argument("--output", type=Path, metavar="NPZ", help="save the output arrays here")
+    parser.add_argument("--output", type=Output, metavar="NPZ", help="save the output arrays here")
     parser.add_argument("--steps", type=int, help="number of steps to run (default: all)")
     boards.add_option(parser, "the board to emulate", boards.DEFAULT_HELP)
     vela.add_npu_option(parser, "NPU to simulate or emulate (default: the model's)", default=None)

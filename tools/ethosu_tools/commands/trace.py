@@ -11,7 +11,7 @@ import numpy as np
 from .. import arrays, verification
 from ..errors import UsageError
 from ..estimate import latency, systems
-from ..files import keep, write_whole
+from ..files import Output, write_whole
 from ..layers import table, views
 from ..model import RUNNABLE, ModelFile
 from ..sim import Simulation
@@ -43,7 +43,6 @@ the estimate instead of those of Arm's FVP. Its --tables is the debug database o
 `ethosu compile --debug-db FILE.xml` keeps.
 """
 
-_OUTPUTS = ("output", "maps", "perfetto", "overlay")
 _LAYER_HEAD = ("layer", "operations", "cycles", "share")
 _HEAD = ("#", "operation", "IFM", "IFM2", "OFM", "kernel", "MACs", "read", "written", "cycles")
 
@@ -55,24 +54,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--input", type=Path, metavar="NPZ", help="input arrays (default: random numbers)"
     )
-    parser.add_argument("--output", type=Path, metavar="JSON", help="save the trace here")
+    parser.add_argument("--output", type=Output, metavar="JSON", help="save the trace here")
     parser.add_argument(
         "--maps",
-        type=Path,
+        type=Output,
         metavar="NPZ",
         help='save the OFM of each operation n here, under the key "n"',
     )
     views_of_others = parser.add_argument_group("time lines for other programs")
     views_of_others.add_argument(
         "--perfetto",
-        type=Path,
+        type=Output,
         metavar="FILE",
         help="save NPU, DMA, CPU and interrupts on one time line here, for ui.perfetto.dev (.json, "
         "or .json.gz)",
     )
     views_of_others.add_argument(
         "--overlay",
-        type=Path,
+        type=Output,
         metavar="JSON.GZ",
         help="save the NPU's read pointer over time here, for ExecuTorch's visualize.py --trace",
     )
@@ -82,8 +81,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Run one inference and record the NPU's operations."""
-    outputs = [(f"--{name}", getattr(args, name)) for name in _OUTPUTS]
-    keep((args.model, args.data, args.input), outputs)
     file = open_model(ui, args.model, args.data)
     description = file.compiled
     if args.input:

@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import arrays, boards, paths, vela, verification
 from ..errors import InputError, MismatchError, UsageError
+from ..files import Output
 from ..model import Description, ModelFile
 from ..plan.kernels import STATEFUL
 from ..ui import Ui, positive
@@ -68,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--scheduler", metavar="ADDRESS", help="run on this Dask cluster")
     parser.add_argument(
-        "--failures", type=Path, metavar="NPZ", help="save the inputs of the first failures here"
+        "--failures", type=Output, metavar="NPZ", help="save the inputs of the first failures here"
     )
     parser.add_argument(
         "--notes",

@@ -89,17 +89,6 @@ def test_a_model_that_was_cut_short_is_one_error(ethosu, model, tmp_path):
     assert code == 3 and f"{short}: damaged or truncated: it has" in err
 
 
-@pytest.mark.parametrize("option", ["--output", "--maps", "--perfetto", "--overlay"])
-def test_the_model_is_not_overwritten(ethosu, model, tmp_path, option):
-    path, link = tmp_path / "model.tflite", tmp_path / "link"
-    path.write_bytes(model.read_bytes())
-    link.symlink_to(path)
-    for name in (path, link):
-        code, _, err = ethosu("trace", path, option, name)
-        assert code == 2 and f"{option} would overwrite {name}" in err
-    assert path.read_bytes() == model.read_bytes()
-
-
 def test_two_outputs_are_two_files(ethosu, model, tmp_path):
     both = tmp_path / "both.json"
     code, _, err = ethosu("trace", model, "--output", both, "--overlay", both)
