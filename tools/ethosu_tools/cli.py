@@ -10,7 +10,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from . import errors, files, verification
 from .ui import Ui, sentence, visible
@@ -33,11 +33,16 @@ def discover(folder: str) -> dict[str, str]:
     return summaries
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise errors.UsageError(f"{message}; `{self.prog} --help` lists the options")
+
+
 def make_parser(chosen: str | None) -> argparse.ArgumentParser:
     """Build the parser; only the chosen command's module is imported."""
     from importlib.metadata import version  # slow to load; here Ctrl-C is handled
 
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="ethosu",
         description="Compile, run and test models for Arm Ethos-U NPUs under MicroPython.",
         epilog="`ethosu COMMAND --help` explains a command. " + exit_codes(),
@@ -86,11 +91,16 @@ def _parse(chosen: str | None, argv: list[str]) -> argparse.Namespace:
         at = argv.index(chosen) + 1
         argv = [*argv[:at], *complete(argv[at:])]
     try:
-        return make_parser(chosen).parse_args(argv)
+        args, others = make_parser(chosen).parse_known_args(argv)
     except SystemExit:
         if sys.stdout:
             sys.stdout.flush()  # argparse does not report a full disk
         raise
+    if others:
+        raise errors.UsageError(
+            f"unknown arguments: {' '.join(others)}; `ethosu {chosen} --help` lists the options"
+        )
+    return args
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -135,7 +145,7 @@ def _end_output() -> None:
 
 def _run(argv: list[str]) -> int:
     chosen = next((word for word in argv if not word.startswith("-")), None)
-    ui = None
+    ui = Ui(as_json="--json" in argv, quiet=True)  # until the command line has been read
     try:
         args = _parse(chosen, argv)
         command = command_module(args.command)
@@ -161,12 +171,12 @@ def _run(argv: list[str]) -> int:
         return _failed(ui, error, text, errors.InputError.exit_code)
 
 
-def _failed(ui: Ui | None, error: BaseException, text: str, exit_code: int) -> int:
+def _failed(ui: Ui, error: BaseException, text: str, exit_code: int) -> int:
     """Report the error in one sentence."""
     text = visible(text, keep="\n" if getattr(error, "several_lines", False) else "")
     if len(text) > _LONGEST_ERROR:  # a board may send a megabyte in one line
         text = f"{text[:_LONGEST_ERROR]}..."
-    if ui and ui.as_json:
+    if ui.as_json:
         with contextlib.suppress(OSError):
             ui.result({"error": text, "kind": type(error).__name__}, "")
     if sys.stderr:  # else print() would take stdout

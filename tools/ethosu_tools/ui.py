@@ -38,13 +38,13 @@ def positive_number(text: str) -> float:
 
 
 def size(text: str) -> int:
-    """Type of an option that takes a number of bytes: 300000, 300K or 1M."""
-    match = re.fullmatch(r"(\d+)([KM]?)", text.upper(), re.ASCII)
+    """Type of an option that takes a number of bytes: 300000, 300K, 300KB or 1M."""
+    match = re.fullmatch(r"(\d+)(?:([KM])I?B?)?", text.upper(), re.ASCII)
     if not match:
         raise argparse.ArgumentTypeError(
             f"expected bytes, KB or MB, such as 300000, 300K or 1M, found {text!r}"
         )
-    return int(match[1]) << {"": 0, "K": 10, "M": 20}[match[2]]
+    return int(match[1]) << {None: 0, "K": 10, "M": 20}[match[2]]
 
 
 def visible(text: str, keep: str = "\n\t") -> str:

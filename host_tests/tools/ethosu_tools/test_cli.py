@@ -76,10 +76,18 @@ def test_version_is_the_same_everywhere(repo):
     assert (done.returncode, done.stdout) == (0, f"ethosu {package}\n")
 
 
+def test_wrong_command_lines_are_reported_as_json(ethosu):
+    code, out, err = ethosu("check", "m.tflite", "--bogus", "--json")
+    assert code == 2 and json.loads(out)["kind"] == "UsageError"
+    assert one_sentence(err) == (
+        "ethosu: unknown arguments: --bogus; `ethosu check --help` lists the options"
+    )
+
+
 @pytest.mark.parametrize("words", [[], ["fly"], ["compile"], ["run"], ["compile", "-x"]])
 def test_wrong_command_lines_are_code_2(ethosu, words):
     code, _, err = ethosu(*words)
-    assert code == 2 and "usage:" in err
+    assert code == 2 and "`ethosu" in err and "--help` lists the options" in err
 
 
 @pytest.mark.parametrize(

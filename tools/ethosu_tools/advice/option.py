@@ -19,6 +19,7 @@ from .reasons import Reason
 
 NO_CHANGE = "no change of the model is known that brings one of them to the NPU"
 ALL_ON_NPU = "nothing: Vela left no operator to the CPU"
+ONLY_NAMES = "nothing: what is left to the CPU only reads and writes variables, or changes shapes"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -62,8 +63,9 @@ def run(
     """
     model, source, compiled = models
     why = [Reason(**row) for row in rows]
+    unchanged: dict[str, Any] = {"changed": None} if args.changed else {}
     if not trial.candidates(why):
-        return {"tried": []}, {}
+        return {"tried": [], **unchanged}, {}
 
     def compile_(changed: ModelFile) -> ModelFile:
         return verdict.prepare(model, run_vela(changed).file)[0]
@@ -71,7 +73,7 @@ def run(
     trials, paying = trial.try_all(trial.Bench(source, compiled, compile_, system), why)
     data: dict[str, Any] = {"tried": [each.as_dict() for each in trials]}
     if not paying or not args.changed:
-        return data, {}
+        return data | unchanged, {}
     changed, _ = trial.change(model, paying)
     return data | {"changed": str(args.changed)}, {args.changed: changed.data}
 
@@ -86,7 +88,17 @@ def render(data: dict[str, Any]) -> list[str]:
     if "tried" in data:
         lines += [f"tried      {trial.text(row)}" for row in data["tried"]]
         if not data["tried"]:
-            lines.append(f"tried      {NO_CHANGE if data['reasons'] else ALL_ON_NPU}")
+            lines.append(f"tried      {_nothing(data)}")
     elif trial.candidates([Reason(**row) for row in data["reasons"]]):
         lines.append(f"{'':<10} --try tries changes of the model")
-    return [*lines, *([f"changed    {data['changed']}"] if "changed" in data else [])]
+    if "changed" in data:
+        changed = data["changed"] or "nothing: no change saves time, so no file was written"
+        lines.append(f"changed    {changed}")
+    return lines
+
+
+def _nothing(data: dict[str, Any]) -> str:
+    """Why nothing was tried."""
+    if data["reasons"]:
+        return NO_CHANGE
+    return ONLY_NAMES if data["cpu_operators"] else ALL_ON_NPU

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays
+from .. import arrays, vela
 from ..arrays import Array
 from ..errors import InputError
 from ..files import write_whole
@@ -191,7 +191,7 @@ def _text(report: Report, command: Sequence[str]) -> Iterator[str]:
         yield f"- {report.note}"
     yield ""
     yield from _repro_text(report)
-    yield from _registers_text(report.registers)
+    yield from _registers_text(report.registers, registers_of_a(search))
     yield from ("## Versions", "")
     system = f"Python {platform.python_version()}, {platform.system()} {platform.machine()}"
     yield f"- ethosu-tools {version('ethosu-tools')}, {system}"
@@ -307,11 +307,16 @@ def _vela(way: Npu, model: str) -> Iterator[str]:
     yield model
 
 
-def _registers_text(rows: Sequence[Difference]) -> Iterator[str]:
+def registers_of_a(search: Search) -> str:
+    """Whose registers those of A are: if A is not compiled, what Vela writes for it here."""
+    return "A" if search.a.compiled is not None else f"what Vela {vela.release()} writes for A"
+
+
+def _registers_text(rows: Sequence[Difference], a: str) -> Iterator[str]:
     if not rows:
         return
-    yield from ("## Registers that differ", "")
-    yield "| operation | layer | register | A | B |"
+    yield from ("## Registers and constants that differ", "")
+    yield f"| operation | layer | register | {a} | B |"
     yield "| --- | --- | --- | --- | --- |"
     for row in rows[:_SHOWN_REGISTERS]:
         yield f"| {row.operation} | {row.layer} | {row.register} | {row.a} | {row.b} |"

@@ -14,7 +14,6 @@ from .. import fit
 from ..estimate import text
 from ..layers import views
 
-HEAD = ("board", "NPU", "one inference, or what is missing")
 WIDTH = 98
 _NAMED = 3  # boards in a sentence
 
@@ -68,17 +67,31 @@ def exactness(runs: Sequence[dict[str, Any]]) -> str:
 def remarks(data: dict[str, Any]) -> list[str]:
     """What is wrong with each run, and what else is known."""
     lines = []
+    exact = [run["npu"] or "CPU" for run in data["runs"] if run["exact"]]
     for run in data["runs"]:
         if run["exact"] is False:
             lines.append(exactness([run]))
         lines += [f"warning: {warning}" for warning in run["warnings"]]
+    wrong = any(run["exact"] is False for run in data["runs"])
+    if wrong and exact:
+        lines.append(f"every value is right on {', '.join(dict.fromkeys(exact))}")
+    if wrong:
+        lines.append("`ethosu bisect` finds the first layer that differs")
     return list(dict.fromkeys(lines))
 
 
+def _what(data: dict[str, Any]) -> str:
+    """What the milliseconds are."""
+    return "the NPU's part of an inference" if data["cpu_operators"] else "one inference"
+
+
 def cells(data: dict[str, Any]) -> list[tuple[str, ...]]:
-    """The table of all boards, without the reasons in full; those that run it first."""
+    """The table of all boards, its head first, without the reasons in full; what runs it first."""
     rows = sorted(data["boards"], key=lambda row: not row["runs"])
-    return [(row["board"], row["npu"], _time(row) if row["runs"] else _lack(row)) for row in rows]
+    return [
+        ("board", "NPU", f"{_what(data)}, or what is missing"),
+        *((row["board"], row["npu"], _time(row) if row["runs"] else _lack(row)) for row in rows),
+    ]
 
 
 def _lack(row: dict[str, Any]) -> str:
@@ -93,7 +106,12 @@ def _time(row: dict[str, Any]) -> str:
 def lines(data: dict[str, Any]) -> list[str]:
     """For a terminal: the boards that run it, as a table; each reason, with those that do not."""
     running = [(row["board"], row["npu"], _time(row)) for row in data["boards"] if row["runs"]]
-    shown = views.text(("runs on", "NPU", "one inference"), running).splitlines() if running else []
+    head = ("runs on", "NPU", _what(data))
+    shown = views.text(head, running).splitlines() if running else []
+    if left := data["cpu_operators"]:
+        counts = ", ".join(f"{name} x {count}" for name, count in left.items())
+        more = "; `ethosu estimate FILE --board BOARD --cpu` counts their time" if running else ""
+        shown += wrapped(f"left to the CPU: {counts}{more}")
     shown += [line for remark in remarks(data) for line in wrapped(remark)]
     refusing: dict[str, list[str]] = {}
     for row in data["boards"]:

@@ -8,6 +8,7 @@ nothing to compare it with, apart from the test cases of a bundled program.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -109,12 +110,8 @@ class Examination:
 
         `steps`: number of random inputs; `reserve`: bytes of the heap that are not for the model.
         """
-        if reference and not file.description.compiled:
-            raise InputError(f"{file} is not compiled: it is its own reference, omit --reference")
-        if reference and reference.description.npu:
-            raise InputError(
-                f"{reference} is compiled, for {reference.description.npu}: not a reference"
-            )
+        if reference:
+            _check_original(reference, file)
         self.file = file
         self.reference = reference if file.description.compiled else file
         self.runs: list[Run] = []
@@ -159,6 +156,15 @@ class Examination:
     def run(self, system: System) -> Run:
         """The run of the form for this system."""
         return self.runs[self._run(system)]
+
+    @property
+    def cpu_operators(self) -> dict[str, int]:
+        """What stays on the CPU: of a file as trained, the most of all its compiled forms."""
+        most: Counter[str] = Counter()
+        compiled = self.file.description.compiled
+        for form in [self.file] if compiled else [run.file for run in self.runs]:
+            most |= Counter(dict(form.description.cpu_operators) if form else {})
+        return dict(most)
 
     def _run(self, system: System) -> int:
         compiled = self.file.description.compiled
@@ -242,6 +248,29 @@ class Examination:
             return [], why
         except SetupError as error:
             return [], str(error)
+
+
+def _check_original(reference: ModelFile, file: ModelFile) -> None:
+    """InputError if this cannot be the original of a compiled file."""
+    if not file.description.compiled:
+        raise InputError(f"{file} is not compiled: it is its own reference, omit --reference")
+    before, after = reference.description, file.description
+    if before.compiled:
+        raise InputError(f"{reference} is compiled, for {before.npu or 'the CPU'}: not a reference")
+    for what, own, others in (
+        ("inputs", after.inputs, before.inputs),
+        ("outputs", after.outputs, before.outputs),
+    ):
+        shapes = [[list(tensor.shape) for tensor in each] for each in (own, others)]
+        if shapes[0] != shapes[1]:
+            raise InputError(
+                f"{reference} is not the original of {file}: it has {what} {_shapes(shapes[1])}, "
+                f"expected {_shapes(shapes[0])}"
+            )
+
+
+def _shapes(shapes: list[list[int]]) -> str:
+    return ", ".join(map(str, shapes)) or "none"
 
 
 def _section(system: System) -> tuple[str, str]:

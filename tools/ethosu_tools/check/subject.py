@@ -72,9 +72,9 @@ class Subject:
         if self.vela is None:
             return " by a Vela that left no version" if self.npu and not self.program else ""
         if self.vela in vela_versions.EXACT:
-            trust = "whose results were compared with TFLite's"
+            trust = "a release whose results equal TFLite's in this project's tests"
         elif self.vela in vela_versions.TESTED:
-            trust = "some of whose operators differ from TFLite's"
+            trust = "a release some of whose operators differ from TFLite's"
         else:
             trust = "whose results were never compared with TFLite's"
         return f" by Vela {self.vela}, {trust}"

@@ -134,6 +134,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     )
     return data | {
         "registers": [row.as_dict() for row in made.registers],
+        "registers_of_a": report.registers_of_a(search),
         "defects": [{"name": each.name, "text": each.text} for each in made.defects],
         "note": made.note or None,
         "judgement": made.judgement or None,
@@ -186,6 +187,8 @@ def _sides(args: argparse.Namespace, ui: Ui) -> tuple[Side, Side]:
                 )
             before = open_model(ui, args.source)
             return Side.of_source(before, Reference()), Side.of_compiled(file, Whole(before))
+        if args.source is not None:
+            raise UsageError(f"{file} is not compiled: it is its own source, omit --source")
         first = _way(file, args, "")
         if others:
             second = _way(file, args, "other_")
@@ -335,7 +338,7 @@ def render(data: dict[str, Any]) -> str:
     lines += [data[key] for key in ("judgement", "note") if data.get(key)]
     for row in data.get("registers", ())[:8]:
         where = f"{row['register']} of operation {row['operation']}"
-        lines.append(f"register {where}: {row['a']} in A, {row['b']} in B")
+        lines.append(f"{where}: {row['a']} in {data.get('registers_of_a', 'A')}, {row['b']} in B")
     return "\n".join([*lines, *_files(data)])
 
 

@@ -46,7 +46,9 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     chosen = [boards.load(args.board)] if args.board else boards.every()
     if args.model:
         rows = list(_fits(args, ui, chosen))
-        return {"model": str(args.model), "reserve": args.reserve, "fits": rows}
+        fits = any(not row["fit"]["short"] for row in rows if "fit" in row)
+        code = 0 if fits else InputError.exit_code
+        return {"model": str(args.model), "reserve": args.reserve, "fits": rows, "exit_code": code}
     if args.reserve:
         raise UsageError("--reserve is for --model MODEL, which must fit into the rest of the heap")
     start = (

@@ -2,13 +2,14 @@
 """`ethosu check`: tell whether a model file runs, where, how exactly and how fast, or why not."""
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from .. import boards, fit, verification
 from ..check import answer, on_boards, rules, runtimes, subject
-from ..errors import InputError
+from ..errors import InputError, MismatchError
 from ..model import ANY, ModelFile
 from ..ui import Ui
 from .inspect import add_data_option
@@ -26,7 +27,8 @@ build may have others. docs/errors.md explains what they print.
     ethosu check model.tflite
     ethosu check model_vela.tflite --reference model.tflite --board GROVE_VISION_AI_V2
 
-The exit code is 0 if at least one board (with --board: this one) runs it, else 3.
+The exit code is 0 if at least one board (with --board: this one) runs it, 6 if it runs but values
+differ from the reference, else 3.
 """
 
 
@@ -49,7 +51,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Examine the file."""
     file = ModelFile(args.model, args.data)
     facts = subject.of(file)
-    reference = _reference(args.reference, file) if args.reference else None
+    reference = ModelFile(args.reference) if args.reference else None
     examination = on_boards.Examination(file, reference, ui, reserve=args.reserve)
     rows = list(examination.rows([args.board] if args.board else boards.names()))
     seen = replace(facts, rejected=examination.rejected)
@@ -61,41 +63,21 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         "compiled": facts.compiled,
         "npu": facts.npu,
         "vela": facts.vela,
-        "cpu_operators": dict(file.description.cpu_operators),
+        "cpu_operators": examination.cpu_operators,
         "scratch_bytes": facts.scratch,
         "planned_bytes": facts.planned,
         "boards": [row.as_dict() for row in rows],
         "runs": runs,
         "runtimes": runtimes.verdicts(seen),
     }
-    runs_somewhere = any(row.runs for row in rows)
-    code = 0 if runs_somewhere else InputError.exit_code
-    return {"verdict": answer.verdict(found), **found, "exit_code": code}
+    return {"verdict": answer.verdict(found), **found, "exit_code": _exit_code(rows, runs)}
 
 
-def _reference(path: Path, file: ModelFile) -> ModelFile:
-    """The original of a compiled file; InputError if it cannot be that."""
-    if not file.description.compiled:
-        raise InputError(f"{file} is not compiled: it is its own reference, omit --reference")
-    reference = ModelFile(path)
-    before, after = reference.description, file.description
-    if before.compiled:
-        raise InputError(f"{reference} is compiled, for {before.npu or 'the CPU'}: not a reference")
-    for what, own, others in (
-        ("inputs", after.inputs, before.inputs),
-        ("outputs", after.outputs, before.outputs),
-    ):
-        shapes = [[list(tensor.shape) for tensor in each] for each in (own, others)]
-        if shapes[0] != shapes[1]:
-            raise InputError(
-                f"{reference} is not the original of {file}: it has {what} {_shapes(shapes[1])}, "
-                f"expected {_shapes(shapes[0])}"
-            )
-    return reference
-
-
-def _shapes(shapes: list[list[int]]) -> str:
-    return ", ".join(map(str, shapes)) or "none"
+def _exit_code(rows: Sequence[on_boards.Row], runs: Sequence[dict[str, Any]]) -> int:
+    used = [runs[row.run] for row in rows if row.runs and row.run is not None]
+    if not used:
+        return InputError.exit_code
+    return MismatchError.exit_code if any(run["exact"] is False for run in used) else 0
 
 
 def render(data: dict[str, Any]) -> str:
@@ -105,9 +87,6 @@ def render(data: dict[str, Any]) -> str:
     if data["scratch_bytes"]:
         planned = f", planned tensors {data['planned_bytes']:,}" if data["planned_bytes"] else ""
         lines.append(f"the NPU's arena needs {data['scratch_bytes']:,} bytes{planned}")
-    if data["cpu_operators"] and (data["npu"] or data["planned_bytes"]):
-        counts = (f"{name} x {count}" for name, count in data["cpu_operators"].items())
-        lines += answer.wrapped(f"left to the CPU: {', '.join(counts)}")
     as_trained = "" if data["compiled"] else " as it is, without the NPU"
     lines += ["", *answer.lines(data), "", f"What other runtimes do with it{as_trained}:"]
     lines += [

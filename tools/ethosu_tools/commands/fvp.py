@@ -25,12 +25,20 @@ _MARK = "# Written by `ethosu fvp install`."
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the action and the folder."""
     parser.add_argument("action", choices=["install"], help="write the programs")
-    parser.add_argument("folder", type=Path, metavar="DIR", help="folder for the programs")
+    parser.add_argument("folder", type=_folder, metavar="DIR", help="folder for the programs")
+
+
+def _folder(text: str) -> Path:
+    if not text:
+        raise argparse.ArgumentTypeError("expected a folder, found an empty name")
+    return Path(text)
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Write a program for each model."""
     folder: Path = args.folder.absolute()
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file, expected a folder")
     paths = [folder / name for name in MODELS]
     for path in paths:
         if path.exists() and _MARK.encode() not in path.read_bytes():

@@ -71,6 +71,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     found: dict[str, Any] = {
         "boards": [row.as_dict() for row in rows],
         "runs": [each.as_dict() for each in examination.runs],
+        "cpu_operators": examination.cpu_operators,
         "reasons": systems.reasons_for(model, system),
         "note": _ONCE if once else "",
     }
@@ -113,7 +114,7 @@ def render(data: dict[str, Any]) -> str:
     lines += [*answer.lines(data), *answer.wrapped(data["note"]), ""]
     if data["reasons"]:
         rows = [line for group in reasons.text(data["reasons"]) for line in group]
-        lines += ["left to the CPU, for Vela's reason:", *(f"  {row}" for row in rows), ""]
+        lines += ["Vela's reasons:", *(f"  {row}" for row in rows), ""]
     lines.append(
         f"{data['model']}: {len(data['layers'])} layers{cycles}, {data['arena']:,} of arena"
     )

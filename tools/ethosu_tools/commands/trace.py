@@ -177,12 +177,12 @@ def render(data: dict[str, Any]) -> str:
     lines.append(f"commands: {data['commands']:,} bytes read")
     if data["layers"]:
         lines += ["", views.text(_LAYER_HEAD, [_layer(row) for row in data["layers"]], "cycles")]
+    if data["cpu_operators"]:
+        names = ", ".join(f"{name} x {count}" for name, count in data["cpu_operators"].items())
+        lines.append(f"on the CPU, not in this table: {names}")
     for name in (key for key in ("perfetto", "overlay") if key in data):
         time = f", {data[name]['ms']:.3g} ms" if "ms" in data[name] else ""
         lines.append(f"{name}: {data[name]['file']}, on {data[name]['system']}{time}")
-    if data["cpu_operators"]:
-        names = ", ".join(f"{name} x {count}" for name, count in data["cpu_operators"].items())
-        lines.append(f"on the CPU, not traced: {names}")
     return "\n".join(lines)
 
 

@@ -171,8 +171,10 @@ def read_text(path: Path) -> str:
     """A configuration file."""
     try:
         return path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: {error}") from None
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is no text file: {error.reason} at byte {error.start}") from None
 
 
 def complain(name: str, text: str) -> None:

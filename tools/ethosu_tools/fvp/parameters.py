@@ -200,7 +200,7 @@ class Settings:
         parameter = self.known.get(name)
         if parameter is None:
             near = self._nearest(name)
-            self._warn(f"unknown parameter {name} is ignored; the nearest known one is {near}")
+            self._warn(f"unknown parameter {name}; the nearest known one is {near}")
             return
         self._given[name] = parameter.read(value)
         if parameter.effect is Effect.LACKING and self._given[name] != parameter.default:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from .. import emulator_run, firmware_run, qemu
+from .. import emulator_run, files, firmware_run, qemu
 from ..emulator_run import Limits, Outcome, Reason, Stream
 from ..errors import BoardError, InputError, ToolError, UsageError
 from . import command_line
@@ -83,6 +83,7 @@ def _simulate(model: Model, args: argparse.Namespace) -> int:
     settings = _settings(model, args)
     images = command_line.images(args)
     _check_files(images, args.data)
+    _keep_inputs(model, settings, args, images)
     with contextlib.ExitStack() as resources:
         out = sys.stdout.buffer
 
@@ -165,6 +166,18 @@ def _check_files(images: Sequence[Path], data: Sequence[Data]) -> None:
     for row in data:
         if not row.file.is_file():
             raise InputError(f"{row.file} is no file")
+
+
+def _keep_inputs(
+    model: Model, settings: Settings, args: argparse.Namespace, images: Sequence[Path]
+) -> None:
+    """UsageError if an output would overwrite an image or other data."""
+    uarts = [f"{{board}}.uart{number}.out_file" for number in model.uarts]
+    outputs = [(settings.name(name), settings.get(name)) for name in uarts]
+    inputs = [*images, *(row.file for row in args.data), *args.config_file]
+    for name, path in [*outputs, *(("--dump", str(dump.file)) for dump in args.dump)]:
+        if path and path != "-":
+            files.keep(inputs, [(name, Path(path))])
 
 
 def _limits(model: Model, args: argparse.Namespace) -> Limits:

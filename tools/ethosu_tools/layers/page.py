@@ -105,7 +105,8 @@ def _answer(data: dict[str, Any]) -> Iterator[str]:
     yield f'<p class="verdict {kind}"><b>{_text(data["verdict"])}</b></p>'
     yield f"<p>{escape(data['speed'])}</p>"
     yield from (f"<p>{escape(remark)}</p>" for remark in answer.remarks(data))
-    yield _wide(views.html(answer.HEAD, answer.cells(data)), "boards")
+    head, *rows = answer.cells(data)
+    yield _wide(views.html(head, rows), "boards")
     if data["fit"]:
         yield f"<p>Fit: {escape(fit.describe(data['fit']))}</p>"
     if data["note"]:
@@ -162,7 +163,7 @@ def _table(subject: Subject) -> str:
 
 
 def _summary(subject: Subject) -> str:
-    """List the layers that take most of the time."""
+    """List the slowest layers."""
     rows = [row for row in subject.layers if row.cycles]
     if not rows:
         return "The CPU computes every layer; the estimate covers the NPU only."
@@ -171,7 +172,7 @@ def _summary(subject: Subject) -> str:
         f"{row.name} ({row.cycles / max(1, subject.cycles):.0%}, limited by {row.bound})"
         for row in rows[:_NAMED]
     ]
-    return f"Most of the time goes to {'; '.join(named)}."
+    return f"The slowest layers: {'; '.join(named)}."
 
 
 def _points(rows: Sequence[Layer]) -> list[roofline.Point]:

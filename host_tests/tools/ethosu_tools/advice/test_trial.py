@@ -95,6 +95,7 @@ def test_a_model_without_operators_on_the_cpu_has_nothing_to_try(ethosu, small_m
     assert code == 0 and data["tried"] == [] and data["reasons"] == []
     code, out, _ = ethosu(*words, "--try", "--changed", tmp_path / "changed.tflite")
     assert code == 0 and "on the CPU" not in out and not (tmp_path / "changed.tflite").exists()
+    assert "changed    nothing: no change saves time, so no file was written" in out
     assert "tried      nothing: Vela left no operator to the CPU" in out
 
 

@@ -5,7 +5,7 @@ import json
 import re
 
 import pytest
-from ethosu_tools import boards, fit, make_model, tflite
+from ethosu_tools import boards, fit, make_model, mixed_models, tflite
 from ethosu_tools.bisection.known import BOUNDS
 from ethosu_tools.model import ModelFile
 from ethosu_tools.tflite import writer
@@ -62,7 +62,7 @@ def test_a_difference_is_in_the_verdict(ethosu, check, compiled, small_models, t
     other.write_bytes(_with_other_weights(small_models["small_cnn"].read_bytes()))
     code, data, _ = check(compiled(small_models["small_cnn"]), *SMALL, "--reference", other)
     (run,) = data["runs"]
-    assert code == 0 and run["exact"] is False and run["differing"] > 0 and run["by"] >= 1
+    assert code == 6 and run["exact"] is False and run["differing"] > 0 and run["by"] >= 1
     differ = f"{run['differing']} of 30 values differ from the reference"
     assert f"; but {differ}" in data["verdict"]
     _, out, _ = ethosu("check", compiled(small_models["small_cnn"]), *SMALL, "--reference", other)
@@ -207,8 +207,20 @@ def test_a_known_difference_is_named(check, tmp_path):
     path = tmp_path / "abs.tflite"
     path.write_bytes(writer.write([graph], "abs"))
     code, data, _ = check(path, *SMALL)
-    assert code == 0 and data["runs"][0]["by"] == 1
+    assert code == 6 and data["runs"][0]["by"] == 1
     assert data["verdict"].endswith("as known of ABS, which the NPU rounds in another way")
+
+
+def test_what_stays_on_the_cpu_is_beside_the_time(ethosu, check, tmp_path):
+    """The NPU's part alone would be taken for the whole inference."""
+    path = tmp_path / "mixed.tflite"
+    path.write_bytes(mixed_models.MODELS["segmenter"].make())
+    code, data, _ = check(path, *SMALL)
+    assert code == 0 and data["cpu_operators"] and "CONV_2D" not in data["cpu_operators"]
+    code, out, _ = ethosu("check", path, *SMALL)
+    name, count = next(iter(data["cpu_operators"].items()))
+    assert "the NPU's part of an inference" in out and f"{name} x {count}" in out
+    assert "--cpu` counts their time" in " ".join(out.split())
 
 
 def test_memory_that_the_program_needs_is_not_the_models(check, small_models):

@@ -233,7 +233,7 @@ def test_facts_of_a_file(compiled, small_models):
     assert (before.npu, before.scratch, before.compiled) == (None, 0, False)
     assert "CONV_2D" in before.cpu and before.what.endswith("not compiled for an NPU")
     assert after.npu == "ethos-u55-128" and after.scratch > 0 and after.cpu == ()
-    assert "by Vela 5.2.0, whose results were compared with TFLite's" in after.what
+    assert "by Vela 5.2.0, a release whose results equal TFLite's" in after.what
     assert before.input_shapes == after.input_shapes
     # ADD has three images of 8x8x16; after Vela the scratch counts.
     assert before.tensors == before.arena == 3 * 8 * 8 * 16 and after.arena == after.scratch

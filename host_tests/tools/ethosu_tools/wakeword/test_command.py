@@ -149,8 +149,7 @@ def test_bad_input_is_one_error(ethosu, options, code, message):
     ],
 )
 def test_a_wrong_option_lists_the_valid_ones(capsys, options, message):
-    with pytest.raises(SystemExit, match="2"):
-        cli.main(["demo", "wakeword", *options])
+    assert cli.main(["demo", "wakeword", *options]) == 2
     assert message in capsys.readouterr().err
 
 
