@@ -119,6 +119,8 @@ def lines(data: dict[str, Any]) -> list[str]:
             refusing.setdefault("; ".join(row["short"]), []).append(
                 f"{row['board']} ({row['npu']})"
             )
+    if not running and [len(row["short"]) for row in data["boards"]] == [1]:
+        return shown  # the verdict says it
     for reason, names in refusing.items():
         shown += wrapped(f"not on {', '.join(names)}: {reason}")
     return shown

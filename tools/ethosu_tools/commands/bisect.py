@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_ways(parser, "", "")
     parser.add_argument("--other-board", metavar="BOARD", help="board of B")
     vela.add_npu_option(parser, "NPU of B", default=None, option="--other-npu")
-    _add_ways(parser, "other-", " of B")
+    _add_ways(parser, "other-", " for B")
     parser.add_argument(
         "--inputs", type=Path, metavar="NPZ", help="input arrays (default: random numbers)"
     )
