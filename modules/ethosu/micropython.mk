@@ -60,6 +60,11 @@ ETHOSU_LEFT_OUT += runtime/kernels/% runtime/live_memory.c runtime/plan_check.c 
 ETHOSU_INSTEAD += minimal/no_kernels.c
 endif
 
+# Payloads that each NPU keeps for C code of others that calls ethosu_invoke_*(), 380 bytes each. The
+# Python module does not call it.
+ETHOSU_STREAMS ?= 0
+CFLAGS_USERMOD += -DETHOSU_EXT_STREAMS=$(ETHOSU_STREAMS)
+
 # A tree of CMSIS-NN for the operators with weights; empty: our own loops.
 CMSIS_NN_DIR ?=
 include $(ETHOSU_DIR)/cmsis_nn.mk
