@@ -25,8 +25,10 @@ CHECKSUM_PER_WORD_MAX = 0.84
 # Without a memory table each base pointer and the stream are given to the cache's hook.
 CLEAN_MAX = 80
 VERIFY_PER_WORD_MAX = 30
+# The same as a part per word, and one per operation.
+WORD_MAX, OPERATION_MAX = 15, 350
 # A hostile stream in which each word is an operation.
-VERIFY_PER_OPERATION_MAX = 350
+VERIFY_PER_OPERATION_MAX = 270
 OPERATIONS = {"CONV": 2, "DEPTHWISE": 3, "POOL": 5, "ELEMENTWISE": 6, "DMA_START": 16}
 
 
@@ -112,14 +114,32 @@ def test_a_changed_word_is_detected(costs) -> None:
     assert costs["changes_unseen"] == 0
 
 
-def test_verifying_costs_few_instructions_per_word(costs) -> None:
+def test_verifying_costs_few_instructions_per_word(family_costs) -> None:
     """The verifier takes linear time, is cheap, and runs once per load."""
+    _, costs = family_costs
     assert costs["verify_per_word_x10"] <= 10 * VERIFY_PER_WORD_MAX
 
 
+@pytest.mark.parametrize("npu", CLIENT_MAX)
+@pytest.mark.parametrize("name", ["small_cnn", "small_streaming"])
+def test_verifying_costs_a_part_per_word_and_a_part_per_operation(
+    compiled, small_models, npu, name
+) -> None:
+    """Also for a short stream with many operations, which costs more per word."""
+    (call,) = npu_calls(compiled(small_models[name], npu))
+    costs = client_costs(call)
+    operations = sum(each.code in OPERATIONS.values() for each in commands(call.stream))
+    limit = WORD_MAX * costs["words"] + OPERATION_MAX * operations
+    assert costs["verify_per_word_x10"] * costs["words"] <= 10 * limit
+
+
+@pytest.mark.parametrize("npu", CLIENT_MAX)
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_a_stream_of_operations_alone_is_verified_in_bounded_time(call, name) -> None:
+def test_a_stream_of_operations_alone_is_verified_in_bounded_time(
+    compiled, small_models, npu, name
+) -> None:
     """It does not check for stop requests, so its cost per word is bounded."""
+    (call,) = npu_calls(compiled(small_models["small_cnn"], npu))
     stream = call.stream
     at = next(each.offset for each in commands(stream) if each.code == OPERATIONS[name])
     payload = call.with_stream(stream[:at] + 2_000 * stream[at : at + 4] + stream[at:])
