@@ -28,6 +28,11 @@
 #define ETHOSU_CONSTANT_PAYLOADS 0
 #endif
 
+/** Payloads with Vela's option --cop-format COP2; COP1 is its default. */
+#ifndef ETHOSU_COP2
+#define ETHOSU_COP2 1
+#endif
+
 /** Support for each family of NPUs. */
 #ifndef ETHOSU_U55
 #define ETHOSU_U55 1

@@ -33,7 +33,7 @@ static inline void set_status(struct ethosu_driver *drv, uint32_t status)
     __atomic_store_n(&drv->job.status, status, __ATOMIC_RELAXED);
 }
 
-static int fail(struct ethosu_driver *drv, int code, int index)
+static __attribute__((noinline)) int fail(struct ethosu_driver *drv, int code, int index)
 {
     return ethosu_ext_fail(&drv->fault, code, index);
 }
@@ -112,6 +112,9 @@ static inline int claim(struct ethosu_driver *drv, uint32_t counted, uint32_t *w
 /** Drop the arguments of ethosu_invoke_*() when its inference has ended. */
 static inline void forget_call(struct ethosu_job *job)
 {
+    if (ETHOSU_EXT_STREAMS == 0) {
+        return;
+    }
     job->custom_data_ptr = NULL;
     job->custom_data_size = 0;
     job->base_addr = NULL;
@@ -127,7 +130,7 @@ static void finish_job(struct ethosu_driver *drv, uint32_t word)
     ethosu_inference_end(drv, drv->job.user_arg);
     ethosu_ext_release_power(drv);
     ETHOSU_EXT_LOG_DEBUG("end");
-    if (drv->job.custom_data_ptr != NULL) {
+    if (ETHOSU_EXT_STREAMS != 0 && drv->job.custom_data_ptr != NULL) {
         forget_call(&drv->job);
     }
     leave_uncounted(drv, word);
