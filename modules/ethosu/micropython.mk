@@ -24,7 +24,7 @@ ETHOSU_WITHOUT ?=
 ETHOSU_CHECK = $(if $(filter-out $(3),$($(1))),$(error $(1): unknown $(2) $(filter-out $(3),$($(1))); expected: $(3)))
 $(call ETHOSU_CHECK,ETHOSU_NPUS,family,$(ETHOSU_FAMILIES))
 $(call ETHOSU_CHECK,ETHOSU_KERNELS,kernel,$(shell sed -n 's/^KERNEL(\([A-Z0-9_]*\),.*)/\1/p' $(ETHOSU_DIR)/runtime/kernels/kernels.def) all none)
-$(call ETHOSU_CHECK,ETHOSU_WITHOUT,feature,verify messages pte pmu variables audio image)
+$(call ETHOSU_CHECK,ETHOSU_WITHOUT,feature,verify messages pte pmu variables audio image cop2)
 
 # Names of earlier versions. `ethosu run` also reads ETHOSU_VERIFY, from the environment.
 ETHOSU_RENAMED = $(if $(filter-out undefined $(if $(filter ETHOSU_VERIFY,$(1)),environment),$(origin $(1))),$(error $(1) is now $(2)))
@@ -42,6 +42,7 @@ ETHOSU_FLAGS_messages := -DETHOSU_MESSAGES_TERSE
 ETHOSU_FLAGS_pte := -DETHOSU_PTE=0
 ETHOSU_FLAGS_pmu := -DETHOSU_PMU=0
 ETHOSU_FLAGS_variables := -DETHOSU_VARIABLES=0
+ETHOSU_FLAGS_cop2 := -DETHOSU_COP2=0
 ETHOSU_FILES_messages := driver/ethosu_messages.c runtime/operator_names.c
 ETHOSU_FILES_pte := runtime/executorch/% runtime/describe/%
 ETHOSU_FILES_pmu := driver/ethosu_pmu.c binding/pmu_object.c
@@ -59,6 +60,11 @@ ETHOSU_LEFT_OUT += runtime/kernels/% runtime/live_memory.c runtime/plan_check.c 
 	runtime/plan_reader.c runtime/schedule.c
 ETHOSU_INSTEAD += minimal/no_kernels.c
 endif
+
+# Payloads that each NPU keeps for C code of others that calls ethosu_invoke_*(), 380 bytes each. The
+# Python module does not call it.
+ETHOSU_STREAMS ?= 0
+CFLAGS_USERMOD += -DETHOSU_EXT_STREAMS=$(ETHOSU_STREAMS)
 
 # A tree of CMSIS-NN for the operators with weights; empty: our own loops.
 CMSIS_NN_DIR ?=

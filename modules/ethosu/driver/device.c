@@ -146,19 +146,9 @@ int ethosu_ext_device_reset(const struct ethosu_device *dev, void *semaphore,
     return 0;
 }
 
-int ethosu_ext_device_power_up(const struct ethosu_device *dev, void *semaphore,
-                               struct ethosu_ext_fault *fault)
+int ethosu_ext_device_wake(const struct ethosu_device *dev, void *semaphore,
+                           struct ethosu_ext_fault *fault)
 {
-    const uint32_t unclean =
-        dev->part->fault_bits | ETHOSU_EXT_STATUS_RUNNING | ETHOSU_EXT_STATUS_RESETTING;
-
-    ethosu_ext_device_set_power(dev, true);
-    if (dev->canary_offset != 0 &&
-        ethosu_io_read(dev->reg, dev->canary_offset) == dev->canary_value &&
-        ethosu_io_read(dev->reg, NPU_PROT) == dev->protection &&
-        !(ethosu_io_read(dev->reg, NPU_STATUS) & unclean)) {
-        return 0;
-    }
     int error = ethosu_ext_device_reset(dev, semaphore, fault);
     ethosu_ext_device_set_power(dev, error == 0);
     return error;

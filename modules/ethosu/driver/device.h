@@ -50,14 +50,26 @@ int ethosu_ext_device_probe(struct ethosu_device *dev, struct ethosu_ext_fault *
 int ethosu_ext_device_reset(const struct ethosu_device *dev, void *semaphore,
                             struct ethosu_ext_fault *fault);
 
-/** Keep clock and power on; reset the NPU if its state was lost. @return 0, or an error */
-int ethosu_ext_device_power_up(const struct ethosu_device *dev, void *semaphore,
-                               struct ethosu_ext_fault *fault);
+/** Reset an NPU that has lost its state, and keep its clock and power on. @return 0, or an error */
+int ethosu_ext_device_wake(const struct ethosu_device *dev, void *semaphore,
+                           struct ethosu_ext_fault *fault);
 
 /** Set whether clock and power may be switched off while the NPU is idle. */
 static inline void ethosu_ext_device_set_power(const struct ethosu_device *dev, bool keep_on)
 {
     ethosu_io_write(dev->reg, NPU_CMD, keep_on ? 0 : NPU_CMD_Q_BITS);
+}
+
+/** Keep clock and power on. @return has the NPU kept its state, so that it needs no reset? */
+static inline bool ethosu_ext_device_awake(const struct ethosu_device *dev)
+{
+    const uint32_t unclean =
+        dev->part->fault_bits | ETHOSU_EXT_STATUS_RUNNING | ETHOSU_EXT_STATUS_RESETTING;
+    ethosu_ext_device_set_power(dev, true);
+    return dev->canary_offset != 0 &&
+           ethosu_io_read(dev->reg, dev->canary_offset) == dev->canary_value &&
+           ethosu_io_read(dev->reg, NPU_PROT) == dev->protection &&
+           !(ethosu_io_read(dev->reg, NPU_STATUS) & unclean);
 }
 
 /** Start a checked program; power has been requested. */

@@ -20,6 +20,19 @@
 #define ETHOSU_TRUST_STREAMS 0
 #endif
 
+/**
+ * 1: the payloads of ethosu_invoke_*() never change while the program runs, unless it calls
+ * ethosu_ext_forget() then. For a client that can't call ethosu_ext_set_constant_payloads().
+ */
+#ifndef ETHOSU_CONSTANT_PAYLOADS
+#define ETHOSU_CONSTANT_PAYLOADS 0
+#endif
+
+/** Payloads with Vela's option --cop-format COP2; COP1 is its default. */
+#ifndef ETHOSU_COP2
+#define ETHOSU_COP2 1
+#endif
+
 /** Support for each family of NPUs. */
 #ifndef ETHOSU_U55
 #define ETHOSU_U55 1

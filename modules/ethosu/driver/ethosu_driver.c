@@ -25,6 +25,7 @@
 #include "ethosu_log.h"
 #include "ethosu_pool.h"
 #include "ethosu_streams.h"
+#include "ethosu_sync.h"
 
 /** May run concurrently in the interrupt handler and in the thread that stops the NPU. */
 static inline void set_status(struct ethosu_driver *drv, uint32_t status)
@@ -32,7 +33,7 @@ static inline void set_status(struct ethosu_driver *drv, uint32_t status)
     __atomic_store_n(&drv->job.status, status, __ATOMIC_RELAXED);
 }
 
-static int fail(struct ethosu_driver *drv, int code, int index)
+static __attribute__((noinline)) int fail(struct ethosu_driver *drv, int code, int index)
 {
     return ethosu_ext_fail(&drv->fault, code, index);
 }
@@ -109,10 +110,11 @@ static inline int claim(struct ethosu_driver *drv, uint32_t counted, uint32_t *w
 }
 
 /** Drop the arguments of ethosu_invoke_*() when its inference has ended. */
-static void forget_call(struct ethosu_job *job)
+static inline void forget_call(struct ethosu_job *job)
 {
-    ethosu_ext_stream_release(job->stream);
-    job->stream = NULL;
+    if (ETHOSU_EXT_STREAMS == 0) {
+        return;
+    }
     job->custom_data_ptr = NULL;
     job->custom_data_size = 0;
     job->base_addr = NULL;
@@ -128,7 +130,7 @@ static void finish_job(struct ethosu_driver *drv, uint32_t word)
     ethosu_inference_end(drv, drv->job.user_arg);
     ethosu_ext_release_power(drv);
     ETHOSU_EXT_LOG_DEBUG("end");
-    if (drv->job.stream != NULL) {
+    if (ETHOSU_EXT_STREAMS != 0 && drv->job.custom_data_ptr != NULL) {
         forget_call(&drv->job);
     }
     leave_uncounted(drv, word);
@@ -218,9 +220,7 @@ static int launch(struct ethosu_driver *drv, const struct ethosu_ext_program *pr
     ethosu_ext_clean_caches(program);
     int error = ethosu_ext_request_power(drv);
     if (error != 0) {
-        if (drv->job.stream != NULL) {
-            forget_call(&drv->job);
-        }
+        forget_call(&drv->job);
         leave(drv, 0);
         return error;
     }
@@ -407,35 +407,46 @@ int ethosu_ext_start(struct ethosu_driver *drv, const struct ethosu_ext_program 
     return launch(drv, program, user_arg, word);
 }
 
-/** Start an inference of ethosu_invoke_*() on a claimed handle. @return 0, or -1 */
-static inline int invoke(struct ethosu_driver *drv, const struct ethosu_ext_call *call,
-                         void *user_arg, uint32_t word)
+#if ETHOSU_EXT_STREAMS
+/**
+ * Start an inference of ethosu_invoke_*(), whose arguments the job keeps.
+ *
+ * @param counted  as for claim(); the call is no longer counted if this fails
+ * @return         0, or -1
+ */
+static inline int invoke(struct ethosu_driver *drv, const void *payload, int size,
+                         const uint64_t *base, const size_t *base_size, int count, void *user_arg,
+                         uint32_t counted)
 {
-    struct ethosu_ext_stream *stream = ethosu_ext_stream_find(drv, call);
-    if (stream == NULL) {
-        leave(drv, 0);
+    uint32_t word;
+    if (claim(drv, counted, &word) != 0) {
         return -1;
     }
-    drv->job.stream = stream;
-    drv->job.custom_data_ptr = call->payload;
-    drv->job.custom_data_size = (int)call->payload_size;
-    drv->job.base_addr = call->base;
-    drv->job.base_addr_size = call->base_size;
-    drv->job.num_base_addr = call->count;
-    return launch(drv, &stream->program, user_arg, word) == 0 ? 0 : -1;
+    struct ethosu_job *job = &drv->job;
+    job->custom_data_ptr = payload;
+    job->custom_data_size = size > 0 ? size : 0;
+    job->base_addr = base;
+    job->base_addr_size = base_size;
+    job->num_base_addr = count;
+    const struct ethosu_ext_program *program = ethosu_ext_stream_find(drv);
+    if (program == NULL) {
+        forget_call(job);
+        leave(drv, 0);
+    } else if (launch(drv, program, user_arg, word) == 0) {
+        return 0;
+    }
+    if (counted != 0) {
+        leave(drv, counted);
+    }
+    return -1;
 }
 
 int ethosu_invoke_async(struct ethosu_driver *drv, const void *custom_data_ptr,
                         const int custom_data_size, uint64_t *const base_addr,
                         const size_t *base_addr_size, const int num_base_addr, void *user_arg)
 {
-    const struct ethosu_ext_call call = {
-        custom_data_ptr, custom_data_size > 0 ? (size_t)custom_data_size : 0,
-        base_addr,       base_addr_size,
-        num_base_addr,
-    };
-    uint32_t word;
-    return claim(drv, 0, &word) == 0 ? invoke(drv, &call, user_arg, word) : -1;
+    return invoke(drv, custom_data_ptr, custom_data_size, base_addr, base_addr_size, num_base_addr,
+                  user_arg, 0);
 }
 
 int ethosu_invoke_v3(struct ethosu_driver *drv, const void *custom_data_ptr,
@@ -446,23 +457,13 @@ int ethosu_invoke_v3(struct ethosu_driver *drv, const void *custom_data_ptr,
         return ethosu_invoke_auto(custom_data_ptr, custom_data_size, base_addr, base_addr_size,
                                   num_base_addr, user_arg);
     }
-    const struct ethosu_ext_call call = {
-        custom_data_ptr, custom_data_size > 0 ? (size_t)custom_data_size : 0,
-        base_addr,       base_addr_size,
-        num_base_addr,
-    };
     // Counted from the start, so that no other inference can start on this handle until this call
     // ends.
-    uint32_t word;
-    if (claim(drv, JOB_WAITER, &word) != 0) {
-        return -1;
-    }
-    if (invoke(drv, &call, user_arg, word) != 0) {
-        leave(drv, JOB_WAITER);
-        return -1;
-    }
-    return wait_counted(drv, drv->timeout);
+    int error = invoke(drv, custom_data_ptr, custom_data_size, base_addr, base_addr_size,
+                       num_base_addr, user_arg, JOB_WAITER);
+    return error == 0 ? wait_counted(drv, drv->timeout) : -1;
 }
+#endif
 
 /** RUNNING or STARTING -> DONE; false if the inference of `word` has already been ended. */
 static inline bool step_done(struct ethosu_driver *drv, uint32_t word)

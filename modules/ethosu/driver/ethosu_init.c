@@ -106,6 +106,7 @@ static int init_handle(struct ethosu_driver *drv, const struct ethosu_device *de
         .fast_memory = (uintptr_t)fast_memory,
         .fast_memory_size = fast_memory_size,
         .skip_verify = ETHOSU_TRUST_STREAMS,
+        .constant_payloads = ETHOSU_CONSTANT_PAYLOADS,
         .timeout = ETHOSU_SEMAPHORE_WAIT_INFERENCE,
         .settings = ethosu_ext_new_settings(),
     };

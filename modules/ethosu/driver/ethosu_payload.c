@@ -5,6 +5,7 @@
  * and COP2, one entry with metadata. Never reads outside [data, data + size).
  */
 #include "ethosu_ext.h"
+#include "ethosu_build.h"
 #include "ethosu_count.h"
 #include "ethosu_registers.h"
 #include "ethosu_fault.h"
@@ -214,10 +215,14 @@ int ethosu_ext_parse_payload(const void *data, size_t size, struct ethosu_ext_pa
     }
     struct reader reader = {data, (uint32_t)size, 0, fault};
     uint32_t magic = word_at(&reader, 0);
-    if (magic != COP1 && magic != COP2) {
+    if (magic == COP1) {
+        RETURN_IF_ERROR(parse_cop1(&reader, payload));
+    } else if (magic == COP2) {
+        RETURN_IF_ERROR(ETHOSU_COP2 ? parse_cop2(&reader, payload)
+                                    : ethosu_ext_fail(fault, ETHOSU_EXT_E_NO_COP2, -1));
+    } else {
         return ethosu_ext_refuse(fault, ETHOSU_EXT_E_PAYLOAD_MAGIC, -1, magic, COP1);
     }
-    RETURN_IF_ERROR((magic == COP1 ? parse_cop1 : parse_cop2)(&reader, payload));
     return payload->stream != NULL ? 0 : ethosu_ext_fail(fault, ETHOSU_EXT_E_PAYLOAD_EMPTY, -1);
 }
 

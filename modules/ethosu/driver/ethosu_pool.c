@@ -409,6 +409,7 @@ void ethosu_release_driver(struct ethosu_driver *drv)
     }
 }
 
+#if ETHOSU_EXT_STREAMS
 int ethosu_invoke_auto(const void *custom_data_ptr, const int custom_data_size,
                        uint64_t *const base_addr, const size_t *base_addr_size,
                        const int num_base_addr, void *user_arg)
@@ -429,3 +430,4 @@ int ethosu_invoke_auto(const void *custom_data_ptr, const int custom_data_size,
     release(drv, reservation);
     return result;
 }
+#endif

@@ -18,7 +18,9 @@ int ethosu_ext_switch_power(struct ethosu_driver *drv, bool on)
 int ethosu_ext_power_up(struct ethosu_driver *drv)
 {
     RETURN_IF_ERROR(ethosu_ext_switch_power(drv, true));
-    int error = ethosu_ext_device_power_up(&drv->dev, drv->semaphore, &drv->fault);
+    int error = ethosu_ext_device_awake(&drv->dev)
+                    ? 0
+                    : ethosu_ext_device_wake(&drv->dev, drv->semaphore, &drv->fault);
     if (error != 0) {
         (void)ethosu_ext_switch_power(drv, false);
     }

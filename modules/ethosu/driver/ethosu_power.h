@@ -29,9 +29,12 @@ static inline __attribute__((always_inline)) int ethosu_ext_request_power(struct
     if (drv->power_request_counter++ != 0) {
         return 0;
     }
-    int error = drv->dev.power != NULL
-                    ? ethosu_ext_power_up(drv)
-                    : ethosu_ext_device_power_up(&drv->dev, drv->semaphore, &drv->fault);
+    int error = 0;
+    if (drv->dev.power != NULL) {
+        error = ethosu_ext_power_up(drv);
+    } else if (!ethosu_ext_device_awake(&drv->dev)) {
+        error = ethosu_ext_device_wake(&drv->dev, drv->semaphore, &drv->fault);
+    }
     if (__builtin_expect(error != 0, 0)) {
         drv->power_request_counter--;
     }

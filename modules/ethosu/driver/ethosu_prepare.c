@@ -213,7 +213,7 @@ static int plan_cache(const struct ethosu_driver *drv, const struct buffer *buff
  *
  * @param room  bytes between them that belong to the caller
  */
-static void join_scratch(struct ethosu_ext_program *program, size_t room)
+static __attribute__((noinline)) void join_scratch(struct ethosu_ext_program *program, size_t room)
 {
     const uint8_t fast_bit = 1u << FAST_SCRATCH;
     struct ethosu_ext_base *scratch = &program->base[SCRATCH];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /**
- * Cache of streams verified and prepared by ethosu_invoke_*().
+ * Payloads verified and prepared by ethosu_invoke_*(), a few in each handle.
  *
  * A stream is identified by its payload's address and size, the sizes of its bases, and its bytes.
  * In memory that nothing writes, according to the board's table or the caller, the address is
@@ -10,26 +10,18 @@
  */
 #include "ethosu_streams.h"
 
+#include "ethosu_fault.h"
 #include "ethosu_memory.h"
 #include "ethosu_pool.h"
-#include "ethosu_sync.h"
+#include "ethosu_prepare.h"
+
+#if ETHOSU_EXT_STREAMS
 
 #ifdef __ARM_FEATURE_MVE
 #include <arm_mve.h>
 #endif
 
 #define FAST_SCRATCH 2
-
-/** Number of streams kept for all NPUs; at least the number of NPUs that run concurrently. */
-#ifndef ETHOSU_EXT_STREAMS
-#define ETHOSU_EXT_STREAMS 4
-#endif
-
-/** An entry is owned by the inference that has set in_use, until that has ended. */
-static struct ethosu_ext_stream streams[ETHOSU_EXT_STREAMS];
-
-/** The entry to replace next. */
-static volatile uint32_t oldest;
 
 /* ---- is it the same? ---- */
 
@@ -48,22 +40,28 @@ static uint32_t add_words(uint32_t sum, const uint32_t *word, const uint32_t *en
 static __attribute__((noinline)) uint32_t checksum(const struct ethosu_ext_stream *stream)
 {
     const uint32_t *word = stream->payload;
-    const uint32_t *end = word + stream->checked_words;
-    uint32_t sum = 0;
+    uint32_t left = stream->checked_words;
 #ifdef __ARM_FEATURE_MVE
-    enum { AT_ONCE = 32 };
+    enum { VECTOR = 4, AT_ONCE = 8 * VECTOR };
     uint32x4_t sums = vdupq_n_u32(0);
-    for (; end - word >= AT_ONCE; word += AT_ONCE) {
+    for (uint32_t blocks = left / AT_ONCE; blocks != 0; blocks--, word += AT_ONCE) {
 #pragma GCC unroll 8
-        for (uint32_t i = 0; i < AT_ONCE; i += 4) {
+        for (uint32_t i = 0; i < AT_ONCE; i += VECTOR) {
             sums = vmlaq_n_u32(vld1q_u32(word + i), sums, FACTOR);
         }
     }
-    uint32_t four[4];
+    left %= AT_ONCE;
+    for (uint32_t vectors = (left + VECTOR - 1) / VECTOR; vectors != 0; vectors--) {
+        sums = vmlaq_n_u32(vld1q_z_u32(word, vctp32q(left)), sums, FACTOR);
+        word += VECTOR;
+        left -= VECTOR;
+    }
+    uint32_t four[VECTOR];
     vst1q_u32(four, sums);
-    sum = add_words(sum, four, four + 4);
+    word = four;
+    left = VECTOR;
 #endif
-    return add_words(sum, word, end);
+    return add_words(0, word, word + left);
 }
 
 /** Is this memory immutable while the firmware runs? */
@@ -74,45 +72,62 @@ static bool is_constant(const void *start, size_t size)
            !(memory->masters & (ETHOSU_NPU_WRITES | ETHOSU_DMA_WRITES));
 }
 
-/** Difference between the bases of an inference and of an entry. */
-struct difference {
-    uint32_t size;
-    uint32_t place;
-};
-
-static inline struct difference compare_bases(const struct ethosu_driver *drv,
-                                              const struct ethosu_ext_stream *stream,
-                                              const struct ethosu_ext_call *call)
+/** Do bases differ in place or size from those of an entry? 0: no. */
+static inline uint32_t compare_bases(const struct ethosu_ext_base *base, const uint64_t *address,
+                                     const size_t *size, uint32_t count)
 {
-    struct difference different = {stream->program.count ^ (uint32_t)call->count, 0};
-    if (different.size != 0 || call->base == NULL || call->base_size == NULL) {
-        different.size |= (uint32_t)call->count;
-        return different;
-    }
-    const struct ethosu_ext_base *base = stream->program.base;
-    const uint32_t own = drv->fast_memory != 0 ? FAST_SCRATCH : ETHOSU_EXT_MAX_BASES;
-    for (uint32_t i = 0; i < (uint32_t)call->count; i++) {
-        uint64_t moved = base[i].cpu ^ call->base[i];
-        if (i != own) {
-            different.place |= (uint32_t)moved | (uint32_t)(moved >> 32);
-        }
-        different.size |= (uint32_t)(base[i].size ^ call->base_size[i]);
+    uint32_t different = 0;
+    for (; count != 0; count--, base++, address++, size++) {
+        uint64_t moved = base->cpu ^ *address;
+        different |= (uint32_t)moved | (uint32_t)(moved >> 32) | (uint32_t)(base->size ^ *size);
     }
     return different;
+}
+
+/** The same if the driver has its own fast scratch, so that the caller's place does not matter. */
+static __attribute__((noinline)) uint32_t compare_but_fast(const struct ethosu_ext_base *base,
+                                                           const uint64_t *address,
+                                                           const size_t *size, uint32_t count)
+{
+    if (count <= FAST_SCRATCH) {
+        return compare_bases(base, address, size, count);
+    }
+    return compare_bases(base, address, size, FAST_SCRATCH) |
+           (uint32_t)(base[FAST_SCRATCH].size ^ size[FAST_SCRATCH]) |
+           compare_bases(base + FAST_SCRATCH + 1, address + FAST_SCRATCH + 1,
+                         size + FAST_SCRATCH + 1, count - FAST_SCRATCH - 1);
+}
+
+/** Does the job have other bases than the entry? */
+static inline bool is_moved(const struct ethosu_driver *drv, const struct ethosu_ext_stream *stream)
+{
+    const struct ethosu_job *job = &drv->job;
+    const uint32_t count = (uint32_t)job->num_base_addr;
+    if (count != stream->program.count ||
+        (count != 0 && (job->base_addr == NULL || job->base_addr_size == NULL))) {
+        return true;
+    }
+    const struct ethosu_ext_base *base = stream->program.base;
+    return (drv->fast_memory != 0
+                ? compare_but_fast(base, job->base_addr, job->base_addr_size, count)
+                : compare_bases(base, job->base_addr, job->base_addr_size, count)) != 0;
+}
+
+/** Are the sizes that the stream was verified with the same? */
+static bool same_sizes(const struct ethosu_ext_stream *stream, const struct ethosu_job *job)
+{
+    bool same = stream->program.count == (uint32_t)job->num_base_addr &&
+                (job->num_base_addr == 0 || job->base_addr_size != NULL);
+    for (uint32_t i = 0; same && i < stream->program.count; i++) {
+        same = stream->program.base[i].size == job->base_addr_size[i];
+    }
+    return same;
 }
 
 /** May be changed by another thread in ethosu_ext_forget(). */
 static inline uint32_t settings_of(const struct ethosu_driver *drv)
 {
     return __atomic_load_n(&drv->settings, __ATOMIC_RELAXED);
-}
-
-/** Was this entry made for the payload, with these settings, on this NPU? */
-static inline bool matches(const struct ethosu_ext_stream *stream, uint32_t settings,
-                           const struct ethosu_ext_call *call)
-{
-    return stream->payload == call->payload && stream->payload_size == call->payload_size &&
-           stream->settings == settings;
 }
 
 static inline bool same_content(const struct ethosu_ext_stream *stream)
@@ -122,103 +137,86 @@ static inline bool same_content(const struct ethosu_ext_stream *stream)
 
 /* ---- entries ---- */
 
-static inline bool take(struct ethosu_ext_stream *stream)
+/** The entry made for the job's payload with the handle's settings, or NULL. */
+static inline struct ethosu_ext_stream *lookup(struct ethosu_driver *drv)
 {
-    return ethosu_ext_change(&stream->in_use, 0, 1);
-}
-
-/** Take the entry of a payload; NULL if not found. */
-static inline struct ethosu_ext_stream *lookup(const struct ethosu_driver *drv,
-                                               const struct ethosu_ext_call *call)
-{
+    const struct ethosu_job *job = &drv->job;
     const uint32_t settings = settings_of(drv);
     for (uint32_t i = 0; i < ETHOSU_EXT_STREAMS; i++) {
-        // Another thread may own and change it, so check, take it and check again.
-        if (__atomic_load_n(&streams[i].payload, __ATOMIC_RELAXED) == call->payload &&
-            __atomic_load_n(&streams[i].settings, __ATOMIC_RELAXED) == settings &&
-            take(&streams[i])) {
-            if (matches(&streams[i], settings, call)) {
-                return &streams[i];
-            }
-            ethosu_ext_stream_release(&streams[i]);
+        struct ethosu_ext_stream *stream = &drv->streams[i];
+        if (stream->payload == job->custom_data_ptr &&
+            stream->payload_size == (uint32_t)job->custom_data_size &&
+            stream->settings == settings) {
+            return stream;
         }
     }
     return NULL;
 }
 
-/** Take an entry to overwrite; NULL if all are in use. */
-static struct ethosu_ext_stream *take_oldest(struct ethosu_driver *drv)
+static struct ethosu_ext_stream *oldest(struct ethosu_driver *drv)
 {
-    for (uint32_t i = 0; i < ETHOSU_EXT_STREAMS; i++) {
-        uint32_t next = ethosu_ext_load(&oldest) % ETHOSU_EXT_STREAMS;
-        ethosu_ext_store(&oldest, next + 1);
-        if (take(&streams[next])) {
-            return &streams[next];
-        }
-    }
-    ethosu_ext_refuse(&drv->fault, ETHOSU_EXT_E_STREAMS, -1, ETHOSU_EXT_STREAMS, 0);
-    return NULL;
+    struct ethosu_ext_stream *stream = &drv->streams[drv->next_stream];
+    drv->next_stream = (drv->next_stream + 1) % ETHOSU_EXT_STREAMS;
+    return stream;
 }
 
-/** Prepare the inference and record its inputs. */
-static int make(struct ethosu_driver *drv, struct ethosu_ext_stream *stream,
-                const struct ethosu_ext_call *call, bool verified)
+/** Prepare the job and record its inputs. */
+static int make(struct ethosu_driver *drv, struct ethosu_ext_stream *stream, bool verified)
 {
-    const uint32_t settings =
-        settings_of(drv); // done first, so that a concurrent change invalidates the entry
+    const struct ethosu_job *job = &drv->job;
+    const struct ethosu_ext_call call = {job->custom_data_ptr, (size_t)job->custom_data_size,
+                                         job->base_addr, job->base_addr_size, job->num_base_addr};
+    // Read first, so that a concurrent change invalidates the entry.
+    const uint32_t settings = settings_of(drv);
     unsigned flags = drv->skip_verify ? ETHOSU_EXT_NO_VERIFY : 0;
     flags |= verified ? ETHOSU_EXT_KNOWN_WRITES : 0;
-    __atomic_store_n(&stream->payload, NULL, __ATOMIC_RELAXED); // nothing, if this fails
-    RETURN_IF_ERROR(ethosu_ext_prepare_with(drv, &stream->program, call, flags, &stream->writes));
-    stream->payload_size = call->payload_size;
-    __atomic_store_n(&stream->settings, settings, __ATOMIC_RELAXED);
+    stream->payload = NULL; // nothing, if this fails
+    RETURN_IF_ERROR(ethosu_ext_prepare_with(drv, &stream->program, &call, flags, &stream->writes));
+    stream->payload = call.payload;
+    stream->payload_size = call.payload_size;
+    stream->settings = settings;
     stream->reservation = ethosu_ext_reservation(drv);
-    // An unverified stream was not read, so the program depends only on the words before
-    // it.
-    size_t bytes = drv->skip_verify ? stream->program.cpu_stream - (uintptr_t)call->payload
-                                    : call->payload_size;
-    bool constant = drv->constant_payloads || is_constant(call->payload, call->payload_size);
+    // An unverified stream was not read, so the program depends only on the words before it.
+    size_t bytes =
+        drv->skip_verify ? stream->program.cpu_stream - (uintptr_t)call.payload : call.payload_size;
+    bool constant = drv->constant_payloads || is_constant(call.payload, call.payload_size);
     stream->checked_words = constant ? 0 : (uint32_t)(bytes / 4);
-    __atomic_store_n(&stream->payload, call->payload, __ATOMIC_RELAXED);
     stream->checksum = checksum(stream);
     return 0;
 }
 
-/** Rebuild the entry; on failure release it and return NULL. */
-static __attribute__((noinline)) struct ethosu_ext_stream *
-rebuild(struct ethosu_driver *drv, struct ethosu_ext_stream *stream,
-        const struct ethosu_ext_call *call, bool verified)
+/** Make the entry (again); NULL on failure. */
+static __attribute__((noinline)) const struct ethosu_ext_program *
+rebuild(struct ethosu_driver *drv, struct ethosu_ext_stream *stream, bool unchanged)
 {
-    if (stream != NULL && make(drv, stream, call, verified) != 0) {
-        ethosu_ext_stream_release(stream);
-        return NULL;
-    }
-    return stream;
+    bool verified = unchanged && same_sizes(stream, &drv->job);
+    return make(drv, stream, verified) == 0 ? &stream->program : NULL;
 }
 
 /** A previous holder may have written stream and constants. */
-static inline void clean_again(const struct ethosu_driver *drv, struct ethosu_ext_stream *stream)
+static inline void clean_again(struct ethosu_ext_stream *stream, uint32_t reservation)
 {
-    stream->reservation = ethosu_ext_reservation(drv);
-    if (stream->checked_words != 0 || stream->program.clean_once != 0) {
+    stream->reservation = reservation;
+    if ((stream->checked_words | stream->program.clean_once) != 0) {
         ethosu_ext_clean(&stream->program);
     }
 }
 
-struct ethosu_ext_stream *ethosu_ext_stream_find(struct ethosu_driver *drv,
-                                                 const struct ethosu_ext_call *call)
+const struct ethosu_ext_program *ethosu_ext_stream_find(struct ethosu_driver *drv)
 {
-    struct ethosu_ext_stream *stream = lookup(drv, call);
+    struct ethosu_ext_stream *stream = lookup(drv);
     if (stream == NULL) {
-        return rebuild(drv, take_oldest(drv), call, false);
+        return rebuild(drv, oldest(drv), false);
     }
-    struct difference different = compare_bases(drv, stream, call);
-    bool verified = different.size == 0 && same_content(stream);
-    if (!verified || different.place != 0) {
-        return rebuild(drv, stream, call, verified);
+    bool unchanged = same_content(stream);
+    if (!unchanged || is_moved(drv, stream)) {
+        return rebuild(drv, stream, unchanged);
     }
-    if (stream->reservation != ethosu_ext_reservation(drv)) {
-        clean_again(drv, stream);
+    const uint32_t reservation = ethosu_ext_reservation(drv);
+    if (stream->reservation != reservation) {
+        clean_again(stream, reservation);
     }
-    return stream;
+    return &stream->program;
 }
+
+#endif

@@ -21,3 +21,20 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_driver(program: Path, name: str) -> None:
     """One named test."""
     cbuild.run([program, name])
+
+
+@pytest.fixture(scope="module")
+def with_three(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tests, with handles that keep three payloads."""
+    own = sorted((cbuild.REPO / "modules/ethosu/driver").glob("*.c"))
+    sources = [*(cbuild.C / name for name in (*cbuild.TESTS, "board.c", "check.c")), *own]
+    flags = cbuild.sanitized("address", "-DETHOSU_EXT_STREAMS=3")
+    libraries = cbuild.group(*cbuild.archives("address", *cbuild.HOST))
+    output = tmp_path_factory.mktemp("three") / "driver"
+    return cbuild.sharing.program(output.name, [*flags, *sources, *libraries, "-lm", "-o"])
+
+
+@pytest.mark.parametrize("name", cbuild.names("test_prepare.c"))
+def test_a_handle_keeps_several_payloads(with_three: Path, name: str) -> None:
+    """ETHOSU_EXT_STREAMS."""
+    cbuild.run([with_three, name])

@@ -51,9 +51,14 @@ OPTIONS = {
     "U85 alone": ["-DETHOSU_TARGET_NPU_CONFIG=ethos-u85-256"],
     "chosen by payload, log": ["-DETHOSU_MULTI_VARIANT=ON", "-DETHOSU_LOG_ENABLE=ON"],
     "no verifier": ["-DETHOSU_VERIFY=OFF"],
+    "two payloads, constant": ["-DETHOSU_STREAMS=2", "-DETHOSU_CONSTANT_PAYLOADS=ON"],
 }
 # These two are for FIGURES.md; together they are the options of LIKE_ZEPHYR.
 SLOW = ("U85 alone", "no verifier")
+TWO = "two payloads, constant"
+
+# The driver's own static memory; a handle is the program's.
+RAM_MAX = 140
 
 
 @pytest.fixture(scope="module")
@@ -207,13 +212,22 @@ int main(void)
 )
 def test_arms_options_build_and_link(name, archives, tmp_path, capsys) -> None:
     """With only the C library, including the log's output; prints the driver's text size."""
-    size = text_of_minimal(tmp_path, archives(name), DRIVER / "include")
+    options = ["-DETHOSU_EXT_STREAMS=2"] if name == TWO else []
+    size = text_of_minimal(tmp_path, archives(name), DRIVER / "include", *options)
+    ram = size_of_minimal(tmp_path, "data|bss")
     with capsys.disabled():
-        print(f"\n{name}: {size} bytes of text")
+        print(f"\n{name}: {size} bytes of text, {ram} of static memory")
+    assert 0 < ram <= RAM_MAX
     symbols = cbuild.run(["arm-none-eabi-nm", tmp_path / "minimal.elf"])
     assert ("ethosu_ext_part_U85" in symbols) == (name != "U55 alone, time-out")
     assert ("ethosu_ext_commands_U65" in symbols) == (name not in ("U55 alone, time-out", *SLOW))
     assert ("ethosu_ext_log" in symbols) == (name == "chosen by payload, log")
+
+
+def test_a_program_with_another_number_of_payloads_does_not_link(archives, tmp_path) -> None:
+    """Its handles would be too small."""
+    with pytest.raises(AssertionError, match="undefined reference to `ethosu_init'"):
+        text_of_minimal(tmp_path, archives(TWO), DRIVER / "include")
 
 
 def text_of_minimal(folder: Path, archive: Path, headers: Path, *options: str) -> int:
@@ -223,8 +237,13 @@ def text_of_minimal(folder: Path, archive: Path, headers: Path, *options: str) -
     flags += ["-Wl,--gc-sections", f"-Wl,-Map={folder / 'minimal.map'}"]
     program = ["-o", folder / "minimal.elf"]
     cbuild.run(["arm-none-eabi-gcc", *flags, folder / "minimal.c", archive, *program])
+    return size_of_minimal(folder, "text|rodata")
+
+
+def size_of_minimal(folder: Path, sections: str) -> int:
+    """Bytes of these sections from the archive in the program of text_of_minimal()."""
     kept = (folder / "minimal.map").read_text().split("Linker script and memory map")[1]
-    row = r"^ \.(?:text|rodata)\S*\s+0x\w+\s+0x(\w+) \S*libethosu_core_driver\.a\("
+    row = rf"^ \.(?:{sections})\S*\s+0x\w+\s+0x(\w+) \S*libethosu_core_driver\.a\("
     return sum(int(size, 16) for size in re.findall(row, kept, re.MULTILINE))
 
 

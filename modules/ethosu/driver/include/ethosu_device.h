@@ -22,7 +22,6 @@ struct NPU_REG;
 
 struct ethosu_device_ops;
 struct ethosu_ext_part;
-struct ethosu_ext_stream;
 struct ethosu_npu;
 struct ethosu_npu_settings;
 

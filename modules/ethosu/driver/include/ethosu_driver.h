@@ -77,7 +77,34 @@ struct ethosu_job {
     /* additions */
     volatile uint32_t status;             /**< STATUS register when the end was detected */
     const struct ethosu_ext_program *run; /**< the current inference */
-    struct ethosu_ext_stream *stream;     /**< cache entry of ethosu_invoke_*(), or NULL */
+};
+
+/**
+ * Number of payloads that each handle keeps verified and prepared for ethosu_invoke_*(). A build
+ * may set it: library and program must have the same number, else they do not link. 0 leaves
+ * ethosu_invoke_*() out, for a program that starts prepared inferences (ethosu_ext.h).
+ */
+#ifndef ETHOSU_EXT_STREAMS
+#define ETHOSU_EXT_STREAMS 1
+#endif
+
+#if ETHOSU_EXT_STREAMS != 1 // the size of struct ethosu_driver differs
+#define ETHOSU_EXT_OF_STREAMS(name, number) name##_of_##number##_streams
+#define ETHOSU_EXT_OF(name, number) ETHOSU_EXT_OF_STREAMS(name, number)
+#define ethosu_init ETHOSU_EXT_OF(ethosu_ext_init, ETHOSU_EXT_STREAMS)
+#define ethosu_init_ex ETHOSU_EXT_OF(ethosu_ext_init_ex, ETHOSU_EXT_STREAMS)
+#endif
+
+/** A payload that was verified and prepared, and the data that detects changes to it. */
+struct ethosu_ext_stream {
+    const void *payload; /**< NULL if the entry is empty */
+    size_t payload_size;
+    uint32_t settings;      /**< the handle's settings when this was prepared */
+    uint32_t reservation;   /**< reservation in which the program was last cleaned */
+    uint32_t checked_words; /**< payload words covered by the checksum; 0 if constant */
+    uint32_t checksum;
+    struct ethosu_ext_writes writes;
+    struct ethosu_ext_program program;
 };
 
 struct ethosu_driver {
@@ -104,6 +131,10 @@ struct ethosu_driver {
     volatile uint32_t spurious; /**< interrupts that completed no inference */
     uint32_t timeouts;
     uint32_t resets;
+#if ETHOSU_EXT_STREAMS
+    uint32_t next_stream;                                 /**< the one to replace */
+    struct ethosu_ext_stream streams[ETHOSU_EXT_STREAMS]; /**< of ethosu_invoke_*() */
+#endif
 };
 
 struct ethosu_driver_version {
@@ -247,6 +278,7 @@ void ethosu_get_hw_info(struct ethosu_driver *drv, struct ethosu_hw_info *hw);
 void ethosu_set_basep_cache_mask(struct ethosu_driver *drv, uint8_t flush_mask,
                                  uint8_t invalidate_mask);
 
+#if ETHOSU_EXT_STREAMS
 /**
  * Run an inference and wait for it. Everything is checked before the first
  * register is written; the arrays are not used after the call returns.
@@ -281,6 +313,7 @@ int ethosu_invoke_async(struct ethosu_driver *drv, const void *custom_data_ptr,
 int ethosu_invoke_auto(const void *custom_data_ptr, const int custom_data_size,
                        uint64_t *const base_addr, const size_t *base_addr_size,
                        const int num_base_addr, void *user_arg);
+#endif
 
 /**
  * Return the product that a payload (COP1 or COP2) was compiled for (driver 1.99).
@@ -332,6 +365,7 @@ struct ethosu_driver *ethosu_reserve_driver_ex(uint32_t product, uint32_t log2_m
  */
 void ethosu_release_driver(struct ethosu_driver *drv);
 
+#if ETHOSU_EXT_STREAMS
 /** Reserve, invoke, release. @return 0, or -1 */
 static inline int ethosu_invoke_v2(const void *custom_data_ptr, const int custom_data_size,
                                    uint64_t *const base_addr, const size_t *base_addr_size,
@@ -346,6 +380,7 @@ static inline int ethosu_invoke_v2(const void *custom_data_ptr, const int custom
     }
     return result;
 }
+#endif
 
 #ifdef __cplusplus
 }

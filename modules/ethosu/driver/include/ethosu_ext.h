@@ -254,14 +254,15 @@ void ethosu_ext_set_timeout(struct ethosu_driver *drv, uint64_t timeout);
  * A stream is new unless payload address, payload size and region sizes match an earlier inference
  * on this NPU and the payload is unchanged. It counts as unchanged if it is in memory that nothing
  * writes (struct ethosu_memory: ETHOSU_CPU_CODE, no master that writes), or if its checksum
- * matches. Releasing the NPU keeps the entries. The last ETHOSU_EXT_STREAMS payloads (a build
- * macro, 4) of all NPUs are cached.
+ * matches. Releasing the NPU keeps the entries. Each handle keeps the last ETHOSU_EXT_STREAMS
+ * payloads (a build macro, 1).
  */
 void ethosu_ext_set_verify(struct ethosu_driver *drv, bool verify);
 
 /**
  * The caller guarantees that payloads do not change while in use, wherever they are. They are then
- * identified by address, without a checksum. Default: false.
+ * identified by address, without a checksum. Default: false, or ETHOSU_CONSTANT_PAYLOADS, a macro
+ * of the driver's build.
  */
 void ethosu_ext_set_constant_payloads(struct ethosu_driver *drv, bool constant);
 

@@ -237,7 +237,7 @@ TEST(verifying_can_be_switched_off_and_is_done_once_per_stream)
     CHECK_EQ(ethosu_invoke_v3(drv, words, sizeof good, NULL, NULL, 0, NULL), 0);
 }
 
-#define PAYLOADS 4
+#define PAYLOADS ETHOSU_EXT_STREAMS
 static uint32_t (*constant)[8];
 
 /** Payloads of one STOP, followed by a word that is not reached. */
