@@ -9,6 +9,7 @@
 
 #include "board.h"
 #include "clock.h"
+#include "disk.h"
 #include "ethosu_ext.h"
 #include "extmod/vfs.h"
 #include "irq.h"
@@ -36,6 +37,8 @@ static const struct nvm ram = {.write = nvm_write_plain};
 static const struct disk ramdisk = {{&machine_ramdisk_type}, _ramdisk_start, _ramdisk_end, &ram};
 static const struct disk flash = {
     {&machine_flash_type}, _flashdisk_start, _flashdisk_end, &board_nvm};
+
+static uint32_t changes;
 
 static size_t block_size(const struct disk *disk)
 {
@@ -82,6 +85,18 @@ static mp_obj_t disk_readblocks(size_t n_args, const mp_obj_t *args)
     return MP_OBJ_NEW_SMALL_INT(0);
 }
 static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(disk_readblocks_obj, 3, 4, disk_readblocks);
+
+const struct disk *disk_of(const mp_vfs_blockdev_t *device)
+{
+    return device->readblocks[0] == MP_OBJ_FROM_PTR(&disk_readblocks_obj)
+               ? MP_OBJ_TO_PTR(device->readblocks[1])
+               : NULL;
+}
+
+uint32_t disk_changes(void)
+{
+    return changes;
+}
 
 static void expect(bool done)
 {
@@ -162,6 +177,7 @@ static mp_obj_t disk_writeblocks(size_t n_args, const mp_obj_t *args)
     mp_buffer_info_t buffer;
     mp_get_buffer_raise(args[2], &buffer, MP_BUFFER_READ);
     uint8_t *at = locate(n_args, args, buffer.len);
+    changes++;
     if (disk->nvm == &ram) {
         memcpy(at, buffer.buf, buffer.len);
         return MP_OBJ_NEW_SMALL_INT(0);
@@ -178,6 +194,7 @@ static MP_DEFINE_CONST_FUN_OBJ_VAR_BETWEEN(disk_writeblocks_obj, 3, 4, disk_writ
 static mp_obj_t erase(const struct disk *disk, mp_obj_t block)
 {
     mp_obj_t place[] = {MP_OBJ_FROM_PTR(disk), block, mp_const_none};
+    changes++;
     wait_for_npus(disk);
     clear(disk, locate(MP_ARRAY_SIZE(place), place, block_size(disk)), block_size(disk));
     return MP_OBJ_NEW_SMALL_INT(0);

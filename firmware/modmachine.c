@@ -15,11 +15,27 @@ extern const mp_obj_type_t machine_rtc_type;
     {MP_ROM_QSTR(MP_QSTR_Flash), MP_ROM_PTR(&machine_flash_type)},         \
         {MP_ROM_QSTR(MP_QSTR_RAMDisk), MP_ROM_PTR(&machine_ramdisk_type)}, \
         {MP_ROM_QSTR(MP_QSTR_RTC), MP_ROM_PTR(&machine_rtc_type)},         \
+        {MP_ROM_QSTR(MP_QSTR_stacks), MP_ROM_PTR(&machine_stacks_obj)},    \
         {MP_ROM_QSTR(MP_QSTR_Timer), MP_ROM_PTR(&machine_timer_type)},     \
         {MP_ROM_QSTR(MP_QSTR_PWRON_RESET), MP_ROM_INT(RESET_POWER_ON)},    \
         {MP_ROM_QSTR(MP_QSTR_HARD_RESET), MP_ROM_INT(RESET_REQUESTED)},    \
         {MP_ROM_QSTR(MP_QSTR_DEEPSLEEP_RESET), MP_ROM_INT(RESET_SLEEP)},   \
         {MP_ROM_QSTR(MP_QSTR_FAULT_RESET), MP_ROM_INT(RESET_FAULT)},
+
+static mp_obj_t describe_stack(struct stack_mark stack)
+{
+    mp_obj_t items[] = {mp_obj_new_int_from_uint(stack.used), mp_obj_new_int_from_uint(stack.size)};
+    return mp_obj_new_tuple(MP_ARRAY_SIZE(items), items);
+}
+
+/** stacks(): (most bytes used since the start, size) of the main stack, and of the interrupts'. */
+static mp_obj_t machine_stacks(void)
+{
+    mp_obj_t stacks[] = {describe_stack(startup_main_stack()),
+                         describe_stack(startup_handler_stack())};
+    return mp_obj_new_tuple(MP_ARRAY_SIZE(stacks), stacks);
+}
+static MP_DEFINE_CONST_FUN_OBJ_0(machine_stacks_obj, machine_stacks);
 
 /** For at most a millisecond, as documented: programs poll with it. */
 static void mp_machine_idle(void)

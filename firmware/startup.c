@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "board.h"
 #include "cpu.h"
@@ -104,6 +105,37 @@ static void clear_words(uint32_t *at, const uint32_t *end)
     while (at < end) {
         *at++ = 0;
     }
+}
+
+/** Each byte of a stack that nothing has used yet. */
+#define STACK_PAINT 0xA5u
+
+/** Before the first interrupt, so only this function's own part of the main stack is in use. */
+static void paint_stacks(void)
+{
+    memset(_handler_stack_limit, STACK_PAINT,
+           (uintptr_t)_handler_stack_top - (uintptr_t)_handler_stack_limit);
+    memset(_stack_limit, STACK_PAINT, (uintptr_t)__get_PSP() - (uintptr_t)_stack_limit);
+}
+
+static struct stack_mark find_mark(const uint32_t *limit, const uint32_t *top)
+{
+    const uint32_t *lowest = limit;
+    while (lowest < top && *lowest == STACK_PAINT * 0x01010101u) {
+        lowest++;
+    }
+    return (struct stack_mark){.used = (uint32_t)((uintptr_t)top - (uintptr_t)lowest),
+                               .size = (uint32_t)((uintptr_t)top - (uintptr_t)limit)};
+}
+
+struct stack_mark startup_main_stack(void)
+{
+    return find_mark(_stack_limit, _stack_top);
+}
+
+struct stack_mark startup_handler_stack(void)
+{
+    return find_mark(_handler_stack_limit, _handler_stack_top);
 }
 
 static void enable_core(void)
@@ -211,6 +243,7 @@ _Noreturn void startup_begin(void)
     copy_words(_data_start, _data_load, _data_end);
     copy_words(_ram_code_start, _ram_code_load, _ram_code_end);
     clear_words(_bss_start, _bss_end);
+    paint_stacks();
     enable_core();
     read_record();
     ethosu_ext_memory_use(find_board());

@@ -26,6 +26,18 @@ enum reset_cause {
     RESET_FAULT,
 };
 
+/** The deepest use of a stack since the start, and its size, in bytes. */
+struct stack_mark {
+    uint32_t used;
+    uint32_t size;
+};
+
+/** The stack of the program. */
+struct stack_mark startup_main_stack(void);
+
+/** The stack of all interrupts and faults. */
+struct stack_mark startup_handler_stack(void);
+
 /** Check the board's table of memories; returns NULL or a message with the error. */
 const char *startup_table_fault(void);
 

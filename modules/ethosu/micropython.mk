@@ -88,10 +88,15 @@ ETHOSU_FAST := driver/ethosu_driver.c driver/ethosu_verify.c driver/ethosu_verif
 	runtime/executorch/quantize_operators.c runtime/executorch/real_pool.c \
 	audio/% image/image_row.c image/image_write.c binding/exchange.c binding/model_run.c binding/numbers.c binding/semaphore.c
 
+# Of the operators: what runs at load, or copies rows.
+ETHOSU_SMALL := $(addprefix runtime/kernels/,$(addsuffix .c,compare copy depth_to_space detection_postprocess \
+	flexbuffer gather join kernel pad quantization registry slice transpose))
+ETHOSU_FAST_SRC := $(filter-out $(ETHOSU_SMALL),$(filter $(ETHOSU_FAST),$(ETHOSU_SRC)))
+
 # $(call ETHOSU_OBJ,SOURCES). Flags of a target come behind those of the port, and win.
 ETHOSU_OBJ = $(patsubst %.c,$(BUILD)/$(patsubst $(USER_C_MODULES)/%,%,$(ETHOSU_DIR))/%.o,$(1))
-$(call ETHOSU_OBJ,$(filter $(ETHOSU_FAST),$(ETHOSU_SRC))): CFLAGS += -O2
-$(call ETHOSU_OBJ,$(filter-out $(ETHOSU_FAST),$(ETHOSU_SRC))): CFLAGS += -Os
+$(call ETHOSU_OBJ,$(ETHOSU_FAST_SRC)): CFLAGS += -O2
+$(call ETHOSU_OBJ,$(filter-out $(ETHOSU_FAST_SRC),$(ETHOSU_SRC))): CFLAGS += -Os
 
 # The reference rounds after each float operation.
 CFLAGS_USERMOD += -ffp-contract=off

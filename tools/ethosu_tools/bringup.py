@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Ten checks for a new board, in the order in which problems usually appear.
+"""Eleven checks for a new board, in the order in which problems usually appear.
 
 They need only the serial port and the firmware, but no emulator and no files on the board. Each
 check explains the usual cause of a failure.
@@ -117,6 +117,14 @@ os.remove('/{name}')
 _stat = os.statvfs('/')
 _answer = (_same, _stat[0] * _stat[3])
 """
+
+
+_STACKS = """\
+import machine
+_answer = list(machine.stacks()) if hasattr(machine, 'stacks') else []
+"""
+# What an interrupt pushes with all registers of the FPU, and as much again for its handler.
+_STACK_MARGIN = 512
 
 
 class CheckError(Exception):
@@ -273,6 +281,21 @@ def _root(bench: Bench) -> str:
     return f"{free:,} bytes free"
 
 
+def _stacks(bench: Bench) -> str:
+    stacks = bench.board.ask(_STACKS, kind=list)
+    if not stacks:
+        return "this firmware does not measure its stacks"
+    uses = {
+        name: f"{used:,} of {size:,} bytes of the {name} used"
+        for name, (used, size) in zip(("main stack", "interrupts' stack"), stacks, strict=True)
+    }
+    for (used, size), text in zip(stacks, uses.values(), strict=True):
+        _expect(
+            used + _STACK_MARGIN <= size, f"{text}, expected {_STACK_MARGIN} bytes that are not"
+        )
+    return ", ".join(uses.values())
+
+
 def _ctrl_c(bench: Bench) -> str:
     begun = bytearray()
 
@@ -416,6 +439,18 @@ CHECKS = (
             "": "The flash of / cannot be written, or the memory of the RAM disk has no power.",
         },
         _root,
+        "prompt",
+    ),
+    Check(
+        "stacks",
+        "the stacks are large enough",
+        {
+            "main stack": "The C functions of this firmware need more below MicroPython's own "
+            "limit, or the limit is wrong: set STACK_SIZE in the board's memory.ld.",
+            "interrupts' stack": "The handlers of this board need more: set HANDLER_STACK_SIZE in "
+            "the board's memory.ld.",
+        },
+        _stacks,
         "prompt",
     ),
     Check(

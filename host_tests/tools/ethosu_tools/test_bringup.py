@@ -14,7 +14,7 @@ from ethosu_tools.commands import bringup as command
 from ethosu_tools.errors import RemoteError
 from ethosu_tools.qemu import Machine
 
-from host_tests.kit import matrix
+from host_tests.kit import firmware_image, matrix
 from host_tests.kit.fake_board import FakeBoard
 
 EMULATED = [name for name in boards.names() if boards.load(name).qemu]
@@ -104,11 +104,24 @@ FAULT = "import emulator\nemulator.fault({!r})\n"
             *("the CPU had to repeat copies: {'timeouts': 1}", "interrupt does not arrive"),
         ),
         ("root", "import vfs\nvfs.umount('/')\n", "OSError", "flash of /"),
+        (
+            # A byte near the end of each stack.
+            *("stacks", "import uctypes\nuctypes.bytearray_at({stack}, 400)[399] = 0\n"),
+            *("bytes of the main stack used, expected 512", "STACK_SIZE"),
+        ),
+        (
+            *("stacks", "import uctypes\nuctypes.bytearray_at({handler}, 512)[508] = 0\n"),
+            *("bytes of the interrupts' stack used, expected 512", "HANDLER_STACK_SIZE"),
+        ),
     ],
 )
 def test_a_fault_fails_its_check_and_gets_the_advice_for_it(
     failing, machine, name, code, found, advice
 ):
+    image = firmware_image.of()
+    places = {"{stack}": "_stack_limit", "{handler}": "_handler_stack_limit"}
+    for place, symbol in places.items():
+        code = code.replace(place, str(image.symbol(symbol)))
     outcome = failing(name, code)
     assert (outcome.check.name, outcome.state) == (name, bringup.FAILED)
     assert found in outcome.found
@@ -132,7 +145,7 @@ def test_a_missing_npu_fails_its_check_and_skips_those_that_need_it(bring_up):
     with Machine(plugin_options=["fault=dead:1000"]) as machine:
         code, out, err = bring_up(machine)
     states = {each["name"]: each["state"] for each in json.loads(out)["checks"]}
-    assert code == 5 and "1 of 10 checks failed: npu" in err
+    assert code == 5 and "1 of 11 checks failed: npu" in err
     assert [name for name in states if states[name] == bringup.NOT_RUN] == [
         *("interrupt", "memory", "selftest")
     ]
@@ -178,10 +191,10 @@ def test_a_missing_reset_is_detected(failing, monkeypatch):
 def test_a_silent_port_ends_with_the_first_check(ethosu, monkeypatch):
     with FakeBoard("silent") as fake:
         outcomes = list(bringup.run(lambda: Board(fake.port, boot_timeout=1)))
-    assert [each.state for each in outcomes] == [bringup.FAILED] + [bringup.NOT_RUN] * 9
+    assert [each.state for each in outcomes] == [bringup.FAILED] + [bringup.NOT_RUN] * 10
     assert "baud rate of the UART" in outcomes[0].as_dict()["meaning"]
     code, out, err = ethosu("bringup", "/dev/null/none")
-    assert code == 5 and "1 of 10 checks failed: prompt" in err
+    assert code == 5 and "1 of 11 checks failed: prompt" in err
     assert "The board could not be reached" in out
 
 

@@ -5,8 +5,25 @@ Arrays of ulab passed as inputs are real values, whatever their dtype, as in Ope
 an int8 array is raw values, so scripts for the two differ.)
 """
 
-from . import preprocessing, utils
-from .model import Model
-from .preprocessing import Normalization
-
 __all__ = ("Model", "Normalization", "preprocessing", "utils")
+
+# Where each name is; those of modules are in themselves. They are imported when they are used.
+_PARTS = {
+    "Model": "model",
+    "Normalization": "preprocessing",
+    "apps": "",
+    "model": "",
+    "postprocessing": "",
+    "preprocessing": "",
+    "utils": "",
+}
+
+
+def __getattr__(name: str):
+    part = _PARTS.get(name)
+    if part is None:
+        raise AttributeError(f"module 'ml' has no attribute '{name}'")
+    value = __import__(part or name, None, None, (name,), 1)
+    if part:
+        value = globals()[name] = getattr(value, name)
+    return value

@@ -5,10 +5,11 @@ import os
 
 import ethosu
 import uctypes
-from _ethosu import read_labels
 
-from .preprocessing import Normalization
-from .utils import np
+try:
+    from ulab import numpy as np
+except ImportError:
+    np = None
 
 
 class Model(ethosu.Model):
@@ -23,8 +24,11 @@ class Model(ethosu.Model):
             path = _find(path)
         super().__init__(path, **options)
         self.postprocess = postprocess
-        labels = _labels(path)
-        self.labels = read_labels(self) if labels is None else labels
+        self.labels = _labels(path)
+        if self.labels is None:
+            from _ethosu import read_labels
+
+            self.labels = read_labels(self)
 
     def predict(self, inputs: list, *, callback=None):
         """Run once; returns real outputs, or what the callback or post-processor returns."""
@@ -44,6 +48,8 @@ class Model(ethosu.Model):
 def _bound(given):
     """Convert an image, an object with width and height, to an input."""
     if hasattr(given, "width") and hasattr(given, "height"):
+        from .preprocessing import Normalization
+
         return Normalization()(given)
     return given
 

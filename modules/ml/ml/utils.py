@@ -7,8 +7,6 @@ Boxes and keypoints that go into an NMS are in pixels of the tensor, as in OpenM
 from array import array
 from math import exp
 
-from ethosu_results import argmax, iou
-
 try:
     from ulab import numpy as np
 except ImportError:
@@ -125,6 +123,8 @@ class NMS:
 
     def _suppress(self, threshold, sigma):
         """Remaining boxes, best first, with their new scores."""
+        from ethosu_results import argmax, iou
+
         left, kept = self.boxes, []
         while left:
             scores = [each[0] for each in left]

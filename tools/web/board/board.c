@@ -53,6 +53,23 @@ const char *startup_table_fault(void)
     return NULL;
 }
 
+/** The memory of WebAssembly begins as zeros. */
+struct stack_mark startup_main_stack(void)
+{
+    const uint32_t *lowest = _stack_limit;
+    while (lowest < _stack_top && *lowest == 0) {
+        lowest++;
+    }
+    return (struct stack_mark){.used = (uint32_t)((uintptr_t)_stack_top - (uintptr_t)lowest),
+                               .size = (uint32_t)((uintptr_t)_stack_top - (uintptr_t)_stack_limit)};
+}
+
+/** Handlers are called on the stack of the program. */
+struct stack_mark startup_handler_stack(void)
+{
+    return (struct stack_mark){0};
+}
+
 enum reset_cause startup_reset_cause(void)
 {
     return (enum reset_cause)host_reset_cause();

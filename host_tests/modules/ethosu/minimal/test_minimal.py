@@ -33,7 +33,7 @@ PROGRAM_TEXT_MAX = 16_460
 
 def sources(*options):
     """The module's sources in a build with these options, and the speed-optimised ones."""
-    lines = "all:\n\t@echo $(ETHOSU_SRC)\n\t@echo $(filter $(ETHOSU_FAST),$(ETHOSU_SRC))\n"
+    lines = "all:\n\t@echo $(ETHOSU_SRC)\n\t@echo $(ETHOSU_FAST_SRC)\n"
     printed = sharing.ask_module(lines, *options)
     return (set(line.split()) for line in printed.splitlines())
 
