@@ -13,7 +13,7 @@
 #include "ethosu_ext.h"
 #include "py/runtime.h"
 
-/** Number of inferences; the minimum is reported, as the clock's tick interrupts others. */
+/** Number of inferences; the minimum is reported, as an interrupt may fall into others. */
 #define REPEATS 20u
 
 /** Measurements, in order; the first is the cost of measuring. */

@@ -6,7 +6,7 @@ import gc
 import emulator
 import ethosu
 
-# The minimum of this many runs: the CPU sleeps in some of them.
+# The minimum of this many runs, which start from different states of the heap and the clock.
 REPEATS = 20
 CALLS = 100
 

@@ -28,8 +28,8 @@ from ..vela_versions import open_model
 
 EPILOG = """\
 A board at a port is measured with its own clock. The time of an emulated board is the sum of the
-NPU's estimated cycles and the CPU's instructions, at one per cycle. It is reproducible, except for
-the few instructions of timer interrupts.
+NPU's estimated cycles and the CPU's instructions, at one per cycle. It repeats exactly, whatever
+else the host does.
 `--on sim` runs only the NPU, in this process: it gives an estimate, and nothing about a CPU.
 
 "work" is the work that determines the energy of an inference: busy cycles of each unit of the NPU,

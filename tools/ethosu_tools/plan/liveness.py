@@ -15,14 +15,15 @@ there.
 
 from __future__ import annotations
 
-import itertools
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice, pairwise, takewhile
 
 from ..model.graph import NPU_FIRST_INPUT, NPU_SCRATCH
 from ..tflite import Graph, Operator
 from .kernels import RENAMING
-from .placement import Block, align
+from .placement import Block, align, coexisting
 from .schedule import Schedule, addressed
 
 # Gap between memory of the CPU and of the NPU while both run, after alignment to ALIGNMENT, so
@@ -48,9 +49,6 @@ class LiveRange:
 
     first: int
     last: int
-
-    def __contains__(self, time: int) -> bool:
-        return self.first <= time <= self.last
 
     def overlaps(self, other: LiveRange) -> bool:
         """Whether both are live at the same time."""
@@ -105,6 +103,8 @@ def _addressed(graph: Graph) -> set[int]:
 def _tensor_buffers(graph: Graph, unprotected: set[int], gaps: Sequence[Buffer]) -> list[Buffer]:
     fixed = _addressed(graph)
     internal = {i for op in graph.operators if op.on_npu for i in op.inputs[:NPU_FIRST_INPUT]}
+    times = _call_times(graph)
+    gap_ends = [gap.block.last for gap in gaps]
     buffers = []
     for index, live in live_ranges(graph).items():
         tensor = graph.tensors[index]
@@ -113,7 +113,11 @@ def _tensor_buffers(graph: Graph, unprotected: set[int], gaps: Sequence[Buffer])
         planned = tensor.offset if tensor.offset >= 0 else None
         protected = index not in unprotected
         place = Block(tensor.size, live.first, live.last, offset=planned)
-        among = bool(_calls_in(graph, live)) or any(place.conflicts(gap.block) for gap in gaps)
+        later = takewhile(
+            lambda gap, end=live.last: gap.block.first <= end,  # type: ignore[misc]
+            islice(gaps, bisect_left(gap_ends, live.first), None),
+        )
+        among = bool(_within(times, live)) or any(place.conflicts(gap.block) for gap in later)
         stays = index in fixed or (protected and among)
         block = Block(
             size=tensor.size,
@@ -142,27 +146,33 @@ def _unprotected(schedule: Schedule, original: Schedule) -> set[int]:
     }
     before = live_ranges(original.graph)
     fixed = _addressed(graph)
+    times, times_before = _call_times(graph), _call_times(original.graph)
     for index, live in live_ranges(graph).items():
-        calls = {schedule.order[call] for call in _calls_in(graph, live)}
-        known = set(_calls_in(original.graph, before[index]))
+        calls = {schedule.order[time - 1] for time in _within(times, live)}
+        known = {time - 1 for time in _within(times_before, before[index])}
         if calls - known or (graph.tensors[index].variable and index not in fixed):
             unprotected.add(index)
     return {index for index in unprotected if not graph.tensors[index].constant}
 
 
-def _calls_in(graph: Graph, live: LiveRange) -> list[int]:
-    """Numbers of the NPU calls that run within a live range."""
-    return [time - 1 for time, operator in _timed(graph) if operator.on_npu and time in live]
+def _call_times(graph: Graph) -> list[int]:
+    """When NPU calls run, in order."""
+    return [time for time, operator in _timed(graph) if operator.on_npu]
+
+
+def _within(times: Sequence[int], live: LiveRange) -> Sequence[int]:
+    """Those of the sorted times that are within a live range."""
+    return times[bisect_left(times, live.first) : bisect_right(times, live.last)]
 
 
 def _has_new_conflict(buffers: Sequence[Buffer], original: Graph) -> bool:
     """Whether two fixed tensors overlap that were never live at the same time before."""
     before = live_ranges(original)
     fixed = [buffer for buffer in buffers if buffer.block.offset is not None]
+    pairs = ((fixed[a], fixed[b]) for a, b in coexisting([each.block for each in fixed]))
     return any(
         a.block.conflicts(b.block) and not before[a.tensors[0]].overlaps(before[b.tensors[0]])
-        for number, a in enumerate(fixed)
-        for b in fixed[:number]
+        for a, b in pairs
     )
 
 
@@ -177,7 +187,8 @@ class _Sharing:
         gaps: Sequence[Buffer],
     ) -> None:
         self._schedule = schedule
-        self._buffers = list(buffers)
+        self._of_tensor = {tensor: each for each in buffers for tensor in each.tensors}
+        self._buffers = dict.fromkeys(buffers)  # in the order of their creation
         self._unprotected = unprotected
         whole_calls = _npu_buffers(replace(schedule, concurrent={}))
         self._scratch = [buffer.block for buffer in (*whole_calls, *gaps)]
@@ -193,11 +204,11 @@ class _Sharing:
             else:
                 continue
             any(self._merge(operand, operator.outputs[0], time) for operand in candidates)
-        return self._buffers
+        return list(self._buffers)
 
     def _merge(self, operand: int, result: int, time: int) -> bool:
         """Merge the buffers of these two tensors; False if that is not safe."""
-        a, b = self._buffer_of(operand), self._buffer_of(result)
+        a, b = self._of_tensor.get(operand), self._of_tensor.get(result)
         if a is None or b is None or a is b or a.block.size != b.block.size:
             return False
         if (a.block.last, b.block.first) != (time, time):
@@ -205,13 +216,11 @@ class _Sharing:
         block = self._merged_block(a, b, {operand, result})
         if block is None:
             return False
-        self._buffers.remove(a)
-        self._buffers.remove(b)
-        self._buffers.append(Buffer(block, a.tensors + b.tensors))
+        del self._buffers[a], self._buffers[b]
+        merged = Buffer(block, a.tensors + b.tensors)
+        self._buffers[merged] = None
+        self._of_tensor.update(dict.fromkeys(merged.tensors, merged))
         return True
-
-    def _buffer_of(self, tensor: int) -> Buffer | None:
-        return next((buffer for buffer in self._buffers if tensor in buffer.tensors), None)
 
     def _merged_block(self, a: Buffer, b: Buffer, tensors: set[int]) -> Block | None:
         """One block for both; None if a fixed offset prevents it."""
@@ -255,7 +264,7 @@ def _gap_buffers(graph: Graph) -> list[Buffer]:
     """The scratch between one ethos-u operator and the next."""
     calls = [(time, operator) for time, operator in _timed(graph) if operator.on_npu]
     buffers = []
-    for (time, operator), (after, _) in itertools.pairwise(calls):
+    for (time, operator), (after, _) in pairwise(calls):
         scratch = graph.tensors[operator.inputs[NPU_SCRATCH]]
         if after > time + 1 and scratch.size and not scratch.constant:
             offset = max(scratch.offset, 0)

@@ -10,12 +10,16 @@ gets the same plan.
 
 from __future__ import annotations
 
+import heapq
 import random
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from bisect import bisect_left, insort
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
 
 ALIGNMENT = 16
-# Search steps after the strategies; each takes time quadratic in the number of blocks.
+# Search steps after the strategies: fewer for many blocks.
 SEARCH_BUDGET = 400_000
 SEARCH_STEPS = 300
 
@@ -63,64 +67,154 @@ def place(blocks: Sequence[Block]) -> Placement:
     bound = lower_bound(blocks)
     best: Placement | None = None
     best_order: list[int] = []
-    for strategy, order in _orders(blocks):
-        candidate = _greedy(blocks, order, strategy)
+    lives = _Lives(blocks)
+    for strategy, order in _orders(blocks, lives):
+        candidate = _greedy(lives, order, strategy)
         if candidate is not None and (best is None or candidate.arena < best.arena):
             best, best_order = candidate, order
         if best is not None and best.arena <= bound:
             return best
     assert best is not None  # only the strategy "keep" can fail
-    return _search(blocks, best, best_order, bound)
+    return _search(lives, best, best_order, bound)
 
 
 def lower_bound(blocks: Sequence[Block]) -> int:
     """A lower bound for the size of any placement."""
     fixed = max((b.offset + b.size for b in blocks if b.offset is not None), default=0)
     free = [block for block in blocks if block.offset is None]
-    times = {block.first for block in free}
-    sums = (sum(b.size for b in free if b.first <= time <= b.last) for time in times)
-    return max(fixed, max(sums, default=0))
+    # At the same time, blocks that end come after those that begin.
+    changes = sorted(
+        chain.from_iterable(((b.first, 0, b.size), (b.last, 1, -b.size)) for b in free)
+    )
+    most = live = 0
+    for _, _, change in changes:
+        live += change
+        most = max(most, live)
+    return max(fixed, most)
+
+
+def coexisting(blocks: Sequence[Block]) -> Iterator[tuple[int, int]]:
+    """All pairs that are live at the same time."""
+    live: list[int] = []
+    for index in sorted(range(len(blocks)), key=lambda i: blocks[i].first):
+        live = [other for other in live if blocks[other].last >= blocks[index].first]
+        for other in live:
+            yield index, other
+        live.append(index)
 
 
 def find_conflicts(blocks: Sequence[Block], offsets: Sequence[int]) -> list[tuple[int, int]]:
-    """Pairs of blocks, not both fixed, that share bytes while both are live."""
-    placed = [replace(block, offset=offset) for block, offset in zip(blocks, offsets, strict=True)]
-    return [
-        (i, j)
-        for i, a in enumerate(placed)
-        for j, b in enumerate(placed[:i])
-        if (blocks[i].offset is None or blocks[j].offset is None) and a.conflicts(b)
-    ]
+    """Pairs of blocks, not both fixed, that share bytes while both are live.
+
+    All of them, unless blocks without a fixed offset conflict: then some.
+    """
+    found: list[tuple[int, int]] = []
+    spans = [(at, at + b.size, i) for i, (at, b) in enumerate(zip(offsets, blocks, strict=True))]
+    free: list[tuple[int, int, int]] = []  # those live now: sorted, and apart without a conflict
+    fixed: dict[int, tuple[int, int, int]] = {}
+    ends: list[tuple[int, int]] = []
+    for index in sorted(range(len(blocks)), key=lambda i: blocks[i].first):
+        while ends and ends[0][0] < blocks[index].first:
+            _, old = heapq.heappop(ends)
+            if fixed.pop(old, None) is None:
+                del free[bisect_left(free, spans[old])]
+        heapq.heappush(ends, (blocks[index].last, index))
+        start, end, _ = span = spans[index]
+        at = bisect_left(free, span)
+        near = free[max(0, at - 1) : at]
+        while at < len(free) and free[at][0] < end:
+            near.append(free[at])
+            at += 1
+        if blocks[index].offset is None:
+            near += fixed.values()
+            insort(free, span)
+        else:
+            fixed[index] = span
+        found += [(index, other) for low, high, other in near if low < end and start < high]
+    return found
 
 
-def _orders(blocks: Sequence[Block]) -> Iterator[tuple[str, list[int]]]:
+class _Lives:
+    """The lifetimes of blocks: those with the same one are a group."""
+
+    def __init__(self, blocks: Sequence[Block]) -> None:
+        self.blocks = blocks
+        groups: dict[tuple[int, int], int] = {}
+        self.group = [groups.setdefault((b.first, b.last), len(groups)) for b in blocks]
+        self.near = [[group] for group in range(len(groups))]
+        """The groups that are live at the same time as each, with itself."""
+        for a, b in coexisting([Block(0, *times) for times in groups]):
+            self.near[a].append(b)
+            self.near[b].append(a)
+
+    def pressures(self) -> list[int]:
+        """For each block, the bytes of all blocks that are live during its lifetime."""
+        sizes: dict[int, int] = defaultdict(int)
+        for group, block in zip(self.group, self.blocks, strict=True):
+            sizes[group] += block.size
+        sums = [sum(sizes[other] for other in near) for near in self.near]
+        return [sums[group] for group in self.group]
+
+
+class _Taken:
+    """The bytes that are taken so far, by group."""
+
+    def __init__(self, lives: _Lives) -> None:
+        self._lives = lives
+        self._spans: list[list[tuple[int, int]]] = [[] for _ in lives.near]
+
+    def add(self, index: int, offset: int) -> None:
+        """Put a block at an offset."""
+        spans = self._spans[self._lives.group[index]]
+        start, end = offset, align(offset + self._lives.blocks[index].size)
+        first = last = bisect_left(spans, (start, end))
+        if first and spans[first - 1][1] >= start:
+            first -= 1
+            start, end = spans[first][0], max(end, spans[first][1])
+        while last < len(spans) and spans[last][0] <= end:
+            end = max(end, spans[last][1])
+            last += 1
+        spans[first:last] = [(start, end)]
+
+    def gap(self, index: int) -> int:
+        """The lowest aligned offset at which a block conflicts with none of them."""
+        near, size = self._lives.near[self._lives.group[index]], self._lives.blocks[index].size
+        at = 0
+        for start, end in sorted(chain.from_iterable(self._spans[group] for group in near)):
+            if at + size <= start:
+                break
+            at = max(at, end)
+        return at
+
+
+def _orders(blocks: Sequence[Block], lives: _Lives) -> Iterator[tuple[str, list[int]]]:
     """Orders in which to place the free blocks, by name of the strategy."""
     free = [index for index, block in enumerate(blocks) if block.offset is None]
 
     def by(key: object) -> list[int]:
         return sorted(free, key=key)  # type: ignore[call-overload,no-any-return]
 
-    def pressure(index: int) -> int:
-        return sum(other.size for other in blocks if blocks[index].coexists(other))
-
     yield "keep", by(lambda i: (blocks[i].preferred is None, -blocks[i].size))
     yield "size", by(lambda i: (-blocks[i].size, blocks[i].first))
     yield "area", by(lambda i: -blocks[i].size * (blocks[i].last - blocks[i].first + 1))
     yield "duration", by(lambda i: (blocks[i].first - blocks[i].last, -blocks[i].size))
     yield "time", by(lambda i: (blocks[i].first, -blocks[i].size))
-    yield "pressure", by(lambda i: (-pressure(i), -blocks[i].size))
+    pressures = lives.pressures()
+    yield "pressure", by(lambda i: (-pressures[i], -blocks[i].size))
 
 
-def _greedy(blocks: Sequence[Block], order: Sequence[int], strategy: str) -> Placement | None:
+def _greedy(lives: _Lives, order: Sequence[int], strategy: str) -> Placement | None:
     """Place in this order; None when "keep" cannot keep all preferred offsets."""
+    blocks, taken = lives.blocks, _Taken(lives)
     offsets = {i: block.offset for i, block in enumerate(blocks) if block.offset is not None}
+    for index, offset in offsets.items():
+        taken.add(index, offset)
     keep = strategy == "keep"
     for index in order:
         preferred = blocks[index].preferred
-        if keep and preferred is not None:
-            offsets[index] = preferred
-        else:
-            offsets[index] = _gap(blocks, offsets, blocks[index])
+        chosen = preferred if keep and preferred is not None else taken.gap(index)
+        offsets[index] = chosen
+        taken.add(index, chosen)
     result = tuple(offsets[index] for index in range(len(blocks)))
     if keep and find_conflicts(blocks, result):
         return None
@@ -128,25 +222,9 @@ def _greedy(blocks: Sequence[Block], order: Sequence[int], strategy: str) -> Pla
     return Placement(result, arena, strategy)
 
 
-def _gap(blocks: Sequence[Block], offsets: Mapping[int, int], block: Block) -> int:
-    """The lowest aligned offset at which the block conflicts with none that has an offset."""
-    taken = sorted(
-        (offset, offset + blocks[other].size)
-        for other, offset in offsets.items()
-        if blocks[other].coexists(block)
-    )
-    at = 0
-    for start, end in taken:
-        if at + block.size <= start:
-            break
-        at = max(at, align(end))
-    return at
-
-
-def _search(
-    blocks: Sequence[Block], best: Placement, order: Sequence[int], bound: int
-) -> Placement:
+def _search(lives: _Lives, best: Placement, order: Sequence[int], bound: int) -> Placement:
     """Vary an order: move a block that reaches the top of the arena, or any, to the front."""
+    blocks = lives.blocks
     steps = min(SEARCH_STEPS, SEARCH_BUDGET // max(1, len(blocks) ** 2))
     if len(order) < 2:
         return best
@@ -158,7 +236,7 @@ def _search(
         chosen = rng.choice(top if top and rng.random() < 0.5 else trial)
         trial.remove(chosen)
         trial.insert(rng.randrange(len(trial) + 1), chosen)
-        candidate = _greedy(blocks, trial, "search")
+        candidate = _greedy(lives, trial, "search")
         if candidate is not None and candidate.arena <= best.arena:
             current = trial
             best = candidate if candidate.arena < best.arena else best

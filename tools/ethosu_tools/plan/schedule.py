@@ -50,7 +50,7 @@ def addressed(operator: Operator) -> tuple[int, ...]:
 def reorder(original: Schedule, calls: Collection[int] | None = None) -> Schedule:
     """Let the CPU run during these NPU calls (default: all), where possible."""
     graph = original.graph
-    before = _predecessors(graph)
+    before = _predecessors(graph) if any(each.on_npu for each in graph.operators) else None
     if before is None:
         return original
     sorter = _Sorter(original, before)

@@ -2,7 +2,7 @@
 """Result of one block of samples; the sum over all blocks is the result of the run."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -52,14 +52,21 @@ class Result:
     errors: list[OutputError] = field(default_factory=list)
     failures: list[int] = field(default_factory=list)
 
-    def add(self, other: "Result") -> None:
-        """Add a later block."""
+    @classmethod
+    def total(cls, blocks: Iterable["Result"]) -> "Result":
+        """The sum of all blocks, in order."""
+        total, confusion = cls(), Counter[tuple[int, int]]()
+        for block in blocks:
+            total._add(block)
+            for label, predicted, count in block.confusion:
+                confusion[label, predicted] += count
+        total.confusion = [(*key, count) for key, count in sorted(confusion.items())]
+        return total
+
+    def _add(self, other: "Result") -> None:
+        """Add a later block, except its confusion, which may be as large as all before."""
         for name in ("samples", "labelled", "top1", "topk", "exact", "agree", "reference_top1"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        counts = Counter[tuple[int, int]]()
-        for label, predicted, count in (*self.confusion, *other.confusion):
-            counts[label, predicted] += count
-        self.confusion = [(*key, count) for key, count in sorted(counts.items())]
         self.errors = self.errors or [OutputError() for _ in other.errors]
         for mine, theirs in zip(self.errors, other.errors, strict=True):
             mine.add(theirs)

@@ -149,10 +149,7 @@ def run(
     for start, result in _results(settings, data, missing, workers, scheduler):
         notes.note(start, result)
         progress(min(len(notes.done) * BLOCK, count), count)
-    total = Result()
-    for start in sorted(notes.done):
-        total.add(notes.done[start])
-    return total
+    return Result.total(notes.done[start] for start in sorted(notes.done))
 
 
 def _results(
