@@ -16,9 +16,10 @@ import { verdicts } from "./runtimes.mjs";
 import { clear, show } from "./shown.mjs";
 import { configuration } from "./vela.mjs";
 import { Targets } from "./targets.mjs";
-import { RESET, makeTerminal } from "./terminal.mjs";
 import { copyMetadata, put } from "./tflite.mjs";
 
+/** Full reset of the terminal (RIS). It queues behind earlier output; Terminal.reset() would overtake it. */
+const RESET = "\x1bc";
 const FIRST_NPU = "ethos-u55-128";
 const BROWSERS = "it needs WebAssembly with SIMD and exceptions, as in Chrome 95, Firefox 100 and Safari 16.4 or newer";
 /** Operators that keep the state of a streaming model and compute nothing. */
@@ -79,7 +80,11 @@ const compiledModules = new Map();
 /** A WebAssembly module, loaded on first use. */
 function wasm(name) {
     if (!compiledModules.has(name)) {
-        const loading = fetched(name).then(async (response) => WebAssembly.compile(await response.arrayBuffer()));
+        const loading = fetched(name).then(async (response) =>
+            // It compiles while it arrives, if the server says what it is.
+            response.headers.get("Content-Type") === "application/wasm"
+                ? WebAssembly.compileStreaming(response)
+                : WebAssembly.compile(await response.arrayBuffer()));
         loading.catch(() => compiledModules.delete(name));
         compiledModules.set(name, loading);
     }
@@ -477,6 +482,9 @@ async function main() {
     if (!(await isolate())) {
         return;
     }
+    // All at once, but not before: a first visit loads the page again.
+    const terminalLoads = import("./terminal.mjs");
+    wasm("ethosu.wasm");
     const [settings, examples] = await Promise.all(
         ["settings.json", "examples.json"].map(async (name) => (await fetched(name)).json()),
     );
@@ -491,7 +499,7 @@ async function main() {
         fail(error instanceof WebAssembly.CompileError ? `This browser cannot run the board: ${BROWSERS}.` : error.message);
         return;
     }
-    const terminal = makeTerminal(element("terminal"));
+    const terminal = (await terminalLoads).makeTerminal(element("terminal"));
     globalThis.ethosuTerminal = terminal; // for scripts that control the page
     state.feeds = new Feeds();
     element("script").value = FIRST_SCRIPT;
