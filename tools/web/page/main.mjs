@@ -80,11 +80,7 @@ const compiledModules = new Map();
 /** A WebAssembly module, loaded on first use. */
 function wasm(name) {
     if (!compiledModules.has(name)) {
-        const loading = fetched(name).then(async (response) =>
-            // It compiles while it arrives, if the server says what it is.
-            response.headers.get("Content-Type") === "application/wasm"
-                ? WebAssembly.compileStreaming(response)
-                : WebAssembly.compile(await response.arrayBuffer()));
+        const loading = fetched(name).then(async (response) => WebAssembly.compile(await response.arrayBuffer()));
         loading.catch(() => compiledModules.delete(name));
         compiledModules.set(name, loading);
     }
