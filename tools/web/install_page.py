@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Installs the page as static files: `install_page.py PARTS ETHOSU_WASM OUTPUT`.
 
-PARTS has node_modules, and optionally vela/vela.wasm. Prints file sizes, plain and compressed.
+PARTS has node_modules, and optionally vela/vela.wasm. Beside each file is its compressed form, for
+servers that send those. Prints file sizes, plain and compressed.
 """
 
-import gzip
 import json
 import re
 import shutil
@@ -26,6 +26,20 @@ NPM_FILES = (
     "@xterm/xterm/css/xterm.css",
     "@xterm/addon-fit/lib/addon-fit.mjs",
 )
+# Python's library has no Brotli, but node's has.
+COMPRESS = """
+import fs from "node:fs";
+import zlib from "node:zlib";
+const { BROTLI_PARAM_LGWIN: window, BROTLI_PARAM_SIZE_HINT: size } = zlib.constants;
+for (const name of process.argv.slice(1)) {
+    const data = fs.readFileSync(name);
+    const params = { [window]: 24, [size]: data.length };
+    fs.writeFileSync(`${name}.br`, zlib.brotliCompressSync(data, { params }));
+    fs.writeFileSync(`${name}.gz`, zlib.gzipSync(data, { level: 9 }));
+}
+"""
+# Text, WebAssembly and models; recordings and pictures are small.
+COMPRESSED = (".css", ".html", ".js", ".json", ".mjs", ".py", ".tflite", ".txt", ".wasm")
 # Files only used in node.
 NOT_IN_PAGE = ("vela_node.mjs",)
 
@@ -131,6 +145,13 @@ def rename_modules(folder: Path) -> None:
             file.rename(file.with_suffix(".js"))
 
 
+def compress(folder: Path) -> None:
+    """Write NAME.br and NAME.gz beside each file, as servers expect precompressed files."""
+    files = [file for file in sorted(folder.rglob("*")) if file.suffix in COMPRESSED]
+    command = ["node", "--input-type=module", "--eval", COMPRESS, *map(str, files)]
+    subprocess.run(command, check=True)
+
+
 def main() -> None:
     """Install it from scratch, so that no file of an older page remains."""
     parts, board, output = map(Path, sys.argv[1:4])
@@ -148,12 +169,13 @@ def main() -> None:
         shutil.copy(parts / "node_modules" / name, new)
     rename_modules(new)
     install_licences(parts, new / "licences")
+    compress(new)
     shutil.rmtree(output, ignore_errors=True)
     new.rename(output)
     for file in sorted(output.iterdir()):
-        if file.is_file():
-            content = file.read_bytes()
-            print(f"{file.name:20} {len(content):9,} {len(gzip.compress(content, 9)):9,} gzip")
+        if file.suffix in COMPRESSED:
+            sizes = [file.with_name(file.name + end).stat().st_size for end in ("", ".gz", ".br")]
+            print("{:20} {:9,} {:9,} gzip {:9,} Brotli".format(file.name, *sizes))
 
 
 if __name__ == "__main__":

@@ -16,9 +16,10 @@ import { verdicts } from "./runtimes.mjs";
 import { clear, show } from "./shown.mjs";
 import { configuration } from "./vela.mjs";
 import { Targets } from "./targets.mjs";
-import { RESET, makeTerminal } from "./terminal.mjs";
 import { copyMetadata, put } from "./tflite.mjs";
 
+/** Full reset of the terminal (RIS). It queues behind earlier output; Terminal.reset() would overtake it. */
+const RESET = "\x1bc";
 const FIRST_NPU = "ethos-u55-128";
 const BROWSERS = "it needs WebAssembly with SIMD and exceptions, as in Chrome 95, Firefox 100 and Safari 16.4 or newer";
 /** Operators that keep the state of a streaming model and compute nothing. */
@@ -477,6 +478,9 @@ async function main() {
     if (!(await isolate())) {
         return;
     }
+    // All at once, but not before: a first visit loads the page again.
+    const terminalLoads = import("./terminal.mjs");
+    wasm("ethosu.wasm");
     const [settings, examples] = await Promise.all(
         ["settings.json", "examples.json"].map(async (name) => (await fetched(name)).json()),
     );
@@ -491,7 +495,7 @@ async function main() {
         fail(error instanceof WebAssembly.CompileError ? `This browser cannot run the board: ${BROWSERS}.` : error.message);
         return;
     }
-    const terminal = makeTerminal(element("terminal"));
+    const terminal = (await terminalLoads).makeTerminal(element("terminal"));
     globalThis.ethosuTerminal = terminal; // for scripts that control the page
     state.feeds = new Feeds();
     element("script").value = FIRST_SCRIPT;

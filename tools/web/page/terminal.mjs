@@ -7,8 +7,6 @@ const THEMES = {
     light: { background: "#ffffff", foreground: "#1b1f24", cursor: "#0a58ca", selectionBackground: "#b6d4fe" },
     dark: { background: "#0d1117", foreground: "#e6edf3", cursor: "#79b8ff", selectionBackground: "#264f78" },
 };
-/** Full reset (RIS). It queues behind earlier output; Terminal.reset() would overtake it. */
-export const RESET = "\x1bc";
 
 /**
  * Let the keyboard leave the prompt, where Tab completes names: Shift-Tab goes back, Esc followed by
