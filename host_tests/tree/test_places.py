@@ -18,6 +18,7 @@ TESTED_IN = {
     "modules/ml/ml": "modules/ml",
     "modules/ml/ml/postprocessing": "modules/ml",
     "modules/ethosu/ports/unix": "modules/ethosu",
+    "tools/ethosu_tools/growth": "tools/ethosu_tools/bench",
     "tools/sim_accel": "linux",
     "tools/web/examples": "tools/web",
     "tools/web/page": "tools/web",

@@ -121,7 +121,7 @@ _answer = (_same, _stat[0] * _stat[3])
 
 _STACKS = """\
 import machine
-_answer = list(machine.stacks()) if hasattr(machine, 'stacks') else []
+_answer = [n for stack in machine.stacks() for n in stack] if hasattr(machine, 'stacks') else []
 """
 # What an interrupt pushes with all registers of the FPU, and as much again for its handler.
 _STACK_MARGIN = 512
@@ -282,18 +282,17 @@ def _root(bench: Bench) -> str:
 
 
 def _stacks(bench: Bench) -> str:
-    stacks = bench.board.ask(_STACKS, kind=list)
-    if not stacks:
+    answer = bench.board.ask(_STACKS, kind=list)
+    if not answer:
         return "this firmware does not measure its stacks"
-    uses = {
-        name: f"{used:,} of {size:,} bytes of the {name} used"
-        for name, (used, size) in zip(("main stack", "interrupts' stack"), stacks, strict=True)
-    }
-    for (used, size), text in zip(stacks, uses.values(), strict=True):
-        _expect(
-            used + _STACK_MARGIN <= size, f"{text}, expected {_STACK_MARGIN} bytes that are not"
-        )
-    return ", ".join(uses.values())
+    if len(answer) != 4 or not all(isinstance(number, int) for number in answer):
+        raise CheckError(f"machine.stacks() returned {answer}, expected four numbers")
+    texts = []
+    for name, used, size in (("main stack", *answer[:2]), ("interrupts' stack", *answer[2:])):
+        texts.append(f"{used:,} of {size:,} bytes of the {name} used")
+        free = used + _STACK_MARGIN <= size
+        _expect(free, f"{texts[-1]}, expected {_STACK_MARGIN} bytes that are not")
+    return ", ".join(texts)
 
 
 def _ctrl_c(bench: Bench) -> str:
