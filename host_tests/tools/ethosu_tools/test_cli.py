@@ -146,6 +146,14 @@ def test_an_input_is_not_overwritten(ethosu, tmp_path, command, option):
     assert path.read_bytes() == b"a model"
 
 
+def test_labels_are_not_overwritten(ethosu, tmp_path):
+    labels = tmp_path / "labels.txt"
+    labels.write_text("cat")
+    code, _, err = ethosu("compile", tmp_path / "m.tflite", "--labels", labels, "-o", labels)
+    assert code == 2 and f"--output would overwrite {labels}" in one_sentence(err)
+    assert labels.read_text() == "cat"
+
+
 def test_every_option_that_saves_a_file_is_checked():
     """Those of other types write in place on purpose, or are prefixes, folders or notes."""
     others = {"bisect --output", "demo --output", "plan --output", "strip --output"}

@@ -158,6 +158,7 @@ def test_in_the_command_stream(source, put, compiled, bisect, name):
     changed = put("changed", plant.register(path.read_bytes(), operation, register, change))
     data = expect(bisect(source, changed), layer)
     assert register in {row["register"] for row in data["registers"]}
+    assert data["registers_of_a"] == f"what Vela {vela.release()} writes for A"
     assert f"| {register} |" in Path(data["files"]["report"]).read_text()
 
 

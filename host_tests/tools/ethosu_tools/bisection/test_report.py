@@ -134,6 +134,12 @@ def test_the_part_does_not_overwrite_the_model(ethosu, small_models, tmp_path):
     assert code == 2 and f"would overwrite {path}" in err and path.read_bytes() == data
 
 
+def test_a_source_is_for_compiled_files(ethosu, small_models):
+    model = small_models["small_cnn"]
+    code, _, err = ethosu("bisect", model, "--npu", NPU, "--source", model)
+    assert code == 2 and f"{model} is not compiled: it is its own source, omit --source" in err
+
+
 @pytest.mark.parametrize("tolerance", ["nan", "inf", "x"])
 def test_a_tolerance_is_a_number(ethosu, small_models, tolerance):
     """No signal-to-noise ratio is below NaN: nothing would ever differ."""
