@@ -6,7 +6,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,6 +17,11 @@ Update = Callable[[int, int], None]
 def sentence(summary: str) -> str:
     """A command's summary with an initial capital and a full stop; names in it keep their case."""
     return summary[:1].upper() + summary[1:] + "."
+
+
+def counted(counts: Mapping[str, int]) -> str:
+    """Names with their numbers, such as "RESHAPE x 1, SOFTMAX x 2"."""
+    return ", ".join(f"{name} x {count}" for name, count in counts.items())
 
 
 def positive(text: str) -> int:

@@ -19,6 +19,7 @@ from ..model import ModelFile
 from ..oracle import Oracle
 from ..sim import Simulation
 from ..timeline import perfetto
+from ..ui import counted
 from . import rewrites
 from .reasons import Reason
 from .rewrites import Rewrite
@@ -191,6 +192,6 @@ def text(row: dict[str, Any]) -> str:
     change = "saves" if row["pays"] else "does not help: takes"
     amount = abs(row["saved"]) if row["pays"] else row["after"]
     times = f"{row['before']:.3g} ms before, {row['after']:.3g} ms after"
-    left = ", ".join(f"{name} x {count}" for name, count in row["on_cpu"].items())
+    left = counted(row["on_cpu"])
     rest = f"; still on the CPU: {left}" if left else ""
     return f"{head}: {how}; {change} {amount:.3g} ms ({times}){rest}"

@@ -39,16 +39,25 @@ class Axis:
     measure: Callable[[str, Sequence[int], Path], list[Series]]
 
 
+def _on_board(
+    axis: str, sizes: Sequence[int], files: Sequence[Path], call: str = board.RUN_INTO
+) -> list[Series]:
+    wanted = (board.LOAD, board.INVOKE, board.MODEL, call, board.HEAP)
+    return board.of_models(axis, sizes, files, *wanted)
+
+
 def _bytes(axis: str, sizes: Sequence[int], folder: Path) -> list[Series]:
     files = [models.for_npu(models.weights(size), folder, f"weights{size}") for size in sizes]
-    wanted = (board.LOAD, board.INVOKE, board.MODEL, board.RUN_INTO, board.HEAP)
-    return board.of_models(axis, sizes, files, *wanted) + pc.of_files(axis, sizes, files)
+    return [
+        *_on_board(axis, sizes, files),
+        *pc.of_description(axis, sizes, files),
+        *pc.of_image(axis, sizes, files),
+    ]
 
 
 def _operators(axis: str, sizes: Sequence[int], folder: Path) -> list[Series]:
     files = [models.for_npu(models.layers(size), folder, f"layers{size}") for size in sizes]
-    wanted = (board.LOAD, board.INVOKE, board.MODEL, board.RUN_INTO, board.HEAP)
-    return board.of_models(axis, sizes, files, *wanted) + pc.of_estimate(axis, sizes, files)
+    return _on_board(axis, sizes, files) + pc.of_estimate(axis, sizes, files)
 
 
 def _kernels(axis: str, sizes: Sequence[int], folder: Path) -> list[Series]:
@@ -68,9 +77,8 @@ def _on_cpu(
         models.for_cpu(model, folder, f"{len(model)}_{size}")
         for model, size in zip(made, sizes, strict=True)
     ]
-    wanted = (board.LOAD, board.INVOKE, board.MODEL, call, board.HEAP)
     return [
-        *board.of_models(axis, sizes, files, *wanted),
+        *_on_board(axis, sizes, files, call),
         *pc.of_description(axis, sizes, files),
         *pc.of_plan(axis, sizes, made),
     ]

@@ -13,6 +13,7 @@ from typing import Any
 from .. import fit
 from ..estimate import text
 from ..layers import views
+from ..ui import counted
 
 WIDTH = 98
 _NAMED = 3  # boards in a sentence
@@ -109,9 +110,8 @@ def lines(data: dict[str, Any]) -> list[str]:
     head = ("runs on", "NPU", _what(data))
     shown = views.text(head, running).splitlines() if running else []
     if left := data["cpu_operators"]:
-        counts = ", ".join(f"{name} x {count}" for name, count in left.items())
         more = "; `ethosu estimate FILE --board BOARD --cpu` counts their time" if running else ""
-        shown += wrapped(f"left to the CPU: {counts}{more}")
+        shown += wrapped(f"left to the CPU: {counted(left)}{more}")
     shown += [line for remark in remarks(data) for line in wrapped(remark)]
     refusing: dict[str, list[str]] = {}
     for row in data["boards"]:

@@ -11,7 +11,7 @@ from ..errors import InputError, SetupError
 from ..layers.table import Names
 from ..model import ANY, DATA, ModelFile
 from ..sim import Simulation
-from ..ui import Ui
+from ..ui import Ui, counted
 from ..vela_versions import open_model
 
 # Constant methods that describe integer inputs and outputs; these are shown with the tensors.
@@ -79,8 +79,7 @@ def render(data: dict[str, Any]) -> str:
         commands = f"ethos-u {entry['npu_operator']}, to byte {entry['end']:,}"
         lines.append(f"operator   {entry['name']}  ({commands})")
     if data["cpu_operators"] and "cpu" not in data:
-        names = (f"{name} x {count}" for name, count in data["cpu_operators"].items())
-        lines.append(f"cpu        {', '.join(names)}")
+        lines.append(f"cpu        {counted(data['cpu_operators'])}")
     lines += _render_program(data) if "methods" in data else []
     for direction in ("input", "output"):
         for index, tensor in enumerate(data[f"{direction}s"]):

@@ -17,7 +17,7 @@ from ..model import RUNNABLE, ModelFile
 from ..sim import Simulation
 from ..timeline import overlay, perfetto
 from ..trace import Operation, traffic
-from ..ui import Ui
+from ..ui import Ui, counted
 from ..vela_versions import open_model
 from .inspect import add_data_option
 
@@ -178,8 +178,7 @@ def render(data: dict[str, Any]) -> str:
     if data["layers"]:
         lines += ["", views.text(_LAYER_HEAD, [_layer(row) for row in data["layers"]], "cycles")]
     if data["cpu_operators"]:
-        names = ", ".join(f"{name} x {count}" for name, count in data["cpu_operators"].items())
-        lines.append(f"on the CPU, not in this table: {names}")
+        lines.append(f"on the CPU, not in this table: {counted(data['cpu_operators'])}")
     for name in (key for key in ("perfetto", "overlay") if key in data):
         time = f", {data[name]['ms']:.3g} ms" if "ms" in data[name] else ""
         lines.append(f"{name}: {data[name]['file']}, on {data[name]['system']}{time}")

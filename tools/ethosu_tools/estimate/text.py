@@ -4,6 +4,7 @@
 from typing import Any
 
 from .. import boards, fit
+from ..ui import counted
 from . import latency
 
 # Notes below a table: basis of its figures, and what is unknown.
@@ -18,7 +19,7 @@ LEGEND = (
 
 def summary(data: dict[str, Any]) -> list[tuple[str, str]]:
     """The estimate in a few lines, with its uncertainty."""
-    operators = ", ".join(f"{name} x {count}" for name, count in data["cpu_operators"].items())
+    operators = counted(data["cpu_operators"])
     shares = ", ".join(f"{unit} {share:.0%}" for unit, share in list(data["bounds"].items())[:4])
     lines = [
         ("latency", f"{figure(data)}, {frames(data)}"),

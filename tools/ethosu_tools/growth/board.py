@@ -32,7 +32,7 @@ def costs(address, size):
     outs = [bytearray(len(bytes(t.data))) for t in model.outputs]
     model.run_into()
     in_c = emulator.model_costs(file)
-    return (in_c['load_unverified'], in_c['load'], in_c['invoke'], count(ethosu.Model, file),
+    return (in_c['load'], in_c['invoke'], count(ethosu.Model, file),
             count(model.run_into), count(model.run_into, ins, outs), heap)
 def several(address, size, number):
     file = uctypes.bytearray_at(address, size)
@@ -52,7 +52,6 @@ def several(address, size, number):
     count(run)
     return loading, emulator.model_costs(file)['load'], count(run), heap
 """
-LOAD_UNVERIFIED = "load in C, not verified"
 LOAD = "load in C, verified"
 INVOKE = "inference in C"
 MODEL = "Model()"
@@ -60,7 +59,6 @@ RUN_INTO = "run_into()"
 RUN_INTO_COPIES = "run_into(inputs, outputs)"
 HEAP = "heap"
 _COSTS = {
-    LOAD_UNVERIFIED: INSTRUCTIONS,
     LOAD: INSTRUCTIONS,
     INVOKE: INSTRUCTIONS,
     MODEL: INSTRUCTIONS,

@@ -27,24 +27,22 @@ Act = Callable[[], object]
 Count = Callable[[Act], int]
 
 
-def of_files(axis: str, sizes: Sequence[int], files: Sequence[Path]) -> list[Series]:
-    """Reading a model, and putting it into an image for /rom."""
+def of_description(axis: str, sizes: Sequence[int], files: Sequence[Path]) -> list[Series]:
+    """Reading a model."""
 
     def describe(path: Path) -> Act:
         return lambda: ModelFile(path).description
 
+    return [_series(axis, DESCRIBE, BYTECODES, sizes, map(describe, files))]
+
+
+def of_image(axis: str, sizes: Sequence[int], files: Sequence[Path]) -> list[Series]:
+    """Putting a model into an image for /rom."""
+
     def image(path: Path) -> Act:
         return lambda: romfs.build({"model.tflite": path.read_bytes()})
 
-    return [
-        _series(axis, DESCRIBE, BYTECODES, sizes, map(describe, files)),
-        _series(axis, ROM_IMAGE, BYTES, sizes, map(image, files), peak_bytes),
-    ]
-
-
-def of_description(axis: str, sizes: Sequence[int], files: Sequence[Path]) -> list[Series]:
-    """Reading a model."""
-    return of_files(axis, sizes, files)[:1]
+    return [_series(axis, ROM_IMAGE, BYTES, sizes, map(image, files), peak_bytes)]
 
 
 def of_estimate(axis: str, sizes: Sequence[int], files: Sequence[Path]) -> list[Series]:
