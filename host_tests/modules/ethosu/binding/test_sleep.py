@@ -5,6 +5,8 @@ import pytest
 from ethosu_tools.board import QemuBoard
 from ethosu_tools.qemu import Machine
 
+from host_tests.kit import firmware_image
+
 
 @pytest.fixture(scope="module")
 def slow(emulator_only, board_npu, compiled, small_models, example):
@@ -19,7 +21,8 @@ def slow(emulator_only, board_npu, compiled, small_models, example):
             "/model.tflite", compiled(small_models["small_cnn"], board_npu).read_bytes()
         )
         board.exec(
-            "import asyncio, emulator, ethosu, machine, time\n"
+            "import asyncio, ethosu, machine, time\n"
+            f"{firmware_image.emulator()}"
             f"x, golden = bytearray({x.tobytes()!r}), {y.tobytes()!r}\n"
             "m = ethosu.Model('/model.tflite')\n"
             "async def run():\n"
