@@ -176,10 +176,21 @@ static void set_closed(bool now)
     }
 }
 
+static void open_on_cpu(void *cpu, void *data)
+{
+    (void)cpu;
+    (void)data;
+    set_closed(false);
+}
+
+/**
+ * On the CPU's thread: a CPU that runs while another thread changes its memory map accesses a wrong
+ * device for a moment, in QEMU 7.2 and 10 (physmem.c, tcg_commit()).
+ */
 static void open_registers(void *opaque)
 {
     (void)opaque;
-    set_closed(false);
+    async_run_on_cpu(qemu_get_cpu(0), open_on_cpu, NULL);
 }
 
 static void close_registers(void *opaque)

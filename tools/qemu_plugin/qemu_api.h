@@ -226,6 +226,7 @@ typedef void (*qemu_plugin_vcpu_callback)(unsigned vcpu, void *context);
 /** Only for boards built on machine "none". */
 #define QEMU_FUNCTIONS_NONE(X)                                                                \
     X(void, armv7m_load_kernel, (void *cpu, const char *file, uint64_t base, int size))       \
+    X(void, async_run_on_cpu, (void *cpu, void (*run)(void *cpu, void *data), void *data))    \
     X(Clock *, clock_new, (Object * parent, const char *name))                                \
     X(void, clock_propagate, (Clock * clock))                                                 \
     X(bool, clock_set, (Clock * clock, uint64_t period))                                      \

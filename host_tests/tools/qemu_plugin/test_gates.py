@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""A machine reset undoes what the firmware has enabled: clocks, enables, released resets."""
+"""Registers that close and open: by a reset, by another core."""
+
+import subprocess
+import time
 
 import pytest
 from ethosu_tools.board import QemuBoard
@@ -42,3 +45,50 @@ def test_a_reset_closes_the_gates(name, register, device, each_qemu):
         monitor(machine, "cont")
         board._reconnect()
         assert board.eval("__import__('ethosu').npus()") == list(machine.board.npus)
+
+
+# Writes the SysTick's reload value and reads it back, forever; counts wrong passes, and all.
+HAMMER = """
+    .syntax unified
+    .word 0x26001000, start + 1
+    .thumb
+start:
+    ldr r4, =0xE000E014
+    ldr r5, =0x26000000
+    mov r1, #0x100000
+again:
+    movs r3, #0
+    .rept 24
+    add r1, #2
+    bfc r1, #22, #10
+    str r1, [r4]
+    ldr r0, [r4]
+    eors r0, r1
+    orrs r3, r0
+    .endr
+    ldr r0, [r5]
+    cbz r3, right
+    adds r0, #1
+    str r0, [r5]
+right:
+    ldr r0, [r5, #4]
+    adds r0, #1
+    str r0, [r5, #4]
+    b again
+"""
+WRONG, PASSES = 0x26000000, 0x26000004
+
+
+def test_no_access_is_lost_when_another_core_opens_registers(emulator_only, tmp_path, each_qemu):
+    """It does so while the CPU runs, 50 ms after a reset: 5,000 passes or fewer."""
+    source, image = tmp_path / "hammer.s", tmp_path / "hammer.elf"
+    source.write_text(HAMMER)
+    options = ["-mcpu=cortex-m55", "-nostdlib", "-Wl,-Ttext=0x60500000,--entry=0x60500009"]
+    subprocess.run(["arm-none-eabi-gcc", *options, source, "-o", image], check=True)
+    with Machine(board="KIT_PSE84_AI", firmware=image) as machine:
+        for _ in range(20):
+            machine.reset()
+            end = (word(machine, PASSES) or 0) + 10_000
+            while (word(machine, PASSES) or 0) < end:
+                time.sleep(0.01)
+        assert word(machine, WRONG) == 0
