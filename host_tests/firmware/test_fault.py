@@ -104,7 +104,9 @@ def test_a_main_program_that_faults_is_skipped_once(stock):
     with stock.board() as board:
         board.write_file("main.py", b"import machine\nmachine.mem32[0]\n")
     with stock.terminal() as terminal:
-        terminal.write(b"\r\x03\x03\x02import machine; machine.reset()\r")
+        terminal.write(b"\r\x03\x03\x02")
+        terminal.read_until(b"\n>>> ")
+        terminal.write(b"import machine; machine.reset()\r")
         assert b"main.py are skipped once" in terminal.read_until(b"skipped once")
         assert b"MicroPython v" in terminal.read_until(b"\n>>> ")
     with stock.board() as board:
