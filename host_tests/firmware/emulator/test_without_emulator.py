@@ -54,7 +54,9 @@ def test_its_own_image_reports_a_missing_plugin():
 
 def test_a_fault_of_the_product_is_reported_over_the_uart(product):
     with start(product) as uart, uart.terminal() as terminal:
-        terminal.write(b"\r\x03\x03import machine; machine.mem32[0]\r")
+        terminal.write(b"\r\x03\x03")
+        terminal.read_until(b"\n>>> ")
+        terminal.write(b"import machine; machine.mem32[0]\r")
         report = terminal.read_until(b"skipped once")
     assert b"*** Fault: MemManage" in report and report.endswith(b"skipped once")
 
