@@ -18,7 +18,7 @@ import time
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from . import boards, paths
 from . import coherence as coherence_mode
@@ -180,10 +180,12 @@ class Machine(Closeable):
             words += ["-serial", "null" if console == "fast" else "pty"]
             words += ["-chardev", f"socket,id=control,fd={self._control.fd}"]
             words += ["-mon", "control,mode=control", "-S"]  # until resumed over QMP
-            self.process = _start(
+            self.process = start(
                 [qemu, *log_options(qemu), *words, *clock, *more_options],
-                self._log,
+                stdout=self._log,
+                stderr=subprocess.STDOUT,
                 pass_fds=[*files.values(), self._control.fd],
+                start_new_session=True,
             )
             resources.callback(_stop, self.process)
             self.port = self._find_port()
@@ -383,16 +385,11 @@ def quoted(value: object) -> str:
     return str(value).replace(",", ",,")
 
 
-def _start(command: list[str], log: IO[bytes], pass_fds: Sequence[int]) -> subprocess.Popen[bytes]:
+def start(command: Sequence[str], **settings: Any) -> subprocess.Popen[bytes]:
+    """Start QEMU without input, to end with this process; `settings` are those of Popen."""
     try:
         return subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            pass_fds=pass_fds,
-            start_new_session=True,
-            preexec_fn=die_with_parent,
+            command, stdin=subprocess.DEVNULL, preexec_fn=die_with_parent, **settings
         )
     except OSError as error:
         raise SetupError(f"{command[0]} cannot be started: {error.strerror}") from error

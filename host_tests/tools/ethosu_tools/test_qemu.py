@@ -176,7 +176,7 @@ def open_files():
 @pytest.mark.parametrize(
     "breaks",
     [
-        lambda patch: patch.setattr(qemu, "_start", broken),
+        lambda patch: patch.setattr(qemu, "start", broken),
         lambda patch: patch.setattr(qemu, "options", broken),
         lambda patch: patch.setattr(qemu, "Control", broken),
         lambda patch: patch.setattr(qemu_links.mmap, "mmap", broken),
