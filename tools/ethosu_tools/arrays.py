@@ -118,13 +118,24 @@ def picture(
         raise InputError(f"{name} is not a picture: {error}") from None
 
 
-def random_inputs(tensors: Sequence[Tensor], random: np.random.Generator) -> list[Array]:
+def random_inputs(
+    tensors: Sequence[Tensor], random: np.random.Generator | None = None
+) -> list[Array]:
     """Raw values spread evenly over the whole range of each integer tensor; floats from -1 to 1.
+
+    The first ones of seed 0, or the next ones of `random`.
 
     Integers of 32 bits and more are 0, because they are usually indices, and 0 is valid for any of
     them; with a scale they are numbers, of which small ones do not overflow.
     """
+    random = random or np.random.default_rng(0)
     return [_random(tensor, random) for tensor in tensors]
+
+
+def random_steps(tensors: Sequence[Tensor], count: int, seed: int = 0) -> list[list[Array]]:
+    """Random inputs for some steps, different ones in each."""
+    random = np.random.default_rng(seed)
+    return [random_inputs(tensors, random) for _ in range(count)]
 
 
 def _random(tensor: Tensor, random: np.random.Generator) -> Array:
@@ -202,6 +213,11 @@ def check(arrays: Mapping[str, Array], tensors: Sequence[Tensor], steps: int | N
             f"{LARGEST:,}"
         )
     return feed
+
+
+def as_feed(steps: Sequence[Sequence[Array]]) -> Feed:
+    """The inputs of some invocations."""
+    return Feed(tuple(map(np.stack, zip(*steps, strict=True))), len(steps), has_time=True)
 
 
 def _check_one(key: str, array: Array, tensor: Tensor) -> None:
@@ -315,6 +331,15 @@ def _steps(timed: Mapping[str, int], steps: int | None) -> int:
     if steps is not None and steps > length:
         raise InputError(f"--steps asks for {steps}, but the time axis is {length} long")
     return steps or length
+
+
+def is_equal(one: Sequence[Sequence[Array]], other: Sequence[Sequence[Array]]) -> bool:
+    """Whether all arrays of all steps have the same bytes; their shapes do not count."""
+    return all(
+        a.tobytes() == b.tobytes()
+        for step, its in zip(one, other, strict=True)
+        for a, b in zip(step, its, strict=True)
+    )
 
 
 def collect(rows: Sequence[Sequence[Array]], *, has_time: bool) -> dict[str, Array]:

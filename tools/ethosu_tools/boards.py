@@ -19,6 +19,7 @@ from typing import Any
 
 from . import board_files, paths
 from .errors import InputError, SetupError
+from .ui import markdown
 
 FILE = board_files.FILE
 VARIABLE = "ETHOSU_BOARD"
@@ -238,13 +239,14 @@ def blind_point(name: str) -> BlindPoint | None:
 
 def first_failures(folder: str) -> str:
     """The table of a board's README: a row for each variant."""
-    rows = ["| board | check | what you see | probable cause | what to try |", "| --- " * 5 + "|"]
-    for name in _names_in(_folder() / folder / FILE):
-        failure = load(name).first_failure
-        if failure:
-            texts = (failure.seen, failure.cause, failure.remedy)
-            rows.append(f"| `{name}` | `{failure.check}` | {' | '.join(texts)} |")
-    return "\n".join(rows) + "\n"
+    head = ("board", "check", "what you see", "probable cause", "what to try")
+    failures = {name: load(name).first_failure for name in _names_in(_folder() / folder / FILE)}
+    rows = [
+        (f"`{name}`", f"`{failure.check}`", failure.seen, failure.cause, failure.remedy)
+        for name, failure in failures.items()
+        if failure
+    ]
+    return "\n".join(markdown(head, rows)) + "\n"
 
 
 def add_option(

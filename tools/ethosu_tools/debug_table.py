@@ -103,20 +103,27 @@ def _names(sources: list[dict[str, str]], graph: Graph) -> dict[str, str]:
     return names
 
 
-def _copies_by_index(stream: bytes | memoryview) -> Iterator[int]:
-    """Offsets of the commands that start a copy by index: bit 11 of either region register."""
+def commands(stream: bytes | memoryview) -> Iterator[tuple[int, int, int, int | None]]:
+    """Offset, code, parameter and second word, if any, of each command of a stream."""
     words = struct.unpack(f"<{len(stream) // 4}I", stream)
-    regions = {_DMA_SRC_REGION: 0, _DMA_DST_REGION: 0}
     at = 0
     while at < len(words):
-        code, value = words[at] & 0xFFFF, words[at] >> 16
+        code = words[at] & 0xFFFF
+        has_second = bool(code & _PAYLOAD) and at + 1 < len(words)
+        yield 4 * at, code, words[at] >> 16, words[at + 1] if has_second else None
+        at += 2 if has_second else 1
+
+
+def _copies_by_index(stream: bytes | memoryview) -> Iterator[int]:
+    """Offsets of the commands that start a copy by index: bit 11 of either region register."""
+    regions = {_DMA_SRC_REGION: 0, _DMA_DST_REGION: 0}
+    for at, code, value, _ in commands(stream):
         if code in regions:
             regions[code] = value
         elif code == _DMA_START and _INDEXED & (
             regions[_DMA_SRC_REGION] | regions[_DMA_DST_REGION]
         ):
-            yield 4 * at
-        at += 2 if code & _PAYLOAD else 1
+            yield at
 
 
 def _commands(

@@ -13,9 +13,8 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from .check import messages
 from .layers.table import Names
@@ -52,10 +51,6 @@ class Finding:
     operator: str | None
     cause: str
     advice: str = ""
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data, for JSON."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)

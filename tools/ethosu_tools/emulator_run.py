@@ -17,7 +17,6 @@ from typing import BinaryIO
 
 from . import qemu
 from .deadline import STEP_S, Deadline
-from .errors import SetupError
 
 # Firmware sends this on a UART at its end, which stops Fast Models as well. Firmware with Arm's
 # retargeting of the C library immediately sends one more byte, the exit code.
@@ -123,18 +122,7 @@ def run(
         pipes = [_pipe(resources) for _ in streams]
         stdout, *ends = (write.fileno() for _, write in pipes)
         words = command([f"/dev/fd/{end}" for end in ends])
-        try:
-            process = subprocess.Popen(
-                words,
-                stdin=subprocess.DEVNULL,
-                stdout=stdout,
-                stderr=log,
-                cwd=folder,
-                pass_fds=[*ends, *files],
-                preexec_fn=qemu.die_with_parent,
-            )
-        except OSError as error:
-            raise SetupError(f"{words[0]} cannot be started: {error.strerror}") from error
+        process = qemu.start(words, stdout=stdout, stderr=log, cwd=folder, pass_fds=[*ends, *files])
         try:
             for _, write in pipes:
                 write.close()

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import boards
+from .ui import markdown
 
 # Lists of [start]: before the image, in board_init(), in board_uart_prepare().
 BOOT, INIT, CONSOLE = "boot", "init", "console"
@@ -103,6 +104,6 @@ def page() -> str:
         "`ethosu boards NAME` prints the same.",
     ]
     for name in boards.names():
-        rows = [f"| {i} | {step.does} | {step.source} |" for i, step in enumerate(steps(name), 1)]
-        lines += [f"## {name}", "\n".join(["| | step | source |", "| --- | --- | --- |", *rows])]
+        rows = [(i, step.does, step.source) for i, step in enumerate(steps(name), 1)]
+        lines += [f"## {name}", "\n".join(markdown(("", "step", "source"), rows))]
     return "\n\n".join(lines) + "\n"

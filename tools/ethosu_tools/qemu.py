@@ -8,19 +8,15 @@ the board without a serial line. QEMU ends with this process, however that ends.
 import contextlib
 import ctypes
 import functools
-import json
-import mmap
 import os
 import re
-import select
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -31,6 +27,7 @@ from .closeable import Closeable
 from .deadline import Deadline
 from .errors import BoardError, InputError, NoEmulatorError, SetupError, ToolError
 from .files import read_whole
+from .qemu_links import Control, GuestMemory
 from .romfs import largest, sizes
 
 OLDEST_QEMU = (7, 2)
@@ -66,113 +63,6 @@ _RESET = re.compile(r"(?:Invalid read at addr 0x[04], size 4, region '\(null\)'.
 _PR_SET_PDEATHSIG = 1
 # Loaded here, since little is allowed between fork and exec.
 _LIBC = ctypes.CDLL(None)
-
-
-class GuestMemory:
-    """Guest memories mapped into this process, addressed by guest address."""
-
-    def __init__(self, memories: Mapping[str, Span]) -> None:
-        """Make a memory file for each, with the plugin's name for it."""
-        self._spans = memories
-        self.files: dict[str, int] = {}
-        self._maps: dict[str, mmap.mmap] = {}
-        try:
-            for name, span in memories.items():
-                self.files[name] = os.memfd_create(f"ethosu-{name}")
-                os.ftruncate(self.files[name], span.size)
-                self._maps[name] = mmap.mmap(self.files[name], span.size)
-        except BaseException:
-            self.close()
-            raise
-
-    def write(self, address: int, data: bytes | bytearray | memoryview) -> None:
-        """Write bytes at a guest address."""
-        memory, start = self._find(address, len(data))
-        memory[start : start + len(data)] = bytes(data)
-
-    def read(self, address: int, size: int) -> bytes:
-        """Read bytes from a guest address."""
-        memory, start = self._find(address, size)
-        return memory[start : start + size]
-
-    def close(self) -> None:
-        """Unmap the memory."""
-        for memory in self._maps.values():
-            memory.close()
-        for file in self.files.values():
-            os.close(file)
-
-    def _find(self, address: int, size: int) -> tuple[mmap.mmap, int]:
-        for name, span in self._spans.items():
-            if span.holds(address, size):
-                return self._maps[name], address - span.start
-        raise ValueError(
-            f"{size} bytes at {address:#x} are not in the guest's {', '.join(self._spans)}"
-        )
-
-
-class Control:
-    """QEMU's control channel (QMP)."""
-
-    def __init__(self) -> None:
-        self._ours, self._theirs = socket.socketpair()
-        self._ours.settimeout(_POLL_S)
-        self._received = b""
-        self._ready = False
-
-    @property
-    def fd(self) -> int:
-        """The end of the channel passed to QEMU."""
-        return self._theirs.fileno()
-
-    def command(
-        self, name: str, deadline: Deadline, *, event: str | None = None, **arguments: object
-    ) -> Any:
-        """Execute a QEMU command; wait for its result, and for the event, if any.
-
-        Earlier events do not count, such as those of a reset by the guest itself.
-        """
-        if not self._ready:
-            self._ready = True
-            self.command("qmp_capabilities", deadline)
-        missing = {"return"} | ({event} if event else set())
-        result = None
-        try:
-            self._drop_old()
-            self._ours.sendall(json.dumps({"execute": name, "arguments": arguments}).encode())
-            while missing:
-                reply = self._reply(deadline)
-                if "error" in reply:
-                    raise BoardError(f"QEMU rejected {name}: {reply['error'].get('desc')}")
-                result = reply.get("return", result)
-                missing -= {"return"} if "return" in reply else {reply.get("event")}
-        except (OSError, ValueError) as error:
-            raise BoardError(f"QEMU did not respond to {name}") from error
-        return result
-
-    def _drop_old(self) -> None:
-        """Discard earlier messages from QEMU."""
-        while select.select([self._ours], [], [], 0)[0]:
-            if not self._ours.recv(65536):
-                break
-        self._received = b""
-
-    def close(self) -> None:
-        """Close both ends."""
-        self._ours.close()
-        self._theirs.close()
-
-    def _reply(self, deadline: Deadline) -> dict[str, Any]:
-        """The next line from QEMU."""
-        while b"\n" not in self._received:
-            try:
-                self._received += self._ours.recv(65536)
-            except TimeoutError:
-                if deadline.expired():
-                    raise
-        line, _, self._received = self._received.partition(b"\n")
-        reply: dict[str, Any] = json.loads(line)
-        return reply
 
 
 def check_elf(image: Path) -> Path:
@@ -290,10 +180,12 @@ class Machine(Closeable):
             words += ["-serial", "null" if console == "fast" else "pty"]
             words += ["-chardev", f"socket,id=control,fd={self._control.fd}"]
             words += ["-mon", "control,mode=control", "-S"]  # until resumed over QMP
-            self.process = _start(
+            self.process = start(
                 [qemu, *log_options(qemu), *words, *clock, *more_options],
-                self._log,
+                stdout=self._log,
+                stderr=subprocess.STDOUT,
                 pass_fds=[*files.values(), self._control.fd],
+                start_new_session=True,
             )
             resources.callback(_stop, self.process)
             self.port = self._find_port()
@@ -493,16 +385,11 @@ def quoted(value: object) -> str:
     return str(value).replace(",", ",,")
 
 
-def _start(command: list[str], log: IO[bytes], pass_fds: Sequence[int]) -> subprocess.Popen[bytes]:
+def start(command: Sequence[str], **settings: Any) -> subprocess.Popen[bytes]:
+    """Start QEMU without input, to end with this process; `settings` are those of Popen."""
     try:
         return subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            pass_fds=pass_fds,
-            start_new_session=True,
-            preexec_fn=die_with_parent,
+            command, stdin=subprocess.DEVNULL, preexec_fn=die_with_parent, **settings
         )
     except OSError as error:
         raise SetupError(f"{command[0]} cannot be started: {error.strerror}") from error

@@ -21,6 +21,12 @@ NPU_COUNT = 2
 _TIMEOUT_MS = 10_000
 
 
+def outputs(model: ModelFile, steps: Sequence[Sequence[Array]]) -> list[list[Array]]:
+    """The outputs of a compiled model for the inputs of each step."""
+    with Simulation(model) as simulation:
+        return [simulation.step(step) for step in steps]
+
+
 class Simulation(NativeModel):
     """One model on one simulated NPU."""
 

@@ -6,12 +6,18 @@ import json
 import math
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 # Called with the amount done and the total.
 Update = Callable[[int, int], None]
+
+
+def markdown(head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
+    """The lines of a table in Markdown."""
+    every = (head, ["---"] * len(head), *rows)
+    return ["|" + "".join(f" {cell} |" if cell != "" else " |" for cell in row) for row in every]
 
 
 def sentence(summary: str) -> str:

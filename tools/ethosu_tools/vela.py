@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -192,7 +192,7 @@ def compiled(
         **file.description.as_dict(),
         "estimate": _estimate(row),
         "warnings": warnings,
-        "reasons": [reason.as_dict() for reason in reasons.parse(report, source)],
+        "reasons": [asdict(reason) for reason in reasons.parse(report, source)],
     }
     return Compiled(file, facts, report)
 

@@ -4,8 +4,6 @@
  * a store-only register, which may be the gate of the device that the unit powers. Not modelled:
  * refusals, interrupts, operating modes.
  */
-#include "arm_ppu.h"
-
 #include "machine.h"
 #include "machine_none.h"
 

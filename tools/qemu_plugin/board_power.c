@@ -5,7 +5,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "board_memory.h"
 #include "dw_ssi.h"
 #include "machine.h"
 #include "machine_none.h"
@@ -36,9 +35,9 @@ static bool has_gates(const struct gates *gates)
 
 static void add_hole(const struct board_memory *memory, uint32_t base)
 {
-    MemoryRegion *region = board_memory_new_region();
-    machine_map_hole(region, get_system_memory(), memory->name, base + memory->powered_from,
-                     memory->size - memory->powered_from);
+    MemoryRegion *region =
+        machine_map_hole(MACHINE_ABSENT, get_system_memory(), memory->name,
+                         base + memory->powered_from, memory->size - memory->powered_from);
     holes[hole_count++] = (struct hole){.memory = memory, .region = region};
 }
 

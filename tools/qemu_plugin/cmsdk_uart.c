@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-/** Two interrupts of its five are connected, as firmware for the FVP uses them. */
-#include "cmsdk_uart.h"
-
+/**
+ * The UART of Arm's Cortex-M System Design Kit, QEMU's own device. Two interrupts of its five are
+ * connected, as firmware for the FVP uses them.
+ */
 #include "machine.h"
 #include "message.h"
 #include "qemu_api.h"
+#include "uart_line.h"
 
 /** Outputs of QEMU's device, hw/char/cmsdk-apb-uart.c. */
 enum { OUTPUT_SENT, OUTPUT_RECEIVED };

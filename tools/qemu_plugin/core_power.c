@@ -12,26 +12,18 @@
 
 static uint32_t state;
 
-static uint32_t power_read(void *opaque, uint64_t offset, uint64_t *value, unsigned size,
-                           MemTxAttrs attributes)
+static uint32_t read_register(void *context, uint32_t offset)
 {
-    (void)opaque;
+    (void)context;
     (void)offset;
-    (void)size;
-    (void)attributes;
-    *value = state;
-    return 0;
+    return state;
 }
 
-static uint32_t power_write(void *opaque, uint64_t offset, uint64_t value, unsigned size,
-                            MemTxAttrs attributes)
+static void write_register(void *context, uint32_t offset, uint32_t value)
 {
-    (void)opaque;
+    (void)context;
     (void)offset;
-    (void)size;
-    (void)attributes;
-    state = (uint32_t)value & AFTER_RESET;
-    return 0;
+    state = value & AFTER_RESET;
 }
 
 static void reset(void *opaque)
@@ -42,17 +34,12 @@ static void reset(void *opaque)
 
 void core_power_create(void)
 {
-    static const MemoryRegionOps ops = {
-        .read_with_attrs = power_read,
-        .write_with_attrs = power_write,
-        .endianness = DEVICE_LITTLE_ENDIAN,
-        .valid = {.min_access_size = 4, .max_access_size = 4},
-        .impl = {.min_access_size = 4, .max_access_size = 4},
-    };
-    static _Alignas(max_align_t) unsigned char room[MEMORY_REGION_ROOM];
-    MemoryRegion *region = (MemoryRegion *)room;
-    memory_region_init_io(region, NULL, &ops, NULL, "cpdlpstate", 4);
-    memory_region_add_subregion_overlap(machine_cpu_view(), CPDLPSTATE, region,
-                                        MACHINE_OVER_DEVICES);
+    machine_map(&(struct machine_window){.name = "cpdlpstate",
+                                         .base = CPDLPSTATE,
+                                         .size = 4,
+                                         .read = read_register,
+                                         .write = write_register,
+                                         .view = machine_cpu_view()},
+                NULL);
     qemu_register_reset(reset, NULL);
 }

@@ -259,10 +259,12 @@ static void create(const struct dma_slot *slot)
         struct channel *channel = &dma.channels[i];
         virtual_timer_create(&channel->timer, complete, channel);
     }
-    machine_map(&(struct machine_window){"dma", slot->base, WINDOW_SIZE, read_register,
-                                         write_register, &slot->gate, &slot->protection},
-                NULL);
-    reset();
 }
 
-const struct dma_operations dma_350 = {.create = create, .reset = reset};
+const struct dma_operations dma_350 = {
+    .create = create,
+    .reset = reset,
+    .window_size = WINDOW_SIZE,
+    .read = read_register,
+    .write = write_register,
+};

@@ -10,6 +10,7 @@
 #include "cache.h"
 #include "dma_kind.h"
 #include "instruction_count.h"
+#include "machine.h"
 #include "message.h"
 #include "qemu_api.h"
 
@@ -70,6 +71,14 @@ void dma_device_create(const struct dma_slot *slot)
 {
     dma.kind = kinds[slot->kind];
     dma.kind->create(slot);
+    machine_map(&(struct machine_window){.name = "dma",
+                                         .base = slot->base,
+                                         .size = dma.kind->window_size,
+                                         .read = dma.kind->read,
+                                         .write = dma.kind->write,
+                                         .gate = &slot->gate,
+                                         .protection = &slot->protection},
+                NULL);
 }
 
 void dma_device_reset(void)

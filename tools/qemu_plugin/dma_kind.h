@@ -9,6 +9,9 @@
 struct dma_operations {
     void (*create)(const struct dma_slot *slot);
     void (*reset)(void);
+    uint32_t window_size; /**< bytes of registers */
+    uint32_t (*read)(void *context, uint32_t offset);
+    void (*write)(void *context, uint32_t offset, uint32_t value);
 };
 
 extern const struct dma_operations dma_350, dma_dw, dma_pl081, dma_pl330;

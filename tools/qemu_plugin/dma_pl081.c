@@ -311,9 +311,6 @@ static void create(const struct dma_slot *slot)
         struct channel *channel = &dma.channels[i];
         virtual_timer_create(&channel->timer, complete, channel);
     }
-    machine_map(&(struct machine_window){"dma", slot->base, WINDOW_SIZE, read_register,
-                                         write_register, &slot->gate, &slot->protection},
-                NULL);
 }
 
 static void reset(void)
@@ -325,4 +322,10 @@ static void reset(void)
     qemu_set_irq(dma.irq, 0);
 }
 
-const struct dma_operations dma_pl081 = {.create = create, .reset = reset};
+const struct dma_operations dma_pl081 = {
+    .create = create,
+    .reset = reset,
+    .window_size = WINDOW_SIZE,
+    .read = read_register,
+    .write = write_register,
+};

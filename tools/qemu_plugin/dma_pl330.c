@@ -388,9 +388,6 @@ static void create(const struct dma_slot *slot)
         struct channel *channel = &dma.channels[i];
         virtual_timer_create(&channel->timer, complete, channel);
     }
-    machine_map(&(struct machine_window){"dma", slot->base, WINDOW_SIZE, read_register,
-                                         write_register, &slot->gate, &slot->protection},
-                NULL);
 }
 
 static void reset(void)
@@ -406,4 +403,10 @@ static void reset(void)
     }
 }
 
-const struct dma_operations dma_pl330 = {.create = create, .reset = reset};
+const struct dma_operations dma_pl330 = {
+    .create = create,
+    .reset = reset,
+    .window_size = WINDOW_SIZE,
+    .read = read_register,
+    .write = write_register,
+};

@@ -10,7 +10,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "board_memory.h"
 #include "gate.h"
 #include "machine.h"
 #include "machine_none.h"
@@ -178,7 +177,7 @@ static MemoryRegion *add_window(uint32_t base)
         .valid = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},
         .impl = {.min_access_size = 4, .max_access_size = 4},
     };
-    MemoryRegion *region = board_memory_new_region();
+    MemoryRegion *region = machine_new_region();
     memory_region_init_io(region, NULL, &ops, NULL, "flash-controller", ssi.memory->size);
     memory_region_add_subregion_overlap(get_system_memory(), base, region, MACHINE_OVER_DEVICES);
     return region;

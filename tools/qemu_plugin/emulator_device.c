@@ -178,41 +178,28 @@ static void write_register(void *context, uint32_t offset, uint32_t value)
 
 /* --- The core's identification register ------------------------------------ */
 
-static uint32_t id_read(void *opaque, uint64_t offset, uint64_t *value, unsigned size,
-                        MemTxAttrs attributes)
+static uint32_t read_id(void *present, uint32_t offset)
 {
     (void)offset;
-    (void)size;
-    (void)attributes;
-    *value = opaque ? EMULATOR_ID_VALUE : 0;
-    return 0;
+    return present ? EMULATOR_ID_VALUE : 0;
 }
 
-static uint32_t id_write(void *opaque, uint64_t offset, uint64_t value, unsigned size,
-                         MemTxAttrs attributes)
+static void write_id(void *present, uint32_t offset, uint32_t value)
 {
-    (void)opaque;
+    (void)present;
     (void)offset;
     (void)value;
-    (void)size;
-    (void)attributes;
-    return 0;
 }
 
 void emulator_device_identify(bool present)
 {
-    static const MemoryRegionOps ops = {
-        .read_with_attrs = id_read,
-        .write_with_attrs = id_write,
-        .endianness = DEVICE_LITTLE_ENDIAN,
-        .valid = {.min_access_size = 4, .max_access_size = 4},
-        .impl = {.min_access_size = 4, .max_access_size = 4},
-    };
-    static _Alignas(max_align_t) unsigned char room[MEMORY_REGION_ROOM];
-    MemoryRegion *region = (MemoryRegion *)room;
-    memory_region_init_io(region, NULL, &ops, present ? &device : NULL, "ethosu-id", 4);
-    memory_region_add_subregion_overlap(machine_cpu_view(), EMULATOR_ID, region,
-                                        MACHINE_OVER_DEVICES);
+    machine_map(&(struct machine_window){.name = "ethosu-id",
+                                         .base = EMULATOR_ID,
+                                         .size = 4,
+                                         .read = read_id,
+                                         .write = write_id,
+                                         .view = machine_cpu_view()},
+                present ? &device : NULL);
 }
 
 void emulator_device_create(const struct emulator_slot *slot)

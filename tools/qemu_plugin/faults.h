@@ -24,6 +24,16 @@ struct fault {
 bool fault_parse(struct fault *fault, const char *text);
 
 /**
+ * Call `inject` with the fault when its time has come.
+ *
+ * @return  false if too many are pending
+ */
+bool fault_delay(const struct fault *fault, void (*inject)(const struct fault *fault));
+
+/** Cancel pending faults of this device and name. */
+void fault_cancel(const struct fault *fault);
+
+/**
  * Inject a fault into its device, now or later; in plugin.c, which has the devices. Replaces a
  * pending fault of the same name.
  *

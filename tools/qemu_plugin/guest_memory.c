@@ -15,7 +15,7 @@
 
 #include "board.h"
 #include "board_power.h"
-#include "memory_size.h"
+#include "board_memory.h"
 #include "message.h"
 #include "qemu_api.h"
 
@@ -82,7 +82,7 @@ static uint8_t *join_blocks(uint8_t *const hosts[2], const uint64_t sizes[2])
 static void find_blocks(struct memory *memory)
 {
     uint64_t sizes[2] = {0, 0};
-    const char *replacement = memory_size_block(memory->row);
+    const char *replacement = board_memory_block(memory->row);
     const char *first = replacement ? replacement : memory->row->blocks[0];
     uint8_t *hosts[2] = {find_block(first, &sizes[0]), NULL};
     memory->host = hosts[0];

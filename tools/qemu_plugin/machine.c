@@ -3,16 +3,12 @@
 #include "machine.h"
 
 #include <inttypes.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "board.h"
 #include "machine_none.h"
 #include "message.h"
-
-/** Below QEMU's stubs for devices that it does not have. */
-#define UNDER_STUBS (-2000)
 
 /** Objects of a QEMU machine that devices connect to. */
 struct kind {
@@ -34,7 +30,6 @@ static const struct kind kinds[] = {
 struct mapping {
     struct machine_window window;
     void *device;
-    _Alignas(max_align_t) unsigned char region[MEMORY_REGION_ROOM];
 };
 
 static const struct kind *kind;
@@ -74,6 +69,17 @@ bool machine_in_access(void)
 
 /** Result of a bus access: done, or no device responds. */
 enum { ANSWER_DONE = 0, ANSWER_NOBODY = 2 };
+
+MemoryRegion *machine_new_region(void)
+{
+    MemoryRegion *region = calloc(1, MEMORY_REGION_ROOM);
+    if (!region) {
+        fatal("no memory for a region of the machine");
+    }
+    return region;
+}
+
+/* --- Windows ------------------------------------------------------------------ */
 
 /** Does the device respond? */
 static bool is_open(const struct gates *gates)
@@ -136,36 +142,47 @@ void machine_map(const struct machine_window *window, void *device)
     }
     mapping->window = *window;
     mapping->device = device;
-    MemoryRegion *region = (MemoryRegion *)mapping->region;
+    MemoryRegion *region = machine_new_region();
     memory_region_init_io(region, NULL, &window_ops, mapping, window->name, window->size);
-    memory_region_add_subregion_overlap(get_system_memory(), window->base, region,
-                                        MACHINE_OVER_DEVICES);
+    memory_region_add_subregion_overlap(window->view ? window->view : get_system_memory(),
+                                        window->base, region, MACHINE_OVER_DEVICES);
+}
+
+/* --- Holes -------------------------------------------------------------------- */
+
+static uint32_t answer_in_hole(const void *hole, const char *what, uint64_t offset, unsigned size)
+{
+    switch ((enum machine_hole)(uintptr_t)hole) {
+    case MACHINE_CLOSED:
+        return ANSWER_DONE;
+    case MACHINE_ABSENT:
+        return ANSWER_NOBODY;
+    case MACHINE_SILENT:
+        break;
+    }
+    fatal("the bus never answers: %s of %u bytes at 0x%08" PRIx64 ", where %s has nothing; a chip "
+          "may stop here without a word",
+          what, size, offset, board()->name);
 }
 
 static uint32_t hole_read(void *opaque, uint64_t offset, uint64_t *value, unsigned size,
                           MemTxAttrs attributes)
 {
-    (void)opaque;
-    (void)offset;
-    (void)size;
     (void)attributes;
     *value = 0;
-    return ANSWER_NOBODY;
+    return answer_in_hole(opaque, "read", offset, size);
 }
 
 static uint32_t hole_write(void *opaque, uint64_t offset, uint64_t value, unsigned size,
                            MemTxAttrs attributes)
 {
-    (void)opaque;
-    (void)offset;
     (void)value;
-    (void)size;
     (void)attributes;
-    return ANSWER_NOBODY;
+    return answer_in_hole(opaque, "write", offset, size);
 }
 
-void machine_map_hole(MemoryRegion *hole, MemoryRegion *bus, const char *name, uint32_t base,
-                      uint32_t size)
+MemoryRegion *machine_map_hole(enum machine_hole hole, MemoryRegion *bus, const char *name,
+                               uint32_t base, uint64_t size)
 {
     static const MemoryRegionOps ops = {
         .read_with_attrs = hole_read,
@@ -174,49 +191,18 @@ void machine_map_hole(MemoryRegion *hole, MemoryRegion *bus, const char *name, u
         .valid = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},
         .impl = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},
     };
-    memory_region_init_io(hole, NULL, &ops, NULL, name, size);
-    memory_region_add_subregion_overlap(bus, base, hole, MACHINE_OVER_DEVICES);
-}
-
-static _Noreturn void end_in_silence(const char *what, uint64_t address, unsigned size)
-{
-    fatal("the bus never answers: %s of %u bytes at 0x%08" PRIx64 ", where %s has nothing; a chip "
-          "may stop here without a word",
-          what, size, address, board()->name);
-}
-
-static uint32_t silence_read(void *opaque, uint64_t offset, uint64_t *value, unsigned size,
-                             MemTxAttrs attributes)
-{
-    (void)opaque;
-    (void)value;
-    (void)attributes;
-    end_in_silence("read", offset, size);
-}
-
-static uint32_t silence_write(void *opaque, uint64_t offset, uint64_t value, unsigned size,
-                              MemTxAttrs attributes)
-{
-    (void)opaque;
-    (void)value;
-    (void)attributes;
-    end_in_silence("write", offset, size);
-}
-
-void machine_map_silence(void)
-{
-    static const MemoryRegionOps ops = {
-        .read_with_attrs = silence_read,
-        .write_with_attrs = silence_write,
-        .endianness = DEVICE_LITTLE_ENDIAN,
-        .valid = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},
-        .impl = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},
+    static const int priorities[] = {
+        [MACHINE_ABSENT] = MACHINE_OVER_DEVICES,
+        [MACHINE_CLOSED] = 2 * MACHINE_OVER_DEVICES,
+        [MACHINE_SILENT] = -2000, // below QEMU's stubs for devices that it does not have
     };
-    static _Alignas(max_align_t) unsigned char room[MEMORY_REGION_ROOM];
-    MemoryRegion *region = (MemoryRegion *)room;
-    memory_region_init_io(region, NULL, &ops, NULL, "silence", UINT64_C(1) << 32);
-    memory_region_add_subregion_overlap(get_system_memory(), 0, region, UNDER_STUBS);
+    MemoryRegion *region = machine_new_region();
+    memory_region_init_io(region, NULL, &ops, (void *)(uintptr_t)hole, name, size);
+    memory_region_add_subregion_overlap(bus, base, region, priorities[hole]);
+    return region;
 }
+
+/* --- Parts of QEMU's machine -------------------------------------------------- */
 
 uint32_t machine_read_register(void *registers, uint32_t offset)
 {

@@ -26,6 +26,7 @@ struct machine_window {
     void (*write)(void *device, uint32_t offset, uint32_t value);
     const struct gates *gate;       /**< no register responds while it is closed; NULL for none */
     const struct gates *protection; /**< while closed, they read as 0 and ignore writes; or NULL */
+    MemoryRegion *view;             /**< in which it is; NULL for the system's memory */
 };
 
 /**
@@ -43,15 +44,20 @@ void machine_map(const struct machine_window *window, void *device);
 uint32_t machine_read_register(void *registers, uint32_t offset);
 void machine_write_register(void *registers, uint32_t offset, uint32_t value);
 
-/** Map a region that makes an address range of a bus unresponsive while it is enabled. */
-void machine_map_hole(MemoryRegion *hole, MemoryRegion *bus, const char *name, uint32_t base,
-                      uint32_t size);
+/** What is there for the CPU in an address range of a bus. */
+enum machine_hole {
+    MACHINE_ABSENT, /**< nothing that responds */
+    MACHINE_CLOSED, /**< even over windows: reads as 0, and ignores writes */
+    MACHINE_SILENT, /**< under all devices and memories: the bus never answers, which ends QEMU with
+                         a message, as a chip that hangs says nothing */
+};
 
-/**
- * Let the bus never answer where no device and no memory is: such an access of the CPU ends QEMU
- * with a message, as a chip that hangs says nothing.
- */
-void machine_map_silence(void);
+/** Map a hole, which exists while the region is enabled. */
+MemoryRegion *machine_map_hole(enum machine_hole hole, MemoryRegion *bus, const char *name,
+                               uint32_t base, uint64_t size);
+
+/** Allocate a region of the machine; never freed. */
+MemoryRegion *machine_new_region(void);
 
 /** Is this thread in a CPU access to one of these windows? If so, the CPU is stopped. */
 bool machine_in_access(void);

@@ -10,14 +10,10 @@
 #include "machine.h"
 #include "board_memory.h"
 #include "board_power.h"
-#include "boot_image.h"
-#include "boot_stage.h"
-#include "cmsdk_uart.h"
 #include "dw_ssi.h"
 #include "message.h"
-#include "numaker_uart.h"
 #include "qemu_api.h"
-#include "scb_uart.h"
+#include "uart_line.h"
 
 /** Priority of store-only registers, below QEMU's stubs and our devices. */
 #define PRIORITY_OF_REGISTERS (-10)
@@ -122,7 +118,7 @@ void machine_none_watch(uint32_t address)
         .impl = {.min_access_size = 4, .max_access_size = 4},
     };
     if (memory_of(address)) {
-        MemoryRegion *region = board_memory_new_region();
+        MemoryRegion *region = machine_new_region();
         memory_region_init_io(region, NULL, &ops, (void *)(uintptr_t)address, "watched", 4);
         memory_region_add_subregion_overlap(get_system_memory(), address, region,
                                             PRIORITY_OF_WATCHED);
@@ -134,7 +130,7 @@ static void add_aliases(const struct board_chip *chip)
 {
     for (size_t i = 0; i < BOARD_ALIASES_MAX && chip->aliases[i].size; i++) {
         const struct board_alias *row = &chip->aliases[i];
-        MemoryRegion *region = board_memory_new_region();
+        MemoryRegion *region = machine_new_region();
         memory_region_init_alias(region, NULL, "alias", get_system_memory(), row->of, row->size);
         memory_region_add_subregion_overlap(get_system_memory(), row->base, region,
                                             PRIORITY_OF_REGISTERS);
@@ -143,31 +139,8 @@ static void add_aliases(const struct board_chip *chip)
 
 /* --- Registers that another core opens ----------------------------------------- */
 
-/** Over devices and store-only registers, while closed. */
 static MemoryRegion *closed[BOARD_REGISTERS_MAX];
 static struct virtual_timer opening;
-
-static uint32_t closed_read(void *opaque, uint64_t offset, uint64_t *value, unsigned size,
-                            MemTxAttrs attributes)
-{
-    (void)opaque;
-    (void)offset;
-    (void)size;
-    (void)attributes;
-    *value = 0;
-    return 0;
-}
-
-static uint32_t closed_write(void *opaque, uint64_t offset, uint64_t value, unsigned size,
-                             MemTxAttrs attributes)
-{
-    (void)opaque;
-    (void)offset;
-    (void)value;
-    (void)size;
-    (void)attributes;
-    return 0;
-}
 
 static void set_closed(bool now)
 {
@@ -203,19 +176,10 @@ static void close_registers(void *opaque)
 
 static void add_closed(const struct board_chip *chip)
 {
-    static const MemoryRegionOps ops = {
-        .read_with_attrs = closed_read,
-        .write_with_attrs = closed_write,
-        .endianness = DEVICE_LITTLE_ENDIAN,
-        .valid = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},
-        .impl = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},
-    };
     for (size_t i = 0; i < chip->registers_count; i++) {
         const struct board_registers *row = &chip->registers[i];
-        closed[i] = board_memory_new_region();
-        memory_region_init_io(closed[i], NULL, &ops, NULL, row->name, row->size);
-        memory_region_add_subregion_overlap(get_system_memory(), row->base, closed[i],
-                                            2 * MACHINE_OVER_DEVICES);
+        closed[i] =
+            machine_map_hole(MACHINE_CLOSED, get_system_memory(), row->name, row->base, row->size);
     }
     virtual_timer_create(&opening, open_registers, NULL);
     qemu_register_reset(close_registers, (void *)chip);
@@ -254,26 +218,12 @@ static void add_cpu(Object *machine, const struct board_chip *chip)
     armv7m_load_kernel(qemu_get_cpu(0), NULL, 0, 0); // also resets it with the machine
 }
 
-void machine_none_choose_start(void)
-{
-    const struct board_chip *chip = board()->chip;
-    if (!chip || (!chip->starts_first_section && !chip->boot.stage)) {
-        return;
-    }
-    uint32_t start = chip->starts_first_section ? boot_image_start() : chip->vectors;
-    if (chip->boot.stage) {
-        boot_stage_create(start);
-        start = chip->boot.stage;
-    }
-    qdev_prop_set_uint32(machine_cortex_m(), "init-svtor", start);
-}
-
 /* --- UARTs ------------------------------------------------------------------ */
 
 static void add_16550(const struct board_uart *uart)
 {
     // Registers are four bytes apart; the guest accesses them through a window of ours.
-    MemoryRegion *bus = board_memory_new_region();
+    MemoryRegion *bus = machine_new_region();
     memory_region_init(bus, NULL, "uart-bus", UINT64_C(1) << 32);
     Object *device = serial_mm_init(bus, 0, 2, machine_irq(uart->irq), 115200, serial_hd(0),
                                     DEVICE_LITTLE_ENDIAN);

@@ -12,9 +12,6 @@
 /** At load: make QEMU create the board. On failure prints an error and returns false. */
 bool machine_none_prepare(void);
 
-/** When the image is known: choose where the CPU starts, if the image decides that. */
-void machine_none_choose_start(void);
-
 /** Last value written to a store-only register; 0 if there is none at this address. */
 uint32_t machine_none_load(uint32_t address);
 
@@ -26,5 +23,12 @@ void machine_none_watch(uint32_t address);
 
 /** Set the clock of the CPU and its SysTick. Big lock. */
 void machine_none_set_clock(uint32_t hertz);
+
+/* --- Devices that a board's table may name, each in a file of its name --------- */
+
+/** Create one with registers at `base`, over store-only ones. Big lock. */
+void arm_ppu_create(uint32_t base);
+void numaker_flash_create(uint32_t base);
+void numaker_system_create(uint32_t base);
 
 #endif

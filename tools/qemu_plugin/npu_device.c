@@ -326,9 +326,13 @@ struct npu_device *npu_device_create(const struct npu_slot *slot, const char *co
     worker_init(&device->worker, execute, complete, device);
     virtual_timer_create(&device->timer, complete, device);
     virtual_timer_create(&device->settle, start, device);
-    machine_map(&(struct machine_window){slot->argument, slot->base,
-                                         npu_registers_size(device->sim), read_register,
-                                         write_register, &slot->gate, &slot->protection},
+    machine_map(&(struct machine_window){.name = slot->argument,
+                                         .base = slot->base,
+                                         .size = npu_registers_size(device->sim),
+                                         .read = read_register,
+                                         .write = write_register,
+                                         .gate = &slot->gate,
+                                         .protection = &slot->protection},
                 device);
     create_adapters(device);
     return device;

@@ -11,8 +11,6 @@
  * m55m1x.dtsi (erase-block-size) and m55m1h2l.dtsi. The timing is a guess, and shorter than on the
  * chip.
  */
-#include "numaker_flash.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -20,6 +18,7 @@
 #include "cache.h"
 #include "gate.h"
 #include "machine.h"
+#include "machine_none.h"
 #include "message.h"
 #include "numaker_system.h"
 #include "power_cut.h"

@@ -9,9 +9,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** Create them at `base`, over store-only registers. Big lock. */
-void numaker_system_create(uint32_t base);
-
 /** Has the guest unlocked the protected registers? */
 bool numaker_system_unlocked(void);
 

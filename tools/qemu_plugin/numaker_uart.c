@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
- * Nuvoton's UART: two FIFOs of 16 bytes, and interrupts when bytes have been received and when all
- * have been sent. Not modelled: modem lines, IrDA, LIN, RS-485, DMA, parity, time-outs.
+ * The UART of Nuvoton's NuMicro M55M1: two FIFOs of 16 bytes, and interrupts when bytes have been
+ * received and when all have been sent. Not modelled: modem lines, IrDA, LIN, RS-485, DMA, parity,
+ * time-outs.
  *
  * A wrong speed, format or pin is detected: output is then dropped with a message, and nothing is
  * received.
@@ -10,7 +11,7 @@
  * rest only in Nuvoton's BSP (uart_reg.h). Pins and their functions: Zephyr's
  * numaker_m55m1-pinctrl.dtsi.
  */
-#include "numaker_uart.h"
+#include <string.h>
 
 #include "machine.h"
 #include "machine_none.h"
@@ -18,7 +19,6 @@
 #include "qemu_api.h"
 #include "uart_line.h"
 
-#define WINDOW_SIZE 0x1000u
 #define FIFO_SIZE 16u
 
 enum uart_register {
@@ -142,9 +142,7 @@ static void write_register(void *context, uint32_t offset, uint32_t value)
 static void reset(void *opaque)
 {
     (void)opaque;
-    for (size_t i = 0; i < sizeof uart.registers / sizeof uart.registers[0]; i++) {
-        uart.registers[i] = 0;
-    }
+    memset(uart.registers, 0, sizeof uart.registers);
     uart_line_clear(&uart.line);
     update_irq();
 }
@@ -153,13 +151,6 @@ void numaker_uart_create(const struct board_uart *slot)
 {
     uart.slot = slot;
     uart.line = (struct uart_line){.size = FIFO_SIZE, .error = line_error, .update = update_irq};
-    uart_line_connect(&uart.line);
-    machine_map(&(struct machine_window){.name = "uart",
-                                         .base = slot->base,
-                                         .size = WINDOW_SIZE,
-                                         .read = read_register,
-                                         .write = write_register,
-                                         .gate = &slot->gate},
-                NULL);
+    uart_line_create(&uart.line, slot, read_register, write_register);
     qemu_register_reset(reset, NULL);
 }

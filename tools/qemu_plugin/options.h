@@ -9,7 +9,7 @@
 #include "coherence.h"
 #include "guest_memory.h"
 #include "memory_dump.h"
-#include "memory_size.h"
+#include "board_memory.h"
 #include "npu_device.h"
 #include "semihosting.h"
 

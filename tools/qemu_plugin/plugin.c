@@ -6,6 +6,8 @@
 
 #include "board.h"
 #include "board_faults.h"
+#include "board_memory.h"
+#include "boot.h"
 #include "cache.h"
 #include "cache_registers.h"
 #include "code_check.h"
@@ -18,11 +20,8 @@
 #include "instruction_count.h"
 #include "machine.h"
 #include "machine_none.h"
-#include "board_memory.h"
-#include "memory_size.h"
 #include "message.h"
 #include "mram.h"
-#include "delayed_faults.h"
 #include "npu_device.h"
 #include "options.h"
 #include "emulator_device.h"
@@ -88,11 +87,11 @@ bool faults_inject(const char *text)
     if (!fault_parse(&fault, text)) {
         return false;
     }
-    delayed_fault_cancel(&fault);
+    fault_cancel(&fault);
     if (fault.after == 0) {
         return inject(&fault, fault.count);
     }
-    return inject(&fault, 0) && delayed_fault_add(&fault, inject_now);
+    return inject(&fault, 0) && fault_delay(&fault, inject_now);
 }
 
 static void inject_all(void)
@@ -134,12 +133,12 @@ static void on_machine_ready(Notifier *notifier, void *data)
     (void)notifier;
     (void)data;
     machine_find();
-    machine_none_choose_start();
+    boot_choose_start();
     if (options.has_vectors && machine_cortex_m()) {
         qdev_prop_set_uint32(machine_cortex_m(), "init-svtor", options.vectors);
     }
     make_memories();
-    memory_size_apply(options.sizes);
+    board_memory_resize(options.sizes);
     guest_memory_find(options.memories);
     memory_dump_check(options.dumps);
     cache_create(&options.coherence);
@@ -162,7 +161,7 @@ static void on_machine_ready(Notifier *notifier, void *data)
         emulator_device_create(&board()->page);
     }
     if (options.unmapped_silent) {
-        machine_map_silence();
+        machine_map_hole(MACHINE_SILENT, get_system_memory(), "silence", 0, UINT64_C(1) << 32);
     }
     semihosting_create(&options.heap, options.one_console);
     inject_all();

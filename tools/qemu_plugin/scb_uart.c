@@ -6,14 +6,12 @@
  *
  * Registers and bits: Infineon's SVD file.
  */
-#include "scb_uart.h"
+#include <string.h>
 
 #include "machine.h"
 #include "machine_none.h"
 #include "qemu_api.h"
 #include "uart_line.h"
-
-#define WINDOW_SIZE 0x1000u
 
 enum scb_register {
     CTRL = 0x000,
@@ -45,7 +43,7 @@ enum { NOT_EMPTY = 1 << 2 };
 #define DIVISOR(value) (((value) >> 8 & 0xFFFFu) + 1u)
 
 static struct {
-    uint32_t registers[WINDOW_SIZE / 4];
+    uint32_t registers[UART_LINE_WINDOW / 4];
     const struct board_uart *slot;
     struct uart_line line;
 } uart;
@@ -128,9 +126,7 @@ static void write_register(void *context, uint32_t offset, uint32_t value)
 static void reset(void *opaque)
 {
     (void)opaque;
-    for (size_t i = 0; i < sizeof uart.registers / sizeof uart.registers[0]; i++) {
-        uart.registers[i] = 0;
-    }
+    memset(uart.registers, 0, sizeof uart.registers);
     uart_line_clear(&uart.line);
     update();
 }
@@ -139,13 +135,6 @@ void scb_uart_create(const struct board_uart *slot)
 {
     uart.slot = slot;
     uart.line = (struct uart_line){.size = 128, .error = line_error, .update = update};
-    uart_line_connect(&uart.line);
-    machine_map(&(struct machine_window){.name = "uart",
-                                         .base = slot->base,
-                                         .size = WINDOW_SIZE,
-                                         .read = read_register,
-                                         .write = write_register,
-                                         .gate = &slot->gate},
-                NULL);
+    uart_line_create(&uart.line, slot, read_register, write_register);
     qemu_register_reset(reset, NULL);
 }

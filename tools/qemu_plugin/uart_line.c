@@ -2,6 +2,7 @@
 /** The line of an emulated UART. */
 #include "uart_line.h"
 
+#include "machine.h"
 #include "message.h"
 
 static CharFrontend *frontend(struct uart_line *line)
@@ -78,10 +79,18 @@ void uart_line_accept(struct uart_line *line)
     qemu_chr_fe_accept_input(frontend(line));
 }
 
-void uart_line_connect(struct uart_line *line)
+void uart_line_create(struct uart_line *line, const struct board_uart *slot,
+                      uint32_t (*read)(void *, uint32_t), void (*write)(void *, uint32_t, uint32_t))
 {
     if (serial_hd(0) && qemu_chr_fe_init(frontend(line), serial_hd(0), NULL)) {
         qemu_chr_fe_set_handlers(frontend(line), can_receive, receive, NULL, NULL, line, NULL,
                                  true);
     }
+    machine_map(&(struct machine_window){.name = "uart",
+                                         .base = slot->base,
+                                         .size = UART_LINE_WINDOW,
+                                         .read = read,
+                                         .write = write,
+                                         .gate = &slot->gate},
+                NULL);
 }

@@ -11,9 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "board.h"
 #include "qemu_api.h"
 
 #define UART_LINE_ROOM 128u
+/** Bytes of a UART's registers. */
+#define UART_LINE_WINDOW 0x1000u
 
 struct uart_line {
     unsigned size;              /**< of the FIFO, at most UART_LINE_ROOM */
@@ -25,8 +28,10 @@ struct uart_line {
     _Alignas(max_align_t) unsigned char frontend[CHAR_FRONTEND_ROOM];
 };
 
-/** Connect a line, whose first three members are set. */
-void uart_line_connect(struct uart_line *line);
+/** Connect a line, whose first three members are set, and map the registers of its UART. */
+void uart_line_create(struct uart_line *line, const struct board_uart *slot,
+                      uint32_t (*read)(void *, uint32_t),
+                      void (*write)(void *, uint32_t, uint32_t));
 
 /** The oldest received byte, which leaves the FIFO; 0 if there is none. */
 uint32_t uart_line_take(struct uart_line *line);
@@ -40,5 +45,12 @@ void uart_line_accept(struct uart_line *line);
 
 /** Within 2 % of a usual terminal speed? */
 bool uart_line_is_standard_speed(uint32_t bits_per_second);
+
+/* --- The kinds of UART ---------------------------------------------------------- */
+
+/** Create one in the machine. To add a kind, add a file NAME_uart.c and a row in machine_none.c. */
+void cmsdk_uart_create(const struct board_uart *uart);
+void numaker_uart_create(const struct board_uart *uart);
+void scb_uart_create(const struct board_uart *uart);
 
 #endif

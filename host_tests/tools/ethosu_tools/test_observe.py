@@ -17,7 +17,7 @@ def small_cnn(compiled, small_models):
     """The compiled model on the simulator, inputs, and the reference with all its tensors."""
     source = small_models["small_cnn"]
     with Simulation(compiled(source)) as simulation:
-        inputs = arrays.random_inputs(simulation.inputs, np.random.default_rng(0))
+        inputs = arrays.random_inputs(simulation.inputs)
         reference = Interpreter(
             model_content=source.read_bytes(),
             experimental_op_resolver_type=OpResolverType.BUILTIN_REF,

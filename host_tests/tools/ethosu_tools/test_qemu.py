@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from elftools.elf.elffile import ELFFile
 from ethosu_tools import board as board_module
-from ethosu_tools import boards, paths, qemu, romfs
+from ethosu_tools import boards, paths, qemu, qemu_links, romfs
 from ethosu_tools.board import QemuBoard, open_board
 from ethosu_tools.boards import Span
 from ethosu_tools.deadline import Deadline
@@ -98,7 +98,7 @@ def test_memory_is_the_guests_memory():
 
 @pytest.mark.parametrize("address, size", [(0x5FFFFFFF, 2), (0xDFFFFFFF, 2), (0, 1)])
 def test_addresses_outside_the_memory_are_refused(address, size):
-    memory = qemu.GuestMemory({"DDR": Span(0x60000000, 0x80000000)})
+    memory = qemu_links.GuestMemory({"DDR": Span(0x60000000, 0x80000000)})
     try:
         with pytest.raises(ValueError, match="not in the guest's DDR"):
             memory.read(address, size)
@@ -176,10 +176,10 @@ def open_files():
 @pytest.mark.parametrize(
     "breaks",
     [
-        lambda patch: patch.setattr(qemu, "_start", broken),
+        lambda patch: patch.setattr(qemu, "start", broken),
         lambda patch: patch.setattr(qemu, "options", broken),
         lambda patch: patch.setattr(qemu, "Control", broken),
-        lambda patch: patch.setattr(qemu.mmap, "mmap", broken),
+        lambda patch: patch.setattr(qemu_links.mmap, "mmap", broken),
         lambda patch: patch.setattr(qemu.Machine, "_find_port", broken),
         lambda patch: patch.setattr(qemu.Machine, "_check_start", broken),
     ],

@@ -7,15 +7,10 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
-import flatbuffers
 import numpy as np
 
-from ..model import DTYPES, TFLITE
-from ..tflite.writer import Graph, operator_code, schema
-
-_NAMES: dict[int, str] = {
-    value: name for name, value in vars(schema.BuiltinOperator).items() if not name.startswith("_")
-}
+from ..model import DTYPES
+from ..tflite.writer import Graph, kind_of, operator_code, packed, schema, text
 
 
 class Document:
@@ -28,8 +23,7 @@ class Document:
 
     def kind(self, operator: Any) -> str:
         """The schema's name of an operator."""
-        code = self.model.operatorCodes[operator.opcodeIndex]
-        return _NAMES.get(max(code.builtinCode, code.deprecatedBuiltinCode), "")
+        return kind_of(self.model.operatorCodes[operator.opcodeIndex])
 
     def at(self, index: int) -> Site:
         """An operator that may be replaced."""
@@ -50,9 +44,7 @@ class Document:
 
     def data(self) -> bytes:
         """The changed file."""
-        builder = flatbuffers.Builder(4096)
-        builder.Finish(self.model.Pack(builder), TFLITE.mark)
-        return bytes(builder.Output())
+        return packed(self.model)
 
     def _code(self, kind: str) -> int:
         """The number of an operator code, added if the model has none or an older version."""
@@ -119,7 +111,7 @@ class Site(Graph):
         new = copy.deepcopy(self.find(tensor))
         new.shape = list(shape)
         new.shapeSignature = None
-        new.name = f"{_text(new.name)}/{len(self.tensors)}"
+        new.name = f"{text(new.name)}/{len(self.tensors)}"
         self.tensors.append((new, b"" if data is None else np.ascontiguousarray(data).tobytes()))
         return self._base + len(self.tensors) - 1
 
@@ -201,7 +193,3 @@ class Site(Graph):
 
     def _add_tensor(self, *arguments: Any) -> int:
         return self._base + super()._add_tensor(*arguments)
-
-
-def _text(name: Any) -> str:
-    return name.decode(errors="replace") if isinstance(name, bytes) else str(name or "")

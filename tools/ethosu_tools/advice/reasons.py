@@ -3,7 +3,7 @@
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from ..model import ModelFile
@@ -30,10 +30,6 @@ class Reason:
     output: str
     reason: str
     rule: str
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data, for JSON."""
-        return asdict(self)
 
 
 def parse(report: str, source: ModelFile) -> list[Reason]:

@@ -8,16 +8,13 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-
-from .. import arrays
+from .. import arrays, sim
 from ..arrays import Array
 from ..errors import InputError, SetupError
 from ..estimate.systems import System
-from ..layers.subject import SEED, difference
+from ..layers.subject import difference
 from ..model import ModelFile
 from ..oracle import Oracle
-from ..sim import Simulation
 from ..timeline import perfetto
 from ..ui import counted
 from . import rewrites
@@ -71,9 +68,7 @@ class Bench:
     ) -> None:
         """Run and measure the original."""
         self.source, self._compile, self._system = source, compile_, system
-        random = np.random.default_rng(SEED)
-        tensors = compiled.description.inputs
-        self._given = [arrays.random_inputs(tensors, random) for _ in range(STEPS)]
+        self._given = arrays.random_steps(compiled.description.inputs, STEPS)
         self._before: float | None = None
         self._unknown = ""
         with suppress(InputError):  # a model that cannot run here, compiled with --force
@@ -124,8 +119,7 @@ class Bench:
         )
 
     def _run(self, compiled: ModelFile) -> list[list[Array]]:
-        with Simulation(compiled) as simulation:
-            return [simulation.step(each) for each in self._given]
+        return sim.outputs(compiled, self._given)
 
     def _time(self, compiled: ModelFile) -> tuple[float, str]:
         timeline = perfetto.make(compiled, self._system)

@@ -13,7 +13,7 @@ from ..files import Output, write_whole
 from ..growth import board, models, pc
 from ..growth.series import BYTECODES, LIMIT, Series
 from ..layers import views
-from ..ui import Ui
+from ..ui import Ui, markdown
 
 EPILOG = f"""\
 Costs on a board are instructions of an emulated one whose clock counts instructions, and bytes of
@@ -173,9 +173,7 @@ def page(data: dict[str, Any]) -> str:
     """The results as Markdown."""
     lines = [INTRODUCTION]
     for title, head, rows, notes in _tables(data):
-        lines += [f"## {title}\n", "| " + " | ".join(head) + " |", "| --- " * len(head) + "|"]
-        lines += ["| " + " | ".join(row) + " |" for row in rows]
-        lines += ["", *(f"{note}.\n" for note in notes)]
+        lines += [f"## {title}\n", *markdown(head, rows), "", *(f"{note}.\n" for note in notes)]
     return "\n".join(lines)
 
 

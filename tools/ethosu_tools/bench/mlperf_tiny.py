@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import vela
+from .. import sim, vela
 from ..arrays import quantise_all
 from ..check.on_boards import Examination
 from ..errors import InputError
@@ -20,7 +20,7 @@ from ..files import Output, write_whole
 from ..layers import subject, views
 from ..layers.subject import Subject
 from ..model import ModelFile
-from ..ui import Ui
+from ..ui import Ui, markdown
 from ..validate import data
 
 EPILOG = """\
@@ -179,7 +179,7 @@ def _accuracy(task: Task, examined: Subject, folder: Path | None) -> dict[str, A
     samples = data.read(str(path), tensors, data.classes_of(description.outputs[0])).samples
     arrays = quantise_all(samples.inputs, tensors)
     given = [[array[index] for array in arrays] for index in range(len(samples))]
-    results, labels = subject.outputs(examined, given), samples.labels
+    results, labels = sim.outputs(examined.file, given), samples.labels
     if not task.anomaly:
         classes = [int(np.argmax(output)) for (output,) in results]
         right = int(np.count_nonzero(classes == labels))
@@ -205,8 +205,7 @@ def page(data: dict[str, Any]) -> str:
         title = task.title[:1].upper() + task.title[1:]
         lines += [f"## {title}\n", f"`{task.file}`; {_accuracy_text(data, task)}"]
         if rows:
-            lines += ["", "| " + " | ".join(HEAD) + " |", "| --- " * len(HEAD) + "|"]
-            lines += ["| " + " | ".join(_cells(row)) + " |" for row in rows]
+            lines += ["", *markdown(HEAD, map(_cells, rows))]
         lines.append("")
     return "\n".join(lines)
 

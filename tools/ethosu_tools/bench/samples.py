@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from .. import arrays, verification
 from ..arrays import Array, Feed
 from ..errors import MismatchError
@@ -38,11 +36,8 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     """Run the same samples everywhere; MismatchError if the results differ."""
     file = open_model(ui, args.model)
     description = file.compiled
-    random, count = np.random.default_rng(1), args.samples
-    columns = zip(
-        *(arrays.random_inputs(description.inputs, random) for _ in range(count)), strict=True
-    )
-    feed = Feed(tuple(map(np.stack, columns)), count, has_time=True)
+    count = args.samples
+    feed = arrays.as_feed(arrays.random_steps(description.inputs, count, seed=1))
     rates: dict[str, float] = {}
     expected: list[list[Array]] = []
     npu = str(description.npu)
@@ -58,7 +53,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
                     progress(len(found), count)
                 rates[name] = count / (time.perf_counter() - start)
             expected = expected or found
-            if not _equal(found, expected):
+            if not arrays.is_equal(found, expected):
                 raise MismatchError(f"the results on {name} differ from those of the simulator")
     return {
         "model": str(args.model),
@@ -73,14 +68,6 @@ def render(data: dict[str, Any]) -> str:
     lines = [f"{data['samples']} samples of {data['input_bytes']:,} bytes, with the same results"]
     lines += [f"{name:<8} {rate:10,.0f}/s" for name, rate in data["samples_per_second"].items()]
     return "\n".join(lines)
-
-
-def _equal(found: list[list[Array]], expected: list[list[Array]]) -> bool:
-    return all(
-        np.array_equal(a, b)
-        for outputs, reference in zip(found, expected, strict=True)
-        for a, b in zip(outputs, reference, strict=True)
-    )
 
 
 @contextlib.contextmanager

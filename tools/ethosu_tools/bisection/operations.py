@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from ..arrays import Array
@@ -42,7 +43,7 @@ def compare(a: Side, b: Side, tolerance: float | None) -> dict[str, Any]:
     own = [row for row in found if row.layer == rows[at][0] or row.operation == at]
     return result | {
         "first": {**layers[at], "error": None, "group": []},
-        "registers": [row.as_dict() for row in own or found],
+        "registers": [asdict(row) for row in own or found],
         "defects": [],
         "exit_code": MismatchError.exit_code,
     }

@@ -3,19 +3,17 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from itertools import zip_longest
-from typing import Any
 
 from .. import library
+from ..debug_table import commands
 from ..layers.table import Names
 from ..model import Call, ModelFile
 
-_PAYLOAD = 0x4000  # the command has a second word
-_CODE, _OPERATION = 0xFFFF, 0x0100  # smaller codes start operations or wait
+_OPERATION = 0x0100  # smaller codes start operations or wait
 _WAITS = ("NPU_OP_STOP", "NPU_OP_IRQ", "NPU_OP_DMA_WAIT", "NPU_OP_KERNEL_WAIT", "NPU_OP_PMU_MASK")
 
 
@@ -28,10 +26,6 @@ class Difference:
     register: str
     a: int | None
     b: int | None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data, for JSON."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -77,21 +71,16 @@ def _constants(one: Call, other: Call) -> Iterator[Difference]:
 def _states(call: Call) -> Iterator[_State]:
     """The registers whenever an operation starts."""
     names = _names(call.operator.npu)
-    words = struct.unpack(f"<{len(call.stream) // 4}I", call.stream)
     registers: dict[str, int] = {}
-    at = 0
-    while at < len(words):
-        code, param = words[at] & _CODE, words[at] >> 16
+    for at, code, param, second in commands(call.stream):
         name = names.get(code, f"command 0x{code:04x}")
-        long = bool(code & _PAYLOAD) and at + 1 < len(words)
         register = name.removeprefix("NPU_SET_")
-        if long:
-            registers |= {register: words[at + 1], f"{register}, parameter": param}
+        if second is not None:
+            registers |= {register: second, f"{register}, parameter": param}
         elif code >= _OPERATION:
             registers[register] = param
         elif name not in _WAITS:
-            yield _State(name, 4 * at, registers | {"parameter of the operation": param})
-        at += 2 if long else 1
+            yield _State(name, at, registers | {"parameter of the operation": param})
 
 
 @cache

@@ -6,7 +6,7 @@ from __future__ import annotations
 import platform
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
@@ -15,17 +15,18 @@ from typing import Any
 import numpy as np
 
 from .. import arrays, vela
-from ..arrays import Array
+from ..arrays import Array, is_equal
 from ..errors import InputError
 from ..files import write_whole
 from ..model import ModelFile
 from ..oracle import kernels_for
+from ..ui import markdown
 from .known import Defect, expected
 from .measure import Measure
 from .registers import Difference
 from .search import Found, Search
 from .shrink import Repro
-from .sides import Side, is_equal
+from .sides import Side
 from .ways import Npu, Outcome, Reference, Steps
 
 # Ends of the names of all files that may be written.
@@ -212,15 +213,14 @@ def _repro_text(report: Report) -> Iterator[str]:
     what = "1 operator" if count == 1 else f"{count} operators"
     yield f"`{files['model']}` has {what} of the model:"
     yield ""
-    yield from ("| operator | inputs | output |", "| --- | --- | --- |")
     whole = search.b.contents
-    for number in cut.operators:
-        operator = whole.operators[number]
-        tensors = [whole.graph.tensors[each] for each in operator.inputs if each >= 0]
-        yield (
-            f"| {whole.name(number)} | {', '.join(_tensor(each) for each in tensors)} | "
-            f"{', '.join(_tensor(whole.graph.tensors[each]) for each in operator.outputs)} |"
-        )
+
+    def tensors(numbers: Sequence[int]) -> str:
+        return ", ".join(_tensor(whole.graph.tensors[each]) for each in numbers if each >= 0)
+
+    operators = [(whole.name(number), whole.operators[number]) for number in cut.operators]
+    rows = [(name, tensors(each.inputs), tensors(each.outputs)) for name, each in operators]
+    yield from markdown(("operator", "inputs", "output"), rows)
     yield ""
     if isinstance(report.alone, Measure):
         yield f"With the inputs in `{files['inputs']}`: {report.alone.text()}."
@@ -238,16 +238,15 @@ def _repro_text(report: Report) -> Iterator[str]:
 
 def _values_text(report: Report) -> Iterator[str]:
     outputs = arrays.load(Path(report.files["outputs"]))
-    yield "| output | index | expected | found |"
-    yield "| --- | --- | --- | --- |"
+    rows = []
     for key in sorted(key for key in outputs if key.startswith("a_")):
         a, b = outputs[key], outputs[key.replace("a_", "b_")]
         b = b.reshape(a.shape) if a.size == b.size else b
         if a.shape != b.shape:
             continue
         for index in islice(map(tuple, np.argwhere(a != b)), _SHOWN_VALUES):
-            place = ", ".join(map(str, index))
-            yield f"| {key.removeprefix('a_')} | {place} | {a[index]} | {b[index]} |"
+            rows.append((key.removeprefix("a_"), ", ".join(map(str, index)), a[index], b[index]))
+    yield from markdown(("output", "index", "expected", "found"), rows)
     yield ""
 
 
@@ -316,12 +315,10 @@ def _registers_text(rows: Sequence[Difference], a: str) -> Iterator[str]:
     if not rows:
         return
     yield from ("## Registers and constants that differ", "")
-    yield f"| operation | layer | register | {a} | B |"
-    yield "| --- | --- | --- | --- | --- |"
-    for row in rows[:_SHOWN_REGISTERS]:
-        yield f"| {row.operation} | {row.layer} | {row.register} | {row.a} | {row.b} |"
+    shown: list[tuple[object, ...]] = [astuple(row) for row in rows[:_SHOWN_REGISTERS]]
     if len(rows) > _SHOWN_REGISTERS:
-        yield f"| | | {len(rows) - _SHOWN_REGISTERS} more | | |"
+        shown.append(("", "", f"{len(rows) - _SHOWN_REGISTERS} more", "", ""))
+    yield from markdown(("operation", "layer", "register", a, "B"), shown)
     yield ""
 
 

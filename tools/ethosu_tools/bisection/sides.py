@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ..arrays import Array
+from ..arrays import Array, is_equal
 from ..errors import InputError
 from ..model import ModelFile, Tensor
 from ..oracle import Oracle, kernels_for
@@ -186,12 +186,3 @@ def _outputs(whole: Whole, outcome: Sequence[Sequence[Array]]) -> Known:
         tensor: [each.reshape(whole.graph.tensors[tensor].shape) for each in column]
         for tensor, column in zip(numbers, columns, strict=True)
     }
-
-
-def is_equal(one: Steps, other: Steps) -> bool:
-    """Whether all arrays are the same; their shapes do not count."""
-    return all(
-        a.tobytes() == b.tobytes()
-        for step, its in zip(one, other, strict=True)
-        for a, b in zip(step, its, strict=True)
-    )

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from .. import vela, verdict
+from .. import sim, vela, verdict
 from ..arrays import Array
 from ..boards import VelaFacts
 from ..errors import BoardError, CannotRunError, InputError
 from ..model import ModelFile
 from ..oracle import LITERT_VERSION, Oracle, kernels_for
-from ..sim import Simulation
 
 Steps = Sequence[Sequence[Array]]
 # Outputs of each step, or the error that ended the run.
@@ -100,7 +99,6 @@ class Npu:
 def simulate(compiled: ModelFile, steps: Steps) -> Outcome:
     """The simulator's outputs of a compiled model."""
     try:
-        with Simulation(compiled) as simulation:
-            return [simulation.step(step) for step in steps]
+        return sim.outputs(compiled, steps)
     except (InputError, BoardError) as error:
         return str(error)

@@ -14,8 +14,6 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from .. import arrays, boards, fit, vela, vela_defects, verdict
 from ..arrays import Array
 from ..bisection.known import BOUNDS
@@ -23,7 +21,7 @@ from ..errors import BoardError, InputError, SetupError, ToolError
 from ..estimate import latency, systems
 from ..estimate.latency import Estimate
 from ..estimate.systems import System
-from ..layers.subject import SEED, difference
+from ..layers.subject import difference
 from ..model import Case, ModelFile, differing
 from ..oracle import Oracle
 from ..sim import Simulation
@@ -229,9 +227,7 @@ class Examination:
 
     @cached_property
     def _feeds(self) -> list[list[Array]]:
-        random = np.random.default_rng(SEED)
-        tensors = self.file.description.inputs
-        return [arrays.random_inputs(tensors, random) for _ in range(self._steps)]
+        return arrays.random_steps(self.file.description.inputs, self._steps)
 
     @cached_property
     def _expected(self) -> tuple[list[list[Array]], str]:

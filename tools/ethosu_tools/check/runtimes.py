@@ -57,10 +57,6 @@ class Runtime:
     limits: dict[str, Limit]
     programs: bool = False
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data, for rules.py and for JSON."""
-        return asdict(self)
-
 
 def _npus(*families: str) -> tuple[str, ...]:
     return tuple(npu for npu in NPUS if npu.split("-")[1] in families)
@@ -162,7 +158,7 @@ RUNTIMES = (
 def verdicts(subject: Subject) -> list[dict[str, Any]]:
     """What each runtime for this kind of file would do with it."""
     return [
-        rules.verdict(subject, runtime.as_dict())
+        rules.verdict(subject, asdict(runtime))
         for runtime in RUNTIMES
         if runtime.programs == subject.program
     ]

@@ -3,6 +3,7 @@
 
 import argparse
 from collections.abc import Callable
+from dataclasses import asdict
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -133,7 +134,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         _command(args),
     )
     return data | {
-        "registers": [row.as_dict() for row in made.registers],
+        "registers": [asdict(row) for row in made.registers],
         "registers_of_a": report.registers_of_a(search),
         "defects": [{"name": each.name, "text": each.text} for each in made.defects],
         "note": made.note or None,
@@ -264,8 +265,7 @@ def _inputs(
         feed = arrays.check({str(n): each for n, each in enumerate(raw)}, tensors)
         steps = [feed.step(index) for index in range(feed.steps)]
     else:
-        random = np.random.default_rng(_SEED)
-        steps = [arrays.random_inputs(tensors, random) for _ in range(args.steps)]
+        steps = arrays.random_steps(tensors, args.steps, _SEED)
     return _as(steps, tensors, a.inputs), _as(steps, tensors, b.inputs)
 
 

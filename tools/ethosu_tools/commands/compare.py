@@ -5,7 +5,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from .. import boards, vela
+from .. import arrays, boards, sim, vela
 from ..errors import InputError, UsageError
 from ..estimate import systems
 from ..layers import subject, views
@@ -83,8 +83,8 @@ def side_by_side(a: Subject, b: Subject) -> list[dict[str, Any]]:
 def compare_outputs(a: Subject, b: Subject, steps: int) -> dict[str, Any]:
     """How far outputs differ for the same inputs; "why" is the reason if they were not compared."""
     try:
-        given = subject.inputs(a, steps)
-        return subject.difference(subject.outputs(a, given), subject.outputs(b, given))
+        given = arrays.random_steps(a.file.description.inputs, steps)
+        return subject.difference(sim.outputs(a.file, given), sim.outputs(b.file, given))
     except InputError as error:
         return {"why": str(error)}
 

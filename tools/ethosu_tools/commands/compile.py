@@ -3,7 +3,6 @@
 
 import argparse
 import contextlib
-import math
 import shlex
 import tempfile
 from collections.abc import Callable, Iterator
@@ -18,7 +17,7 @@ from ..errors import BoardError, InputError, SetupError, UsageError
 from ..estimate import latency, systems, text
 from ..executorch import export
 from ..files import Output, keep, read_whole, write_all, write_whole
-from ..model import BOARD, PROGRAM, SOURCE, ModelFile, reading
+from ..model import BOARD, PROGRAM, SOURCE, ModelFile
 from ..plan.fold import fold_quantization
 from ..remedies import Change
 from ..tflite import model_metadata
@@ -133,20 +132,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "programs, such as ExecuTorch's visualize.py",
     )
     option.add(parser)
-    parser.add_argument(
-        "--labels",
-        type=Path,
-        metavar="FILE",
-        help="store the lines of a text file as labels of the first output: Model.labels",
-    )
-    parser.add_argument(
-        "--normalise",
-        nargs=2,
-        type=_numbers,
-        metavar=("MEAN", "STD"),
-        help="store the normalisation of image inputs, (pixel - MEAN) / STD: one number each, or "
-        "one per channel, such as 123.7,116.3,103.5",
-    )
+    model_metadata.add_options(parser)
     parser.add_argument(
         "--force",
         action="store_true",
@@ -176,16 +162,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="keep float inputs and outputs, which the CPU quantises and dequantises in each run",
     )
-
-
-def _numbers(text: str) -> tuple[float, ...]:
-    numbers = tuple(map(float, text.split(",")))
-    if len(numbers) not in (1, 3) or not all(map(math.isfinite, numbers)):
-        raise ValueError
-    return numbers
-
-
-_numbers.__name__ = "number, or three with commas"  # for argparse's error messages
 
 
 def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
@@ -263,7 +239,7 @@ def _compile(
     warn(ui, model)
     board, npu = _check_options(args, kept or args.model)
     output = _output(args)
-    metadata = _metadata(args, model)
+    metadata = model_metadata.given(args, model)
     notes: dict[str, bytes] = {}
     if args.selftest:  # first: a model that the reference kernels reject leaves no output
         ui.note("running the reference kernels for the self-test")
@@ -311,7 +287,12 @@ def _compile(
         notes[BOARD] = board.name.encode()
 
     def finish(made: ModelFile) -> ModelFile:
-        return made.with_data(_with_metadata(metadata, model, put(made.data, notes), data))
+        written = put(made.data, notes)
+        if metadata is None:
+            return made.with_data(model_metadata.copy(model.data, written))
+        return made.with_data(
+            model_metadata.write(written, metadata, len(data["inputs"]), len(data["outputs"]))
+        )
 
     def need_after(change: Change) -> fit.Need:
         ui.note(f"trying {change}")
@@ -379,37 +360,6 @@ def _tried(args: argparse.Namespace, data: dict[str, Any]) -> Iterator[None]:
 
 def _output(args: argparse.Namespace) -> Path:
     return args.output or Path(f"{args.model.stem}_vela.tflite")
-
-
-def _metadata(args: argparse.Namespace, model: ModelFile) -> model_metadata.ModelMetadata | None:
-    """Metadata given by options; None if none is given, after checking that of the file."""
-    if not args.labels and not args.normalise:
-        with reading(model):
-            model_metadata.check(model.data)
-        return None
-    labels: list[str] = []
-    if args.labels:
-        try:
-            labels = [line.strip() for line in read_whole(args.labels).decode().splitlines()]
-        except UnicodeDecodeError as error:
-            raise InputError(f"{args.labels} is not UTF-8 text: {error}") from None
-        if not labels or not all(labels):
-            raise InputError(
-                f"{args.labels} is empty or has an empty line; expected one label per line"
-            )
-    return model_metadata.ModelMetadata(labels, *(args.normalise or ((), ())))
-
-
-def _with_metadata(
-    given: model_metadata.ModelMetadata | None,
-    model: ModelFile,
-    compiled: bytes,
-    facts: dict[str, Any],
-) -> bytes:
-    """Store TFLite metadata: that given by options, else that of the source, which Vela drops."""
-    if given is None:
-        return model_metadata.copy(model.data, compiled)
-    return model_metadata.write(compiled, given, len(facts["inputs"]), len(facts["outputs"]))
 
 
 def _export(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 
 import argparse
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
             "a fault report (*** Fault: ...), or one of another runtime, whose rules "
             "`ethosu check MODEL` applies"
         )
-    return {"model": str(args.model), "found": [finding.as_dict() for finding in findings]}
+    return {"model": str(args.model), "found": [asdict(finding) for finding in findings]}
 
 
 def render(data: dict[str, Any]) -> str:

@@ -3,6 +3,7 @@
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -81,11 +82,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     description = file.compiled
     cases = () if args.input else _cases(file)
     if cases:
-        feed = Feed(
-            tuple(map(np.stack, zip(*(case.inputs for case in cases), strict=True))),
-            len(cases),
-            has_time=True,
-        )
+        feed = arrays.as_feed([case.inputs for case in cases])
     elif args.input:
         feed = arrays.check(arrays.load(args.input), description.inputs, args.steps)
     else:
@@ -132,12 +129,10 @@ def _random(tensors: Sequence[Tensor], args: argparse.Namespace) -> Feed:
     """Random inputs, different ones in each step."""
     if args.seed < 0:
         raise UsageError(f"--seed must be 0 or more, found {args.seed}")
-    random = np.random.default_rng(args.seed)
-    first = arrays.random_inputs(tensors, random)
+    (first,) = arrays.random_steps(tensors, 1, args.seed)
     feed = arrays.check({str(key): array for key, array in enumerate(first)}, tensors, args.steps)
-    rows = [first, *(arrays.random_inputs(tensors, random) for _ in range(1, feed.steps))]
-    columns = tuple(map(np.stack, zip(*rows, strict=True)))
-    return Feed(columns, feed.steps, feed.has_time)
+    rows = arrays.random_steps(tensors, feed.steps, args.seed)
+    return replace(arrays.as_feed(rows), has_time=feed.has_time)
 
 
 def _values(array: Array) -> dict[str, Any]:

@@ -87,7 +87,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         feed = arrays.check(arrays.load(args.input), description.inputs)
         inputs = feed.step(0)
     else:
-        inputs = arrays.random_inputs(description.inputs, np.random.default_rng(0))
+        inputs = arrays.random_inputs(description.inputs)
     operations: list[Operation] = []
     maps: dict[str, np.ndarray] = {}
 

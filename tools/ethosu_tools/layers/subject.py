@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import arrays, fit, verdict
+from .. import fit, verdict
 from ..arrays import Array
 from ..errors import InputError
 from ..estimate import latency, systems
@@ -19,8 +19,6 @@ from ..model import ModelFile
 from ..sim import Simulation
 from . import table, views
 from .table import Layer
-
-SEED = 0
 
 
 @dataclass(frozen=True)
@@ -83,19 +81,6 @@ def examine(
     need = fit.need_of(latency.as_written(given, file, system.name))
     fits = fit.on_board(need, system.name, reserve)
     return Subject(source, file, system, estimate, rows, info, fits)
-
-
-def inputs(subject: Subject, steps: int) -> list[list[Array]]:
-    """Random inputs for `steps` inferences."""
-    random = np.random.default_rng(SEED)
-    tensors = subject.file.description.inputs
-    return [arrays.random_inputs(tensors, random) for _ in range(steps)]
-
-
-def outputs(subject: Subject, given: list[list[Array]]) -> list[list[Array]]:
-    """The simulator's outputs for these inputs, for each step."""
-    with Simulation(subject.file) as simulation:
-        return [simulation.step(each) for each in given]
 
 
 def difference(found: list[list[Array]], expected: list[list[Array]]) -> dict[str, Any]:

@@ -13,8 +13,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from .. import arrays, debug_table
 from ..debug_table import Entry
 from ..estimate.systems import Memory
@@ -146,7 +144,7 @@ def record(
         if memories:
             simulation.assume([memory.for_simulator(regions) for memory, regions in memories])
         simulation.observe(operations.append)
-        simulation.step(arrays.random_inputs(simulation.inputs, np.random.default_rng(0)))
+        simulation.step(arrays.random_inputs(simulation.inputs))
     return operations
 
 

@@ -73,10 +73,6 @@ class CpuOperator:
     macs: int
     known: bool
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain data, for JSON."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class ProgramDescription(Description):
@@ -127,7 +123,7 @@ class ProgramDescription(Description):
             "delegate_io",
         )
         own = {name: getattr(self, name) for name in (*names, "missing", "external")}
-        cpu = [each.as_dict() for each in self.cpu]
+        cpu = [asdict(each) for each in self.cpu]
         return super().as_dict() | own | {"cpu": cpu, "notes": self.notes}
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from ..errors import InputError
 from ..model import ModelFile, Operator, reading
-from .writer import Graph, schema, write
+from .writer import Graph, kind_of, schema, text, write
 
 # Tensors without values of their own: handles of variables.
 _HANDLES = ("type 13", "type 14")
@@ -148,7 +148,7 @@ class Whole:
 
     def _graph(self, subgraph: Any, kept: Iterable[int], used: Iterable[int]) -> Graph:
         """A graph of some operators, and of the tensors that these use."""
-        graph = Graph(_text(subgraph.name) or "main")
+        graph = Graph(text(subgraph.name) or "main")
         operators = [subgraph.operators[number] for number in kept]
         tensors = {*used}
         for operator in operators:
@@ -165,7 +165,7 @@ class Whole:
             for field in ("inputs", "outputs", "intermediates"):
                 setattr(one, field, [self._numbers[t] for t in _list(getattr(operator, field))])
             code = self._model.operatorCodes[operator.opcodeIndex]
-            kind = _kind(code)
+            kind = kind_of(code)
             graph.versions[kind] = max(code.version, graph.versions.get(kind, 1))
             graph.operators.append((kind, one))
         return graph
@@ -177,21 +177,8 @@ def _calls(operator: Any) -> bool:
     return options is not None and any("Subgraph" in name for name in vars(options))
 
 
-def _kind(code: Any) -> str:
-    """The name of an operator, as the writer takes it."""
-    number = max(code.builtinCode, code.deprecatedBuiltinCode)
-    if number == schema.BuiltinOperator.CUSTOM:
-        return _text(code.customCode)
-    names = vars(schema.BuiltinOperator).items()
-    return str(next(name for name, value in names if value == number))
-
-
 def _list(numbers: Any) -> list[int]:
     return [] if numbers is None else [int(number) for number in numbers]
-
-
-def _text(name: Any) -> str:
-    return name.decode(errors="replace") if isinstance(name, bytes) else str(name or "")
 
 
 def _ranges(numbers: list[int]) -> str:

@@ -7,16 +7,20 @@ TFLITE_METADATA; its files are in a ZIP archive after the model. Vela drops both
 
 from __future__ import annotations
 
+import argparse
 import io
+import math
 import struct
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from ..files import unpack
+from ..files import read_whole, unpack
 from ..flatbuffer_writer import encode, f32s, i8, u8
+from ..model import ModelFile, reading
 from .metadata import get, put
 
 ENTRY = "TFLITE_METADATA"
@@ -105,3 +109,50 @@ def _encode(given: ModelMetadata, inputs: int, outputs: int) -> bytes:
         3: [first_output, *({} for _ in range(outputs - 1))],
     }
     return encode({3: [graph], 7: "1.0.0"}, IDENTIFIER)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of a command that stores metadata."""
+    parser.add_argument(
+        "--labels",
+        type=Path,
+        metavar="FILE",
+        help="store the lines of a text file as labels of the first output: Model.labels",
+    )
+    parser.add_argument(
+        "--normalise",
+        nargs=2,
+        type=_numbers,
+        metavar=("MEAN", "STD"),
+        help="store the normalisation of image inputs, (pixel - MEAN) / STD: one number each, or "
+        "one per channel, such as 123.7,116.3,103.5",
+    )
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    numbers = tuple(map(float, text.split(",")))
+    if len(numbers) not in (1, 3) or not all(map(math.isfinite, numbers)):
+        raise ValueError
+    return numbers
+
+
+_numbers.__name__ = "number, or three with commas"  # for argparse's error messages
+
+
+def given(args: argparse.Namespace, model: ModelFile) -> ModelMetadata | None:
+    """Metadata given by options; None if none is given, after checking that of the file."""
+    if not args.labels and not args.normalise:
+        with reading(model):
+            check(model.data)
+        return None
+    labels: list[str] = []
+    if args.labels:
+        try:
+            labels = [line.strip() for line in read_whole(args.labels).decode().splitlines()]
+        except UnicodeDecodeError as error:
+            raise InputError(f"{args.labels} is not UTF-8 text: {error}") from None
+        if not labels or not all(labels):
+            raise InputError(
+                f"{args.labels} is empty or has an empty line; expected one label per line"
+            )
+    return ModelMetadata(labels, *(args.normalise or ((), ())))

@@ -25,7 +25,16 @@ except ImportError:
         f"writing a model needs LiteRT's schema; run: {other_python.install('oracle')}"
     ) from None
 
-__all__ = ["OPERATOR_VERSIONS", "Graph", "operator_code", "schema", "write"]
+__all__ = [
+    "OPERATOR_VERSIONS",
+    "Graph",
+    "kind_of",
+    "operator_code",
+    "packed",
+    "schema",
+    "text",
+    "write",
+]
 
 SCHEMA_VERSION = 3
 
@@ -152,9 +161,28 @@ def write(graphs: Sequence[Graph], description: str) -> bytes:
     model.operatorCodes = [operator_code(kind, versions.get(kind, 1)) for kind in kinds]
     model.buffers = [schema.BufferT()]  # buffer 0 is empty by definition
     model.subgraphs = [_subgraph(graph, kinds, model.buffers) for graph in graphs]
+    return packed(model)
+
+
+def packed(model: Any) -> bytes:
+    """The file of the schema's object of a model."""
     builder = flatbuffers.Builder(4096)
     builder.Finish(model.Pack(builder), TFLITE.mark)
     return bytes(builder.Output())
+
+
+def text(name: Any) -> str:
+    """A text in the schema's objects, which LiteRT reads as bytes."""
+    return name.decode(errors="replace") if isinstance(name, bytes) else str(name or "")
+
+
+def kind_of(code: Any) -> str:
+    """The name of an operator code, as `Graph.operator` takes it; "" if the schema has none."""
+    number = max(code.builtinCode, code.deprecatedBuiltinCode)
+    if number == schema.BuiltinOperator.CUSTOM:
+        return text(code.customCode)
+    names = vars(schema.BuiltinOperator).items()
+    return next((name for name, value in names if value == number), "")
 
 
 def operator_code(kind: str, version: int | None = None) -> Any:

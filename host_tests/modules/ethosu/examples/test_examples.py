@@ -195,9 +195,7 @@ def test_commands_of_the_page_on_pytorch(exporter, tmp_path, monkeypatch, capsys
         if words[0] == "compile":
             words += ["--python", exporter]
         if words[0] == "run":
-            inputs = arrays.random_inputs(
-                describe(Path("kws.pte")).inputs, np.random.default_rng(0)
-            )
+            inputs = arrays.random_inputs(describe(Path("kws.pte")).inputs)
             np.savez("in.npz", **{"0": inputs[0]})
         if words[0] == "deploy":
             words[words.index("--on") :] = ["-o", "rom.img"]

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Changes of a model: bit-exact by LiteRT's reference kernels, and on the simulated NPU."""
 
+from dataclasses import asdict
+
 import numpy as np
 import pytest
 from ethosu_tools import arrays, vela
@@ -39,8 +41,7 @@ def changed(source, original):
 @pytest.fixture(scope="module")
 def results(source):
     """Inputs, and what the reference computes for the original."""
-    random = np.random.default_rng(2)
-    given = [arrays.random_inputs(source.description.inputs, random) for _ in range(STEPS)]
+    given = arrays.random_steps(source.description.inputs, STEPS, seed=2)
     oracle = Oracle(source)
     return given, [oracle.step(each) for each in given]
 
@@ -62,7 +63,7 @@ def test_the_reference_computes_the_same(original, changed, results):
 def test_vela_leaves_the_original_to_the_cpu_and_says_why(original, source):
     made = vela.compiled(source, "ethos-u55-128")
     found = reasons.parse(made.report, source)
-    assert made.facts["reasons"] == [each.as_dict() for each in found]
+    assert made.facts["reasons"] == [asdict(each) for each in found]
     assert {each.output for each in found} == set(original.outputs)
     (stride,) = (each for each in found if each.output == "stride 3")
     assert stride.operator == "TRANSPOSE_CONV" and stride.reason == "stride out of range: (3,3)"

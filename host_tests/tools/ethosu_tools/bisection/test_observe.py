@@ -25,9 +25,7 @@ NPU = "ethos-u55-128"
 def check(source, path, steps=None):
     """Compare all values that are seen; returns their layers."""
     whole, compiled = Whole(ModelFile(source)), ModelFile(path)
-    random = np.random.default_rng(0)
-    inputs = compiled.description.inputs
-    steps = steps or [arrays.random_inputs(inputs, random) for _ in range(2)]
+    steps = steps or arrays.random_steps(compiled.description.inputs, 2)
     _, wanted = reference_values(whole, steps)
     seen = observe.record(compiled, steps)
     found = observe.values(seen, compiled, whole)

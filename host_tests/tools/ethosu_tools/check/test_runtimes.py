@@ -2,7 +2,7 @@
 """The rules of other runtimes: what each takes and refuses, and why."""
 
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -213,7 +213,7 @@ def test_micropython_gives_the_same_verdicts(board):
         {"inputs": (tensor(1, 4, dtype="int32"), tensor(1, dtype="bool")), "cpu": ("PAD",)},
     ]
     subjects = [replace(FITS, **each) for each in changes]
-    known = [runtime.as_dict() for runtime in RUNTIMES]
+    known = [asdict(runtime) for runtime in RUNTIMES]
     facts = [{name: getattr(each, name) for name in FACTS} for each in subjects]
     board.exec(Path(rules.__file__).read_text() + SUBJECT)
     found = board.ask(

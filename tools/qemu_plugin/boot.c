@@ -1,16 +1,26 @@
 // SPDX-License-Identifier: MIT
-/** Where a boot loader starts an image: at its first section. */
-#include "boot_image.h"
+/** The boot loader of a board: where it starts an image, and the state of the core then. */
+#include "boot.h"
 
 #include <elf.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "board.h"
+#include "board_memory.h"
+#include "machine.h"
 #include "message.h"
 #include "qemu_api.h"
+
+/* --- Loaders that start the first section of the ELF file --------------------------- */
+
+/*
+ * They take the sections in the order of their headers, and not the entry or a fixed address. The
+ * order then decides whether the board starts at all.
+ */
 
 #define NAME_SIZE 32
 
@@ -86,7 +96,11 @@ static bool is_in_memory(uint32_t address, bool stack)
     return false;
 }
 
-uint32_t boot_image_start(void)
+/**
+ * Address of the first section that is loaded from the image given by `-device loader,file=IMAGE`.
+ * Ends QEMU if there is no vector table: a board would stay silent.
+ */
+static uint32_t first_section_address(void)
 {
     Object *loader = object_resolve_path_type("", "loader", NULL);
     const char *path = loader ? object_property_get_str(loader, "file", NULL) : NULL;
@@ -109,4 +123,69 @@ uint32_t boot_image_start(void)
               first.name, first.address, stack, entry);
     }
     return first.address;
+}
+
+/* --- A stage that leaves a core that is not as after a reset ------------------------ */
+
+/*
+ * It is code of the guest, since a plugin cannot set registers of the core. It writes the registers
+ * of the table, and then starts the image like most loaders: vector table, stack from its word 0,
+ * jump to word 1.
+ */
+
+#define STAGE_SIZE 0x1000u
+/** Over the memory in which it is, so that nothing overwrites it. */
+#define STAGE_PRIORITY 1
+
+/** Thumb code for the address VECTORS_SIZE; the pairs of address and value follow it. */
+static const uint16_t code[] = {
+    0xA009,         //       adr   r0, pairs
+    0xE8F0, 0x1202, // next: ldrd  r1, r2, [r0], #8
+    0xB109,         //       cbz   r1, leave
+    0x600A,         //       str   r2, [r1]
+    0xE7FA,         //       b     next
+    0xF3BF, 0x8F4F, // leave: dsb
+    0xF3BF, 0x8F6F, //       isb
+    0xF381, 0x880A, //       msr   msplim, r1, which is 0
+    0x4802,         //       ldr   r0, =0xE000ED08 (VTOR)
+    0x6002,         //       str   r2, [r0]
+    0xF8D2, 0xD000, //       ldr   sp, [r2]
+    0xF8D2, 0xF004, //       ldr   pc, [r2, #4]
+    0xED08, 0xE000, //       the constant
+};
+
+enum { VECTORS_SIZE = 8, PAIRS = VECTORS_SIZE + sizeof code };
+
+static void create_stage(uint32_t jump_address)
+{
+    const struct board_boot *boot = &board()->chip->boot;
+    MemoryRegion *region =
+        board_memory_create_ram("boot-stage", boot->stage, STAGE_SIZE, STAGE_PRIORITY);
+    uint8_t *memory = memory_region_get_ram_ptr(region);
+    const uint32_t vectors[] = {boot->stack, (boot->stage + VECTORS_SIZE) | 1u};
+    struct board_value pairs[BOARD_LEAVES_MAX + 1] = {0};
+    size_t count = 0;
+    while (count < BOARD_LEAVES_MAX && boot->leaves[count].address) {
+        pairs[count] = boot->leaves[count];
+        count++;
+    }
+    pairs[count].value = jump_address;
+    memcpy(memory, vectors, sizeof vectors);
+    memcpy(memory + VECTORS_SIZE, code, sizeof code);
+    memcpy(memory + PAIRS, pairs, sizeof pairs);
+    memory_region_set_readonly(region, true);
+}
+
+void boot_choose_start(void)
+{
+    const struct board_chip *chip = board()->chip;
+    if (!chip || (!chip->starts_first_section && !chip->boot.stage)) {
+        return;
+    }
+    uint32_t start = chip->starts_first_section ? first_section_address() : chip->vectors;
+    if (chip->boot.stage) {
+        create_stage(start);
+        start = chip->boot.stage;
+    }
+    qdev_prop_set_uint32(machine_cortex_m(), "init-svtor", start);
 }
