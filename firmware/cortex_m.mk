@@ -18,7 +18,7 @@ CPU_FLAGS = $(BOARD_CPU_FLAGS) -mthumb
 CORE_CFLAGS = $(CPU_FLAGS) -isystem $(MICROPYTHON)/lib/cmsis/inc -fpermitted-flt-eval-methods=c11 \
 	--specs=nano.specs
 
-LDFLAGS += -Wl,--wrap=nlr_jump,--wrap=mp_seq_cmp_objs,--wrap=mp_compile $(CPU_FLAGS) --specs=nano.specs -nostartfiles -L$(ROOT)/firmware -T$(BOARD_MEMORY) \
+LDFLAGS += $(CPU_FLAGS) --specs=nano.specs -nostartfiles -L$(ROOT)/firmware -T$(BOARD_MEMORY) \
 	-Wl,--gc-sections -Wl,-Map=$(OUT)/firmware.map -Wl,--fatal-warnings
 
 .SECONDEXPANSION:
