@@ -11,15 +11,20 @@ endif
 
 BOARD_MEMORY ?= $(BOARD_MADE)/memory.ld
 
-CORE_SRC = collect.c fault.c memset.c mpu.c startup.c systick.c
+CORE_SRC = arithmetic.c collect.c fault.c memset.c mpu.c startup.c systick.c
+# The same result, which is exact, in half the code of the C library's.
+CORE_SHARED_SRC = lib/libm_dbl/fmod.c
 CORE_OUTPUT = $(OUT)/firmware.size $(if $(filter yes,$(BOARD_BIN)),$(OUT)/firmware.bin)
 
 CPU_FLAGS = $(BOARD_CPU_FLAGS) -mthumb
 CORE_CFLAGS = $(CPU_FLAGS) -isystem $(MICROPYTHON)/lib/cmsis/inc -fpermitted-flt-eval-methods=c11 \
 	--specs=nano.specs
 
-LDFLAGS += -Wl,--wrap=nlr_jump,--wrap=mp_seq_cmp_objs,--wrap=mp_compile $(CPU_FLAGS) --specs=nano.specs -nostartfiles -L$(ROOT)/firmware -T$(BOARD_MEMORY) \
+LDFLAGS += $(CPU_FLAGS) --specs=nano.specs -nostartfiles -L$(ROOT)/firmware -T$(BOARD_MEMORY) \
 	-Wl,--gc-sections -Wl,-Map=$(OUT)/firmware.map -Wl,--fatal-warnings
+
+# With -O2 the compiler aligns each string to a word, which its readers do not need.
+PACK_STRINGS = $(OBJCOPY) --set-section-alignment '.rodata*.str1.4=1'
 
 .SECONDEXPANSION:
 $(OUT)/firmware.elf: $$(OBJ) $(BOARD_MEMORY) sections.ld

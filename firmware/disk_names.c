@@ -59,12 +59,23 @@ static bool may_have(lfs2_t *lfs, struct folder *folder, const char *name, size_
     return !folder->known || (folder->bits[bit / BITS_PER_WORD] >> (bit % BITS_PER_WORD)) & 1;
 }
 
+/** The C library's strstr() takes 1 KB. */
+static bool has_dot_name(const char *path)
+{
+    for (; *path != 0; path++) {
+        if (path[0] == '/' && path[1] == '.') {
+            return true;
+        }
+    }
+    return false;
+}
+
 /** Whether a file certainly does not exist. Paths with "." and ".." are left to LittleFS. */
 static bool is_missing(lfs2_t *lfs, const char *path)
 {
     const struct disk *disk = disk_of(lfs->cfg->context);
     path += strspn(path, "/");
-    if (disk == NULL || *path == 0 || *path == '.' || strstr(path, "/.") != NULL) {
+    if (disk == NULL || *path == 0 || *path == '.' || has_dot_name(path)) {
         return false;
     }
     if (known_disk != disk || known_changes != disk_changes()) {

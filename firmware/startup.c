@@ -118,24 +118,14 @@ static void paint_stacks(void)
     memset(_stack_limit, STACK_PAINT, (uintptr_t)__get_PSP() - (uintptr_t)_stack_limit);
 }
 
-static struct stack_mark find_mark(const uint32_t *limit, const uint32_t *top)
-{
-    const uint32_t *lowest = limit;
-    while (lowest < top && *lowest == STACK_PAINT * 0x01010101u) {
-        lowest++;
-    }
-    return (struct stack_mark){.used = (uint32_t)((uintptr_t)top - (uintptr_t)lowest),
-                               .size = (uint32_t)((uintptr_t)top - (uintptr_t)limit)};
-}
-
 struct stack_mark startup_main_stack(void)
 {
-    return find_mark(_stack_limit, _stack_top);
+    return stack_mark_find(_stack_limit, _stack_top, STACK_PAINT);
 }
 
 struct stack_mark startup_handler_stack(void)
 {
-    return find_mark(_handler_stack_limit, _handler_stack_top);
+    return stack_mark_find(_handler_stack_limit, _handler_stack_top, STACK_PAINT);
 }
 
 static void enable_core(void)

@@ -32,6 +32,18 @@ struct stack_mark {
     uint32_t size;
 };
 
+/** The words from `limit` on that still consist of the byte `paint` have not been used. */
+static inline struct stack_mark stack_mark_find(const uint32_t *limit, const uint32_t *top,
+                                                uint8_t paint)
+{
+    const uint32_t *lowest = limit;
+    while (lowest < top && *lowest == paint * 0x01010101u) {
+        lowest++;
+    }
+    return (struct stack_mark){.used = (uint32_t)((uintptr_t)top - (uintptr_t)lowest),
+                               .size = (uint32_t)((uintptr_t)top - (uintptr_t)limit)};
+}
+
 /** The stack of the program. */
 struct stack_mark startup_main_stack(void);
 

@@ -56,12 +56,7 @@ const char *startup_table_fault(void)
 /** The memory of WebAssembly begins as zeros. */
 struct stack_mark startup_main_stack(void)
 {
-    const uint32_t *lowest = _stack_limit;
-    while (lowest < _stack_top && *lowest == 0) {
-        lowest++;
-    }
-    return (struct stack_mark){.used = (uint32_t)((uintptr_t)_stack_top - (uintptr_t)lowest),
-                               .size = (uint32_t)((uintptr_t)_stack_top - (uintptr_t)_stack_limit)};
+    return stack_mark_find(_stack_limit, _stack_top, 0);
 }
 
 /** Handlers are called on the stack of the program. */

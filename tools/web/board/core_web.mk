@@ -31,7 +31,7 @@ WASM_OPT_FLAGS = $(addprefix --enable-,simd exception-handling bulk-memory sign-
 	nontrapping-float-to-int) --spill-pointers -O2 --strip-debug --strip-producers
 
 LDFLAGS = $(WASM_FLAGS) -O2 --profiling-funcs -s STANDALONE_WASM -s INITIAL_MEMORY=134217728 --no-entry \
-	-s ERROR_ON_UNDEFINED_SYMBOLS=0 -s WARN_ON_UNDEFINED_SYMBOLS=0 -Wl,--wrap=nlr_jump,--wrap=mp_seq_cmp_objs,--wrap=mp_compile \
+	-s ERROR_ON_UNDEFINED_SYMBOLS=0 -s WARN_ON_UNDEFINED_SYMBOLS=0 \
 	$(foreach area,_gc_heap _romfs _ramdisk,-Wl,--export=$(area)_start -Wl,--export=$(area)_end)
 
 .SECONDEXPANSION:
