@@ -31,7 +31,7 @@
 /** May run concurrently in the interrupt handler and in the thread that stops the NPU. */
 static inline void set_status(struct ethosu_driver *drv, uint32_t status)
 {
-    __atomic_store_n(&drv->job.status, status, __ATOMIC_RELAXED);
+    ETHOSU_EXT_SET(drv->job.status, status);
 }
 
 static RARE int fail(struct ethosu_driver *drv, int code, int index)
@@ -225,9 +225,9 @@ static inline int launch(struct ethosu_driver *drv, const struct ethosu_ext_prog
         leave(drv, 0);
         return error;
     }
-    __atomic_store_n(&drv->fault.code, ETHOSU_EXT_OK, __ATOMIC_RELAXED);
+    ETHOSU_EXT_SET(drv->fault.code, ETHOSU_EXT_OK);
     drv->job.result = ETHOSU_JOB_RESULT_OK;
-    __atomic_store_n(&drv->job.run, program, __ATOMIC_RELAXED);
+    ETHOSU_EXT_SET(drv->job.run, program);
     drv->job.user_arg = user_arg;
     ethosu_inference_begin(drv, user_arg);
     ETHOSU_EXT_LOG_DEBUG("start");

@@ -438,13 +438,13 @@ def test_an_arena_is_a_block_like_others(memory, step):
     """The module marks its units itself, 16 at once. Small blocks, of which every `step`th is
     kept, lie before it: it is cleared, belongs to nobody else, and is free again afterwards."""
     memory.exec(
-        "assert need > 4096\n"
+        "assert need > 64 * 32 + 64  # as many units as that\n"
         f"held = [bytearray(32 * (1 + i % 7)) for i in range(400)][::{step}]\n"
         "for each in held: each[:] = b'\\xA5' * len(each)\n"
         "def cycle():\n"
         "    k = ethosu.Model(file)\n"
         "    zero = not any(bytes(k.inputs[0].data))\n"
-        "    return (zero, *unspoilt(k, k.info()['arena_address'], k.info()['arena_size']))\n"
+        "    return (zero,) + unspoilt(k, k.info()['arena_address'], k.info()['arena_size'])\n"
         "gc.collect()\n_ = cycle()\ngc.collect()\n"
         "total = gc.mem_alloc() + gc.mem_free()\nused = gc.mem_alloc()"
     )
