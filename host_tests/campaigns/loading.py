@@ -31,7 +31,8 @@ _TESTS = sharing.REPO / "host_tests/modules/ethosu/runtime"
 _COMPARED = [f"{kind}{size}" for kind in ("cmp", "const_cmp") for size in (1, 2, 4, 8)]
 _WRAPPED = [f"__sanitizer_cov_trace_{name}" for name in _COMPARED]
 _WRAPPED_NPU = ["sim_host_map", "npu_execute"]
-_WRAPPED_NPU += [f"ethosu_ext_{name}" for name in ("prepare", "start", "wait_program", "cancel")]
+_DRIVER_CALLS = ("prepare", "start", "run", "wait_program", "cancel")
+_WRAPPED_NPU += [f"ethosu_ext_{name}" for name in _DRIVER_CALLS]
 _SANITIZE = "-fsanitize=address,undefined -fno-sanitize-recover=all"
 _FLAGS = [*cbuild.STRICT, "-O2", "-fsanitize=fuzzer,address,undefined"]
 _FLAGS += ["-fno-sanitize-recover=all", f"-I{_RUNTIME}", f"-I{_TESTS}", *cbuild.INCLUDES]

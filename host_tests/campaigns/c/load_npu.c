@@ -106,6 +106,10 @@ WHOLE(ethosu_ext_prepare,
 WHOLE(ethosu_ext_start,
       (struct ethosu_driver * drv, const struct ethosu_ext_program *program, void *argument),
       (drv, program, argument))
+WHOLE(ethosu_ext_run,
+      (struct ethosu_driver * drv, const struct ethosu_ext_program *program, void *argument,
+       uint64_t timeout),
+      (drv, program, argument, timeout))
 WHOLE(ethosu_ext_wait_program,
       (struct ethosu_driver * drv, const struct ethosu_ext_program *program, uint64_t timeout),
       (drv, program, timeout))

@@ -205,3 +205,9 @@ int ethosu_accel_fence(struct ethosu_driver *drv)
     (void)fail(accel, ETHOSU_EXT_E_ACCEL_WAIT, (size_t)error);
     return -1;
 }
+
+int ethosu_ext_run(struct ethosu_driver *drv, const struct ethosu_ext_program *program,
+                   void *user_arg, uint64_t timeout)
+{
+    return ethosu_ext_start(drv, program, user_arg) == 0 ? ethosu_ext_wait(drv, timeout) : -1;
+}

@@ -268,12 +268,94 @@ static _Noreturn void raise_no_room(size_t size, const char *what)
                       (unsigned)(info.max_free * MICROPY_BYTES_PER_GC_BLOCK));
 }
 
+/** The least number of units that allocate_units() is used for. */
+enum { MANY_UNITS = 4 * MARKS_PER_WORD };
+
+/** The marks of the first `count` units of a word. */
+static uint32_t first_marks(size_t count)
+{
+    return (UINT32_C(1) << 2 * count) - 1;
+}
+
+static inline uint32_t word_of_marks(const uint8_t *at)
+{
+    uint32_t word;
+    memcpy(&word, at, sizeof word);
+    return word;
+}
+
+/** The first word from `at` on that begins this many free units; NULL: none before `end`. */
+static uint8_t *find_units(uint8_t *at, const uint8_t *end, size_t count)
+{
+    const ptrdiff_t whole = (ptrdiff_t)(count / MARKS_PER_WORD * sizeof(uint32_t));
+    const uint32_t rest = first_marks(count % MARKS_PER_WORD);
+    while (end - at > whole) {
+        if (word_of_marks(at) != 0) {
+            at += sizeof(uint32_t);
+            continue;
+        }
+        uint8_t *start = at;
+        do {
+            at += sizeof(uint32_t);
+        } while (at - start < whole && word_of_marks(at) == 0);
+        if (at - start == whole && (word_of_marks(at) & rest) == 0) {
+            return start;
+        }
+    }
+    return NULL;
+}
+
+/**
+ * Allocate like gc_alloc(), which takes 27 instructions for each unit: for an arena, most of the
+ * time that loading takes. This reads and writes the marks of 16 units at once.
+ *
+ * @return  NULL: gc_alloc() has to collect first, or to search more closely
+ */
+static void *allocate_units(size_t count)
+{
+#if MICROPY_MEM_STATS || (MICROPY_PY_THREAD && !MICROPY_PY_THREAD_GIL)
+    return NULL; // it also counts, or locks
+#else
+    if (count < MANY_UNITS || MP_STATE_THREAD(gc_lock_depth) > 0) {
+        return NULL;
+    }
+#if MICROPY_GC_ALLOC_THRESHOLD
+    if (MP_STATE_MEM(gc_alloc_amount) >= MP_STATE_MEM(gc_alloc_threshold)) {
+        return NULL;
+    }
+#endif
+    mp_state_mem_area_t *area = &MP_STATE_MEM(area);
+    uint8_t *const all_marks = area->gc_alloc_table_start;
+    uint8_t *table = find_units(
+        all_marks + area->gc_last_free_atb_index / sizeof(uint32_t) * sizeof(uint32_t),
+        all_marks + area->gc_alloc_table_byte_len / sizeof(uint32_t) * sizeof(uint32_t), count);
+    if (table == NULL) {
+        return NULL;
+    }
+    const size_t first = (size_t)(table - all_marks) * MARKS_PER_BYTE;
+    memset(table, (uint8_t)WORD_OF_TAILS, count / MARKS_PER_BYTE);
+    for (size_t i = count / MARKS_PER_BYTE * MARKS_PER_BYTE; i < count; i++) {
+        table[i / MARKS_PER_BYTE] |= (uint8_t)(TAIL << 2 * (i % MARKS_PER_BYTE));
+    }
+    table[0] = (table[0] & ~3) | HEAD;
+    area->gc_last_used_block = MAX(area->gc_last_used_block, first + count - 1);
+#if MICROPY_GC_ALLOC_THRESHOLD
+    MP_STATE_MEM(gc_alloc_amount) += count;
+#endif
+    // Cleared, as by gc_alloc(): what was there may look like references to other objects.
+    return memset(area->gc_pool_start + first * UNIT, 0, count * UNIT);
+#endif
+}
+
 struct block binding_allocate(size_t size, const char *what)
 {
     // The collector's blocks are aligned to ETHOSU_MODEL_ALIGNMENT already.
     size = binding_align(size);
     size_t room = size + alignment() - ETHOSU_MODEL_ALIGNMENT;
-    uint8_t *start = m_new_maybe(uint8_t, MAX(room, 1)); // a block of 0 bytes has an address too
+    uint8_t *start = allocate_units((room + UNIT - 1) / UNIT);
+    if (start == NULL) {
+        start = m_new_maybe(uint8_t, MAX(room, 1)); // a block of 0 bytes has an address too
+    }
     if (start == NULL) {
         raise_no_room(size, what);
     }

@@ -4,6 +4,7 @@
 
 #include "arguments.h"
 #include "arm_ethos_io_memcpy.h"
+#include "ethosu_build.h"
 #include "py/binary.h"
 #include "py/objarray.h"
 #include "py/objlist.h"
@@ -35,12 +36,29 @@ static bool is_real(const struct ethosu_model_buffer *tensor, int typecode)
     return (typecode == 'f' || typecode == 'd') && values_typecode(tensor->type) != typecode;
 }
 
-/** Check one input and get its bytes; raises if it does not fit the tensor. */
-static void check_input(struct exchange *input, size_t index)
+/** Bytes of a bytearray or array whose type and size fit; NULL: look closer. */
+static MP_NOINLINE void *fitting_bytes(const struct ethosu_model_buffer *tensor, mp_obj_t given)
+{
+    // A build for size does without; a native module does not know the type.
+    if (ETHOSU_FOR_SIZE || (!mp_obj_is_exact_type(given, &mp_type_bytearray) &&
+                            !mp_obj_is_exact_type(given, &mp_type_array))) {
+        return NULL;
+    }
+    const mp_obj_array_t *array = MP_OBJ_TO_PTR(given);
+    size_t size = array->len;
+    if (array->typecode != BYTEARRAY_TYPECODE) {
+        size *= array->typecode == (size_t)values_typecode(tensor->type)
+                    ? ethosu_model_type_size(tensor->type)
+                    : 0;
+    }
+    return size == tensor->size ? array->items : NULL;
+}
+
+/** Check one input of any kind. */
+static RARE void check_closely(struct exchange *input, size_t index)
 {
     mp_buffer_info_t buffer;
     struct numbers numbers;
-    input->raw = NULL;
     if (mp_get_buffer(input->given, &buffer, MP_BUFFER_READ)) {
         if (!is_real(input->tensor, buffer.typecode)) {
             values_check_raw(input->tensor->type, input->tensor->size, &buffer, "input",
@@ -61,6 +79,15 @@ static void check_input(struct exchange *input, size_t index)
     if (numbers_of(input->given, &numbers) && numbers.count != expected) {
         mp_raise_msg_varg(&mp_type_ValueError, MP_ERROR_TEXT("input %d has %d values, expected %d"),
                           (int)index, (int)numbers.count, (int)expected);
+    }
+}
+
+/** Check one input and get its bytes; raises if it does not fit the tensor. */
+static void check_input(struct exchange *input, size_t index)
+{
+    input->raw = fitting_bytes(input->tensor, input->given);
+    if (input->raw == NULL) { // not the usual case
+        check_closely(input, index);
     }
 }
 
@@ -103,7 +130,9 @@ void values_write_inputs(const struct ethosu_model *model, void *owner, mp_obj_t
     }
 }
 
-static void *output_bytes(const struct ethosu_model_buffer *tensor, mp_obj_t given, size_t index)
+/** Bytes of a buffer of any kind for an output. Raises. */
+static RARE void *output_closely(const struct ethosu_model_buffer *tensor, mp_obj_t given,
+                                 size_t index)
 {
     mp_buffer_info_t buffer;
     binding_get_buffer(given, &buffer, MP_BUFFER_WRITE, "output");
@@ -117,7 +146,10 @@ void values_visit_outputs(const struct ethosu_model *model, mp_obj_t given, bool
     const struct ethosu_model_buffer *outputs = ethosu_model_outputs(model);
     mp_obj_t *items = get_sequence(given, count, "output");
     for (size_t i = 0; i < count; i++) {
-        void *bytes = output_bytes(&outputs[i], items[i], i);
+        void *bytes = fitting_bytes(&outputs[i], items[i]);
+        if (bytes == NULL) { // not the usual case
+            bytes = output_closely(&outputs[i], items[i], i);
+        }
         if (copy && bytes != outputs[i].data) {
             arm_ethos_io_memcpy(bytes, outputs[i].data, outputs[i].size);
         }

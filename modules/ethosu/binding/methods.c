@@ -39,7 +39,9 @@ static void method_print(const mp_print_t *print, mp_obj_t self_in, mp_print_kin
 static mp_obj_t method_call(mp_obj_t self_in, size_t n_args, size_t n_kw, const mp_obj_t *args)
 {
     const struct binding_method *self = MP_OBJ_TO_PTR(self_in);
-    mp_arg_check_num(n_args, n_kw, 1, MP_OBJ_FUN_ARGS_MAX, true);
+    if (n_args == 0) { // the class's, called without an object
+        mp_arg_check_num(n_args, n_kw, 1, MP_OBJ_FUN_ARGS_MAX, true);
+    }
     mp_map_t keywords;
     mp_map_init_fixed_table(&keywords, n_kw, args + n_args);
     return self->function(n_args, args, &keywords);

@@ -218,9 +218,12 @@ static void model_attribute(mp_obj_t self_in, qstr name, mp_obj_t *destination)
             self->postprocess = destination[1];
             destination[0] = MP_OBJ_NULL; // stored
         }
-    } else if (mp_map_lookup((mp_map_t *)&model_locals.map, MP_OBJ_NEW_QSTR(name), MP_MAP_LOOKUP) !=
-               NULL) {
-        destination[1] = MP_OBJ_SENTINEL; // a method: look in locals
+        return;
+    }
+    const mp_map_elem_t *method =
+        mp_map_lookup((mp_map_t *)&model_locals.map, MP_OBJ_NEW_QSTR(name), MP_MAP_LOOKUP);
+    if (method != NULL) {
+        mp_convert_member_lookup(self_in, self->base.type, method->value, destination);
     } else if (name == MP_QSTR_len) {
         destination[0] = mp_obj_new_int_from_uint(self->file_size);
     } else if (name == MP_QSTR_postprocess) {

@@ -4,6 +4,7 @@
 
 #include "arm_ethos_io_memcpy.h"
 #include "ethosu_board.h"
+#include "ethosu_build.h"
 #include "job.h"
 #include "py/binary.h"
 #include "py/mperrno.h"
@@ -12,7 +13,7 @@
 #include "raise.h"
 #include "values.h"
 
-void values_call(void *owner, mp_obj_t callable, const struct ethosu_model_buffer *input)
+RARE void values_call(void *owner, mp_obj_t callable, const struct ethosu_model_buffer *input)
 {
     model_obj_t *self = owner;
     struct ethosu_model_tensor tensor;
@@ -46,12 +47,12 @@ static void on_stop(void *model)
 }
 
 /** Reserve the NPU, if it is not, and begin a job on it. Raises. */
-static void acquire_npu(model_obj_t *self)
+static inline void acquire_npu(model_obj_t *self)
 {
     job_check_idle(self->npu);
     if (self->handle != NULL) {
         job_reap_late(npu_reserved(MP_OBJ_FROM_PTR(self->handle))->npu);
-    } else {
+    } else if (ethosu_ext_reserve_this(self->npu, 0) != 0) {
         npus_reserve(self->npu, 0);
     }
     job_begin(self->npu, self, on_stop);
@@ -72,8 +73,8 @@ bool model_must_stop(void *model)
 }
 
 /** Raise the reason why an inference failed. */
-static _Noreturn void raise_failed(const model_obj_t *self, int status,
-                                   struct ethosu_ext_fault *fault)
+static RARE _Noreturn void raise_failed(const model_obj_t *self, int status,
+                                        struct ethosu_ext_fault *fault)
 {
     binding_raise_pending();
     if (status == ETHOSU_MODEL_STOPPED) { // by model_must_stop()
@@ -90,7 +91,7 @@ static _Noreturn void raise_failed(const model_obj_t *self, int status,
 }
 
 /** A blocking inference has failed: raise the reason. */
-static MP_NOINLINE _Noreturn void end_failed(model_obj_t *self, int status)
+static RARE _Noreturn void end_failed(model_obj_t *self, int status)
 {
     struct ethosu_ext_fault fault = *ethosu_ext_last_error(self->npu);
     release_npu(self);
@@ -213,7 +214,7 @@ void model_stop(model_obj_t *self)
 }
 
 /** Has the inference ended? Raises if it failed. */
-static mp_obj_t progress(model_obj_t *self, int status)
+static RARE mp_obj_t progress(model_obj_t *self, int status)
 {
     if (status == ETHOSU_MODEL_PENDING) {
         job_pin(self->npu, MP_OBJ_FROM_PTR(self), &self->deadline);

@@ -8,6 +8,7 @@
 #include "job.h"
 
 #include "ethosu_board.h"
+#include "ethosu_build.h"
 #include "py/runtime.h"
 #include "raise.h"
 
@@ -44,7 +45,7 @@ int ethosu_semaphore_give(void *sem)
 }
 
 /** Run callbacks; false when one raised an exception, which is kept. */
-static MP_NOINLINE bool run_pending(void)
+static RARE bool run_pending(void)
 {
     nlr_buf_t nlr;
     if (nlr_push(&nlr) == 0) {
@@ -64,24 +65,36 @@ bool semaphore_run_events(void)
     return !pending || run_pending();
 }
 
+/** Wait after the first wake, with the clock. @return  was it given in time? */
+static RARE bool wait_longer(const struct semaphore *semaphore, uint64_t timeout)
+{
+    uint32_t last_ms = ethosu_ext_board_ticks_ms();
+    while (__atomic_load_n(&semaphore->count, __ATOMIC_ACQUIRE) == 0) {
+        if (timeout == 0 || !semaphore_run_events()) {
+            return false;
+        }
+        ethosu_ext_board_idle(&semaphore->count, timeout);
+        uint32_t now = ethosu_ext_board_ticks_ms();
+        uint32_t passed = now - last_ms;
+        timeout -= passed < timeout ? passed : timeout;
+        last_ms = now;
+    }
+    return true;
+}
+
 int ethosu_semaphore_take(void *sem, uint64_t timeout)
 {
     struct semaphore *semaphore = sem;
-    uint32_t last_ms = 0;
-    bool clock_runs = false; // most waits end at the first wake, and need no clock
     // Only one thread takes, interrupts only give: a count that was seen stays.
-    while (__atomic_load_n(&semaphore->count, __ATOMIC_ACQUIRE) == 0) {
+    if (__atomic_load_n(&semaphore->count, __ATOMIC_ACQUIRE) == 0) {
         if (timeout == 0 || !semaphore_run_events()) {
             return -1;
         }
-        // The first part, which is not counted, makes a time-out late by a sixteenth at most.
-        ethosu_ext_board_idle(&semaphore->count, clock_runs ? timeout : timeout / 16 + 1);
-        if (semaphore->count == 0) {
-            uint32_t now = ethosu_ext_board_ticks_ms();
-            uint32_t passed = clock_runs ? now - last_ms : 0;
-            timeout -= passed < timeout ? passed : timeout;
-            last_ms = now;
-            clock_runs = true;
+        // Most waits end at the first wake, and need no clock. This part is not counted, which
+        // makes a time-out late by a sixteenth at most.
+        ethosu_ext_board_idle(&semaphore->count, timeout / 16 + 1);
+        if (semaphore->count == 0 && !wait_longer(semaphore, timeout)) {
+            return -1;
         }
     }
     __atomic_fetch_sub(&semaphore->count, 1, __ATOMIC_ACQ_REL);

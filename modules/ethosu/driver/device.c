@@ -2,6 +2,7 @@
 /** Device layer common to all products. */
 #include "device.h"
 
+#include "ethosu_build.h"
 #include "ethosu_fault.h"
 #include "ethosu_job.h"
 #include "ethosu_products.h"
@@ -59,7 +60,7 @@ static void choose_reset_canary(struct ethosu_device *dev)
     }
 }
 
-int ethosu_ext_device_probe(struct ethosu_device *dev, struct ethosu_ext_fault *fault)
+RARE int ethosu_ext_device_probe(struct ethosu_device *dev, struct ethosu_ext_fault *fault)
 {
     dev->config_register = ethosu_io_read(dev->reg, NPU_CONFIG);
     dev->id = ethosu_io_read(dev->reg, NPU_ID);
@@ -123,8 +124,8 @@ static bool wait_for_reset(const struct ethosu_device *dev, void *semaphore)
     return !is_resetting(dev);
 }
 
-int ethosu_ext_device_reset(const struct ethosu_device *dev, void *semaphore,
-                            struct ethosu_ext_fault *fault)
+RARE int ethosu_ext_device_reset(const struct ethosu_device *dev, void *semaphore,
+                                 struct ethosu_ext_fault *fault)
 {
     ethosu_io_write(dev->reg, NPU_RESET, dev->protection);
     if (!wait_for_reset(dev, semaphore)) {

@@ -118,11 +118,11 @@ ethosu_ext_device_acknowledge(const struct ethosu_device *dev, uint32_t *status)
 {
     uint32_t before = ethosu_io_read(dev->reg, NPU_STATUS);
     enum ethosu_ext_interrupt came = ETHOSU_EXT_INTERRUPT_OTHER;
-    if (before & ETHOSU_EXT_STATUS_PMU_IRQ) {
+    if (__builtin_expect(before & ETHOSU_EXT_STATUS_PMU_IRQ, 0)) {
         ethosu_io_write(dev->reg, NPU_PMINTCLR + dev->part->pmu_offset, UINT32_MAX);
         came = ETHOSU_EXT_INTERRUPT_COUNTER;
     }
-    if (!(before & ETHOSU_EXT_STATUS_IRQ_RAISED)) {
+    if (__builtin_expect(!(before & ETHOSU_EXT_STATUS_IRQ_RAISED), 0)) {
         return came;
     }
     // Clear before reading STATUS, so that a later event is seen here or interrupts again.

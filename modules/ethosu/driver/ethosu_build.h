@@ -44,6 +44,16 @@
 #define ETHOSU_U85 1
 #endif
 
+/** A function that most inferences do not call: compiled for size, and apart from those that do. */
+#define RARE __attribute__((noinline, cold))
+
+/** Is this file compiled for size (-Os)? Then it leaves out shorter ways for the usual case. */
+#ifdef __OPTIMIZE_SIZE__
+#define ETHOSU_FOR_SIZE 1
+#else
+#define ETHOSU_FOR_SIZE 0
+#endif
+
 #if !(ETHOSU_U55 || ETHOSU_U65 || ETHOSU_U85)
 #error "This build supports no NPU: set ETHOSU_U55, ETHOSU_U65 or ETHOSU_U85 to 1"
 #endif

@@ -16,6 +16,7 @@
  */
 #include "ethosu_ext.h"
 
+#include "ethosu_build.h"
 #include "ethosu_memory.h"
 #include "device.h"
 #include "ethosu_fault.h"
@@ -30,10 +31,10 @@
 /** May run concurrently in the interrupt handler and in the thread that stops the NPU. */
 static inline void set_status(struct ethosu_driver *drv, uint32_t status)
 {
-    __atomic_store_n(&drv->job.status, status, __ATOMIC_RELAXED);
+    ETHOSU_EXT_SET(drv->job.status, status);
 }
 
-static __attribute__((noinline)) int fail(struct ethosu_driver *drv, int code, int index)
+static RARE int fail(struct ethosu_driver *drv, int code, int index)
 {
     return ethosu_ext_fail(&drv->fault, code, index);
 }
@@ -47,7 +48,7 @@ static inline void wake(void *semaphore, uint32_t word)
 }
 
 /** Nothing is running or waiting any more: carry out the deferred actions. */
-static __attribute__((noinline)) void run_deferred(struct ethosu_driver *drv, uint32_t word)
+static RARE void run_deferred(struct ethosu_driver *drv, uint32_t word)
 {
     while (!(word & JOB_DEINIT)) { // may be set concurrently
         if (ethosu_ext_pool_offer(drv, &word)) {
@@ -64,7 +65,7 @@ static __attribute__((noinline)) void run_deferred(struct ethosu_driver *drv, ui
  *
  * @param counted  JOB_WAITER if this call was counted, else 0
  */
-static __attribute__((noinline)) void leave(struct ethosu_driver *drv, uint32_t counted)
+static RARE void leave(struct ethosu_driver *drv, uint32_t counted)
 {
     uint32_t word = ethosu_ext_job_word(drv);
     uint32_t left;
@@ -123,7 +124,7 @@ static inline void forget_call(struct ethosu_job *job)
 }
 
 /** Common end of all inferences: ENDING -> IDLE. The NPU has stopped. */
-static void finish_job(struct ethosu_driver *drv, uint32_t word)
+static inline void finish_job(struct ethosu_driver *drv, uint32_t word)
 {
     ethosu_ext_invalidate_caches(drv->job.run);
     ethosu_io_barrier(); // the CPU must not read results earlier
@@ -137,7 +138,7 @@ static void finish_job(struct ethosu_driver *drv, uint32_t word)
 }
 
 /** Note why the NPU is stopped, with job.status; stop it, clear up: ENDING -> IDLE. */
-static int abort_job(struct ethosu_driver *drv, int code, uint64_t timeout)
+static RARE int abort_job(struct ethosu_driver *drv, int code, uint64_t timeout)
 {
     uint32_t qread = ethosu_io_read(drv->dev.reg, NPU_QREAD);
     struct ethosu_ext_fault why = {.code = code,
@@ -158,7 +159,7 @@ static int abort_job(struct ethosu_driver *drv, int code, uint64_t timeout)
     return error;
 }
 
-static int time_out(struct ethosu_driver *drv, uint64_t timeout)
+static RARE int time_out(struct ethosu_driver *drv, uint64_t timeout)
 {
     uint32_t status = ethosu_io_read(drv->dev.reg, NPU_STATUS);
     set_status(drv, status);
@@ -169,9 +170,9 @@ static int time_out(struct ethosu_driver *drv, uint64_t timeout)
 }
 
 /** Get the result of an NPU that has finished: ENDING -> IDLE. */
-static int collect_result(struct ethosu_driver *drv, uint32_t word)
+static __attribute__((noinline)) int collect_result(struct ethosu_driver *drv, uint32_t word)
 {
-    if (!ethosu_ext_device_succeeded(&drv->dev, drv->job.status)) {
+    if (__builtin_expect(!ethosu_ext_device_succeeded(&drv->dev, drv->job.status), 0)) {
         (void)abort_job(drv, ETHOSU_EXT_E_NPU_FAULT, 0);
         return -1;
     }
@@ -190,7 +191,7 @@ static int stop(struct ethosu_driver *drv)
  * The word has changed since the NPU was started: the NPU has already finished, or a thread has
  * requested a stop. STARTING -> RUNNING or ENDING.
  */
-static __attribute__((noinline)) int look_again(struct ethosu_driver *drv, uint32_t word)
+static RARE int look_again(struct ethosu_driver *drv, uint32_t word)
 {
     const uint32_t number = word / JOB_NUMBER;
     word = ethosu_ext_job_word(drv);
@@ -214,8 +215,8 @@ static __attribute__((noinline)) int look_again(struct ethosu_driver *drv, uint3
 }
 
 /** Start on a claimed handle: STARTING -> RUNNING, or back to IDLE on failure. */
-static int launch(struct ethosu_driver *drv, const struct ethosu_ext_program *program,
-                  void *user_arg, uint32_t word)
+static inline int launch(struct ethosu_driver *drv, const struct ethosu_ext_program *program,
+                         void *user_arg, uint32_t word)
 {
     ethosu_ext_clean_caches(program);
     int error = ethosu_ext_request_power(drv);
@@ -224,9 +225,9 @@ static int launch(struct ethosu_driver *drv, const struct ethosu_ext_program *pr
         leave(drv, 0);
         return error;
     }
-    __atomic_store_n(&drv->fault.code, ETHOSU_EXT_OK, __ATOMIC_RELAXED);
+    ETHOSU_EXT_SET(drv->fault.code, ETHOSU_EXT_OK);
     drv->job.result = ETHOSU_JOB_RESULT_OK;
-    __atomic_store_n(&drv->job.run, program, __ATOMIC_RELAXED);
+    ETHOSU_EXT_SET(drv->job.run, program);
     drv->job.user_arg = user_arg;
     ethosu_inference_begin(drv, user_arg);
     ETHOSU_EXT_LOG_DEBUG("start");
@@ -237,7 +238,7 @@ static int launch(struct ethosu_driver *drv, const struct ethosu_ext_program *pr
 }
 
 /** Leave a job ended by another thread. @return as ethosu_wait() */
-static int leave_ended(struct ethosu_driver *drv)
+static RARE int leave_ended(struct ethosu_driver *drv)
 {
     int result = drv->job.result == ETHOSU_JOB_RESULT_OK ? 0 : -1;
     while (ethosu_semaphore_take(drv->semaphore, 0) >= 0) { // it was woken twice
@@ -247,7 +248,7 @@ static int leave_ended(struct ethosu_driver *drv)
 }
 
 /** End an inference that has timed out: RUNNING -> ENDING; false if it is no longer running. */
-static __attribute__((noinline)) bool take_late(struct ethosu_driver *drv)
+static RARE bool take_late(struct ethosu_driver *drv)
 {
     uint32_t word = ethosu_ext_job_word(drv);
     while (ethosu_ext_job_state(word) == ETHOSU_JOB_RUNNING) {
@@ -335,7 +336,7 @@ int ethosu_wait(struct ethosu_driver *drv, bool block)
     return wait_for(drv, NULL, block ? drv->timeout : 0);
 }
 
-int ethosu_ext_cancel(struct ethosu_driver *drv)
+RARE int ethosu_ext_cancel(struct ethosu_driver *drv)
 {
     uint32_t word = ethosu_ext_job_word(drv);
     for (;;) {
@@ -361,7 +362,7 @@ int ethosu_ext_cancel(struct ethosu_driver *drv)
     }
 }
 
-int ethosu_soft_reset(struct ethosu_driver *drv)
+RARE int ethosu_soft_reset(struct ethosu_driver *drv)
 {
     uint32_t word = ethosu_ext_job_word(drv) & ~JOB_BUSY;
     if (!ethosu_ext_job_step(drv, &word, ethosu_ext_job_in_state(word, ETHOSU_JOB_ENDING))) {
@@ -373,7 +374,7 @@ int ethosu_soft_reset(struct ethosu_driver *drv)
     return error == 0 ? 0 : -1;
 }
 
-bool ethosu_ext_job_defer(struct ethosu_driver *drv, uint32_t flag)
+RARE bool ethosu_ext_job_defer(struct ethosu_driver *drv, uint32_t flag)
 {
     uint32_t word = ethosu_ext_job_word(drv);
     while (word & JOB_BUSY) {
@@ -396,15 +397,39 @@ bool ethosu_ext_job_defer(struct ethosu_driver *drv, uint32_t flag)
     return false;
 }
 
-int ethosu_ext_start(struct ethosu_driver *drv, const struct ethosu_ext_program *program,
-                     void *user_arg)
+/**
+ * Start a prepared inference.
+ *
+ * @param counted  as for claim(); the call is no longer counted if this fails
+ * @return         0, or an error
+ */
+static __attribute__((noinline)) int start(struct ethosu_driver *drv,
+                                           const struct ethosu_ext_program *program, void *user_arg,
+                                           uint32_t counted)
 {
     if (program->owner != drv) {
         return fail(drv, ETHOSU_EXT_E_OTHER_NPU, -1);
     }
     uint32_t word;
-    RETURN_IF_ERROR(claim(drv, 0, &word));
-    return launch(drv, program, user_arg, word);
+    RETURN_IF_ERROR(claim(drv, counted, &word));
+    int error = launch(drv, program, user_arg, word);
+    if (error != 0 && counted != 0) {
+        leave(drv, counted);
+    }
+    return error;
+}
+
+int ethosu_ext_start(struct ethosu_driver *drv, const struct ethosu_ext_program *program,
+                     void *user_arg)
+{
+    return start(drv, program, user_arg, 0);
+}
+
+int ethosu_ext_run(struct ethosu_driver *drv, const struct ethosu_ext_program *program,
+                   void *user_arg, uint64_t timeout)
+{
+    // Counted from the start, as in ethosu_invoke_v3().
+    return start(drv, program, user_arg, JOB_WAITER) == 0 ? wait_counted(drv, timeout) : -1;
 }
 
 #if ETHOSU_EXT_STREAMS

@@ -8,6 +8,7 @@
  */
 #include "ethosu_pool.h"
 
+#include "ethosu_build.h"
 #include "ethosu_ext.h"
 #include "ethosu_fault.h"
 #include "ethosu_job.h"
@@ -128,7 +129,7 @@ static void dequeue(struct request **link)
 }
 
 /** Assign a free NPU to the first caller waiting for a matching one. */
-static __attribute__((noinline)) void assign_to_first(struct ethosu_driver *drv)
+static RARE void assign_to_first(struct ethosu_driver *drv)
 {
     struct request **link = &pool.queue;
     while (*link != NULL && !fits(*link, drv)) {
@@ -156,7 +157,7 @@ static inline void offer(struct ethosu_driver *drv, uint32_t reservation)
     assign(drv);
 }
 
-bool ethosu_ext_pool_offer(struct ethosu_driver *drv, uint32_t *word)
+RARE bool ethosu_ext_pool_offer(struct ethosu_driver *drv, uint32_t *word)
 {
     bool locked = lock(NULL);
     bool ends = locked && *find(drv) != NULL && drv->reserved;
@@ -176,7 +177,7 @@ bool ethosu_ext_pool_offer(struct ethosu_driver *drv, uint32_t *word)
     return done;
 }
 
-int ethosu_ext_pool_add(struct ethosu_driver *drv, struct ethosu_ext_fault *fault)
+RARE int ethosu_ext_pool_add(struct ethosu_driver *drv, struct ethosu_ext_fault *fault)
 {
     if (!lock(fault)) {
         return ETHOSU_EXT_E_LOCKED;
@@ -188,7 +189,7 @@ int ethosu_ext_pool_add(struct ethosu_driver *drv, struct ethosu_ext_fault *faul
     return 0;
 }
 
-bool ethosu_ext_pool_remove(struct ethosu_driver *drv)
+RARE bool ethosu_ext_pool_remove(struct ethosu_driver *drv)
 {
     if (pool.mutex == NULL || !lock(NULL)) {
         return false;
@@ -213,7 +214,7 @@ static bool has_match(const struct request *request)
     return drv != NULL;
 }
 
-void ethosu_ext_pool_end_requests(void)
+RARE void ethosu_ext_pool_end_requests(void)
 {
     if (!lock(NULL)) {
         return;
@@ -236,7 +237,7 @@ struct ethosu_driver *ethosu_ext_next(const struct ethosu_driver *drv)
 }
 
 /** Leave the queue, unless the request has been answered in the meantime. */
-static void leave_queue(struct request *request, bool taken)
+static RARE void leave_queue(struct request *request, bool taken)
 {
     while (ethosu_mutex_lock(pool.mutex) != 0) {
     }
@@ -310,9 +311,8 @@ static void wait_in_queue(struct request *request, uint64_t timeout, struct etho
 }
 
 /** Take a free NPU, or wait for one; sets `fault` on failure. */
-static __attribute__((noinline)) struct ethosu_driver *
-reserve_or_wait(uint32_t config, const struct ethosu_driver *this, uint64_t timeout,
-                struct ethosu_ext_fault *fault)
+static RARE struct ethosu_driver *reserve_or_wait(uint32_t config, const struct ethosu_driver *this,
+                                                  uint64_t timeout, struct ethosu_ext_fault *fault)
 {
     struct request request = {.config = config, .this = this};
     if (pool.mutex == NULL) {
@@ -341,7 +341,8 @@ struct ethosu_driver *ethosu_ext_reserve(const char *config, uint64_t timeout,
     return reserve_or_wait(requested, NULL, timeout, fault);
 }
 
-int ethosu_ext_reserve_this(struct ethosu_driver *drv, uint64_t timeout)
+/** This NPU is not free at first sight: find the reason, and wait. */
+static RARE int reserve_this_or_wait(struct ethosu_driver *drv, uint64_t timeout)
 {
     struct ethosu_ext_fault fault;
     if (reserve_or_wait(ANY_CONFIG, drv, timeout, &fault) != NULL) {
@@ -354,6 +355,22 @@ int ethosu_ext_reserve_this(struct ethosu_driver *drv, uint64_t timeout)
         unlock();
     }
     return fault.code;
+}
+
+int ethosu_ext_reserve_this(struct ethosu_driver *drv, uint64_t timeout)
+{
+    // The fast path, which a build for size does without.
+    if (!ETHOSU_FOR_SIZE && pool.mutex != NULL && ethosu_mutex_lock(pool.mutex) == 0) {
+        bool free = *find(drv) != NULL && !drv->reserved;
+        if (free) {
+            set_reserved(drv, true);
+        }
+        unlock();
+        if (free) {
+            return 0;
+        }
+    }
+    return reserve_this_or_wait(drv, timeout);
 }
 
 struct ethosu_driver *ethosu_reserve_driver(void)

@@ -388,25 +388,16 @@ int ethosu_ext_prepare_with(struct ethosu_driver *drv, struct ethosu_ext_program
                             struct ethosu_ext_writes *writes)
 {
     struct ethosu_ext_payload payload;
-    struct ethosu_ext_program made;
-    memset(&made, 0, offsetof(struct ethosu_ext_program, base));
-    int error = check_arguments(drv, call);
-    if (error == 0) {
-        error = read_payload(drv, call, &payload);
+    program->owner = NULL;
+    RETURN_IF_ERROR(check_arguments(drv, call));
+    RETURN_IF_ERROR(read_payload(drv, call, &payload));
+    memset(program, 0, offsetof(struct ethosu_ext_program, base));
+    program->count = (uint8_t)call->count;
+    for (uint32_t i = 0; i < program->count; i++) {
+        program->base[i].size = call->base_size[i];
     }
-    if (error == 0) {
-        made.count = (uint8_t)call->count;
-        for (uint32_t i = 0; i < made.count; i++) {
-            made.base[i].size = call->base_size[i];
-        }
-        error = make_program(drv, &made, &payload, call->base, flags, writes);
-    }
-    if (error != 0) {
-        program->owner = NULL;
-        return error;
-    }
-    made.owner = drv;
-    memcpy(program, &made, ETHOSU_EXT_PROGRAM_SIZE(made.count));
+    RETURN_IF_ERROR(make_program(drv, program, &payload, call->base, flags, writes));
+    program->owner = drv;
     return 0;
 }
 

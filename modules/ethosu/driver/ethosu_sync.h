@@ -24,6 +24,16 @@ static inline bool ethosu_ext_change(volatile uint32_t *word, uint32_t from, uin
     return __atomic_compare_exchange_n(word, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
+/**
+ * Store a word, or a pointer, without ordering it. On Cortex-M a volatile store is one instruction;
+ * the compiler's relaxed one first computes the address.
+ */
+#ifdef __arm__
+#define ETHOSU_EXT_SET(object, value) (*(volatile __typeof__(object) *)&(object) = (value))
+#else
+#define ETHOSU_EXT_SET(object, value) __atomic_store_n(&(object), (value), __ATOMIC_RELAXED)
+#endif
+
 static inline void ethosu_ext_add(volatile uint32_t *word, uint32_t value)
 {
     __atomic_fetch_add(word, value, __ATOMIC_ACQ_REL);

@@ -40,7 +40,7 @@ uint32_t ethosu_model_output_count(const struct ethosu_model *model)
 
 bool ethosu_model_is_one_call(const struct ethosu_model *model)
 {
-    return model->step_count == 1 && model->npu_calls == 1;
+    return model_is_one_call(model);
 }
 
 bool ethosu_model_get_tensor(const struct ethosu_model *model, uint32_t index,

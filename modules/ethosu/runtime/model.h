@@ -132,6 +132,12 @@ static inline bool is_npu_step(const struct step *step)
     return step->run == step_npu || step->run == step_npu_start;
 }
 
+/** Is an inference a single NPU call? */
+static inline bool model_is_one_call(const struct ethosu_model *model)
+{
+    return model->step_count == 1 && model->npu_calls == 1;
+}
+
 /** After a step has failed, stop the NPU if it is running. */
 void stop_npu(struct ethosu_model *model);
 

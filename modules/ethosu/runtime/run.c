@@ -3,6 +3,7 @@
 #include "model.h"
 
 #include "arm_ethos_io_memcpy.h"
+#include "ethosu_build.h"
 
 #include <string.h>
 
@@ -49,8 +50,8 @@ int step_jump(struct ethosu_model *model, const struct step *step)
     return step->jump.condition == NULL ? STEP_JUMPS : ETHOSU_MODEL_OK;
 }
 
-int npu_call_prepare(const struct ethosu_model *model, struct npu_call *call,
-                     struct ethosu_driver *driver)
+RARE int npu_call_prepare(const struct ethosu_model *model, struct npu_call *call,
+                          struct ethosu_driver *driver)
 {
     uint64_t base[NPU_BASES_MAX];
     size_t size[NPU_BASES_MAX];
@@ -96,7 +97,7 @@ int step_npu_end(struct ethosu_model *model, const struct step *step)
     return ETHOSU_MODEL_PENDING;
 }
 
-void stop_npu(struct ethosu_model *model)
+RARE void stop_npu(struct ethosu_model *model)
 {
     if (model->first_call == NULL || model->driver == NULL) {
         return;
@@ -113,7 +114,7 @@ int step_initialised(struct ethosu_model *model, const struct step *step)
     return ETHOSU_MODEL_OK;
 }
 
-int run_initialisation(struct ethosu_model *model)
+RARE int run_initialisation(struct ethosu_model *model)
 {
     int status = ETHOSU_MODEL_OK;
     model->first = model->steps;
@@ -124,7 +125,7 @@ int run_initialisation(struct ethosu_model *model)
     return status;
 }
 
-void ethosu_model_reset(struct ethosu_model *model)
+RARE void ethosu_model_reset(struct ethosu_model *model)
 {
     // Initialisation must be complete, so it is not stopped; loading has limited its work.
     struct poll saved = model->poll;
@@ -134,7 +135,7 @@ void ethosu_model_reset(struct ethosu_model *model)
 }
 
 /** Stop the inference and the NPU. */
-static int stop_inference(struct ethosu_model *model)
+static RARE int stop_inference(struct ethosu_model *model)
 {
     stop_npu(model);
     model->poll.stopped = false;
@@ -216,8 +217,31 @@ int ethosu_model_resume(struct ethosu_model *model, bool block)
     return model->next == NULL ? ETHOSU_MODEL_OK : continue_inference(model, block);
 }
 
+/** Run a model that is a single NPU call, the usual one, without the steps in between. */
+static int invoke_call(struct ethosu_model *model, struct ethosu_driver *driver)
+{
+    const struct step *step = model->steps;
+    struct npu_call *call = step->npu;
+    model->next = step; // another start is refused meanwhile
+    model->driver = driver;
+    int error = 0;
+    if (call->program.owner != driver) {
+        error = npu_call_prepare(model, call, driver);
+    }
+    if (error == 0) {
+        error = ethosu_ext_run(driver, &call->program, NULL, driver->timeout);
+    }
+    model->next = NULL;
+    return error == 0 ? ETHOSU_MODEL_OK : ETHOSU_MODEL_NPU_FAILED;
+}
+
 int ethosu_model_invoke(struct ethosu_model *model, struct ethosu_driver *driver)
 {
+    // A time-out of 0 does not end the wait below.
+    if (!ETHOSU_FOR_SIZE && model_is_one_call(model) && model->next == NULL && driver != NULL &&
+        driver->timeout != 0) {
+        return invoke_call(model, driver);
+    }
     int status = ethosu_model_start(model, driver);
     while (status == ETHOSU_MODEL_PENDING) {
         status = continue_inference(model, true);

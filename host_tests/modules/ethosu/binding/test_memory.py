@@ -433,6 +433,39 @@ def test_a_large_block_costs_few_instructions(memory, at):
     assert memory.eval(f"cost(big[{at}:{at} + 64]) - cost(small)") < (1 << 19) / 16
 
 
+@pytest.mark.parametrize("step", [1, 2, 3, 5])
+def test_an_arena_is_a_block_like_others(memory, step):
+    """The module marks its units itself, 16 at once. Small blocks, of which every `step`th is
+    kept, lie before it: it is cleared, belongs to nobody else, and is free again afterwards."""
+    memory.exec(
+        "assert need > 64 * 32 + 64  # as many units as that\n"
+        f"held = [bytearray(32 * (1 + i % 7)) for i in range(400)][::{step}]\n"
+        "for each in held: each[:] = b'\\xA5' * len(each)\n"
+        "def cycle():\n"
+        "    k = ethosu.Model(file)\n"
+        "    zero = not any(bytes(k.inputs[0].data))\n"
+        "    return (zero,) + unspoilt(k, k.info()['arena_address'], k.info()['arena_size'])\n"
+        "gc.collect()\n_ = cycle()\ngc.collect()\n"
+        "total = gc.mem_alloc() + gc.mem_free()\nused = gc.mem_alloc()"
+    )
+    for _ in range(3):
+        assert memory.eval("cycle()") == (True, 0, True, True)
+    memory.exec("gc.collect()\nleft = gc.mem_alloc() - used")
+    assert memory.eval("left") < 256
+    assert memory.eval("gc.mem_alloc() + gc.mem_free() == total")
+    assert memory.eval("all(each == b'\\xA5' * len(each) for each in held)")
+
+
+def test_no_arena_is_allocated_while_the_collector_is_locked(memory):
+    """In a callback of an interrupt, for example: an error, as for any other object."""
+    error = raised(
+        memory,
+        "import micropython\nmicropython.heap_lock()\n"
+        "try: ethosu.buffer(8192)\nfinally: micropython.heap_unlock()",
+    )
+    assert error.startswith("MemoryError")
+
+
 def test_a_list_of_scales_overwrites_nothing(board):
     """One scale for each of 65,537 channels, in a shape with one channel: overflows 32 bits."""
     model = hostile.with_scales(65537, 0, (1, 65537))

@@ -29,12 +29,15 @@ static inline void ethosu_ext_copy(void *dst, const void *src, size_t size)
         from += BLOCK;
         to += BLOCK;
     }
-    for (uint32_t left = (uint32_t)size; left > 0; left -= left < VECTOR ? left : VECTOR) {
-        mve_pred16_t these = vctp8q(left);
-        vstrbq_p_u8(to, vldrbq_z_u8(from, these), these);
-        from += VECTOR;
-        to += VECTOR;
-    }
+    // The compiler has no loop of this kind, which masks the last vector by itself.
+    __asm volatile("    wlstp.8  lr, %2, 2f       \n"
+                   "1:  vldrb.8  q0, [%1], #16    \n"
+                   "    vstrb.8  q0, [%0], #16    \n"
+                   "    letp     lr, 1b           \n"
+                   "2:                            \n"
+                   : "+r"(to), "+r"(from)
+                   : "r"(size)
+                   : "lr", "q0", "memory");
 }
 #else
 /** Copy `size` bytes between non-overlapping ranges. */

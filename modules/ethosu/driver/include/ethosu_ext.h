@@ -215,6 +215,16 @@ int ethosu_ext_start(struct ethosu_driver *drv, const struct ethosu_ext_program 
                      void *user_arg);
 
 /**
+ * Start a prepared inference and wait for it. Costs less than the two calls, and no other thread's
+ * inference can come between them.
+ *
+ * @param timeout  not 0; unit as ethosu_ext_reserve()
+ * @return         0, or -1: failed, cancelled or timed out; the NPU has stopped
+ */
+int ethosu_ext_run(struct ethosu_driver *drv, const struct ethosu_ext_program *program,
+                   void *user_arg, uint64_t timeout);
+
+/**
  * Wait for the running inference and finish it.
  *
  * @param timeout  0 only looks; ETHOSU_SEMAPHORE_WAIT_FOREVER; unit as ethosu_ext_reserve()

@@ -256,6 +256,96 @@ TEST(a_prepared_program_starts_again_and_again)
     check_next_works(drv);
 }
 
+static struct ethosu_ext_program prepared(struct ethosu_driver *drv)
+{
+    struct ethosu_ext_program program = {0};
+    CHECK_EQ(ethosu_ext_prepare(drv, &program, good_payload, GOOD_PAYLOAD_SIZE, good_bases,
+                                good_sizes, 3, 0),
+             0);
+    return program;
+}
+
+TEST(a_program_runs_and_is_waited_for_in_one_call)
+{
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
+    struct ethosu_ext_program program = prepared(drv);
+    trace[0] = '\0';
+    for (unsigned i = 0; i < 3; i++) {
+        CHECK_EQ(ethosu_ext_run(drv, &program, NULL, 100), 0);
+        check_clean(drv);
+    }
+    CHECK_EQ(npus[0].runs, 3);
+    CHECK(strcmp(trace, "fbRefbRefbRe") == 0); // the constants were cleaned when it was prepared
+    CHECK_EQ(ethosu_ext_wait(drv, 100), -2);
+}
+
+TEST(a_run_that_can_not_start_leaves_the_handle_free)
+{
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
+    struct ethosu_ext_program program = prepared(drv);
+    program.owner = NULL;
+    CHECK_EQ(ethosu_ext_run(drv, &program, NULL, 100), -1);
+    CHECK_EQ(ethosu_ext_last_error(drv)->code, ETHOSU_EXT_E_OTHER_NPU);
+    check_next_works(drv);
+
+    program = prepared(drv);
+    start_endless(drv);
+    CHECK_EQ(ethosu_ext_run(drv, &program, NULL, 100), -1);
+    CHECK_EQ(ethosu_ext_last_error(drv)->code, ETHOSU_EXT_E_BUSY);
+    CHECK_EQ(ethosu_ext_wait(drv, 5), -1);
+    check_next_works(drv);
+
+    inject("power-lost", UINT32_MAX);
+    check_next_works(drv);
+    inject("reset-stuck", UINT32_MAX);
+    CHECK_EQ(ethosu_ext_run(drv, &program, NULL, 100), -1);
+    CHECK_EQ(ethosu_ext_last_error(drv)->code, ETHOSU_EXT_E_RESET);
+    check_clean(drv);
+    check_next_works(drv);
+
+    ethosu_release_driver(drv);
+    CHECK_EQ(ethosu_ext_run(drv, &program, NULL, 100), -1);
+    CHECK_EQ(ethosu_ext_last_error(drv)->code, ETHOSU_EXT_E_NOT_RESERVED);
+    CHECK_EQ(ethosu_ext_reserve_this(drv, 0), 0);
+    check_next_works(drv);
+}
+
+TEST(a_run_that_does_not_end_times_out_or_is_cancelled)
+{
+    struct ethosu_driver *drv = late_driver = open_driver("ethos-u55-128");
+    struct ethosu_ext_program program = prepared(drv);
+    npus[0].end = END_NEVER;
+    uint32_t start = clock_ms;
+    CHECK_EQ(ethosu_ext_run(drv, &program, NULL, 20), -1);
+    CHECK_EQ(clock_ms - start, 20);
+    CHECK_EQ(ethosu_ext_last_error(drv)->code, ETHOSU_EXT_E_TIMEOUT);
+    check_next_works(drv);
+
+    npus[0].end = END_NEVER;
+    on_sleep = cancel_from_within_the_wait;
+    CHECK_EQ(ethosu_ext_run(drv, &program, NULL, ETHOSU_SEMAPHORE_WAIT_FOREVER), -1);
+    CHECK_EQ(ethosu_ext_last_error(drv)->code, ETHOSU_EXT_E_CANCELLED);
+    check_next_works(drv);
+}
+
+TEST(preparing_fails_without_leaving_a_program_that_starts)
+{
+    struct ethosu_driver *drv = open_driver("ethos-u55-128");
+    struct ethosu_ext_program program = prepared(drv);
+    uint64_t odd[3] = {good_bases[0], good_bases[1] + 1, good_bases[2]};
+    CHECK_EQ(
+        ethosu_ext_prepare(drv, &program, good_payload, GOOD_PAYLOAD_SIZE, odd, good_sizes, 3, 0),
+        ETHOSU_EXT_E_BASE_ALIGNMENT);
+    CHECK_EQ(ethosu_ext_start(drv, &program, NULL), ETHOSU_EXT_E_OTHER_NPU);
+    CHECK_EQ(ethosu_ext_run(drv, &program, NULL, 100), -1);
+    program = prepared(drv);
+    CHECK_EQ(ethosu_ext_prepare(drv, &program, good_payload, 4, good_bases, good_sizes, 3, 0),
+             ETHOSU_EXT_E_PAYLOAD_SIZE);
+    CHECK_EQ(ethosu_ext_start(drv, &program, NULL), ETHOSU_EXT_E_OTHER_NPU);
+    program = prepared(drv);
+    CHECK_EQ(ethosu_ext_run(drv, &program, NULL, 100), 0);
+}
+
 static void count_done(struct ethosu_driver *drv, void *argument)
 {
     CHECK(drv == late_driver);
