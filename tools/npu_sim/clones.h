@@ -4,21 +4,27 @@
  *
  * Sanitizer runtimes are not yet available when that choice is made, so sanitizer builds have one
  * version. NPU_PLAIN selects portable C and the exact path of every operation; NPU_PORTABLE only
- * portable C, as on a machine other than x86-64; NPU_NO_AVX512=1 limits the build to AVX2.
+ * portable C, as on a machine other than x86-64 and AArch64; NPU_NO_AVX512=1 limits the build to
+ * AVX2.
  */
 #ifndef NPU_CLONES_H
 #define NPU_CLONES_H
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(NPU_PLAIN) && \
-    !defined(NPU_PORTABLE)
+#if defined(__GNUC__) && !defined(__clang__) && !defined(NPU_PLAIN) && !defined(NPU_PORTABLE)
+#if defined(__x86_64__)
 #define NPU_X86_KERNELS 1 /**< intrinsics are available */
+#elif defined(__aarch64__)
+#define NPU_NEON_KERNELS 1 /**< the same; every AArch64 has them */
+#endif
 #endif
 
 #ifndef NPU_NO_AVX512
 #define NPU_NO_AVX512 0
 #endif
 
-#if !defined(NPU_X86_KERNELS) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef NPU_NEON_KERNELS
+#define NPU_CLONES __attribute__((optimize("O3")))
+#elif !defined(NPU_X86_KERNELS) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define NPU_CLONES
 #elif NPU_NO_AVX512
 #define NPU_CLONES __attribute__((target_clones("arch=x86-64-v3", "default"), optimize("O3")))
@@ -33,9 +39,11 @@
 #define NPU_FAST_WAYS 1 /**< fast paths in addition to the exact one */
 #endif
 
-#ifdef NPU_X86_KERNELS
-/** For functions of AVX2's intrinsics. */
+/** For functions of AVX2's and of NEON's intrinsics. */
 #define AVX2 __attribute__((target("avx2"), optimize("O3")))
+#define NEON __attribute__((optimize("O3")))
+
+#if defined(NPU_X86_KERNELS) || defined(NPU_NEON_KERNELS)
 #define INLINE __attribute__((always_inline)) static inline
 
 /** Unrolled early, so that arrays of vectors become registers. */

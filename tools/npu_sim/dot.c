@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "clones.h"
+#include "dot_neon.h"
 #include "dot_x86.h"
 
 enum { PIXELS = 4 };
@@ -51,6 +52,9 @@ const struct npu_dot_kernel npu_dot_kernels[] = {
     {"avx512vnni", npu_has_avx512, npu_dot_avx512},
     {"avx2", npu_has_avx2, npu_dot_avx2},
 #endif
+#ifdef NPU_NEON_KERNELS
+    {"neon", always, npu_dot_neon},
+#endif
     {"portable", always, dot_portable},
 };
 const unsigned npu_dot_kernel_count = sizeof npu_dot_kernels / sizeof npu_dot_kernels[0];
@@ -88,6 +92,9 @@ void npu_dot_depthwise(const int16_t *const *inputs, uint32_t taps, size_t first
     npu_dot_depthwise_t *run = depthwise_portable;
 #ifdef NPU_X86_KERNELS
     run = npu_has_avx2() ? npu_dot_depthwise_avx2 : run;
+#endif
+#ifdef NPU_NEON_KERNELS
+    run = npu_dot_depthwise_neon;
 #endif
     run(inputs, taps, first, pixel_step, weights, weight_step, pixels, sums);
 }

@@ -290,9 +290,12 @@ NPU_CLONES static void scale_brick(const struct npu_requant *requant,
     }
 }
 
-/** Without the 64-bit vectors of AVX-512, compilers do not find AVX2's products by themselves. */
+/** Compilers do not find the products of AVX2 and NEON, of 32 bits each, in vectors of 64 bits. */
 static npu_scale_brick_t *choose_kernel(void)
 {
+#ifdef NPU_NEON_KERNELS
+    return npu_scale_brick_neon;
+#endif
 #ifdef NPU_X86_KERNELS
     if (!npu_has_avx512() && npu_has_avx2()) {
         return npu_scale_brick_avx2;

@@ -63,6 +63,7 @@ typedef void npu_scale_brick_t(const struct npu_requant *requant,
                                int32_t *values, uint8_t *out, int64_t out_step, size_t channels);
 
 npu_scale_brick_t npu_scale_brick_avx2;
+npu_scale_brick_t npu_scale_brick_neon;
 
 /**
  * Prepare the scales of an operation, one for each channel.

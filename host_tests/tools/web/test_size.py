@@ -5,10 +5,11 @@ import gzip
 import subprocess
 from urllib.parse import urlparse
 
-from .steps import FOLDER
+from .steps import FOLDER, choose, with_vela
 
-# With Brotli, up to the first prompt.
+# With Brotli: up to the first prompt, and with all that compiles a model.
 PROMPT_BYTES = 460_000
+VELA_BYTES = 400_000
 UNPACK = """
 import fs from "node:fs";
 import zlib from "node:zlib";
@@ -22,14 +23,30 @@ def names(page):
             if each.startswith("http")]  # fmt: skip
 
 
+def sizes(found):
+    """Bytes of the compressed files."""
+    return {name: (FOLDER / f"{name}.br").stat().st_size for name in found}
+
+
 def test_a_first_visit_loads_the_board_and_the_terminal_once(page):
     """`page` has waited for the prompt."""
     found = names(page)
     assert found.count("xterm.js") == found.count("ethosu.wasm") == 1
     assert not {"vela.wasm", "vela_worker.js", "check.py", "sound_worklet.js"} & set(found)
     assert not any(name.startswith("examples/") for name in found)
-    loaded = {name: (FOLDER / f"{name}.br").stat().st_size for name in found}
+    loaded = sizes(found)
     assert sum(loaded.values()) <= PROMPT_BYTES, loaded
+
+
+@with_vela
+def test_the_first_model_loads_vela_once(page, small_models):
+    """With what the prompt needs, it is less than 1 MB."""
+    before = len(names(page))
+    choose(page, small_models["small_cnn"])
+    found = names(page)[before:]
+    assert found.count("vela.wasm") == 1
+    loaded = sizes(found)
+    assert sum(loaded.values()) <= VELA_BYTES, loaded
 
 
 def test_compressed_files_hold_the_same(server):

@@ -11,7 +11,12 @@ from ethosu_tools.tflite.metadata import get, put
 from host_tests.kit import needs
 
 pytestmark = pytest.mark.slow
-BOARDS = {board.title: board.vela for board in boards.every()}
+# By title and NPU: some chips have an NPU for each CPU, with other memories around it.
+BOARDS = {
+    (board.title, npu): boards.load(board.name, npu).vela
+    for board in boards.every()
+    for npu in board.npus
+}
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +43,7 @@ def test_same_bytes(parts, model, tmp_path):
             model,
             target["npu"],
             native,
-            board=BOARDS[target["board"]] if target["board"] else None,
+            board=BOARDS[target["board"], target["npu"]] if target["board"] else None,
             system_config=target["system_config"],
             memory_mode=target["memory_mode"],
         )

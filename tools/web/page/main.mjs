@@ -43,14 +43,16 @@ function fail(message) {
 
 /** Whether the page is isolated; if not, reload it with the headers that the service worker adds. */
 async function isolate() {
-    const worker = navigator.serviceWorker;
     try {
-        await worker.register("sw.js");
+        const registered = navigator.serviceWorker.register("sw.js");
+        registered.catch(() => {});
         if (globalThis.crossOriginIsolated) {
+            // Without waiting: it asks the server for a newer service worker.
             sessionStorage.removeItem(RELOADED);
         } else if (!sessionStorage.getItem(RELOADED)) {
+            await registered;
             sessionStorage.setItem(RELOADED, "yes");
-            await worker.ready;
+            await navigator.serviceWorker.ready;
             location.reload();
             return false;
         }
