@@ -5,7 +5,7 @@ import gzip
 import subprocess
 from urllib.parse import urlparse
 
-from .steps import FOLDER
+from .steps import FOLDER, opened
 
 # With Brotli, up to the first prompt.
 PROMPT_BYTES = 460_000
@@ -22,9 +22,9 @@ def names(page):
             if each.startswith("http")]  # fmt: skip
 
 
-def test_a_first_visit_loads_the_board_and_the_terminal_once(page):
-    """`page` has waited for the prompt."""
-    found = names(page)
+def test_a_first_visit_loads_the_board_and_the_terminal_once(address):
+    with opened(address) as page:
+        found = names(page)
     assert found.count("xterm.js") == found.count("ethosu.wasm") == 1
     assert not {"vela.wasm", "vela_worker.js", "check.py", "sound_worklet.js"} & set(found)
     assert not any(name.startswith("examples/") for name in found)
@@ -32,8 +32,8 @@ def test_a_first_visit_loads_the_board_and_the_terminal_once(page):
     assert sum(loaded.values()) <= PROMPT_BYTES, loaded
 
 
-def test_compressed_files_hold_the_same(server):
-    """`server`: the page is built."""
+def test_compressed_files_hold_the_same(address):
+    """`address`: the page is built."""
     checked = ["index.html", "main.js", "ethosu.wasm", "examples/small_cnn.tflite"]
     for name in checked:
         content = (FOLDER / name).read_bytes()
