@@ -71,6 +71,25 @@ def browser(address):
         yield made
 
 
+@pytest.fixture(scope="session")
+def browser_with_devices(address):
+    """The microphone plays the recording of a wake word, again and again; the camera is green."""
+    options = (
+        "--use-fake-device-for-media-stream",
+        "--use-fake-ui-for-media-stream",
+        f"--use-file-for-fake-audio-capture={FOLDER / 'examples/okay_nabu.wav'}",
+    )
+    with opened(address, *options) as made:
+        yield made
+
+
+@pytest.fixture
+def page_with_devices(browser_with_devices, address):
+    """The same in that browser."""
+    with loaded(browser_with_devices, address):
+        yield browser_with_devices
+
+
 @pytest.fixture
 def page(browser, address):
     """The page, loaded anew."""
