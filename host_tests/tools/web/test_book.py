@@ -52,7 +52,7 @@ def pages():
         yield pytest.param(path, id=name, marks=[] if quick else pytest.mark.slow)
 
 
-@pytest.mark.parametrize("path", pages())
+@pytest.mark.parametrize("path", list(pages()))
 def test_blocks_of_a_page_run(book, browser, path):
     # The model used on the page about PyTorch is not part of the book.
     expected = [] if path == PYTORCH else blocks(path)
