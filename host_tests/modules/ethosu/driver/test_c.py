@@ -17,7 +17,16 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return cbuild.test_program(tmp_path_factory.mktemp("driver"), "address")
 
 
-@pytest.mark.parametrize("name", cbuild.names(*cbuild.TESTS))
+SLOW = "every_sequence_of_five_calls_leaves_the_driver_usable"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if name == SLOW else [])
+        for name in cbuild.names(*cbuild.TESTS)
+    ],
+)
 def test_driver(program: Path, name: str) -> None:
     """One named test."""
     cbuild.run([program, name])
