@@ -21,14 +21,9 @@ from host_tests.tools.npu_sim.random_operations import CONFIG, KINDS, U85_KINDS,
 
 # The sanitizers take four times as long.
 SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")
-SEEDS = range(5 if SANITIZED else 15)
+SEEDS = range(5 if SANITIZED else 30)
 OPERATIONS = [(CONFIG, kind) for kind in KINDS] + [(u85.CONFIG, kind) for kind in U85_KINDS]
 LANES = 16
-
-
-@pytest.fixture(scope="module", params=[SEEDS, pytest.param(range(60), marks=pytest.mark.slow)])
-def seeds(request):
-    return request.param
 
 
 @pytest.fixture(scope="module")
@@ -83,9 +78,9 @@ def run_all(fast_libraries, plain_library, monkeypatch):
 
 
 @pytest.mark.parametrize(("config", "kind"), OPERATIONS)
-def test_operations_equal_the_plain_model(run_all, seeds, config, kind):
+def test_operations_equal_the_plain_model(run_all, config, kind):
     """Every operation is one that the simulator accepts."""
-    for seed in seeds:
+    for seed in SEEDS:
         assert run_all(make(kind, seed, config))[0] is Outcome.STOPPED, f"{kind} seed {seed}"
 
 
@@ -99,12 +94,27 @@ def joins_rows_over_its_ifm(registers):
     )
 
 
-@pytest.mark.parametrize("config", [CONFIG, u85.CONFIG])
-def test_rows_are_read_before_they_are_overwritten(run_all, seeds, config):
+# The first seeds from 1000 on with such an operation: the search would take longer than the test.
+# fmt: off
+OVER_ITS_IFM = {
+    CONFIG: (
+        1010, 1079, 1168, 1182, 1230, 1282, 1301, 1339, 1349, 1443, 1462, 1496, 1537, 1563, 1589,
+        1599, 1664, 1668, 1715, 1891, 1902, 1910, 1918, 1938, 2022, 2044, 2084, 2226, 2242, 2339,
+    ),
+    u85.CONFIG: (
+        1014, 1023, 1060, 1079, 1098, 1178, 1189, 1214, 1269, 1302, 1465, 1748, 1795, 2015, 2040,
+        2090, 2105, 2302, 2322, 2378, 2442, 2457, 2475, 2635, 2709, 2787, 2824, 3048, 3072, 3113,
+    ),
+}
+# fmt: on
+
+
+@pytest.mark.parametrize("config", OVER_ITS_IFM)
+def test_rows_are_read_before_they_are_overwritten(run_all, config):
     """Later rows of the IFM have what was written to earlier rows of the OFM."""
-    operations = (make("CONV", seed, config) for seed in range(1000, 10_000))
-    over = (each for each in operations if joins_rows_over_its_ifm(each.description))
-    for operation in itertools.islice(over, len(seeds)):
+    for seed in OVER_ITS_IFM[config][: len(SEEDS)]:
+        operation = make("CONV", seed, config)
+        assert joins_rows_over_its_ifm(operation.description), f"look for another seed than {seed}"
         assert run_all(operation)[0] is Outcome.STOPPED
 
 
@@ -125,12 +135,10 @@ def repeat(operation, scales):
 
 @pytest.mark.parametrize("config", [CONFIG, u85.CONFIG])
 @pytest.mark.parametrize("kind", ["CONV", "DEPTHWISE"])
-def test_changed_scales_take_effect(
-    fast_libraries, plain_library, monkeypatch, seeds, config, kind
-):
+def test_changed_scales_take_effect(fast_libraries, plain_library, monkeypatch, config, kind):
     """They are kept with the weights, which are still the same."""
     random = np.random.default_rng(1)
-    for seed in seeds:
+    for seed in SEEDS:
         operation = make(kind, seed, config)
         scales = [np.frombuffer(operation.regions[3], np.uint8).copy() for _ in range(3)]
         scales[1][random.integers(len(scales[1]) // 10) * 10 + 1] ^= 0x40
@@ -161,10 +169,10 @@ def damage(config, stream, random):
 
 
 @pytest.mark.parametrize(("config", "kind"), OPERATIONS)
-def test_damaged_operations_equal_the_plain_model(run_all, seeds, config, kind):
+def test_damaged_operations_equal_the_plain_model(run_all, config, kind):
     """Whatever the operations do now, and however they end."""
     outcomes = set()
-    for seed in seeds:
+    for seed in SEEDS:
         operation = make(kind, seed, config)
         stream = damage(config, operation.stream, np.random.default_rng(seed))
         outcomes.add(run_all(replace(operation, stream=stream))[0])
@@ -172,15 +180,15 @@ def test_damaged_operations_equal_the_plain_model(run_all, seeds, config, kind):
 
 
 @pytest.mark.parametrize(("config", "kind"), OPERATIONS)
-def test_memory_that_ends_too_early_is_the_same_fault(run_all, seeds, config, kind):
+def test_memory_that_ends_too_early_is_the_same_fault(run_all, config, kind):
     """Truncate a region: the NPU does not see anything past its end."""
     faults = 0
-    for seed in seeds:
+    for seed in SEEDS:
         operation = make(kind, seed, config)
         cut = seed % 4
         operation.regions[cut] = operation.regions[cut][: 1 << seed % 11]
         faults += run_all(operation)[0] is Outcome.BUS_ERROR
-    assert faults > len(seeds) // 5
+    assert faults > len(SEEDS) // 5
 
 
 class Run(ctypes.Structure):
