@@ -13,7 +13,7 @@ from .common import FoundError
 from .loading import Loading
 
 pytestmark = pytest.mark.usefixtures("builds_for_32_bits")
-RUNS = {"models": 2_000, "kernels": 2_000, "payloads": 10_000}
+RUNS = {"models": 1_000, "kernels": 1_000, "payloads": 5_000}
 LONGEST = 16_384
 # For 32 bits everything is compiled again. The emulated boards have such pointers too, and
 # executorch/test_refusals.py loads damaged programs with sanitizers for both.

@@ -10,7 +10,7 @@ from .common import FoundError
 from .loading import Loading
 
 pytestmark = pytest.mark.usefixtures("builds_for_32_bits")
-RUNS = 6_000
+RUNS = 3_000
 
 
 @pytest.fixture

@@ -124,9 +124,16 @@ ROWS = (
         *("MPS3_AN547", [U55_128]),
         [f"{name} 1" for name in ("conv2d", "add", "activation", "softmax", "batch_matmul", "pad")],
     ),
-    # A few on each other host. All fit: arenas of up to 75 KB, heaps of at least 1 MB.
+    # One on each NPU of each board. All fit: arenas of up to 75 KB, heaps of at least 1 MB.
     # boards/test_every_board.py runs small_cnn on each.
-    *(Row(name, boards.load(name).npus, SMOKE[1:]) for name in EMULATED),
+    *(
+        Row(name, [npu], [model])
+        for (name, npu), model in zip(
+            ((name, npu) for name in EMULATED for npu in boards.load(name).npus),
+            itertools.cycle(SMOKE[1:]),
+            strict=False,
+        )
+    ),
     *(Row(name, boards.load(name).npus, (*SMOKE, *NETWORKS), slow=True) for name in EMULATED),
     Row("sanitized", [U55_128], SMOKE),
     Row("sanitized", [U55_128], ["small_cnn"], ("--cop-format", "COP2")),

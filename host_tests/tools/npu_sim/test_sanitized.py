@@ -61,8 +61,7 @@ def run(environment: dict[str, str], folder: Path, *arguments: str) -> str:
 @pytest.mark.parametrize("suites", SUITES)
 def test_clean_under_sanitizers(environment, repo, suites):
     files = [str(HERE / f"test_{suite}.py") for suite in suites.split()]
-    # Builds with AVX2 alone, or without, are not sanitized.
-    options = ["-q", "-m", "not slow", "-k", "not avx2 and not portable", "-p", "no:cacheprovider"]
+    options = ["-q", "-m", "not slow", "-p", "no:cacheprovider"]
     assert " passed" in run(environment, repo, "pytest", *options, *files)
 
 

@@ -10,7 +10,7 @@ from host_tests.kit import needs
 
 from .chromium import find
 from .serve import serve
-from .steps import FOLDER, opened
+from .steps import FOLDER, loaded, opened
 
 
 @pytest.fixture(
@@ -34,29 +34,64 @@ def ready(compiled, tmp_path):
     return compile_here
 
 
-@pytest.fixture
-def server():
+def _needs_page():
     needs.web()
     if not (FOLDER / "index.html").is_file():
         needs.missing("the page is not built; run: make page")
     if find() is None:
         needs.missing("chromium is missing: apt-get install chromium")
+
+
+@pytest.fixture(scope="session")
+def address():
+    """The page's, at a server of this process."""
+    _needs_page()
+    with serve(FOLDER) as server:
+        yield f"http://localhost:{server.server_port}/"
+
+
+@pytest.fixture
+def server():
+    """A server that the test may stop."""
+    _needs_page()
     with serve(FOLDER) as made:
         yield made
 
 
 @pytest.fixture
-def vela(server):
+def vela(address):
     if not (FOLDER / "vela.wasm").is_file():
         needs.missing("the page has no Vela; build it with: make web")
 
 
-@pytest.fixture
-def address(server):
-    return f"http://localhost:{server.server_port}/"
-
-
-@pytest.fixture
-def page(address):
+@pytest.fixture(scope="session")
+def browser(address):
+    """One for all tests that need no options: its start and a first visit take most of a test."""
     with opened(address) as made:
         yield made
+
+
+@pytest.fixture(scope="session")
+def browser_with_devices(address):
+    """The microphone plays the recording of a wake word, again and again; the camera is green."""
+    options = (
+        "--use-fake-device-for-media-stream",
+        "--use-fake-ui-for-media-stream",
+        f"--use-file-for-fake-audio-capture={FOLDER / 'examples/okay_nabu.wav'}",
+    )
+    with opened(address, *options) as made:
+        yield made
+
+
+@pytest.fixture
+def page_with_devices(browser_with_devices, address):
+    """The same in that browser."""
+    with loaded(browser_with_devices, address):
+        yield browser_with_devices
+
+
+@pytest.fixture
+def page(browser, address):
+    """The page, loaded anew."""
+    with loaded(browser, address):
+        yield browser

@@ -30,16 +30,25 @@ def with_vela(test):
 
 @contextlib.contextmanager
 def opened(address, *options):
-    """The page, with its prompt."""
-    with contextlib.closing(Page(*options)) as made:
-        made.look(1400, 1000, "light")
-        start = time.monotonic()
-        made.open(address)
-        made.wait_for(PROMPT)
-        print(f"from open to prompt: {time.monotonic() - start:.2f} s")
+    """The page in a browser of its own, with its prompt."""
+    with contextlib.closing(Page(*options)) as made, loaded(made, address):
         yield made
-        assert not made.messages, made.messages
-        assert all(request.startswith((address, "blob:", "data:")) for request in made.requests)
+
+
+@contextlib.contextmanager
+def loaded(page, address):
+    """The page, loaded anew in a browser, with its prompt; at the end, without any error."""
+    page.messages.clear()
+    page.requests.clear()
+    page.look(1400, 1000, "light")
+    start = time.monotonic()
+    page.evaluate("globalThis.isOld = true")
+    page.open(address)
+    page.wait_for(f"!globalThis.isOld && {PROMPT}")
+    print(f"from open to prompt: {time.monotonic() - start:.2f} s")
+    yield
+    assert not page.messages, page.messages
+    assert all(request.startswith((address, "blob:", "data:")) for request in page.requests)
 
 
 def choose(page, path):

@@ -40,7 +40,19 @@ def browser(book):
         yield page
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(paths.root())))
+# The first page, one with many blocks, one whose blocks do not run, and one in another folder. The
+# blocks of the others run on a board, in test_examples.py.
+QUICK = ("README.md", "modules/ethosu/docs/models.md", "docs/tutorial.md")
+
+
+def pages():
+    for path in PAGES:
+        name = str(path.relative_to(paths.root()))
+        quick = name in QUICK or path == PYTORCH
+        yield pytest.param(path, id=name, marks=[] if quick else pytest.mark.slow)
+
+
+@pytest.mark.parametrize("path", list(pages()))
 def test_blocks_of_a_page_run(book, browser, path):
     # The model used on the page about PyTorch is not part of the book.
     expected = [] if path == PYTORCH else blocks(path)

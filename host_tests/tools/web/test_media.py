@@ -13,7 +13,6 @@ from .steps import (
     RUNS,
     choose,
     click,
-    opened,
     run_program,
     type_line,
 )
@@ -29,20 +28,16 @@ def test_the_wake_word_is_detected_in_a_recording(page, ready):
     assert "the limit is 0." in page.evaluate("document.getElementById('level-text').textContent")
 
 
-def test_the_wake_word_is_detected_by_the_microphone(address, ready):
-    options = (
-        "--use-fake-device-for-media-stream",
-        "--use-fake-ui-for-media-stream",
-        f"--use-file-for-fake-audio-capture={FOLDER / 'examples/okay_nabu.wav'}",
+def test_the_wake_word_is_detected_by_the_microphone(page_with_devices, ready):
+    page = page_with_devices
+    assert choose(page, ready(keywords.load("okay_nabu").model)) == RUNS
+    run_program(page, "okay_nabu")
+    click(page, "microphone")
+    page.wait_for(
+        "document.getElementById('message').textContent.startsWith('Heard okay_nabu at ')"
     )
-    with opened(address, *options) as page:
-        assert choose(page, ready(keywords.load("okay_nabu").model)) == RUNS
-        run_program(page, "okay_nabu")
-        click(page, "microphone")  # Chromium plays the file again and again
-        heard = "document.getElementById('message').textContent.startsWith('Heard okay_nabu at ')"
-        page.wait_for(heard)
-        click(page, "microphone")
-        page.wait_for("document.getElementById('microphone').ariaPressed === 'false'")
+    click(page, "microphone")
+    page.wait_for("document.getElementById('microphone').ariaPressed === 'false'")
 
 
 @pytest.mark.parametrize(
@@ -53,40 +48,38 @@ def test_the_wake_word_is_detected_by_the_microphone(address, ready):
         ("camera", "HTMLMediaElement.prototype.play"),
     ],
 )
-def test_a_device_that_does_not_start_is_off_again(address, name, breaks):
-    options = ("--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
-    with opened(address, *options) as page:
-        page.evaluate(
-            f"{breaks} = () => {{ globalThis.disabled = document.getElementById('{name}').disabled;"
-            " throw new Error('broken'); };"
-            "const real = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);"
-            "navigator.mediaDevices.getUserMedia = async (wanted) =>"
-            " (globalThis.taken = await real(wanted)); 0"
-        )
-        click(page, name)
-        page.wait_for(f"{ALERT} === 'The {name} does not start: broken'")
-        assert page.evaluate("taken.getTracks().map(track => track.readyState)") == ["ended"]
-        button = f"document.getElementById('{name}')"
-        assert page.evaluate("disabled") and not page.evaluate(f"{button}.disabled")
-        assert page.evaluate(f"{button}.ariaPressed") == "false"
+def test_a_device_that_does_not_start_is_off_again(page_with_devices, name, breaks):
+    page = page_with_devices
+    page.evaluate(
+        f"{breaks} = () => {{ globalThis.disabled = document.getElementById('{name}').disabled;"
+        " throw new Error('broken'); };"
+        "const real = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);"
+        "navigator.mediaDevices.getUserMedia = async (wanted) =>"
+        " (globalThis.taken = await real(wanted)); 0"
+    )
+    click(page, name)
+    page.wait_for(f"{ALERT} === 'The {name} does not start: broken'")
+    assert page.evaluate("taken.getTracks().map(track => track.readyState)") == ["ended"]
+    button = f"document.getElementById('{name}')"
+    assert page.evaluate("disabled") and not page.evaluate(f"{button}.disabled")
+    assert page.evaluate(f"{button}.ariaPressed") == "false"
 
 
-def test_objects_of_a_picture_and_of_the_camera(address, tmp_path, ready):
+def test_objects_of_a_picture_and_of_the_camera(page_with_devices, tmp_path, ready):
+    page = page_with_devices
     source = tmp_path / "discs.tflite"
     source.write_bytes(discs.make_model())
-    options = ("--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
     labels = (
         "[...document.querySelectorAll('#scores li')].map(e => e.textContent.split(':')[0]).sort()"
     )
-    with opened(address, *options) as page:
-        assert choose(page, ready(source)) == RUNS
-        run_program(page, "discs")
-        page.choose_file("#picture-file", FOLDER / "examples/discs.png")
-        page.wait_for("document.querySelectorAll('#scores li').length")
-        assert page.evaluate(labels) == sorted(label for label, *_ in discs.DISCS)
-        page.screenshot(paths.work("web_parts") / "page-discs.png")
-        click(page, "camera")  # Chromium's shows a green picture
-        page.wait_for(f"{labels}.length && {labels}.every(label => label === 'green')")
+    assert choose(page, ready(source)) == RUNS
+    run_program(page, "discs")
+    page.choose_file("#picture-file", FOLDER / "examples/discs.png")
+    page.wait_for("document.querySelectorAll('#scores li').length")
+    assert page.evaluate(labels) == sorted(label for label, *_ in discs.DISCS)
+    page.screenshot(paths.work("web_parts") / "page-discs.png")
+    click(page, "camera")
+    page.wait_for(f"{labels}.length && {labels}.every(label => label === 'green')")
 
 
 def test_a_missing_input_is_reported(page):

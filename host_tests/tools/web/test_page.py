@@ -31,6 +31,7 @@ from .steps import (
     choose,
     choose_npu,
     click,
+    opened,
     type_line,
     with_vela,
 )
@@ -324,15 +325,16 @@ def test_operators_on_the_cpu(page, tmp_path, name, on_cpu):
     assert on_cpu in figures.partition("Left to the CPU")[2]
 
 
-def test_everything_used_before_works_offline(page, server, address, small_models, ready):
-    model = ready(small_models["small_cnn"])
-    assert choose(page, model) == RUNS
-    server.shutdown()
-    server.server_close()
-    page.open(address)
-    page.wait_for(f"document.body && !document.body.dataset.done && {PROMPT}")
-    assert choose(page, model) == RUNS
-    page.messages[:] = [each for each in page.messages if "net::ERR_" not in each]
+def test_everything_used_before_works_offline(server, small_models, ready):
+    model, address = ready(small_models["small_cnn"]), f"http://localhost:{server.server_port}/"
+    with opened(address) as page:
+        assert choose(page, model) == RUNS
+        server.shutdown()
+        server.server_close()
+        page.open(address)
+        page.wait_for(f"document.body && !document.body.dataset.done && {PROMPT}")
+        assert choose(page, model) == RUNS
+        page.messages[:] = [each for each in page.messages if "net::ERR_" not in each]
 
 
 def test_each_control_has_a_name(page):

@@ -5,7 +5,7 @@ import gzip
 import subprocess
 from urllib.parse import urlparse
 
-from .steps import FOLDER, choose, with_vela
+from .steps import FOLDER, choose, opened, with_vela
 
 # With Brotli: up to the first prompt, and with all that compiles a model.
 PROMPT_BYTES = 460_000
@@ -28,9 +28,9 @@ def sizes(found):
     return {name: (FOLDER / f"{name}.br").stat().st_size for name in found}
 
 
-def test_a_first_visit_loads_the_board_and_the_terminal_once(page):
-    """`page` has waited for the prompt."""
-    found = names(page)
+def test_a_first_visit_loads_the_board_and_the_terminal_once(address):
+    with opened(address) as page:
+        found = names(page)
     assert found.count("xterm.js") == found.count("ethosu.wasm") == 1
     assert not {"vela.wasm", "vela_worker.js", "check.py", "sound_worklet.js"} & set(found)
     assert not any(name.startswith("examples/") for name in found)
@@ -39,18 +39,19 @@ def test_a_first_visit_loads_the_board_and_the_terminal_once(page):
 
 
 @with_vela
-def test_the_first_model_loads_vela_once(page, small_models):
+def test_the_first_model_loads_vela_once(address, small_models):
     """With what the prompt needs, it is less than 1 MB."""
-    before = len(names(page))
-    choose(page, small_models["small_cnn"])
-    found = names(page)[before:]
+    with opened(address) as page:
+        before = len(names(page))
+        choose(page, small_models["small_cnn"])
+        found = names(page)[before:]
     assert found.count("vela.wasm") == 1
     loaded = sizes(found)
     assert sum(loaded.values()) <= VELA_BYTES, loaded
 
 
-def test_compressed_files_hold_the_same(server):
-    """`server`: the page is built."""
+def test_compressed_files_hold_the_same(address):
+    """`address`: the page is built."""
     checked = ["index.html", "main.js", "ethosu.wasm", "examples/small_cnn.tflite"]
     for name in checked:
         content = (FOLDER / name).read_bytes()

@@ -17,7 +17,16 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return cbuild.test_program(tmp_path_factory.mktemp("driver"), "address")
 
 
-@pytest.mark.parametrize("name", cbuild.names(*cbuild.TESTS))
+SLOW = "every_sequence_of_five_calls_leaves_the_driver_usable"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if name == SLOW else [])
+        for name in cbuild.names(*cbuild.TESTS)
+    ],
+)
 def test_driver(program: Path, name: str) -> None:
     """One named test."""
     cbuild.run([program, name])
@@ -25,9 +34,9 @@ def test_driver(program: Path, name: str) -> None:
 
 @pytest.fixture(scope="module")
 def with_three(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The tests, with handles that keep three payloads."""
+    """Tests of prepared programs, with handles that keep three payloads."""
     own = sorted((cbuild.REPO / "modules/ethosu/driver").glob("*.c"))
-    sources = [*(cbuild.C / name for name in (*cbuild.TESTS, "board.c", "check.c")), *own]
+    sources = [*(cbuild.C / name for name in ("test_prepare.c", "board.c", "check.c")), *own]
     flags = cbuild.sanitized("address", "-DETHOSU_EXT_STREAMS=3")
     libraries = cbuild.group(*cbuild.archives("address", *cbuild.HOST))
     output = tmp_path_factory.mktemp("three") / "driver"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Cost of the driver in Cortex-M55 instructions, counted by stock QEMU."""
 
+import itertools
 from dataclasses import replace
 from pathlib import Path
 
@@ -121,20 +122,28 @@ def test_verifying_costs_few_instructions_per_word(family_costs) -> None:
 
 
 @pytest.mark.parametrize("npu", CLIENT_MAX)
-@pytest.mark.parametrize("name", ["small_cnn", "small_streaming"])
 def test_verifying_costs_a_part_per_word_and_a_part_per_operation(
-    compiled, small_models, npu, name
+    compiled, small_models, npu
 ) -> None:
-    """Also for a short stream with many operations, which costs more per word."""
-    (call,) = npu_calls(compiled(small_models[name], npu))
+    """For a short stream with many operations, which costs more per word."""
+    (call,) = npu_calls(compiled(small_models["small_streaming"], npu))
     costs = client_costs(call)
     operations = sum(each.code in OPERATIONS.values() for each in commands(call.stream))
     limit = WORD_MAX * costs["words"] + OPERATION_MAX * operations
     assert costs["verify_per_word_x10"] * costs["words"] <= 10 * limit
 
 
-@pytest.mark.parametrize("npu", CLIENT_MAX)
-@pytest.mark.parametrize("name", OPERATIONS)
+# Each operation on one NPU, each NPU with one or two; the other pairs are slow.
+QUICK = [*zip(itertools.cycle(CLIENT_MAX), OPERATIONS, strict=False)]
+
+
+@pytest.mark.parametrize(
+    ("npu", "name"),
+    [
+        pytest.param(*pair, marks=[] if pair in QUICK else pytest.mark.slow)
+        for pair in itertools.product(CLIENT_MAX, OPERATIONS)
+    ],
+)
 def test_a_stream_of_operations_alone_is_verified_in_bounded_time(
     compiled, small_models, npu, name
 ) -> None:

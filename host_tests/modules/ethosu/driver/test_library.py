@@ -49,13 +49,15 @@ OPTIONS = {
         "-DETHOSU_INFERENCE_TIMEOUT=5",
     ],
     "U85 alone": ["-DETHOSU_TARGET_NPU_CONFIG=ethos-u85-256"],
-    "chosen by payload, log": ["-DETHOSU_MULTI_VARIANT=ON", "-DETHOSU_LOG_ENABLE=ON"],
     "no verifier": ["-DETHOSU_VERIFY=OFF"],
-    "two payloads, constant": ["-DETHOSU_STREAMS=2", "-DETHOSU_CONSTANT_PAYLOADS=ON"],
+    "chosen by payload, log, two payloads, constant": [
+        *("-DETHOSU_MULTI_VARIANT=ON", "-DETHOSU_LOG_ENABLE=ON"),
+        *("-DETHOSU_STREAMS=2", "-DETHOSU_CONSTANT_PAYLOADS=ON"),
+    ],
 }
 # These two are for FIGURES.md; together they are the options of LIKE_ZEPHYR.
 SLOW = ("U85 alone", "no verifier")
-TWO = "two payloads, constant"
+TWO = "chosen by payload, log, two payloads, constant"
 
 # The driver's own static memory; a handle is the program's.
 RAM_MAX = 140
@@ -221,7 +223,7 @@ def test_arms_options_build_and_link(name, archives, tmp_path, capsys) -> None:
     symbols = cbuild.run(["arm-none-eabi-nm", tmp_path / "minimal.elf"])
     assert ("ethosu_ext_part_U85" in symbols) == (name != "U55 alone, time-out")
     assert ("ethosu_ext_commands_U65" in symbols) == (name not in ("U55 alone, time-out", *SLOW))
-    assert ("ethosu_ext_log" in symbols) == (name == "chosen by payload, log")
+    assert ("ethosu_ext_log" in symbols) == (name == TWO)
 
 
 def test_a_program_with_another_number_of_payloads_does_not_link(archives, tmp_path) -> None:

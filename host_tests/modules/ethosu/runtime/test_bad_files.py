@@ -34,7 +34,9 @@ def test_cut_at_every_byte(damage, compiled, small_models, name):
     assert int(words[2]) < 16
 
 
-@pytest.mark.parametrize("name", ["small_cnn", "small_streaming"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("small_cnn", marks=pytest.mark.slow), "small_streaming"]
+)
 def test_every_byte_corrupted(damage, compiled, small_models, name):
     words = damage("set", compiled(small_models[name])).split()
     assert int(words[2]) < int(words[0])

@@ -161,7 +161,7 @@ def test_damaged_files_of_every_kind_are_refused_or_planned(mixed, tmp_path):
     random = np.random.default_rng(4)
     path = tmp_path / "damaged.tflite"
     refused = 0
-    for _ in range(400):
+    for _ in range(100):
         data = good.copy()
         for place in random.integers(8, len(data), random.integers(1, 6)):
             data[place] = random.choice([0, 1, 0x7F, 0x80, 0xFF, random.integers(256)])
@@ -171,4 +171,4 @@ def test_damaged_files_of_every_kind_are_refused_or_planned(mixed, tmp_path):
         except InputError as error:
             refused += 1
             assert len(str(error).splitlines()) == 1
-    assert refused > 20
+    assert refused > 5

@@ -9,7 +9,7 @@ from host_tests.campaigns.corpus import GRAPHS_SHORT, corpus
 from host_tests.kit import sharing
 
 # Target, longest input, runs.
-TARGETS = {"inputs": ("fuzz_stream", 12_000, 1_500), "weights": ("fuzz_weights", 4_096, 6_000)}
+TARGETS = {"inputs": ("fuzz_stream", 12_000, 700), "weights": ("fuzz_weights", 4_096, 3_000)}
 
 
 @pytest.fixture(scope="module")
