@@ -23,7 +23,8 @@ CORE_CFLAGS = $(CPU_FLAGS) -isystem $(MICROPYTHON)/lib/cmsis/inc -fpermitted-flt
 LDFLAGS += $(CPU_FLAGS) --specs=nano.specs -nostartfiles -L$(ROOT)/firmware -T$(BOARD_MEMORY) \
 	-Wl,--gc-sections -Wl,-Map=$(OUT)/firmware.map -Wl,--fatal-warnings
 
-# With -O2 the compiler aligns each string to a word, which its readers do not need.
+# With -O2 the compiler aligns each string to a word. Nothing reads these strings by words: none is
+# copied with a constant size, for which the compiler could use LDRD or LDM.
 PACK_STRINGS = $(OBJCOPY) --set-section-alignment '.rodata*.str1.4=1'
 
 .SECONDEXPANSION:

@@ -98,7 +98,7 @@ struct board_alias {
 /** A chip that the plugin builds on QEMU's machine "none". */
 struct board_chip {
     uint32_t vectors;          /**< address of the vector table */
-    bool starts_first_section; /**< it is at the image's first section instead, see boot_image.h */
+    bool starts_first_section; /**< it is at the image's first section instead, see boot.h */
     struct board_boot boot;
     unsigned irqs;      /**< inputs of the interrupt controller */
     uint32_t clock_hz;  /**< of the CPU and its SysTick after a reset */

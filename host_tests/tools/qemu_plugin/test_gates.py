@@ -88,7 +88,10 @@ def test_no_access_is_lost_when_another_core_opens_registers(emulator_only, tmp_
     with Machine(board="KIT_PSE84_AI", firmware=image) as machine:
         for _ in range(20):
             machine.reset()
-            end = (word(machine, PASSES) or 0) + 10_000
-            while (word(machine, PASSES) or 0) < end:
+            passes, end = word(machine, PASSES), word(machine, PASSES) + 10_000
+            deadline = machine._deadline(CONTROL_TIMEOUT_S)
+            while passes < end:
+                assert not deadline.expired(), f"{passes} of {end} passes"
                 time.sleep(0.01)
+                passes = word(machine, PASSES)
         assert word(machine, WRONG) == 0

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..model import DTYPES
-from ..tflite.writer import Graph, kind_of, operator_code, packed, schema, text
+from ..tflite.writer import Graph, builtin, operator_code, packed, schema, text
 
 
 class Document:
@@ -22,8 +22,8 @@ class Document:
         self.graph = self.model.subgraphs[0]
 
     def kind(self, operator: Any) -> str:
-        """The schema's name of an operator."""
-        return kind_of(self.model.operatorCodes[operator.opcodeIndex])
+        """The schema's name of an operator; of a custom one, whatever it is called, "CUSTOM"."""
+        return builtin(self.model.operatorCodes[operator.opcodeIndex])
 
     def at(self, index: int) -> Site:
         """An operator that may be replaced."""

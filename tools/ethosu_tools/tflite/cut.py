@@ -166,6 +166,9 @@ class Whole:
                 setattr(one, field, [self._numbers[t] for t in _list(getattr(operator, field))])
             code = self._model.operatorCodes[operator.opcodeIndex]
             kind = kind_of(code)
+            if not kind:
+                number = max(code.builtinCode, code.deprecatedBuiltinCode)
+                raise InputError(f"operator code {number} is in no schema of TensorFlow Lite")
             graph.versions[kind] = max(code.version, graph.versions.get(kind, 1))
             graph.operators.append((kind, one))
         return graph

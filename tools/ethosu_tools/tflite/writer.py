@@ -176,13 +176,17 @@ def text(name: Any) -> str:
     return name.decode(errors="replace") if isinstance(name, bytes) else str(name or "")
 
 
-def kind_of(code: Any) -> str:
-    """The name of an operator code, as `Graph.operator` takes it; "" if the schema has none."""
+def builtin(code: Any) -> str:
+    """The schema's name of an operator code, "CUSTOM" of custom ones; "" if it has none."""
     number = max(code.builtinCode, code.deprecatedBuiltinCode)
-    if number == schema.BuiltinOperator.CUSTOM:
-        return text(code.customCode)
     names = vars(schema.BuiltinOperator).items()
     return next((name for name, value in names if value == number), "")
+
+
+def kind_of(code: Any) -> str:
+    """The name of an operator code, as `Graph.operator` takes it; "" if the schema has none."""
+    name = builtin(code)
+    return text(code.customCode) if name == "CUSTOM" else name
 
 
 def operator_code(kind: str, version: int | None = None) -> Any:
