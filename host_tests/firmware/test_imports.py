@@ -141,8 +141,7 @@ def test_another_device_at_the_root_has_its_own_names(fresh):
     fresh.soft_reset()
     fresh.exec("import os, vfs, machine\nopen('on_disk', 'w').close()\nos.stat('on_disk')")
     fresh.exec(
-        "try: disk = machine.Flash()\n"
-        "except OSError: disk = machine.RAMDisk()  # as _boot.py\n"
+        "try: disk = machine.Flash()\nexcept OSError: disk = machine.RAMDisk()  # as _boot.py\n"
     )
     fresh.exec(OTHER_DEVICE)
     fresh.exec(
