@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT
+"""The simulator of AArch64, with its kernels for NEON, equals the plain one of this machine."""
+
+import os
+import shutil
+import struct
+import subprocess
+
+import numpy as np
+import pytest
+
+from host_tests.kit import sharing
+from host_tests.tools.npu_sim.assembler import execute
+from host_tests.tools.npu_sim.random_operations import make
+from host_tests.tools.npu_sim.test_fast import OPERATIONS, OVER_ITS_IFM
+
+GCC, EMULATOR = "aarch64-linux-gnu-gcc", "qemu-aarch64-static"
+PACKAGES = "gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static"
+NAME_SIZE = 32
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def program(repo, tmp_path_factory):
+    """Runs operations; compiled for AArch64."""
+    if not (shutil.which(GCC) and shutil.which(EMULATOR)):
+        assert os.environ.get("CI") != "true", f"needs {PACKAGES}"
+        pytest.skip(f"needs Debian's {PACKAGES}")
+    build = repo / "build/aarch64/npu_sim"
+    sharing.make("tools/npu_sim", f"CC={GCC}", "AR=aarch64-linux-gnu-ar", f"BUILD={build}", "all")
+    path = tmp_path_factory.mktemp("aarch64") / "run_operations"
+    source = repo / "host_tests/tools/npu_sim/c/run_operations.c"
+    options = ["-static", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{repo / 'tools/npu_sim'}"]
+    command = [GCC, *options, source, build / "libnpu_sim.a", "-lm", "-o", path]
+    subprocess.run(command, check=True)
+    return path
+
+
+def packed(operation, device):
+    """What run_operations.c reads; the memories are where those of `device` are."""
+    contents = [operation.stream, *operation.regions]
+    yield operation.config.encode().ljust(NAME_SIZE, b"\0") + struct.pack("<I", len(contents))
+    for memory, content in zip(device.memories, contents, strict=True):
+        yield struct.pack("<II", memory.address, len(content)) + bytes(content)
+
+
+@pytest.mark.parametrize("cpu", ["cortex-a53", "max"])
+def test_operations_equal_the_plain_model(program, repo, monkeypatch, cpu):
+    sharing.make("tools/npu_sim", "plain")
+    monkeypatch.setenv("ETHOSU_NPU_LIBRARY", str(repo / "build/npu_sim/plain/libnpu_sim.so"))
+    operations = [make(kind, seed, config) for config, kind in OPERATIONS for seed in range(30)]
+    operations += [make("CONV", seed, config) for config in OVER_ITS_IFM
+                   for seed in OVER_ITS_IFM[config]]  # fmt: skip
+    given, expected = [struct.pack("<I", len(operations))], []
+    for operation in operations:
+        outcome, device = execute(operation.config, operation.stream, operation.regions)
+        given += packed(operation, device)
+        expected.append((outcome, device.cycles, [memory.data for memory in device.memories]))
+        device.close()
+    found = memoryview(
+        subprocess.run(
+            [EMULATOR, "-cpu", cpu, program], input=b"".join(given), stdout=-1, check=True
+        ).stdout
+    )
+    for operation, (outcome, cycles, memories) in zip(operations, expected, strict=True):
+        assert struct.unpack_from("<II", found) == (outcome, cycles), operation.description
+        found = found[8:]
+        for region, memory in enumerate(memories):
+            data = np.frombuffer(found[: len(memory)], np.uint8)
+            assert np.array_equal(data, memory), f"{operation.description}: memory {region}"
+            found = found[len(memory) :]
+    assert not found
