@@ -18,9 +18,11 @@ payload = struct.pack('<4sIIII', b'COP1', 5, 5, 2 | 1 << 16, 0xFFFF << 16)
 late = ethosu.Model('/m.tflite', timeout_ms=3000)
 def later(*functions):
     def call(timer):
+        if not ethosu._is_running(0): return  # it has not started yet
+        timer.deinit()
         for function in functions: function()
     emulator.fault('hang')
-    machine.Timer(-1).init(mode=machine.Timer.ONE_SHOT, period=50, callback=call)
+    machine.Timer(-1).init(mode=machine.Timer.PERIODIC, period=20, callback=call)
 """
 
 
