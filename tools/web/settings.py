@@ -137,7 +137,7 @@ def main() -> None:
         "systems": [timed(system) for system in systems.every()],
         "boards": [asdict(room) for board in boards.every() if (room := fit.room_of(board))],
         "interval": interval,
-        "runtimes": [each.as_dict() for each in RUNTIMES if not each.programs],
+        "runtimes": [asdict(each) for each in RUNTIMES if not each.programs],
         "dtypes": DTYPES,
         "renaming": RENAMING,
     }
