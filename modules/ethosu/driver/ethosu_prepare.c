@@ -215,15 +215,14 @@ static int plan_cache(const struct ethosu_driver *drv, const struct buffer *buff
  */
 static __attribute__((noinline)) void join_scratch(struct ethosu_ext_program *program, size_t room)
 {
-    if (program->count <= FAST_SCRATCH) {
-        return;
-    }
     const uint8_t fast_bit = 1u << FAST_SCRATCH;
     struct ethosu_ext_base *scratch = &program->base[SCRATCH];
     const struct ethosu_ext_base *fast = &program->base[FAST_SCRATCH];
     uint64_t apart = fast->cpu - scratch->cpu;
-    bool inside = apart <= scratch->size && fast->size <= scratch->size - apart;
-    bool behind = room != 0 && apart >= scratch->size && apart - scratch->size <= room;
+    bool inside = program->count > FAST_SCRATCH && apart <= scratch->size &&
+                  fast->size <= scratch->size - apart;
+    bool behind = program->count > FAST_SCRATCH && room != 0 && apart >= scratch->size &&
+                  apart - scratch->size <= room;
     if (!inside && !behind) {
         return;
     }

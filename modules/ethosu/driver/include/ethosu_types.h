@@ -139,7 +139,7 @@ struct ethosu_ext_program {
     struct ethosu_ext_base base[ETHOSU_EXT_MAX_BASES];
 };
 
-/** Used bytes of a program with `count` base pointers. */
+/** Used bytes of a program with `count` base pointers, 3 or more: preparation reads the first 3. */
 #define ETHOSU_EXT_PROGRAM_SIZE(count) \
     (offsetof(struct ethosu_ext_program, base) + (count) * sizeof(struct ethosu_ext_base))
 
