@@ -10,8 +10,8 @@
 #ifndef NPU_CLONES_H
 #define NPU_CLONES_H
 
-#if defined(__GNUC__) && !defined(__clang__) && !defined(NPU_PLAIN) && !defined(NPU_PORTABLE)
-#if defined(__x86_64__)
+#if defined(__GNUC__) && !defined(NPU_PLAIN) && !defined(NPU_PORTABLE)
+#if defined(__x86_64__) && !defined(__clang__)
 #define NPU_X86_KERNELS 1 /**< intrinsics are available */
 #elif defined(__aarch64__)
 #define NPU_NEON_KERNELS 1 /**< the same; every AArch64 has them */
@@ -22,8 +22,14 @@
 #define NPU_NO_AVX512 0
 #endif
 
+#ifdef __clang__
+#define NPU_O3
+#else
+#define NPU_O3 __attribute__((optimize("O3")))
+#endif
+
 #ifdef NPU_NEON_KERNELS
-#define NPU_CLONES __attribute__((optimize("O3")))
+#define NPU_CLONES NPU_O3
 #elif !defined(NPU_X86_KERNELS) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define NPU_CLONES
 #elif NPU_NO_AVX512
@@ -41,7 +47,7 @@
 
 /** For functions of AVX2's and of NEON's intrinsics. */
 #define AVX2 __attribute__((target("avx2"), optimize("O3")))
-#define NEON __attribute__((optimize("O3")))
+#define NEON NPU_O3
 
 #if defined(NPU_X86_KERNELS) || defined(NPU_NEON_KERNELS)
 #define INLINE __attribute__((always_inline)) static inline

@@ -14,8 +14,11 @@ from host_tests.tools.npu_sim.assembler import execute
 from host_tests.tools.npu_sim.random_operations import make
 from host_tests.tools.npu_sim.test_fast import OPERATIONS, OVER_ITS_IFM
 
-GCC, EMULATOR = "aarch64-linux-gnu-gcc", "qemu-aarch64-static"
-PACKAGES = "gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static"
+# Debian's gcc-aarch64-linux-gnu cannot be installed beside gcc-multilib, which other tests need.
+CLANG, ARCHIVER, EMULATOR = "clang", "aarch64-linux-gnu-ar", "qemu-aarch64-static"
+PACKAGES = (
+    "binutils-aarch64-linux-gnu libc6-dev-arm64-cross libgcc-12-dev-arm64-cross qemu-user-static"
+)
 NAME_SIZE = 32
 
 pytestmark = pytest.mark.slow
@@ -24,15 +27,15 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def program(repo, tmp_path_factory):
     """Runs operations; compiled for AArch64."""
-    if not (shutil.which(GCC) and shutil.which(EMULATOR)):
+    if not (shutil.which(ARCHIVER) and shutil.which(EMULATOR)):
         assert os.environ.get("CI") != "true", f"needs {PACKAGES}"
         pytest.skip(f"needs Debian's {PACKAGES}")
-    build = repo / "build/aarch64/npu_sim"
-    sharing.make("tools/npu_sim", f"CC={GCC}", "AR=aarch64-linux-gnu-ar", f"BUILD={build}", "all")
+    build, target = repo / "build/aarch64/clang", "--target=aarch64-linux-gnu"
+    sharing.make("tools/npu_sim", f"CC={CLANG} {target}", f"AR={ARCHIVER}", f"BUILD={build}", "all")
     path = tmp_path_factory.mktemp("aarch64") / "run_operations"
     source = repo / "host_tests/tools/npu_sim/c/run_operations.c"
     options = ["-static", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{repo / 'tools/npu_sim'}"]
-    command = [GCC, *options, source, build / "libnpu_sim.a", "-lm", "-o", path]
+    command = [CLANG, target, *options, source, build / "libnpu_sim.a", "-lm", "-o", path]
     subprocess.run(command, check=True)
     return path
 
