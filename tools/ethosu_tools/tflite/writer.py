@@ -28,6 +28,7 @@ except ImportError:
 __all__ = [
     "OPERATOR_VERSIONS",
     "Graph",
+    "builtin",
     "kind_of",
     "operator_code",
     "packed",

@@ -157,7 +157,7 @@ def test_callbacks_that_start_the_next_inference_leave_time_for_others(shared):
         "while count < 2: time.sleep_ms(1)\n"
         "n.release()\nlast = count\ntime.sleep_ms(5)\n"
     )
-    assert shared.eval("last == count")
+    assert shared.eval("last == count > 1")
     assert shared.eval("bytes(m.predict([x])[0]) == golden")
 
 

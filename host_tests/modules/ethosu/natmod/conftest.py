@@ -21,17 +21,11 @@ def loaded(emulator_only, board_npu):
 
 @pytest.fixture
 def fresh(loaded, compiled, small_models, example):
-    """The same, with model `m`, its input `x` and the output `golden`.
-
-    Handles of earlier tests are released, in whatever order these ran.
-    """
+    """The same, with model `m`, its input `x` and the output `golden`."""
     _, x, y = example
     model = compiled(small_models["small_cnn"], loaded.machine.npu)
     loaded.write_file("/m.tflite", model.read_bytes())
     loaded.exec(
-        "for each in list(globals().values()):\n"
-        "    if isinstance(each, ethosu.NPU): each.release()\n"
-        "each = None\n"
         f"x, golden = bytearray({x.tobytes()!r}), {y.tobytes()!r}\nm = ethosu.Model('/m.tflite')\n"
     )
     return loaded
