@@ -29,6 +29,20 @@ def test_nothing_is_built_twice():
     assert not re.search(r"^(CC|LINK) ", again.stdout, re.M), again.stdout
 
 
+def test_two_builds_make_mpy_cross_once(repo, tmp_path):
+    """Boards with different objects are built at the same time, and share the compiler."""
+    target = tmp_path / "built/mpy-cross"
+    (tmp_path / "mpy-cross").mkdir()
+    (tmp_path / "mpy-cross/Makefile").write_text(
+        "$(BUILD)/$(PROG):\n\tmkdir $(BUILD)/busy && sleep 0.5 && touch $@ && rmdir $(BUILD)/busy\n"
+    )
+    command = ["make", "-f", repo / "firmware/mpy_cross.mk", target]
+    command += [f"MPY_CROSS={target}", f"MICROPYTHON={tmp_path}"]
+    both = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    errors = [each.communicate()[1] for each in both]
+    assert [each.returncode for each in both] == [0, 0], errors
+
+
 def test_a_type_too_small_for_the_interrupts_does_not_compile(repo, tmp_path):
     """Arm's ABI gives an enum the smallest type for its values: 8 bits if none exceeds 127."""
     sources = {name: (repo / "firmware" / name).read_text() for name in ("irq.c", "cpu.h")}
