@@ -79,16 +79,23 @@ class Result:
 
 
 def check(case: Case) -> Result:
-    """Run a case in a child process, so that a crash of Vela, LiteRT or our model is contained."""
+    """Run a case in a child process, so that a crash of Vela or our model is contained.
+
+    LiteRT has its own process, which serves all cases only if it is not the child that asks it.
+    """
     try:
-        result: Result = isolated.call(_check, case)
+        expected = reference(case)
+    except ToolError as error:
+        return Result(Verdict.NO_REFERENCE, _general(str(error)))
+    try:
+        result: Result = isolated.call(_check, case, expected)
     except isolated.DiedError as error:
         return _blame(case, str(error))
     return result
 
 
 def _blame(case: Case, how: str) -> Result:
-    """Attribute a crash: to Vela, or to ours or LiteRT."""
+    """Attribute a crash: to Vela, or to ours."""
     try:
         isolated.call(vela.compile_case, case)
     except isolated.DiedError:
@@ -98,11 +105,7 @@ def _blame(case: Case, how: str) -> Result:
     return Result(Verdict.DIED, how)
 
 
-def _check(case: Case) -> Result:
-    try:
-        expected = reference(case)
-    except ToolError as error:
-        return Result(Verdict.NO_REFERENCE, _general(str(error)))
+def _check(case: Case, expected: list[list[np.ndarray]]) -> Result:
     try:
         compiled = vela.compile_case(case)
     except vela.RefusedError as error:
