@@ -14,14 +14,18 @@ WASM_OPT = $(NODE_MODULES)/binaryen/bin/wasm-opt
 
 # Debian's emcc looks for its JavaScript libraries where only Debian's own node does.
 export NODE_PATH = /usr/share/nodejs
-CC = emcc
 CORE_SRC =
 CORE_OUTPUT = $(OUT)/ethosu.wasm
 
 # An exception of Python unwinds as one of WebAssembly: without a call into JavaScript.
 WASM_FLAGS = -msimd128 -s SUPPORT_LONGJMP=wasm
+# What emcc runs to compile: emcc is a Python program, which takes half a second per file. It would add
+# -fno-inline-functions to -Os, with which the page is larger.
+LLVM := $(shell em-config LLVM_ROOT)
+CC := $(firstword $(wildcard $(LLVM)/clang-$(shell em-config LLVM_ADD_VERSION)) $(LLVM)/clang)
+EMCC_CFLAGS := $(shell emcc --cflags $(WASM_FLAGS))
 # Clang warns where GCC does not: a float becomes a double as an argument.
-CORE_CFLAGS = $(WASM_FLAGS) '-DCORE_HEADER="core_web.h"' -Wno-double-promotion -I$(ROOT)/tools/npu_sim \
+CORE_CFLAGS = $(EMCC_CFLAGS) '-DCORE_HEADER="core_web.h"' -Wno-double-promotion -I$(ROOT)/tools/npu_sim \
 	-I$(ROOT)/tools/sim_host -DETHOSU_IO_HEADER='<sim_host_io.h>'
 
 CORE_LIB_SRC = $(patsubst $(ROOT)/%,%,$(wildcard $(ROOT)/tools/npu_sim/*.c)) tools/sim_host/npu.c
@@ -37,7 +41,7 @@ LDFLAGS = $(WASM_FLAGS) -O2 --profiling-funcs -s STANDALONE_WASM -s INITIAL_MEMO
 .SECONDEXPANSION:
 $(OUT)/linked.wasm: $$(OBJ) $$(CORE_OBJ)
 	$(ECHO) "LINK $@"
-	$(Q)$(CC) $(LDFLAGS) -o $@ $(OBJ) $(CORE_OBJ) $(LDFLAGS_USERMOD) -lm
+	$(Q)emcc $(LDFLAGS) -o $@ $(OBJ) $(CORE_OBJ) $(LDFLAGS_USERMOD) -lm
 
 # The collector finds no pointer in a local variable of WebAssembly: each goes to the stack.
 $(OUT)/ethosu.wasm: $(OUT)/linked.wasm $(WASM_OPT)
@@ -46,4 +50,4 @@ $(OUT)/ethosu.wasm: $(OUT)/linked.wasm $(WASM_OPT)
 
 $(OUT)/memory.o: $(BOARD_DIR)/memory.S
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -c -o $@ $<
+	$(Q)$(CC) $(EMCC_CFLAGS) -c -o $@ $<
