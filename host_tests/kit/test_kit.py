@@ -97,16 +97,3 @@ def test_vela_runs_once_for_the_same_model_and_options(tmp_path, monkeypatch):
         assert vela_once.run_vela(source, ["--npu", "u55", "--output-dir", output]) == "said"
         assert (output / f"{source.stem}_vela.tflite").read_bytes() == b"ledom"
     assert runs == [["--npu", "u55"]]
-
-
-def test_vela_starts_no_process_for_a_model_that_it_accepts(tmp_path, monkeypatch, small_models):
-    monkeypatch.setattr(sharing, "CACHE", tmp_path / "cache")
-    refused = []
-    monkeypatch.setattr(vela_once, "_real", lambda source, options: refused.append(source) or "no")
-    options = ["--accelerator-config", "ethos-u55-64", "--output-dir", tmp_path / "out"]
-    assert "MACs/batch" in vela_once.run_vela(small_models["small_cnn"], options)
-    assert (tmp_path / "out/small_cnn_vela.tflite").is_file()
-    damaged = tmp_path / "damaged.tflite"
-    damaged.write_bytes(small_models["small_cnn"].read_bytes()[:100])
-    assert vela_once.run_vela(damaged, options) == "no"
-    assert refused == [damaged]

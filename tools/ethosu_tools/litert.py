@@ -1,27 +1,21 @@
 # SPDX-License-Identifier: MIT
 """LiteRT in a separate process, because some models make its C++ code abort.
 
-One child serves all models of this process, so that its start-up (0.4 s, mostly NumPy) is paid
-once; each step costs 0.1 ms more. If the child ends, its models are lost, and the next model starts
-a new one.
+One process serves all models of this one, so that its start-up (0.4 s, mostly NumPy) is paid once;
+each step costs 0.1 ms more.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
-import signal
-import subprocess
-import sys
-import tempfile
-import threading
+import itertools
 import weakref
 from collections.abc import Sequence
-from multiprocessing.connection import Connection, Pipe
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from .helper_process import HelperProcess, serve
 
 Array = NDArray[np.generic]
 # An interpreter's tensor details: name, shape, type, scale and zero point.
@@ -75,7 +69,7 @@ class RemoteInterpreter:
 
     def __init__(self, content: bytes, kernels: str, keep: bool = False) -> None:
         """Load a model; ValueError if LiteRT rejects it or the child ends."""
-        self._child = _child()
+        self._child = _Child.shared()
         self._number, self.details = self._child.call("load", content, kernels, keep)
         weakref.finalize(self, self._child.dropped.append, self._number)
 
@@ -90,101 +84,47 @@ class RemoteInterpreter:
         return values
 
 
-class _Child:
-    """The child process and the connection to it."""
+class _Child(HelperProcess):
+    """The process with all models of this one."""
+
+    MODULE = __name__
 
     def __init__(self) -> None:
-        self.parent = os.getpid()
+        super().__init__()
         self.dropped: list[int] = []
-        self._lock = threading.Lock()
-        self._log = tempfile.TemporaryFile(prefix="ethosu-litert-")  # noqa: SIM115
-        self._line, theirs = Pipe()
-        with theirs:
-            # In a separate session, the child does not receive Ctrl-C.
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", __name__, str(theirs.fileno())],
-                stdin=subprocess.DEVNULL,
-                stdout=self._log,
-                stderr=self._log,
-                pass_fds=[theirs.fileno()],
-                start_new_session=True,
-            )
-        self._finalizer = weakref.finalize(self, _stop, self._process, self._line, self._log)
-
-    def usable(self) -> bool:
-        """Whether this process can still use it."""
-        return self.parent == os.getpid() and self._finalizer.alive
 
     def call(self, *request: object) -> Any:
-        """Execute a request in the child; ValueError with its reason if it fails."""
-        with self._lock:
-            if not self._finalizer.alive:
-                raise ValueError("its process ended while it ran another model")
-            dropped, self.dropped[:] = self.dropped[:], []
-            try:
-                self._line.send((dropped, request))
-                done, answer = self._line.recv()
-            except (EOFError, OSError):
-                raise ValueError(self._end()) from None
-            except BaseException:
-                self._finalizer()
-                raise
+        """Execute a request there; ValueError with its reason if it fails."""
+        dropped, self.dropped[:] = self.dropped[:], []
+        done, answer = self.ask((dropped, request))
         if not done:
             raise ValueError(answer)
         return answer
 
-    def _end(self) -> str:
-        """Clean up after a child that ended by itself, and describe its end."""
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(10)
-        code = self._process.returncode
-        self._log.seek(0)
-        lines = self._log.read().decode(errors="replace").strip().splitlines()
-        self._finalizer()
-        status = signal.Signals(-code).name if code is not None and code < 0 else f"code {code}"
-        return f"its process ended with {status}{f': {lines[-1]}' if lines else ''}"
 
+class _Models:
+    """In the process: its models, by number."""
 
-def _stop(process: subprocess.Popen[bytes], line: Connection[Any, Any], log: IO[bytes]) -> None:
-    line.close()
-    process.kill()
-    process.wait()
-    log.close()
+    def __init__(self) -> None:
+        self._models: dict[int, Interpreter] = {}
+        self._numbers = itertools.count(1)
 
-
-_children: list[_Child] = []
-
-
-def _child() -> _Child:
-    """The child of this process; started if necessary."""
-    _children[:] = [child for child in _children if child.usable()] or [_Child()]
-    return _children[0]
-
-
-def serve(line: Connection[Any, Any]) -> None:
-    """Main loop of the child, until the other end is closed."""
-    models: dict[int, Interpreter] = {}
-    number = 0
-    while True:
-        try:
-            dropped, (what, *arguments) = line.recv()
-        except EOFError:
-            return
+    def respond(self, request: tuple[list[int], tuple[Any, ...]]) -> tuple[bool, object]:
+        """Whether a request succeeded, and its result or the reason."""
+        dropped, (what, *arguments) = request
         for unused in dropped:
-            models.pop(unused, None)
+            self._models.pop(unused, None)
         try:
             if what == "load":
-                number += 1
-                models[number] = Interpreter(*arguments)
-                answer: object = number, models[number].details
-            else:
-                answer = getattr(models[arguments[0]], what)(arguments[1])
-            line.send((True, answer))
+                model = Interpreter(*arguments)
+                number = next(self._numbers)
+                self._models[number] = model
+                return True, (number, model.details)
+            return True, getattr(self._models[arguments[0]], what)(arguments[1])
         # LiteRT and NumPy raise exceptions of any kind for a bad model.
         except Exception as error:
-            line.send((False, str(error) or type(error).__name__))
+            return False, str(error) or type(error).__name__
 
 
 if __name__ == "__main__":
-    with contextlib.suppress(BrokenPipeError):
-        serve(Connection(int(sys.argv[1])))
+    serve(_Models().respond)

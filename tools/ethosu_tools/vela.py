@@ -9,7 +9,6 @@ import csv
 import difflib
 import re
 import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -25,6 +24,7 @@ from .errors import InputError, SetupError, UsageError, named_as
 from .files import write_whole
 from .model import Model, ModelFile
 from .tflite.metadata import put
+from .vela_process import VelaProcess
 
 TIMEOUT_S = 1800
 _RELEASE = re.compile(r"\d+\.\d")
@@ -241,24 +241,30 @@ def release(python: str | None = None) -> str:
 
 def run_vela(source: Path, options: Sequence[str], python: str | None = None) -> str:
     """Run Vela and return its output; InputError if it rejects the model or crashes."""
-    interpreter = [python] if python else [sys.executable, "-P"]  # -P is new in Python 3.11
-    command = [*interpreter, "-m", "ethosu.vela", *options, str(source)]
+    words = [*map(str, options), str(source)]
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
-        )
-    except subprocess.TimeoutExpired:
+        if python:
+            command = [python, "-m", "ethosu.vela", *words]
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+            )
+            code, said, complaint = done.returncode, done.stdout, done.stderr
+        else:
+            code, said, complaint = VelaProcess.shared().run(words, TIMEOUT_S)
+    except (subprocess.TimeoutExpired, TimeoutError):
         raise InputError(f"Vela did not finish compiling {source} within {TIMEOUT_S} s") from None
-    if "No module named" in done.stderr:
+    except ValueError as error:
+        raise InputError(f"Vela did not finish compiling {source}: {error}") from error
+    if "No module named" in complaint:
         raise SetupError("Vela is not installed here; run: pip install ethos-u-vela==5.2.0")
-    if done.returncode < 0:
+    if code < 0:
         raise InputError(
-            f"Vela crashed on {source} (signal {-done.returncode}){_suspect(source)}: the model is "
-            "damaged, or triggers a defect in Vela"
+            f"Vela crashed on {source} (signal {-code}){_suspect(source)}: the model is damaged, "
+            "or triggers a defect in Vela"
         )
-    if done.returncode:
-        raise InputError(f"Vela rejected {source}: {_last_line(done.stderr or done.stdout)}")
-    return done.stdout
+    if code:
+        raise InputError(f"Vela rejected {source}: {_last_line(complaint or said)}")
+    return said
 
 
 def _suspect(source: Path) -> str:

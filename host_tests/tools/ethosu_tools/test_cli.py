@@ -16,7 +16,7 @@ import flatbuffers
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
-from ethosu_tools import arrays, files, litert, oracle, port, tflite, vela
+from ethosu_tools import arrays, files, helper_process, litert, oracle, port, tflite, vela
 from ethosu_tools.cli import discover, make_parser
 from ethosu_tools.commands import run
 from ethosu_tools.errors import InputError, RemoteError
@@ -477,7 +477,9 @@ def test_modules_in_the_working_folder_are_not_run(small_models, tmp_path, monke
     for name in ("numpy", "argparse", "mpremote"):
         (tmp_path / f"{name}.py").write_text(f"open('ran', 'a').write('{name} ')\n")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(helper_process, "_shared", {})  # the next ones start in this folder
     vela.compile_model(small_models["small_cnn"], "ethos-u55-128", tmp_path / "out.tflite")
+    assert vela.run_vela(small_models["small_cnn"], ["--output-dir", str(tmp_path)])
     details = litert._Child().call("load", small_models["small_cnn"].read_bytes(), "BUILTIN_REF")
     assert details
     assert not (tmp_path / "ran").exists()

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT
+"""Vela in a process that serves several compilations."""
+
+import contextlib
+import os
+import signal
+import threading
+from pathlib import Path
+
+import pytest
+from ethosu_tools import vela
+from ethosu_tools.errors import InputError
+from ethosu_tools.vela_process import VelaProcess
+
+from host_tests.kit import vela_once
+
+
+@pytest.fixture
+def compile_it(small_models, tmp_path, monkeypatch):
+    """Vela's answer to a sound model, without the tests' cache."""
+    monkeypatch.chdir(tmp_path)
+
+    def run():
+        options = ["--accelerator-config", "ethos-u55-64", "--output-dir", "out"]
+        return vela_once._real(small_models["small_cnn"], options)
+
+    return run
+
+
+def test_one_process_serves_all(compile_it, tmp_path):
+    assert "MACs/batch" in compile_it()
+    helper = VelaProcess.shared()
+    (tmp_path / "out/small_cnn_vela.tflite").unlink()
+    assert "MACs/batch" in compile_it()
+    assert (tmp_path / "out/small_cnn_vela.tflite").is_file()
+    assert VelaProcess.shared() is helper
+
+
+def test_it_ends_like_the_command(tmp_path):
+    helper = VelaProcess.shared()
+    code, said, _ = helper.run(["--version"], 60)
+    assert (code, said.strip()) == (0, vela.release())
+    code, _, complaint = helper.run(["--no-such-option"], 60)
+    assert code == 2 and "usage: vela" in complaint
+    code, _, complaint = helper.run([str(tmp_path / "absent.tflite")], 60)
+    assert code == 1 and "absent.tflite" in complaint
+
+
+@contextlib.contextmanager
+def killed_while_it_compiles(whom, number):
+    """The process of Vela, or its fork, receives a signal."""
+    helper = VelaProcess.shared()._process.pid
+    children = Path(f"/proc/{helper}/task/{helper}/children")
+
+    def kill():
+        while not (child := children.read_text()):
+            pass
+        os.kill(int(child) if whom == "fork" else helper, number)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    yield helper
+    thread.join()
+
+
+def test_a_crash_is_its_signal_and_the_next_model_is_compiled(compile_it):
+    compile_it()
+    with (
+        killed_while_it_compiles("fork", signal.SIGSEGV) as helper,
+        pytest.raises(InputError, match=r"Vela crashed on .*small_cnn.* \(signal 11\)"),
+    ):
+        compile_it()
+    assert "MACs/batch" in compile_it()
+    assert VelaProcess.shared()._process.pid == helper
+
+
+def test_a_run_that_takes_too_long_is_ended(compile_it, monkeypatch):
+    compile_it()
+    with monkeypatch.context() as patch:
+        patch.setattr(vela, "TIMEOUT_S", 0.001)
+        with pytest.raises(InputError, match=r"did not finish compiling .* within 0.001 s"):
+            compile_it()
+    assert "MACs/batch" in compile_it()
+
+
+def test_a_process_that_ends_is_replaced(compile_it):
+    compile_it()
+    with (
+        killed_while_it_compiles("helper", signal.SIGKILL),
+        pytest.raises(InputError, match=r"small_cnn.*: its process ended with SIGKILL"),
+    ):
+        compile_it()
+    assert "MACs/batch" in compile_it()

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT
+"""A process that answers requests of this one: for libraries that load slowly or can crash.
+
+One process serves all requests of a kind, so that its start-up is paid once. If it ends, whatever
+it held is lost, and the next request of a new user starts another one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import weakref
+from collections.abc import Callable
+from multiprocessing.connection import Connection, Pipe
+from typing import IO, Any, ClassVar, Self
+
+_shared: dict[type, HelperProcess] = {}
+
+
+class HelperProcess:
+    """The process and the connection to it."""
+
+    MODULE: ClassVar[str]
+    """The module that it runs, which calls `serve`."""
+
+    def __init__(self) -> None:
+        """Start it."""
+        self._parent = os.getpid()
+        self._lock = threading.Lock()
+        self._log = tempfile.TemporaryFile(prefix="ethosu-helper-")  # noqa: SIM115
+        self._line, theirs = Pipe()
+        with theirs:
+            # In a session of its own, it does not receive Ctrl-C.
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", self.MODULE, str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=self._log,
+                stderr=self._log,
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
+            )
+        self._finalizer = weakref.finalize(self, _stop, self._process, self._line, self._log)
+
+    @classmethod
+    def shared(cls) -> Self:
+        """The one of this process; started if there is none."""
+        helper = _shared.get(cls)
+        if helper is None or not helper._usable():
+            helper = _shared[cls] = cls()
+        assert isinstance(helper, cls)
+        return helper
+
+    def _usable(self) -> bool:
+        """Whether it runs, and is this process's own, not that of one which forked this one."""
+        mine = self._parent == os.getpid()
+        return mine and self._finalizer.alive and self._process.poll() is None
+
+    def ask(self, request: object, timeout_s: float | None = None) -> Any:
+        """Its answer; ValueError if it ends before, TimeoutError after `timeout_s`."""
+        with self._lock:
+            if not self._finalizer.alive:
+                raise ValueError("its process ended while it served another request")
+            try:
+                self._line.send(request)
+                if not self._line.poll(timeout_s):
+                    raise TimeoutError(f"no answer within {timeout_s} s")
+                return self._line.recv()
+            except TimeoutError:
+                self._finalizer()
+                raise
+            except (EOFError, OSError):
+                raise ValueError(self._end()) from None
+            except BaseException:
+                self._finalizer()
+                raise
+
+    def _end(self) -> str:
+        """Clean up after a process that ended by itself, and describe its end."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(10)
+        code = self._process.returncode
+        self._log.seek(0)
+        lines = self._log.read().decode(errors="replace").strip().splitlines()
+        self._finalizer()
+        status = signal.Signals(-code).name if code is not None and code < 0 else f"code {code}"
+        return f"its process ended with {status}{f': {lines[-1]}' if lines else ''}"
+
+
+def _stop(process: subprocess.Popen[bytes], line: Connection[Any, Any], log: IO[bytes]) -> None:
+    line.close()
+    # With the processes that it has started.
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    log.close()
+
+
+def serve(respond: Callable[[Any], object]) -> None:
+    """In the process: answer each request, until the other end is closed."""
+    line: Connection[Any, Any] = Connection(int(sys.argv[1]))
+    with contextlib.suppress(EOFError, BrokenPipeError):
+        while True:
+            line.send(respond(line.recv()))
