@@ -98,19 +98,7 @@ def operators(rows, verdict):
     return {name for case, result in rows if result.verdict is verdict for name in case.operators}
 
 
-@pytest.fixture(scope="module", params=SAMPLES, ids=lambda sample: sample.family.name)
-def sample(request):
-    return request.param
-
-
-@pytest.fixture(scope="module")
-def rows(sample):
-    return run(sample.seeds, sample.family)
-
-
-@pytest.fixture(scope="module")
-def features(rows):
-    return sum((result.features for _, result in rows), Counter())
+each_sample = pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.family.name)
 
 
 def test_one_seed_of_the_command_line(request):
@@ -134,23 +122,31 @@ def test_a_stream_that_the_verifier_refuses_is_a_failure(monkeypatch):
     assert "region 7" in result.reason
 
 
-def test_sample_is_exact(rows):
+@each_sample
+def test_sample_is_exact_and_contains_what_is_required(sample):
+    """One test, because tests that share the rows would compute them in each worker."""
+    family, rows = sample.family, run(sample.seeds, sample.family)
     assert failures(rows) == []
-
-
-def test_most_of_the_sample_runs_on_the_npu(sample, rows):
     exact = sum(result.verdict is Verdict.EXACT for _, result in rows)
     assert exact > sample.exact * len(sample.seeds)
 
-
-def test_every_operator_is_exact_somewhere_or_within_its_bound(sample, rows):
-    family = sample.family
     bounded = operators(rows, Verdict.BOUNDED) & BOUNDS.keys()
     seen = operators(rows, Verdict.EXACT) | bounded | family.never_on_npu.keys()
     assert family.generators.keys() - seen == sample.without_kernel
+    check_those_without_npu(sample, rows)
+
+    modes = {case.options[case.options.index("--memory-mode") + 1] for case, _ in rows}
+    assert modes == set(family.systems)
+    assert {case.npu for case, _ in rows} == set(family.npus)
+
+    features = sum((result.features for _, result in rows), Counter())
+    assert [feature for feature in sample.required if not features[feature]] == []
+    never = tuple(f"{way} " for way in sample.not_emitted)
+    assert [name for name in features if f"{name} ".startswith(never)] == []
 
 
-def test_operators_that_stay_on_the_cpu_or_have_no_kernel_still_do(sample, rows):
+def check_those_without_npu(sample, rows):
+    """Operators that stay on the CPU, or have no kernel, still do."""
     for case, result in rows:
         (name, *others) = case.operators
         if not others and name in sample.family.never_on_npu:
@@ -160,22 +156,8 @@ def test_operators_that_stay_on_the_cpu_or_have_no_kernel_still_do(sample, rows)
             assert result.verdict is Verdict.NO_REFERENCE, case
 
 
-def test_all_configs_and_memory_modes_take_part(sample, rows):
-    modes = {case.options[case.options.index("--memory-mode") + 1] for case, _ in rows}
-    assert modes == set(sample.family.systems)
-    assert {case.npu for case, _ in rows} == set(sample.family.npus)
-
-
-def test_sample_exercises_what_is_required(sample, features):
-    assert [feature for feature in sample.required if not features[feature]] == []
-
-
-def test_what_vela_never_emits_is_still_not_emitted(sample, features):
-    ways = tuple(f"{way} " for way in sample.not_emitted)
-    assert [name for name in features if f"{name} ".startswith(ways)] == []
-
-
 @pytest.mark.slow
+@each_sample
 def test_thousands_of_graphs(sample):
     found = run(sample.nightly, sample.family)
     assert failures(found) == []
