@@ -127,7 +127,11 @@ def boards_on(page):
 
 @pytest.mark.parametrize(
     ("weights", "npu", "resource"),
-    [(10, "ethos-u55-128", "heap"), (10, "ethos-u85-256", "heap"), (1000, "ethos-u55-128", "rom")],
+    [
+        pytest.param(10, "ethos-u55-128", "heap", marks=pytest.mark.slow),
+        (10, "ethos-u85-256", "heap"),
+        pytest.param(1000, "ethos-u55-128", "rom", marks=pytest.mark.slow),
+    ],
 )
 def test_the_boards_that_fit_are_those_of_the_tools(page, tmp_path, ready, weights, npu, resource):
     """To the byte, but for the runtime's tables, which are smaller on a 32-bit CPU than on a PC."""
@@ -168,7 +172,10 @@ def test_the_boards_that_fit_are_those_of_the_tools(page, tmp_path, ready, weigh
 RUNTIMES = "[...document.querySelectorAll('#runtimes li')].map(item => item.textContent)"
 
 
-@pytest.mark.parametrize("name", ["small_cnn", "detection", "svdf"])
+SLOWLY = [pytest.param(name, marks=pytest.mark.slow) for name in ("small_cnn", "detection")]
+
+
+@pytest.mark.parametrize("name", [*SLOWLY, "svdf"])
 def test_other_runtimes_are_those_of_ethosu_check(page, small_models, tmp_path, ready, name):
     source = small_models.get(name)
     if source is None:
@@ -260,7 +267,9 @@ def test_run_ends_a_running_program_and_clears_the_screen(page):
     assert "xxxx" not in page.screen()
 
 
-@pytest.mark.parametrize("npu", ["ethos-u55-128", "ethos-u65-256"])
+@pytest.mark.parametrize(
+    "npu", [pytest.param("ethos-u55-128", marks=pytest.mark.slow), "ethos-u65-256"]
+)
 def test_arena_has_each_tensor_that_is_in_it(page, tmp_path, ready, npu):
     source = tmp_path / "detection.tflite"
     source.write_bytes(MODELS["detection"].make())
@@ -514,14 +523,16 @@ REFUSED = "() => Promise.reject(new DOMException('refused', 'SecurityError'))"
             "WebAssembly.compile = () => Promise.reject(new WebAssembly.CompileError('simd'))",
             "This browser cannot run the board: it needs WebAssembly with SIMD",
         ),
-        (
+        pytest.param(
             "SharedArrayBuffer = class { constructor() "
             "{ throw new RangeError('Array buffer allocation failed'); } }",
             "The page did not start: Array buffer allocation failed",
+            marks=pytest.mark.slow,
         ),
-        (
+        pytest.param(
             f"ServiceWorkerContainer.prototype.register = {REFUSED}",
             "The board cannot start: this browser gives the page no shared memory.",
+            marks=pytest.mark.slow,
         ),
     ],
     ids=["SIMD", "memory", "storage"],

@@ -47,6 +47,7 @@ def test_overhead_stays_within_its_goal(figures, name):
         assert row[name] <= AIMS[name], f"{model}: {row[name]:,}"
 
 
+@pytest.mark.slow
 def test_a_busy_host_changes_no_figure(emulator_only, small_models, tmp_path):
     """Neither those of a model of the project, nor those of one that others trained."""
     trained = tmp_path / "okay_nabu.tflite"

@@ -7,6 +7,8 @@ no instruction changes, the results are those of test_exact.py.
 
 import re
 
+import pytest
+
 from host_tests.kit import sharing
 
 SINGLE = "-fsingle-precision-constant"
@@ -23,6 +25,7 @@ def compiled(repo, source, *flags):
     return sharing.run([*GCC, "-O1", "-ffp-contract=off", *flags, *paths, "-o", "-", source])
 
 
+@pytest.mark.slow
 def test_single_precision_constants_change_no_instruction(repo):
     sources = sorted((repo / "modules/ethosu/runtime").rglob("*.c"))
     assert len(sources) > 40
