@@ -216,10 +216,10 @@ sim-host-variants: sim-host
 	@$(call counted,with ASan) -C tools/sim_host SANITIZE=address all archives
 	@$(call counted,with ASan for 32 bits) -C tools/sim_host SANITIZE=address32 objects
 	@$(call counted,with TSan) -C tools/sim_host SANITIZE=thread all archives
-	@$(call counted,for libFuzzer) -C tools/sim_host SANITIZE=fuzz objects
 
-fuzzers: $(STAMPS)/debian
+fuzzers: sim-host
 	@$(SUBMAKE) -C tools/npu_sim/fuzz
+	@$(call counted,for libFuzzer) -C tools/sim_host SANITIZE=fuzz objects
 
 # After the firmware, because they share its objects.
 firmware-variants: firmware
@@ -313,7 +313,8 @@ demo: build ## Speak a wake word to an emulated board
 	$(call say,demo)
 	@$(BIN)/ethosu demo wakeword
 
-TESTED := parts sim-variants sim-host-variants fuzzers firmware-variants board-images accel examples
+TESTED := parts sim-variants sim-host-variants firmware-variants board-images accel examples
+SWEPT := $(TESTED) fuzzers web
 
 test: $(STAMPS)/debian ## Run all tests except the larger sweeps and those of the web page
 	@$(SUBMAKE) $(TESTED)
@@ -332,12 +333,12 @@ test-web: build page ## Run the tests of the web page, in a browser
 	@$(PYTEST) -m "page and not slow" $(TESTS)
 
 sweeps: $(STAMPS)/debian ## Run the larger sweeps, which `make test` omits
-	@$(SUBMAKE) $(TESTED) web
+	@$(SUBMAKE) $(SWEPT)
 	$(call say,larger sweeps)
 	@$(PYTEST) -m slow $(TESTS)
 
 test-all: $(STAMPS)/debian ## Run all tests, including the larger sweeps
-	@$(SUBMAKE) $(TESTED) web
+	@$(SUBMAKE) $(SWEPT)
 	$(call say,all tests)
 	@$(PYTEST) $(TESTS)
 

@@ -9,7 +9,7 @@ from . import loading
 from .common import FoundError
 from .loading import Loading
 
-pytestmark = pytest.mark.usefixtures("builds_for_32_bits")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("builds_for_32_bits")]
 RUNS = 3_000
 
 

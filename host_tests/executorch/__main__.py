@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Runs ExecuTorch's own Arm tests, unmodified, on our NPU, and compares the verdicts.
 
-    EXECUTORCH_PYTHON=... python -m host_tests.executorch FOLDER [--per-function N] [TEST ...]
+    EXECUTORCH_PYTHON=... python -m host_tests.executorch FOLDER [--per-function N] [--untrained] [TEST ...]
 
 FOLDER is outside of the tree and keeps the results; started again, it goes on. See README.md.
 """
@@ -60,7 +60,7 @@ def prepare(folder: Path) -> dict[str, str]:
     }
 
 
-def run(python: str, folder: Path, per_function: int, tests: list[str]) -> int:
+def run(python: str, folder: Path, per_function: int, untrained: bool, tests: list[str]) -> int:
     """Run the tests; returns pytest's exit code."""
     find = (
         "import importlib.util as u; print(*u.find_spec('executorch').submodule_search_locations)"
@@ -71,6 +71,8 @@ def run(python: str, folder: Path, per_function: int, tests: list[str]) -> int:
     chosen = [base / each for each in tests or AREAS]
     # Vela is in the folder of that Python.
     variables = prepare(folder) | {"ETHOSU_PER_FUNCTION": str(per_function)}
+    if untrained:
+        variables["ETHOSU_UNTRAINED"] = "yes"
     variables["PATH"] = f"{Path(python).parent}{os.pathsep}{variables['PATH']}"
     options = ["-p", "no:cacheprovider", "-p", "recorder", "--continue-on-collection-errors", "-q"]
     return subprocess.run(
@@ -94,6 +96,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m host_tests.executorch", description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--per-function", type=int, default=1, metavar="N")
+    parser.add_argument(
+        "--untrained", action="store_true", help="torchvision's models with random weights"
+    )
     parser.add_argument("--only-table", action="store_true", help="of the results so far")
     parser.add_argument("tests", nargs="*", help=f"default: {' '.join(AREAS)}")
     args = parser.parse_intermixed_args()
@@ -102,7 +107,7 @@ def main() -> int:
         python = os.environ.get("EXECUTORCH_PYTHON") or environment("executorch")
         if not python:
             raise SetupError("run `ethosu setup executorch`, or set EXECUTORCH_PYTHON")
-        code = run(python, folder, args.per_function, args.tests)
+        code = run(python, folder, args.per_function, args.untrained, args.tests)
         if code not in _USUAL:
             raise SetupError(f"pytest ended with {code}; its messages are above")
     judged = read(folder)

@@ -18,6 +18,7 @@ def fuzzers(repo):
     return repo / "build/npu_sim/fuzz"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", TARGETS)
 def test_no_finding(fuzzers, tmp_path, kind):
     seeds = corpus(GRAPHS_SHORT) / kind
