@@ -520,7 +520,8 @@ REFUSED = "() => Promise.reject(new DOMException('refused', 'SecurityError'))"
     "code, message",
     [
         (
-            "WebAssembly.compile = () => Promise.reject(new WebAssembly.CompileError('simd'))",
+            "WebAssembly.compile = WebAssembly.compileStreaming = "
+            "() => Promise.reject(new WebAssembly.CompileError('simd'))",
             "This browser cannot run the board: it needs WebAssembly with SIMD",
         ),
         pytest.param(

@@ -8,7 +8,8 @@ const encoder = new TextEncoder();
 
 export class BoardClient {
     /**
-     * @param {WebAssembly.Module} module  ethosu.wasm
+     * @param {WebAssembly.Module | Promise<WebAssembly.Module>} module  ethosu.wasm; the worker starts
+     *   while it compiles, and waits for ever if that fails
      * @param {{npus: string[], files: Map<string, Uint8Array>, memories: object[], feeds: Feeds}} options
      *   files in /rom; memories for the NPUs' timing; sound and pictures
      * @param {{output(bytes), restarted(), show(value), failed(text)}} listener  output() must call
@@ -38,8 +39,8 @@ export class BoardClient {
             }
         });
         this.worker.addEventListener("error", (event) => listener.failed(event.message));
-        const { shared } = this.ring;
-        this.worker.postMessage({ shared, feeds: feeds.shared, module, npus, romfs: build(files), memories });
+        const board = { shared: this.ring.shared, feeds: feeds.shared, npus, romfs: build(files), memories };
+        Promise.resolve(module).then((compiled) => this.worker.postMessage({ ...board, module: compiled }), () => {});
     }
 
     /** Type text; waits while there is no room for it. */

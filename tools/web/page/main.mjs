@@ -82,7 +82,12 @@ const compiledModules = new Map();
 /** A WebAssembly module, loaded on first use. */
 function wasm(name) {
     if (!compiledModules.has(name)) {
-        const loading = fetched(name).then(async (response) => WebAssembly.compile(await response.arrayBuffer()));
+        const loading = fetched(name).then(async (response) =>
+            // While it arrives, if the server knows its type.
+            response.headers.get("Content-Type") === "application/wasm"
+                ? WebAssembly.compileStreaming(response)
+                : WebAssembly.compile(await response.arrayBuffer()),
+        );
         loading.catch(() => compiledModules.delete(name));
         compiledModules.set(name, loading);
     }
@@ -482,7 +487,7 @@ async function main() {
     }
     // All at once, but not before: a first visit loads the page again.
     const terminalLoads = import("./terminal.mjs");
-    wasm("ethosu.wasm");
+    const compiling = wasm("ethosu.wasm");
     const [settings, examples] = await Promise.all(
         ["settings.json", "examples.json"].map(async (name) => (await fetched(name)).json()),
     );
@@ -490,19 +495,20 @@ async function main() {
     state.examples = examples;
     element("examples").append(...examples.map(exampleCard));
     state.targets = new Targets(settings.targets, FIRST_NPU);
-    let module;
-    try {
-        module = await wasm("ethosu.wasm");
-    } catch (error) {
-        fail(error instanceof WebAssembly.CompileError ? `This browser cannot run the board: ${BROWSERS}.` : error.message);
-        return;
-    }
     const terminal = (await terminalLoads).makeTerminal(element("terminal"));
-    globalThis.ethosuTerminal = terminal; // for scripts that control the page
     state.feeds = new Feeds();
     element("script").value = FIRST_SCRIPT;
     const first = follow(); // before the board starts, because the address may select its NPU
-    state.board = start(module, terminal);
+    state.board = start(compiling, terminal);
+    let module;
+    try {
+        module = await compiling;
+    } catch (error) {
+        state.board.end();
+        fail(error instanceof WebAssembly.CompileError ? `This browser cannot run the board: ${BROWSERS}.` : error.message);
+        return;
+    }
+    globalThis.ethosuTerminal = terminal; // for scripts that control the page
     state.programs = connectPrograms({ state, fetched, restart, link });
     listen(module, terminal);
     addEventListener("hashchange", () => {

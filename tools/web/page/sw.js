@@ -8,16 +8,25 @@ const STORE = "micropython-ethosu";
 addEventListener("install", () => skipWaiting());
 addEventListener("activate", (event) => event.waitUntil(clients.claim()));
 
-async function answer(request) {
-    const store = await caches.open(STORE);
+/** Keep a file; the page does not wait for it. */
+async function keep(request, response) {
+    try {
+        await (await caches.open(STORE)).put(request, response);
+    } catch {
+        // Storage may be full or denied.
+    }
+}
+
+async function answer(event) {
+    const { request } = event;
     let response;
     try {
         response = await fetch(request);
         if (response.ok) {
-            await store.put(request, response.clone()).catch(() => {}); // storage may be full or denied
+            event.waitUntil(keep(request, response.clone()));
         }
     } catch (error) {
-        response = await store.match(request, { ignoreSearch: true });
+        response = await caches.match(request, { cacheName: STORE, ignoreSearch: true });
         if (!response) {
             throw error;
         }
@@ -32,6 +41,6 @@ async function answer(request) {
 addEventListener("fetch", (event) => {
     const { request } = event;
     if (request.method === "GET" && new URL(request.url).origin === location.origin) {
-        event.respondWith(answer(request));
+        event.respondWith(answer(event));
     }
 });
