@@ -5,7 +5,6 @@
  */
 #include <string.h>
 
-#include "clones.h"
 #include "conv.h"
 #include "dot.h"
 #include "matmul.h"
@@ -48,10 +47,10 @@ struct layout {
     struct npu_dot_run *dots;
     size_t inputs; /**< of all runs */
     uint32_t run_count;
-    size_t pairs;       /**< of all runs */
-    int64_t sum_limit;  /**< inputs that one 32-bit sum may cover */
-    const void *packed; /**< [channel block][run][pair][lanes][2], of int16_t or int8_t */
-    bool bytes;         /**< of int8_t, for the only pixel */
+    size_t pairs;           /**< of all runs */
+    int64_t sum_limit;      /**< inputs that one 32-bit sum may cover */
+    const void *packed;     /**< [channel block][run][pair][lanes][2], of int16_t or int8_t */
+    npu_dot_bytes_t *bytes; /**< sums those of int8_t, of the only pixel; else NULL */
 };
 
 static size_t divide_up(size_t value, size_t unit)
@@ -137,18 +136,18 @@ static bool has_one_pixel(const struct npu_op *op)
     return op->output.map.height == 1 && op->output.map.width == 1;
 }
 
-/** Can npu_dot_bytes() use the weights? */
+/** Can the weights be packed as bytes, and is there a kernel for them? */
 static bool fit_bytes(const struct conv *conv)
 {
     const size_t count = conv->op->weights.count;
-    bool fit = NPU_FAST_WAYS && conv->constant != NULL && has_one_pixel(conv->op);
+    bool fit = npu_dot_bytes() != NULL && conv->constant != NULL && has_one_pixel(conv->op);
     for (size_t i = 0; i < count && fit; i++) {
         fit = conv->weights[i] == (int8_t)conv->weights[i];
     }
     return fit;
 }
 
-/** Interleave the weights for npu_dot() or npu_dot_bytes(), padded with 0. */
+/** Interleave the weights for the kernels, padded with 0. */
 static bool pack_weights(struct npu *npu, const struct conv *conv, struct layout *layout)
 {
     size_t channels = conv->op->output.map.depth;
@@ -159,11 +158,12 @@ static bool pack_weights(struct npu *npu, const struct conv *conv, struct layout
     if (constant != NULL && constant->packed != NULL &&
         (!constant->bytes || has_one_pixel(conv->op))) {
         layout->packed = constant->packed;
-        layout->bytes = constant->bytes;
+        layout->bytes = constant->bytes ? npu_dot_bytes() : NULL;
         return true;
     }
-    layout->bytes = fit_bytes(conv);
-    size_t size = layout->bytes ? sizeof(int8_t) : sizeof(int16_t);
+    bool fit = fit_bytes(conv);
+    size_t size = fit ? sizeof(int8_t) : sizeof(int16_t);
+    layout->bytes = fit ? npu_dot_bytes() : NULL;
     int16_t *packed = get_packed(npu, conv, blocks * per_block * size);
     int8_t *bytes = (int8_t *)packed;
     layout->packed = packed;
@@ -171,7 +171,7 @@ static bool pack_weights(struct npu *npu, const struct conv *conv, struct layout
         return false;
     }
     if (constant != NULL) {
-        constant->bytes = layout->bytes;
+        constant->bytes = fit;
     }
     for (size_t channel = 0; channel < channels; channel++) {
         const int16_t *source = conv->weights + channel * per_channel;
@@ -181,7 +181,7 @@ static bool pack_weights(struct npu *npu, const struct conv *conv, struct layout
             const struct run *run = &layout->runs[r];
             for (uint32_t i = 0; i < run->inputs; i++) {
                 size_t at = target + (size_t)(i / 2) * NPU_DOT_LANES * 2 + i % 2;
-                if (layout->bytes) {
+                if (fit) {
                     bytes[at] = (int8_t)source[run->weight + i];
                 } else {
                     packed[at] = source[run->weight + i];
@@ -226,8 +226,8 @@ static void sum_runs(const struct conv *conv, const struct layout *layout, uint3
                      int32_t *sums)
 {
     size_t first = (brick * layout->pairs + pairs_before) * NPU_DOT_LANES * NPU_DOT_PAIR;
-    if (layout->bytes) {
-        npu_dot_bytes(layout->dots + run, runs, (const int8_t *)layout->packed + first, 1, sums);
+    if (layout->bytes != NULL) {
+        layout->bytes(layout->dots + run, runs, (const int8_t *)layout->packed + first, 1, sums);
         return;
     }
     const int16_t *weights = (const int16_t *)layout->packed + first;
@@ -300,8 +300,8 @@ static uint32_t write_quickly(struct npu *npu, const struct conv *conv, struct l
         return 0;
     }
     set_inputs(conv, layout, oy, ox);
-    if (layout->bytes) {
-        npu_dot_bytes(layout->dots, layout->run_count, layout->packed, conv->bricks, sums);
+    if (layout->bytes != NULL) {
+        layout->bytes(layout->dots, layout->run_count, layout->packed, conv->bricks, sums);
         for (size_t brick = 0; brick < conv->bricks; brick++) {
             npu_requant_store(&conv->requant, &span, brick, sums + brick * NPU_BRICK);
         }

@@ -69,31 +69,13 @@ void npu_dot(const struct npu_dot_run *runs, uint32_t run_count, size_t pixel_st
     kernel->run(runs, run_count, pixel_step, weights, pixels, sums);
 }
 
-NPU_CLONES static void bytes_portable(const struct npu_dot_run *runs, uint32_t run_count,
-                                      const int8_t *weights, size_t bricks, int32_t *sums)
+npu_dot_bytes_t *npu_dot_bytes(void)
 {
-    for (size_t brick = 0; brick < bricks; brick++, sums += NPU_DOT_LANES) {
-        int32_t acc[NPU_DOT_LANES] = {0};
-        for (uint32_t run = 0; run < run_count; run++) {
-            const int16_t *input = runs[run].input;
-            for (uint32_t pair = 0; pair < runs[run].pairs; pair++, input += NPU_DOT_PAIR) {
-                for (int lane = 0; lane < NPU_DOT_LANES; lane++, weights += NPU_DOT_PAIR) {
-                    acc[lane] += input[0] * weights[0] + input[1] * weights[1];
-                }
-            }
-        }
-        memcpy(sums, acc, sizeof acc);
-    }
-}
-
-void npu_dot_bytes(const struct npu_dot_run *runs, uint32_t run_count, const int8_t *weights,
-                   size_t bricks, int32_t *sums)
-{
-    npu_dot_bytes_t *run = bytes_portable;
 #ifdef NPU_X86_KERNELS
-    run = npu_has_avx2() ? npu_dot_bytes_avx2 : run;
+    return npu_has_avx2() ? npu_dot_bytes_avx2 : NULL;
+#else
+    return NULL;
 #endif
-    run(runs, run_count, weights, bricks, sums);
 }
 
 NPU_CLONES static void depthwise_portable(const int16_t *const *inputs, uint32_t taps, size_t first,

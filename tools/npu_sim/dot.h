@@ -60,8 +60,8 @@ npu_dot_t npu_dot;
 typedef void npu_dot_bytes_t(const struct npu_dot_run *runs, uint32_t run_count,
                              const int8_t *weights, size_t bricks, int32_t *sums);
 
-/** The best implementation for this CPU. */
-npu_dot_bytes_t npu_dot_bytes;
+/** The implementation for this CPU; NULL if it has none that is faster. */
+npu_dot_bytes_t *npu_dot_bytes(void);
 
 /**
  * sums[p][lane] = sum over taps of inputs[tap][p][lane] * weights[tap][lane].
