@@ -347,6 +347,9 @@ void npu_time_copy(struct npu *npu)
     uint64_t cycles = 0;
     read_commands(npu);
     for (unsigned region = 0; region < NPU_REGION_COUNT; region++) {
+        if ((trace->read[region] | trace->written[region]) == 0) {
+            continue;
+        }
         unsigned index = memory_of_region(npu, region);
         enum npu_port port = npu_region_port(npu, region);
         struct npu_memory memory = through(npu, memory_at(npu, index), port);

@@ -51,10 +51,12 @@ static bool same_streams(const struct npu_weights *entry, const struct npu_weigh
 struct npu_weights *npu_cache_find(struct npu_weight_cache *cache, uint64_t key,
                                    const struct npu_weight_bytes *streams)
 {
-    for (int i = 0; i < NPU_CACHE_ENTRIES; i++) {
-        struct npu_weights *entry = cache->entries[i];
+    for (unsigned i = 0; i < NPU_CACHE_ENTRIES; i++) {
+        unsigned slot = (cache->next + i) % NPU_CACHE_ENTRIES;
+        struct npu_weights *entry = cache->entries[slot];
         if (entry != NULL && entry->key == key && same_streams(entry, streams)) {
             entry->used = ++cache->time;
+            cache->next = slot + 1;
             return entry;
         }
     }

@@ -37,7 +37,8 @@ struct npu_weights {
 struct npu_weight_cache {
     struct npu_weights *entries[NPU_CACHE_ENTRIES];
     uint64_t time;
-    size_t bytes; /**< of all entries */
+    size_t bytes;  /**< of all entries */
+    unsigned next; /**< slot after the last one found: a network uses them in order */
 };
 
 /** The entry of these streams, or NULL. */
