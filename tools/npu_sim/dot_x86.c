@@ -149,6 +149,11 @@ void npu_dot_avx2(const struct npu_dot_run *runs, uint32_t run_count, size_t pix
     run_blocks(blocks, 6, runs, run_count, pixel_step, weights, pixels, sums);
 }
 
+AVX2 INLINE __m256i load_bytes(const int8_t *from)
+{
+    return _mm256_cvtepi8_epi16(_mm_loadu_si128((const void *)from));
+}
+
 AVX2 void npu_dot_bytes_avx2(const struct npu_dot_run *runs, uint32_t run_count,
                              const int8_t *weights, size_t bricks, int32_t *sums)
 {
@@ -157,14 +162,13 @@ AVX2 void npu_dot_bytes_avx2(const struct npu_dot_run *runs, uint32_t run_count,
         for (uint32_t run = 0; run < run_count; run++) {
             const int16_t *input = runs[run].input;
 #pragma GCC unroll 4
-            for (uint32_t pair = 0; pair < runs[run].pairs; pair++, input += NPU_DOT_PAIR) {
+            for (uint32_t pair = 0; pair < runs[run].pairs; pair++) {
                 __m256i value = _mm256_set1_epi32(load_pair(input));
-                __m128i bytes[2];
-                memcpy(bytes, weights, sizeof bytes);
-                low =
-                    _mm256_add_epi32(low, _mm256_madd_epi16(value, _mm256_cvtepi8_epi16(bytes[0])));
-                high = _mm256_add_epi32(high,
-                                        _mm256_madd_epi16(value, _mm256_cvtepi8_epi16(bytes[1])));
+                __m256i weight = load_bytes(weights);
+                __m256i weight2 = load_bytes(weights + NPU_DOT_LANES);
+                low = _mm256_add_epi32(low, _mm256_madd_epi16(value, weight));
+                high = _mm256_add_epi32(high, _mm256_madd_epi16(value, weight2));
+                input += NPU_DOT_PAIR;
                 weights += NPU_DOT_LANES * NPU_DOT_PAIR;
             }
         }

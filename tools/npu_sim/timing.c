@@ -95,8 +95,12 @@ static uint64_t transfer(const struct npu_memory *memory, uint64_t port_rate, ui
 
 void npu_set_adapter(npu_t *npu, enum npu_port port, const struct npu_adapter *adapter)
 {
-    npu->adapters[port] = *adapter;
-    npu_memo_free(npu);
+    struct npu_adapter *set = &npu->adapters[port];
+    if (set->millibytes != adapter->millibytes || set->read_latency != adapter->read_latency ||
+        set->write_latency != adapter->write_latency) {
+        *set = *adapter;
+        npu_memo_free(npu);
+    }
 }
 
 unsigned npu_axi_bytes(const npu_t *npu)

@@ -51,8 +51,10 @@ static bool same_streams(const struct npu_weights *entry, const struct npu_weigh
 struct npu_weights *npu_cache_find(struct npu_weight_cache *cache, uint64_t key,
                                    const struct npu_weight_bytes *streams)
 {
+    unsigned first = cache->next % NPU_CACHE_ENTRIES;
+    first = cache->entries[first] == NULL ? 0 : first;
     for (unsigned i = 0; i < NPU_CACHE_ENTRIES; i++) {
-        unsigned slot = (cache->next + i) % NPU_CACHE_ENTRIES;
+        unsigned slot = (first + i) % NPU_CACHE_ENTRIES;
         struct npu_weights *entry = cache->entries[slot];
         if (entry != NULL && entry->key == key && same_streams(entry, streams)) {
             entry->used = ++cache->time;
