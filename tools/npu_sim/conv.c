@@ -47,9 +47,10 @@ struct layout {
     struct npu_dot_run *dots;
     size_t inputs; /**< of all runs */
     uint32_t run_count;
-    size_t pairs;          /**< of all runs */
-    int64_t sum_limit;     /**< inputs that one 32-bit sum may cover */
-    const int16_t *packed; /**< [channel block][run][pair][lanes][2] */
+    size_t pairs;           /**< of all runs */
+    int64_t sum_limit;      /**< inputs that one 32-bit sum may cover */
+    const void *packed;     /**< [channel block][run][pair][lanes][2], of int16_t or int8_t */
+    npu_dot_bytes_t *bytes; /**< sums those of int8_t, of the only pixel; else NULL */
 };
 
 static size_t divide_up(size_t value, size_t unit)
@@ -113,15 +114,15 @@ static bool make_runs(struct npu *npu, const struct npu_op *op, struct layout *l
 }
 
 /** Zeroed buffer for packed weights; outlives the operation if they are constant. */
-static int16_t *get_packed(struct npu *npu, const struct conv *conv, size_t count)
+static void *get_packed(struct npu *npu, const struct conv *conv, size_t bytes)
 {
-    int16_t *packed;
+    void *packed;
     if (conv->constant != NULL) {
-        packed = npu_cache_pack(&npu->weights, conv->constant, count);
+        packed = npu_cache_pack(&npu->weights, conv->constant, bytes);
     } else {
-        packed = npu_scratch_get(npu, NPU_BUFFER_PACKED, count, sizeof *packed);
+        packed = npu_scratch_get(npu, NPU_BUFFER_PACKED, bytes, 1);
         if (packed != NULL) {
-            memset(packed, 0, count * sizeof *packed);
+            memset(packed, 0, bytes);
         }
     }
     if (packed == NULL) {
@@ -130,30 +131,61 @@ static int16_t *get_packed(struct npu *npu, const struct conv *conv, size_t coun
     return packed;
 }
 
-/** Interleave the weights for npu_dot(), padded with 0. */
+static bool has_one_pixel(const struct npu_op *op)
+{
+    return op->output.map.height == 1 && op->output.map.width == 1;
+}
+
+/** Can the weights be packed as bytes, and is there a kernel for them? */
+static bool fit_bytes(const struct conv *conv)
+{
+    const size_t count = conv->op->weights.count;
+    bool fit = npu_dot_bytes() != NULL && conv->constant != NULL && has_one_pixel(conv->op);
+    for (size_t i = 0; i < count && fit; i++) {
+        fit = conv->weights[i] == (int8_t)conv->weights[i];
+    }
+    return fit;
+}
+
+/** Interleave the weights for the kernels, padded with 0. */
 static bool pack_weights(struct npu *npu, const struct conv *conv, struct layout *layout)
 {
     size_t channels = conv->op->output.map.depth;
     size_t blocks = divide_up(channels, NPU_DOT_LANES);
     size_t per_block = layout->pairs * NPU_DOT_LANES * NPU_DOT_PAIR;
     size_t per_channel = (size_t)npu_kernel_taps(&conv->op->kernel) * conv->op->ifm.depth;
-    if (conv->constant != NULL && conv->constant->packed != NULL) {
-        layout->packed = conv->constant->packed;
+    struct npu_weights *constant = conv->constant;
+    if (constant != NULL && constant->packed != NULL &&
+        (!constant->bytes || has_one_pixel(conv->op))) {
+        layout->packed = constant->packed;
+        layout->bytes = constant->bytes ? npu_dot_bytes() : NULL;
         return true;
     }
-    int16_t *packed = get_packed(npu, conv, blocks * per_block);
+    bool fit = fit_bytes(conv);
+    size_t size = fit ? sizeof(int8_t) : sizeof(int16_t);
+    layout->bytes = fit ? npu_dot_bytes() : NULL;
+    int16_t *packed = get_packed(npu, conv, blocks * per_block * size);
+    int8_t *bytes = (int8_t *)packed;
     layout->packed = packed;
     if (packed == NULL) {
         return false;
     }
+    if (constant != NULL) {
+        constant->bytes = fit;
+    }
     for (size_t channel = 0; channel < channels; channel++) {
         const int16_t *source = conv->weights + channel * per_channel;
-        int16_t *target =
-            packed + channel / NPU_DOT_LANES * per_block + channel % NPU_DOT_LANES * NPU_DOT_PAIR;
+        size_t target =
+            channel / NPU_DOT_LANES * per_block + channel % NPU_DOT_LANES * NPU_DOT_PAIR;
         for (uint32_t r = 0; r < layout->run_count; r++) {
             const struct run *run = &layout->runs[r];
             for (uint32_t i = 0; i < run->inputs; i++) {
-                target[(size_t)(i / 2) * NPU_DOT_LANES * 2 + i % 2] = source[run->weight + i];
+                size_t at = target + (size_t)(i / 2) * NPU_DOT_LANES * 2 + i % 2;
+                if (fit) {
+                    bytes[at] = (int8_t)source[run->weight + i];
+                } else {
+                    packed[at] = source[run->weight + i];
+                }
             }
             target += divide_up(run->inputs, 2) * NPU_DOT_LANES * 2;
         }
@@ -193,8 +225,12 @@ static void sum_runs(const struct conv *conv, const struct layout *layout, uint3
                      uint32_t runs, size_t pairs_before, size_t brick, uint32_t count,
                      int32_t *sums)
 {
-    const int16_t *weights =
-        layout->packed + (brick * layout->pairs + pairs_before) * NPU_DOT_LANES * NPU_DOT_PAIR;
+    size_t first = (brick * layout->pairs + pairs_before) * NPU_DOT_LANES * NPU_DOT_PAIR;
+    if (layout->bytes != NULL) {
+        layout->bytes(layout->dots + run, runs, (const int8_t *)layout->packed + first, 1, sums);
+        return;
+    }
+    const int16_t *weights = (const int16_t *)layout->packed + first;
     size_t pixel_step = npu_kernel_window_offset(&conv->window, 1, 0);
     npu_dot(layout->dots + run, runs, pixel_step, weights, count, sums);
 }
@@ -264,6 +300,13 @@ static uint32_t write_quickly(struct npu *npu, const struct conv *conv, struct l
         return 0;
     }
     set_inputs(conv, layout, oy, ox);
+    if (layout->bytes != NULL) {
+        layout->bytes(layout->dots, layout->run_count, layout->packed, conv->bricks, sums);
+        for (size_t brick = 0; brick < conv->bricks; brick++) {
+            npu_requant_store(&conv->requant, &span, brick, sums + brick * NPU_BRICK);
+        }
+        return span.pixels;
+    }
     for (size_t brick = 0; brick < conv->bricks; brick++) {
         sum_runs(conv, layout, 0, layout->run_count, 0, brick, span.pixels, sums);
         npu_requant_store(&conv->requant, &span, brick, sums);
@@ -318,7 +361,8 @@ static bool run_rows(struct npu *npu, struct conv *conv, struct layout *layout)
 {
     const struct npu_feature_map *ofm = &conv->op->output.map;
     int64_t *acc = npu_scratch_get(npu, NPU_BUFFER_ACC, BLOCK_PIXELS, ofm->depth * sizeof *acc);
-    int32_t *sums = npu_scratch_get(npu, NPU_BUFFER_SUMS, BLOCK_PIXELS, NPU_BRICK * sizeof *sums);
+    size_t most = conv->bricks > BLOCK_PIXELS ? conv->bricks : BLOCK_PIXELS;
+    int32_t *sums = npu_scratch_get(npu, NPU_BUFFER_SUMS, most, NPU_BRICK * sizeof *sums);
     if (acc == NULL || sums == NULL) {
         return false;
     }

@@ -33,7 +33,8 @@ static bool transpose_weights(struct npu *npu, struct depthwise *depthwise,
     if (depthwise->weights != NULL) {
         return true;
     }
-    int16_t *packed = npu_cache_pack(&npu->weights, weights, depthwise->taps * depthwise->step);
+    size_t bytes = depthwise->taps * depthwise->step * sizeof *depthwise->weights;
+    int16_t *packed = npu_cache_pack(&npu->weights, weights, bytes);
     if (packed == NULL) {
         return npu_fail(npu, NPU_FAULT_PARSE, "no host memory for its weights");
     }

@@ -202,10 +202,10 @@ static bool (*const decode_shape[NPU_FAMILIES])(struct npu *npu, struct dma *dma
 
 static bool decode(struct npu *npu, struct npu_op *op)
 {
-    struct dma *dma = npu_new_decoded(npu, op, sizeof *dma);
+    struct dma *dma = npu_new_decoded(op, sizeof *dma);
     int64_t length;
     uint32_t source, target;
-    if (dma == NULL || !decode_end(npu, NPU_SET_DMA0_SRC_REGION, NPU_SET_DMA0_SRC, &dma->source) ||
+    if (!decode_end(npu, NPU_SET_DMA0_SRC_REGION, NPU_SET_DMA0_SRC, &dma->source) ||
         !decode_end(npu, NPU_SET_DMA0_DST_REGION, NPU_SET_DMA0_DST, &dma->target) ||
         !npu_get_offset(npu, NPU_SET_DMA0_LEN, &length) ||
         !npu_get_field(npu, NPU_FIELD_DMA_SOURCE_STRIDES, &source) ||

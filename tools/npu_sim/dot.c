@@ -69,6 +69,15 @@ void npu_dot(const struct npu_dot_run *runs, uint32_t run_count, size_t pixel_st
     kernel->run(runs, run_count, pixel_step, weights, pixels, sums);
 }
 
+npu_dot_bytes_t *npu_dot_bytes(void)
+{
+#ifdef NPU_X86_KERNELS
+    return npu_has_avx2() ? npu_dot_bytes_avx2 : NULL;
+#else
+    return NULL;
+#endif
+}
+
 NPU_CLONES static void depthwise_portable(const int16_t *const *inputs, uint32_t taps, size_t first,
                                           size_t pixel_step, const int16_t *weights,
                                           size_t weight_step, uint32_t pixels, int32_t *sums)

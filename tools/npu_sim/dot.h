@@ -51,6 +51,19 @@ extern const unsigned npu_dot_kernel_count;
 npu_dot_t npu_dot;
 
 /**
+ * The same for one pixel and several bricks, with weights of 8 bits: as each is used once, their
+ * bytes are what takes time.
+ *
+ * @param weights  [brick][run][pair][NPU_DOT_LANES][2]
+ * @param sums     [bricks][NPU_DOT_LANES]
+ */
+typedef void npu_dot_bytes_t(const struct npu_dot_run *runs, uint32_t run_count,
+                             const int8_t *weights, size_t bricks, int32_t *sums);
+
+/** The implementation for this CPU; NULL if it has none that is faster. */
+npu_dot_bytes_t *npu_dot_bytes(void);
+
+/**
  * sums[p][lane] = sum over taps of inputs[tap][p][lane] * weights[tap][lane].
  *
  * @param inputs       of pixel 0, for each tap

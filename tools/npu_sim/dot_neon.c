@@ -23,24 +23,33 @@ struct lanes {
 typedef void block_t(const struct npu_dot_run *runs, uint32_t run_count, size_t start,
                      size_t pixel_step, const int16_t *weights, int32_t *sums);
 
-NEON INLINE int16x4_t load_pair(const int16_t *input)
+NEON INLINE int16x8_t load_pair(const int16_t *input)
 {
     int32_t pair;
     memcpy(&pair, input, sizeof pair);
-    return vreinterpret_s16_s32(vdup_n_s32(pair));
+    return vreinterpretq_s16_s32(vdupq_n_s32(pair));
 }
 
-/** Add a pair's products; each half has 8 lanes, its weights of either input apart. */
-NEON INLINE void add_pair(struct lanes *acc, int16x4_t pair, const int16x8x2_t half[2])
-{
-    for (int h = 0; h < 2; h++) {
-        int32x4_t low = acc->sums[2 * h], high = acc->sums[2 * h + 1];
-        low = vmlal_lane_s16(low, vget_low_s16(half[h].val[0]), pair, 0);
-        high = vmlal_high_lane_s16(high, half[h].val[0], pair, 0);
-        acc->sums[2 * h] = vmlal_lane_s16(low, vget_low_s16(half[h].val[1]), pair, 1);
-        acc->sums[2 * h + 1] = vmlal_high_lane_s16(high, half[h].val[1], pair, 1);
+/**
+ * Add the products of one pair to all pixels. Each half of the weights has 8 lanes, those of either
+ * input apart. LANE: of the pair's first input in inputs[p], a constant.
+ */
+#define ADD_PAIR(PIXELS, LANE)                                                                  \
+    {                                                                                           \
+        const int16x8x2_t half[2] = {vld2q_s16(weights), vld2q_s16(weights + NPU_DOT_LANES)};   \
+        EACH_PIXEL(PIXELS)                                                                      \
+        {                                                                                       \
+            int32x4_t *sums_ = acc[p].sums;                                                     \
+            for (int h = 0; h < 2; h++, sums_ += 2) {                                           \
+                const int16x8_t one = half[h].val[0], other = half[h].val[1];                   \
+                sums_[0] = vmlal_laneq_s16(sums_[0], vget_low_s16(one), inputs[p], LANE);       \
+                sums_[1] = vmlal_high_laneq_s16(sums_[1], one, inputs[p], LANE);                \
+                sums_[0] = vmlal_laneq_s16(sums_[0], vget_low_s16(other), inputs[p], LANE + 1); \
+                sums_[1] = vmlal_high_laneq_s16(sums_[1], other, inputs[p], LANE + 1);          \
+            }                                                                                   \
+        }                                                                                       \
+        weights += NPU_DOT_LANES * NPU_DOT_PAIR;                                                \
     }
-}
 
 NEON INLINE void store_lanes(const struct lanes *acc, int32_t *sums)
 {
@@ -49,23 +58,33 @@ NEON INLINE void store_lanes(const struct lanes *acc, int32_t *sums)
     }
 }
 
+/** Inputs are loaded four pairs at a time. */
 #define BLOCK(PIXELS)                                                                        \
     NEON static void block_##PIXELS(const struct npu_dot_run *runs, uint32_t run_count,      \
                                     size_t start, size_t pixel_step, const int16_t *weights, \
                                     int32_t *sums)                                           \
     {                                                                                        \
         struct lanes acc[PIXELS] = {0};                                                      \
+        int16x8_t inputs[PIXELS];                                                            \
         for (uint32_t run = 0; run < run_count; run++) {                                     \
             const int16_t *input = runs[run].input + start;                                  \
-            for (uint32_t pair = 0; pair < runs[run].pairs; pair++) {                        \
-                const int16x8x2_t half[2] = {vld2q_s16(weights),                             \
-                                             vld2q_s16(weights + NPU_DOT_LANES)};            \
+            uint32_t pairs = runs[run].pairs;                                                \
+            for (; pairs >= 4; pairs -= 4, input += 4 * NPU_DOT_PAIR) {                      \
                 EACH_PIXEL(PIXELS)                                                           \
                 {                                                                            \
-                    add_pair(&acc[p], load_pair(input + (size_t)p * pixel_step), half);      \
+                    inputs[p] = vld1q_s16(input + (size_t)p * pixel_step);                   \
                 }                                                                            \
-                input += NPU_DOT_PAIR;                                                       \
-                weights += NPU_DOT_LANES * NPU_DOT_PAIR;                                     \
+                ADD_PAIR(PIXELS, 0)                                                          \
+                ADD_PAIR(PIXELS, 2)                                                          \
+                ADD_PAIR(PIXELS, 4)                                                          \
+                ADD_PAIR(PIXELS, 6)                                                          \
+            }                                                                                \
+            for (; pairs > 0; pairs--, input += NPU_DOT_PAIR) {                              \
+                EACH_PIXEL(PIXELS)                                                           \
+                {                                                                            \
+                    inputs[p] = load_pair(input + (size_t)p * pixel_step);                   \
+                }                                                                            \
+                ADD_PAIR(PIXELS, 0)                                                          \
             }                                                                                \
         }                                                                                    \
         EACH_PIXEL(PIXELS)                                                                   \

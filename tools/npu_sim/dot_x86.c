@@ -149,6 +149,34 @@ void npu_dot_avx2(const struct npu_dot_run *runs, uint32_t run_count, size_t pix
     run_blocks(blocks, 6, runs, run_count, pixel_step, weights, pixels, sums);
 }
 
+AVX2 INLINE __m256i load_bytes(const int8_t *from)
+{
+    return _mm256_cvtepi8_epi16(_mm_loadu_si128((const void *)from));
+}
+
+AVX2 void npu_dot_bytes_avx2(const struct npu_dot_run *runs, uint32_t run_count,
+                             const int8_t *weights, size_t bricks, int32_t *sums)
+{
+    for (size_t brick = 0; brick < bricks; brick++, sums += NPU_DOT_LANES) {
+        __m256i low = _mm256_setzero_si256(), high = low;
+        for (uint32_t run = 0; run < run_count; run++) {
+            const int16_t *input = runs[run].input;
+#pragma GCC unroll 4
+            for (uint32_t pair = 0; pair < runs[run].pairs; pair++) {
+                __m256i value = _mm256_set1_epi32(load_pair(input));
+                __m256i weight = load_bytes(weights);
+                __m256i weight2 = load_bytes(weights + NPU_DOT_LANES);
+                low = _mm256_add_epi32(low, _mm256_madd_epi16(value, weight));
+                high = _mm256_add_epi32(high, _mm256_madd_epi16(value, weight2));
+                input += NPU_DOT_PAIR;
+                weights += NPU_DOT_LANES * NPU_DOT_PAIR;
+            }
+        }
+        _mm256_storeu_si256((void *)sums, low);
+        _mm256_storeu_si256((void *)(sums + 8), high);
+    }
+}
+
 /** Rows of two taps with their channels side by side: 0 to 3 and 8 to 11 in low. */
 struct pairs {
     __m256i low, high;

@@ -10,6 +10,7 @@ npu_dot_t npu_dot_avx512;
 
 bool npu_has_avx2(void);
 npu_dot_t npu_dot_avx2;
+npu_dot_bytes_t npu_dot_bytes_avx2;
 npu_dot_depthwise_t npu_dot_depthwise_avx2;
 
 #endif

@@ -190,10 +190,7 @@ static enum npu_output_class output_class(const struct npu_op *op,
 
 static bool decode(struct npu *npu, struct npu_op *op)
 {
-    struct elementwise_decoded *decoded = npu_new_decoded(npu, op, sizeof *decoded);
-    if (decoded == NULL) {
-        return false;
-    }
+    struct elementwise_decoded *decoded = npu_new_decoded(op, sizeof *decoded);
     if (op->param >= npu->product->family->elementwise_modes ||
         npu_elementwise_modes[op->param].compute == NULL) {
         return npu_fail(npu, NPU_FAULT_PARSE, "has mode %u", (unsigned)op->param);

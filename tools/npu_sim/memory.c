@@ -48,10 +48,15 @@ static uint64_t address_of(const struct npu *npu, unsigned region, int64_t offse
     return (npu->run.base[region] + (uint64_t)offset) & mask;
 }
 
+void npu_trace_bytes(struct npu *npu, enum npu_channel channel, unsigned region, uint64_t bytes)
+{
+    struct npu_operation *trace = npu->run.trace;
+    *(npu_channel_writes(channel) ? &trace->written[region] : &trace->read[region]) += bytes;
+}
+
 void npu_count_bytes(struct npu *npu, enum npu_channel channel, unsigned region, uint64_t bytes)
 {
-    struct npu_operation *trace = &npu->run.trace;
-    *(npu_channel_writes(channel) ? &trace->written[region] : &trace->read[region]) += bytes;
+    npu_trace_bytes(npu, channel, region, bytes);
     npu_pmu_count_axi(npu, npu_region_port(npu, region), channel, bytes);
 }
 

@@ -71,7 +71,10 @@ void npu_map_ahead(struct npu *npu, enum npu_channel channel, unsigned region, i
 const struct npu_mapped *npu_mapped_ahead(const struct npu *npu, enum npu_channel channel,
                                           unsigned region, int64_t offset, uint64_t length);
 
-/** Count transferred bytes, for the trace and the PMU. */
+/** Add transferred bytes to the trace. */
+void npu_trace_bytes(struct npu *npu, enum npu_channel channel, unsigned region, uint64_t bytes);
+
+/** The same, and count them in the PMU. */
 void npu_count_bytes(struct npu *npu, enum npu_channel channel, unsigned region, uint64_t bytes);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "memo.h"
 #include "npu_internal.h"
 
 enum { LOG_LINE = 512 };
@@ -29,6 +30,7 @@ void npu_destroy(npu_t *npu)
     if (npu != NULL) {
         npu_scratch_free(&npu->scratch);
         npu_cache_free(&npu->weights);
+        npu_memo_free(npu);
         free(npu);
     }
 }

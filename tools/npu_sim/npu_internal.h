@@ -29,6 +29,7 @@ enum {
     NPU_REGION_COUNT = 8,
     NPU_LUT_BYTES = 2048,
     NPU_CHAINS = 6,
+    NPU_MEMOS = 1024,          /**< operations that are kept as they were decoded */
     NPU_ARRANGED = NPU_CHAINS, /**< number of the buffer in which an OFM is arranged */
 };
 
@@ -86,7 +87,8 @@ struct npu_run {
     uint64_t cycles; /**< estimate for this npu_execute() */
     struct npu_timeline timeline;
     struct npu_pmu_run pmu;
-    struct npu_operation trace;      /**< of the operation being executed */
+    uint32_t commands;               /**< bytes since the last operation */
+    struct npu_operation *trace;     /**< of the operation being executed */
     struct npu_feature_map last_ofm; /**< of the last operation before it that had one */
 };
 
@@ -118,6 +120,7 @@ struct npu {
 
     struct npu_scratch scratch;
     struct npu_weight_cache weights;
+    struct npu_memo *memos[NPU_MEMOS];
     npu_observer_t observer;
     void *observer_context;
 };
@@ -140,7 +143,7 @@ bool npu_should_abort(struct npu *npu);
 void npu_count_commands(struct npu *npu, bool all);
 
 /** Advance time by npu_elapsed_cycles() and count its events. */
-void npu_advance_time(struct npu *npu);
+uint64_t npu_advance_time(struct npu *npu);
 
 /* Command registers (state.c): for decoding only. */
 

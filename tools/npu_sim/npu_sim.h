@@ -140,6 +140,7 @@ struct npu_memory {
 
 /**
  * Set the memories behind the bus. By default memory has no latency and the speed of the ports.
+ * From the register thread, while npu_execute() does not run.
  *
  * @return false, without changes, for an invalid number or value
  */

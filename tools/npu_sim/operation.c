@@ -2,21 +2,19 @@
 /** Steps common to all operations: decode, execute, report. */
 #include "operation.h"
 
+#include <assert.h>
 #include <string.h>
 
+#include "memo.h"
 #include "npu_internal.h"
-#include "traffic.h"
 
 /* --- Decode --------------------------------------------------------------- */
 
-void *npu_new_decoded(struct npu *npu, struct npu_op *op, size_t bytes)
+void *npu_new_decoded(struct npu_op *op, size_t bytes)
 {
-    void *decoded = npu_scratch_get(npu, NPU_BUFFER_DECODED, 1, bytes);
-    if (decoded != NULL) {
-        memset(decoded, 0, bytes);
-    }
-    op->decoded = decoded;
-    return decoded;
+    assert(bytes <= sizeof op->decoded_space);
+    op->decoded = op->decoded_space;
+    return op->decoded_space;
 }
 
 /** Rows of a chaining buffer are contiguous. */
@@ -56,20 +54,19 @@ static bool decode(struct npu *npu, const struct npu_operator *operator, struct 
     npu->run.decoding = true;
     bool decoded = operator->decode(npu, op);
     npu->run.decoding = false;
-    if (!decoded) {
-        return false;
+    if (decoded) {
+        lay_out_chain(&op->ifm);
+        lay_out_chain(&op->ifm2);
+        lay_out_chain(&op->output.map);
     }
-    lay_out_chain(&op->ifm);
-    lay_out_chain(&op->ifm2);
-    lay_out_chain(&op->output.map);
-    return check_chain(npu, op, &op->ifm) && check_chain(npu, op, &op->ifm2);
+    return decoded;
 }
 
 /* --- Report --------------------------------------------------------------- */
 
 static void count_events(struct npu *npu, const struct npu_op *op)
 {
-    const struct npu_costs *costs = &npu->run.trace.costs;
+    const struct npu_costs *costs = &npu->run.trace->costs;
     npu_pmu_count(npu, NPU_EVENT_MAC_ACTIVE, costs->mac);
     npu_pmu_count(npu, NPU_EVENT_MAC_DPU_ACTIVE, costs->mac);
     npu_pmu_count(npu, NPU_EVENT_AO_ACTIVE, costs->output);
@@ -86,44 +83,22 @@ static void count_events(struct npu *npu, const struct npu_op *op)
                   costs->output);
 }
 
-void npu_advance_time(struct npu *npu)
+uint64_t npu_advance_time(struct npu *npu)
 {
     uint64_t cycles = npu_elapsed_cycles(npu);
     npu->run.cycles += cycles;
-    npu->run.trace.cycles = cycles;
     npu_pmu_count(npu, NPU_EVENT_CYCLE, cycles);
     npu_pmu_count(npu, NPU_EVENT_ACTIVE, cycles);
     npu_pmu_count(npu, NPU_EVENT_AXI0 + NPU_AXI_ENABLED_CYCLES, cycles);
     npu_pmu_count(npu, NPU_EVENT_AXI1 + NPU_AXI_ENABLED_CYCLES, cycles);
+    return cycles;
 }
 
-/** Account for the transfers and time of a kernel. */
-static void account(struct npu *npu, const struct npu_op *op)
+/** What is the same whenever these registers are used. */
+static void describe(struct npu *npu, struct npu_memo *memo)
 {
-    struct npu_traffic traffic;
-    npu_traffic_of(npu, op, &traffic);
-    for (unsigned i = 0; i < traffic.count; i++) {
-        const struct npu_flow *flow = &traffic.flow[i];
-        npu_count_bytes(npu, flow->channel, flow->region, flow->bytes);
-    }
-    npu_time_kernel(npu, op, &traffic);
-}
-
-static void begin_trace(struct npu *npu, uint32_t param)
-{
-    struct npu_run *run = &npu->run;
-    run->trace = (struct npu_operation){
-        .commands = run->trace.commands,
-        .index = run->operations,
-        .command = run->command,
-        .offset = run->offset,
-        .name = npu_command_table[run->row].name,
-        .param = param,
-    };
-}
-
-static void describe(struct npu_operation *trace, const struct npu_op *op)
-{
+    struct npu_operation *trace = &memo->trace;
+    const struct npu_op *op = &memo->op;
     const struct npu_kernel *kernel = &op->kernel;
     trace->ofm = *npu_output_map(&op->output);
     trace->ifm = op->ifm;
@@ -134,26 +109,53 @@ static void describe(struct npu_operation *trace, const struct npu_op *op)
         trace->macs = (uint64_t)trace->ofm.height * trace->ofm.width * trace->ofm.depth *
                       kernel->height * kernel->width * op->inputs;
     }
+    npu_traffic_of(npu, op, &memo->traffic);
+    memo->time = npu_cost_kernel(npu, op, &memo->traffic, &trace->costs);
+    for (unsigned i = 0; i < memo->traffic.count; i++) {
+        const struct npu_flow *flow = &memo->traffic.flow[i];
+        npu_trace_bytes(npu, flow->channel, flow->region, flow->bytes);
+    }
 }
 
-static void report(struct npu *npu, const struct npu_op *op)
+static void begin_trace(struct npu *npu, struct npu_memo *memo)
 {
-    struct npu_operation *trace = &npu->run.trace;
-    if (op->block.depth != 0) {
-        account(npu, op);
-        count_events(npu, op);
-        describe(trace, op);
-        npu->run.last_ofm = trace->ofm;
+    struct npu_run *run = &npu->run;
+    struct npu_operation *trace = run->trace = &memo->trace;
+    if (!memo->valid || memo->op.block.depth == 0) {
+        *trace = (struct npu_operation){.name = npu_command_table[run->row].name,
+                                        .param = memo->key.param};
+    }
+    trace->commands = run->commands;
+    trace->index = run->operations;
+    trace->command = run->command;
+    trace->offset = run->offset;
+}
+
+static void report(struct npu *npu, struct npu_memo *memo)
+{
+    struct npu_run *run = &npu->run;
+    if (memo->op.block.depth != 0) {
+        if (!memo->valid) {
+            describe(npu, memo);
+        }
+        for (unsigned i = 0; i < memo->traffic.count; i++) {
+            const struct npu_flow *flow = &memo->traffic.flow[i];
+            npu_pmu_count_axi(npu, npu_region_port(npu, flow->region), flow->channel, flow->bytes);
+        }
+        npu_time_kernel(npu, &memo->time);
+        count_events(npu, &memo->op);
+        run->last_ofm = memo->trace.ofm;
     } else {
         npu_time_copy(npu);
     }
-    npu_advance_time(npu);
-    npu->run.operations++;
+    memo->valid = true;
+    memo->trace.cycles = npu_advance_time(npu);
+    run->operations++;
     npu_count_commands(npu, false);
     if (npu->observer != NULL) {
-        npu->observer(npu->observer_context, trace);
+        npu->observer(npu->observer_context, &memo->trace);
     }
-    trace->commands = 0;
+    run->commands = 0;
 }
 
 /* --- All ------------------------------------------------------------------ */
@@ -161,18 +163,26 @@ static void report(struct npu *npu, const struct npu_op *op)
 static bool execute(struct npu *npu, const struct npu_operator *operator, const struct npu_op * op)
 {
     memset(npu->run.mapped, 0, sizeof npu->run.mapped);
-    return npu_output_open(npu, &op->output) && npu_map_open(npu, NPU_READ_IFM, &op->ifm) &&
+    return check_chain(npu, op, &op->ifm) && check_chain(npu, op, &op->ifm2) &&
+           npu_output_open(npu, &op->output) && npu_map_open(npu, NPU_READ_IFM, &op->ifm) &&
            npu_map_open(npu, NPU_READ_IFM, &op->ifm2) && operator->execute(npu, op) &&
            npu_output_close(npu, &op->output);
 }
 
 bool npu_perform(struct npu *npu, const struct npu_operator *operator, uint32_t param)
 {
-    struct npu_op op = {.param = param, .scale = {1, 0}};
-    begin_trace(npu, param);
-    if (!decode(npu, operator, & op) || !execute(npu, operator, & op)) {
+    struct npu_memo *memo = npu_memo_find(npu, param);
+    if (memo == NULL) {
         return false;
     }
-    report(npu, &op);
+    begin_trace(npu, memo);
+    if (!memo->valid) {
+        memo->op = (struct npu_op){.param = param, .scale = {1, 0}};
+    }
+    if ((!memo->valid && !decode(npu, operator, & memo->op)) ||
+        !execute(npu, operator, & memo->op)) {
+        return false;
+    }
+    report(npu, memo);
     return true;
 }

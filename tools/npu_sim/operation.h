@@ -26,6 +26,8 @@ struct npu_block {
     struct npu_microblock unit;
 };
 
+enum { NPU_DECODED_MAX = 160 /**< bytes of operator-specific state */ };
+
 /** Everything needed to execute an operation, except memory. */
 struct npu_op {
     uint32_t param; /**< of its command: the mode */
@@ -42,6 +44,7 @@ struct npu_op {
     struct npu_scale_streams scales;
 
     const void *decoded; /**< operator-specific state, see npu_new_decoded() */
+    uint64_t decoded_space[NPU_DECODED_MAX / sizeof(uint64_t)];
 
     /* For transfers and timing. */
     uint32_t inputs;  /**< input channels that each output channel sums over, 0 for no MACs */
@@ -56,8 +59,8 @@ struct npu_operator {
     bool (*execute)(struct npu *npu, const struct npu_op *op);
 };
 
-/** Zeroed memory for operator-specific state, until the next operation; NULL after a fault. */
-void *npu_new_decoded(struct npu *npu, struct npu_op *op, size_t bytes);
+/** Zeroed memory in the op for at most NPU_DECODED_MAX bytes of operator-specific state. */
+void *npu_new_decoded(struct npu_op *op, size_t bytes);
 
 /** Decode OFM, activation and block; the first step of all operators except DMA and branches. */
 bool npu_decode_output(struct npu *npu, struct npu_op *op);

@@ -63,8 +63,9 @@ void npu_pmu_count(struct npu *npu, unsigned event, uint64_t amount)
 
 void npu_pmu_count_axi(struct npu *npu, unsigned port, enum npu_channel channel, uint64_t bytes)
 {
-    uint32_t selected = npu->run.pmu.axi_chan;
-    if ((selected & AXI_CHANNEL_SELECT) != 0 && (selected & AXI_CHANNEL_MASK) != channel) {
+    const struct npu_pmu_run *run = &npu->run.pmu;
+    bool one = (run->axi_chan & AXI_CHANNEL_SELECT) != 0;
+    if (!run->enabled || (one && (run->axi_chan & AXI_CHANNEL_MASK) != channel)) {
         return;
     }
     unsigned axi = port == 0 ? NPU_EVENT_AXI0 : NPU_EVENT_AXI1;

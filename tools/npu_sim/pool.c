@@ -402,10 +402,7 @@ static bool check_mode(struct npu *npu, const struct npu_op *op, enum pool_mode 
 
 static bool decode(struct npu *npu, struct npu_op *op)
 {
-    struct pool_decoded *decoded = npu_new_decoded(npu, op, sizeof *decoded);
-    if (decoded == NULL) {
-        return false;
-    }
+    struct pool_decoded *decoded = npu_new_decoded(op, sizeof *decoded);
     decoded->mode = (enum pool_mode)op->param;
     if (op->param >= npu->product->family->pool_modes) {
         return npu_fail(npu, NPU_FAULT_PARSE, "has mode %u", (unsigned)op->param);

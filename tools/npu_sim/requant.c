@@ -85,6 +85,8 @@ static bool fill_channel(struct npu_requant_brick *brick, size_t channel,
     return true;
 }
 
+static npu_scale_brick_t *choose_kernel(void);
+
 /** Begin, without bricks; false if the output stage has to use another path. */
 static bool start(struct npu_requant *requant, const struct npu_output *output)
 {
@@ -92,7 +94,14 @@ static bool start(struct npu_requant *requant, const struct npu_output *output)
     bool activation = none || output->activation == NPU_ACTIVATION_TABLE;
     bool rounding = output->rounding == NPU_ROUND_DOUBLE || output->rounding == NPU_ROUND_NATURAL;
     bool bytes = none && output->map.bits == 8 && magnitude(output->zero_point) <= BYTE_ZERO_MAX;
-    *requant = (struct npu_requant){.output = output, .bytes = bytes};
+    *requant = (struct npu_requant){
+        .output = output,
+        .zero_point = (int32_t)output->zero_point,
+        .minimum = (int32_t)output->minimum,
+        .maximum = (int32_t)output->maximum,
+        .scale = choose_kernel(),
+        .bytes = bytes,
+    };
     return NPU_FAST_WAYS && rounding && !output->wraps && output->map.used && activation &&
            output->map.bits <= 16;
 }
@@ -239,9 +248,9 @@ NPU_CLONES static void scale_brick(const struct npu_requant *requant,
                                    const struct npu_requant_brick *brick, size_t pixels,
                                    int32_t *values, uint8_t *out, int64_t out_step, size_t channels)
 {
-    const int32_t zero_point = (int32_t)requant->output->zero_point;
-    const int32_t minimum = (int32_t)requant->output->minimum;
-    const int32_t maximum = (int32_t)requant->output->maximum;
+    const int32_t zero_point = requant->zero_point;
+    const int32_t minimum = requant->minimum;
+    const int32_t maximum = requant->maximum;
     brick32u_t bias, whole, second_half;
     brick32_t second_sign, second_shift;
     half64u_t fraction[2], offset[2];
@@ -315,7 +324,7 @@ static void look_up(const struct npu_output *output, size_t count, int32_t *valu
 
 void npu_requant(const struct npu_requant *requant, size_t count, int32_t *sums)
 {
-    choose_kernel()(requant, requant->bricks, count, sums, NULL, 0, 0);
+    requant->scale(requant, requant->bricks, count, sums, NULL, 0, 0);
     look_up(requant->output, count * NPU_BRICK, sums);
 }
 
@@ -326,12 +335,12 @@ void npu_requant_store(const struct npu_requant *requant, const struct npu_span 
     const struct npu_requant_brick *values = requant->bricks + brick * requant->brick_step;
     if (requant->bytes) {
         size_t rest = map->depth - brick * NPU_BRICK;
-        choose_kernel()(requant, values, span->pixels, sums,
-                        span->memory + (int64_t)brick * span->brick_step, span->pixel_step,
-                        rest < NPU_BRICK ? rest : NPU_BRICK);
+        requant->scale(requant, values, span->pixels, sums,
+                       span->memory + (int64_t)brick * span->brick_step, span->pixel_step,
+                       rest < NPU_BRICK ? rest : NPU_BRICK);
         return;
     }
-    choose_kernel()(requant, values, span->pixels, sums, NULL, 0, 0);
+    requant->scale(requant, values, span->pixels, sums, NULL, 0, 0);
     look_up(requant->output, (size_t)span->pixels * NPU_BRICK, sums);
     npu_store_brick(map, span, brick, sums);
 }

@@ -42,13 +42,7 @@ struct npu_requant_parts {
     bool second; /**< a second step that rounds or shifts */
 };
 
-struct npu_requant {
-    const struct npu_requant_brick *bricks; /**< one per brick of channels, or one for all */
-    size_t brick_step;                      /**< from one to the next: 1 or 0 */
-    struct npu_requant_parts parts;
-    const struct npu_output *output;
-    bool bytes; /**< results are stored as bytes, without a table */
-};
+struct npu_requant;
 
 /**
  * Scale, round, add the zero point and clamp all pixels of a brick, in place or as bytes.
@@ -61,6 +55,16 @@ struct npu_requant {
 typedef void npu_scale_brick_t(const struct npu_requant *requant,
                                const struct npu_requant_brick *brick, size_t pixels,
                                int32_t *values, uint8_t *out, int64_t out_step, size_t channels);
+
+struct npu_requant {
+    const struct npu_requant_brick *bricks; /**< one per brick of channels, or one for all */
+    size_t brick_step;                      /**< from one to the next: 1 or 0 */
+    struct npu_requant_parts parts;
+    const struct npu_output *output;
+    int32_t zero_point, minimum, maximum; /**< of the output */
+    npu_scale_brick_t *scale;             /**< the best one for this CPU */
+    bool bytes;                           /**< results are stored as bytes, without a table */
+};
 
 npu_scale_brick_t npu_scale_brick_avx2;
 npu_scale_brick_t npu_scale_brick_neon;

@@ -61,11 +61,11 @@ NEON INLINE int32x4_t scale(struct npu_requant_parts parts, const struct scales 
     return value;
 }
 
-NEON INLINE int32x4_t finish(const struct npu_output *output, int32x4_t value)
+NEON INLINE int32x4_t finish(const struct npu_requant *requant, int32x4_t value)
 {
-    value = vaddq_s32(value, vdupq_n_s32((int32_t)output->zero_point));
-    value = vmaxq_s32(value, vdupq_n_s32((int32_t)output->minimum));
-    return vminq_s32(value, vdupq_n_s32((int32_t)output->maximum));
+    value = vaddq_s32(value, vdupq_n_s32(requant->zero_point));
+    value = vmaxq_s32(value, vdupq_n_s32(requant->minimum));
+    return vminq_s32(value, vdupq_n_s32(requant->maximum));
 }
 
 NEON INLINE uint8x16_t narrow(const int32x4_t values[4])
@@ -81,7 +81,6 @@ NEON INLINE void scale_pixels(const struct npu_requant *requant,
                               uint8_t *out, int64_t out_step, size_t channels)
 {
     const struct npu_requant_parts parts = requant->parts;
-    const struct npu_output *output = requant->output;
     int32x4_t results[PIXELS][NPU_BRICK / VECTOR];
 #pragma GCC unroll 4
     for (size_t i = 0; i < NPU_BRICK / VECTOR; i++) {
@@ -89,7 +88,7 @@ NEON INLINE void scale_pixels(const struct npu_requant *requant,
         EACH_PIXEL(pixels)
         {
             const int32_t *four = values + p * NPU_BRICK + VECTOR * i;
-            results[p][i] = finish(output, scale(parts, &scales, four));
+            results[p][i] = finish(requant, scale(parts, &scales, four));
         }
     }
     EACH_PIXEL(pixels)

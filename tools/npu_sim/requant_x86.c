@@ -61,20 +61,20 @@ AVX2 INLINE void scale(const struct npu_requant *requant, const struct npu_requa
     }
 }
 
-AVX2 INLINE __m256i finish(const struct npu_output *output, __m256i value)
+AVX2 INLINE __m256i finish(const struct npu_requant *requant, __m256i value)
 {
-    value = _mm256_add_epi32(value, _mm256_set1_epi32((int32_t)output->zero_point));
-    value = _mm256_max_epi32(value, _mm256_set1_epi32((int32_t)output->minimum));
-    return _mm256_min_epi32(value, _mm256_set1_epi32((int32_t)output->maximum));
+    value = _mm256_add_epi32(value, _mm256_set1_epi32(requant->zero_point));
+    value = _mm256_max_epi32(value, _mm256_set1_epi32(requant->minimum));
+    return _mm256_min_epi32(value, _mm256_set1_epi32(requant->maximum));
 }
 
 /** The same for 16 values, which become bytes; saturation to 16 bits does not reach the limits. */
-AVX2 INLINE __m128i finish_bytes(const struct npu_output *output, __m256i low, __m256i high)
+AVX2 INLINE __m128i finish_bytes(const struct npu_requant *requant, __m256i low, __m256i high)
 {
     __m256i value = _mm256_packs_epi32(low, high);
-    value = _mm256_adds_epi16(value, _mm256_set1_epi16((int16_t)output->zero_point));
-    value = _mm256_max_epi16(value, _mm256_set1_epi16((int16_t)output->minimum));
-    value = _mm256_min_epi16(value, _mm256_set1_epi16((int16_t)output->maximum));
+    value = _mm256_adds_epi16(value, _mm256_set1_epi16((int16_t)requant->zero_point));
+    value = _mm256_max_epi16(value, _mm256_set1_epi16((int16_t)requant->minimum));
+    value = _mm256_min_epi16(value, _mm256_set1_epi16((int16_t)requant->maximum));
     value = _mm256_and_si256(value, _mm256_set1_epi16(0xFF));
     value = _mm256_packus_epi16(value, value);
     /* Channels 0 to 3 and 8 to 11 are in one half, the others in the other one. */
@@ -102,15 +102,15 @@ struct target {
     size_t channels;
 };
 
-AVX2 INLINE void store(const struct npu_output *output, struct target *target, int32_t *values,
+AVX2 INLINE void store(const struct npu_requant *requant, struct target *target, int32_t *values,
                        __m256i low, __m256i high)
 {
     if (target->out == NULL) {
-        _mm256_storeu_si256((void *)values, finish(output, low));
-        _mm256_storeu_si256((void *)(values + VECTOR), finish(output, high));
+        _mm256_storeu_si256((void *)values, finish(requant, low));
+        _mm256_storeu_si256((void *)(values + VECTOR), finish(requant, high));
         return;
     }
-    __m128i bytes = finish_bytes(output, low, high);
+    __m128i bytes = finish_bytes(requant, low, high);
     if (target->channels == NPU_BRICK) {
         _mm_storeu_si128((void *)target->out, bytes);
     } else {
@@ -124,21 +124,20 @@ AVX2 void npu_scale_brick_avx2(const struct npu_requant *requant,
                                int32_t *values, uint8_t *out, int64_t out_step, size_t channels)
 {
     const struct npu_requant local = *requant;
-    const struct npu_output output = *requant->output;
     struct target target = {out, out_step, channels};
     /* Two pixels share the loads of the brick's values. */
     for (; pixels >= 2; pixels -= 2, values += 2 * NPU_BRICK) {
         __m256i low[2], high[2];
         scale(&local, brick, 0, values, values + NPU_BRICK, low);
         scale(&local, brick, VECTOR, values, values + NPU_BRICK, high);
-        store(&output, &target, values, low[0], high[0]);
-        store(&output, &target, values + NPU_BRICK, low[1], high[1]);
+        store(&local, &target, values, low[0], high[0]);
+        store(&local, &target, values + NPU_BRICK, low[1], high[1]);
     }
     if (pixels > 0) {
         __m256i low[2], high[2];
         scale(&local, brick, 0, values, values, low);
         scale(&local, brick, VECTOR, values, values, high);
-        store(&output, &target, values, low[0], high[0]);
+        store(&local, &target, values, low[0], high[0]);
     }
 }
 

@@ -185,10 +185,7 @@ static bool decode_axis(struct npu *npu, enum npu_command_row parts, enum npu_co
 
 static bool decode(struct npu *npu, struct npu_op *op)
 {
-    struct resize_decoded *decoded = npu_new_decoded(npu, op, sizeof *decoded);
-    if (decoded == NULL) {
-        return false;
-    }
+    struct resize_decoded *decoded = npu_new_decoded(op, sizeof *decoded);
     decoded->mode = (enum resize_mode)op->param;
     if (op->param >= RESIZE_MODES) {
         return npu_fail(npu, NPU_FAULT_PARSE, "has mode %u", (unsigned)op->param);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/** Growable buffers, freed with the simulator: the only allocations after npu_create(). */
+/** Growable buffers, freed with the simulator. */
 #ifndef NPU_SCRATCH_H
 #define NPU_SCRATCH_H
 
@@ -7,20 +7,19 @@
 #include <stdint.h>
 
 enum npu_buffer {
-    NPU_BUFFER_SYMBOLS, /**< weight stream symbols in stream order */
-    NPU_BUFFER_MLW,     /**< working memory of the weight decoder */
-    NPU_BUFFER_SCALES,  /**< per-channel scale records */
-    NPU_BUFFER_ROWS,    /**< IFM rows that the kernel window needs */
-    NPU_BUFFER_RUNS,    /**< runs of inputs that form a kernel window */
-    NPU_BUFFER_SUMS,    /**< 32-bit sums */
-    NPU_BUFFER_ACC,     /**< accumulators */
-    NPU_BUFFER_REQUANT, /**< per-channel values of the output stage */
-    NPU_BUFFER_RESULT,  /**< OFM values before they are stored */
-    NPU_BUFFER_OPERAND, /**< second operand */
-    NPU_BUFFER_KEPT,    /**< accumulators for the next operation */
-    NPU_BUFFER_PACKED,  /**< variable weights */
-    NPU_BUFFER_DECODED, /**< operator-specific decoded state, see npu_new_decoded() */
-    NPU_BUFFER_CHAIN0,  /**< first of NPU_CHAINS chaining buffers */
+    NPU_BUFFER_SYMBOLS,                            /**< weight stream symbols in stream order */
+    NPU_BUFFER_MLW,                                /**< working memory of the weight decoder */
+    NPU_BUFFER_SCALES,                             /**< per-channel scale records */
+    NPU_BUFFER_ROWS,                               /**< IFM rows that the kernel window needs */
+    NPU_BUFFER_RUNS,                               /**< runs of inputs that form a kernel window */
+    NPU_BUFFER_SUMS,                               /**< 32-bit sums */
+    NPU_BUFFER_ACC,                                /**< accumulators */
+    NPU_BUFFER_REQUANT,                            /**< per-channel values of the output stage */
+    NPU_BUFFER_RESULT,                             /**< OFM values before they are stored */
+    NPU_BUFFER_OPERAND,                            /**< second operand */
+    NPU_BUFFER_KEPT,                               /**< accumulators for the next operation */
+    NPU_BUFFER_PACKED,                             /**< variable weights */
+    NPU_BUFFER_CHAIN0,                             /**< first of NPU_CHAINS chaining buffers */
     NPU_BUFFER_CHAIN_LAST = NPU_BUFFER_CHAIN0 + 6, /**< the last of them, NPU_ARRANGED */
     NPU_BUFFER_COUNT
 };

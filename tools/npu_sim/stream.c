@@ -119,7 +119,7 @@ static enum npu_outcome execute(struct npu *npu, unsigned max_operations)
             break;
         }
         run->fetched += run->next - run->offset;
-        run->trace.commands += run->next - run->offset;
+        run->commands += run->next - run->offset;
         if (!perform(npu, param)) {
             break;
         }

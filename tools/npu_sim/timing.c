@@ -7,6 +7,7 @@
 #include "timing.h"
 
 #include "cycles.h"
+#include "memo.h"
 #include "npu_internal.h"
 #include "operation.h"
 #include "traffic.h"
@@ -49,6 +50,7 @@ bool npu_set_memories(npu_t *npu, const struct npu_memory *memories, unsigned co
         }
         npu->memories[i] = memories[i];
     }
+    npu_memo_free(npu);
     npu->memory_count = count;
     return true;
 }
@@ -93,7 +95,12 @@ static uint64_t transfer(const struct npu_memory *memory, uint64_t port_rate, ui
 
 void npu_set_adapter(npu_t *npu, enum npu_port port, const struct npu_adapter *adapter)
 {
-    npu->adapters[port] = *adapter;
+    struct npu_adapter *set = &npu->adapters[port];
+    if (set->millibytes != adapter->millibytes || set->read_latency != adapter->read_latency ||
+        set->write_latency != adapter->write_latency) {
+        *set = *adapter;
+        npu_memo_free(npu);
+    }
 }
 
 unsigned npu_axi_bytes(const npu_t *npu)
@@ -273,8 +280,8 @@ static void begin(struct npu *npu, struct npu_queue *queue, uint64_t start, uint
 {
     queue->end[queue->count % NPU_QUEUE] = end;
     queue->count++;
-    npu->run.trace.begin = start;
-    npu->run.trace.end = end;
+    npu->run.trace->begin = start;
+    npu->run.trace->end = end;
 }
 
 static void wait(struct npu *npu, const struct npu_queue *queue, unsigned left)
@@ -299,13 +306,12 @@ static void read_commands(struct npu *npu)
     struct npu_run *run = &npu->run;
     const struct npu_memory *memory = memory_at(npu, find_memory(npu, run->qbase, 0));
     uint64_t rate = port_rate(npu, (enum npu_port)run->port[run->qconfig]);
-    run->timeline.now += transfer(memory, rate, run->trace.commands);
+    run->timeline.now += transfer(memory, rate, run->commands);
 }
 
-void npu_time_kernel(struct npu *npu, const struct npu_op *op, const struct npu_traffic *traffic)
+struct npu_kernel_time npu_cost_kernel(const struct npu *npu, const struct npu_op *op,
+                                       const struct npu_traffic *traffic, struct npu_costs *costs)
 {
-    struct npu_timeline *line = &npu->run.timeline;
-    struct npu_costs *costs = &npu->run.trace.costs;
     const struct npu_feature_map *ofm = &op->output.map;
     struct npu_extent first = {(uint32_t)smaller(op->block.height, ofm->height),
                                (uint32_t)smaller(op->block.width, ofm->width),
@@ -320,42 +326,50 @@ void npu_time_kernel(struct npu *npu, const struct npu_op *op, const struct npu_
     uint64_t time = sum_blocks(npu, &blocks, costs);
     sum_flows(npu, traffic, costs);
     struct cost cost = cost_of(npu, &blocks, first);
-    uint64_t busy = slowest(costs, time) + (cost.mac != 0 ? smaller(cost.mac, cost.output) : 0);
+    uint64_t alone = cost.mac != 0 ? smaller(cost.mac, cost.output) : 0;
+    return (struct npu_kernel_time){slowest(costs, time) + alone, cost.load, cost.store};
+}
 
+void npu_time_kernel(struct npu *npu, const struct npu_kernel_time *time)
+{
+    struct npu_timeline *line = &npu->run.timeline;
     read_commands(npu);
     npu_wait_kernels(npu, npu->product->family->kernel_queue - 1u);
     uint64_t free = end_before(&line->kernels, 0);
     bool overlaps = npu_peek(npu, NPU_SET_BLOCKDEP) != 0 && line->now < free;
     uint64_t start = larger(line->now, free - (overlaps ? line->drain : 0));
-    costs->start = (overlaps ? 0 : cost.load) + cost.store;
-    line->drain = cost.store;
-    uint64_t loaded = start + (overlaps ? 0 : cost.load);
-    begin(npu, &line->kernels, start, larger(loaded + busy, free) + cost.store);
+    uint64_t load = overlaps ? 0 : time->load;
+    npu->run.trace->costs.start = load + time->store;
+    line->drain = time->store;
+    begin(npu, &line->kernels, start, larger(start + load + time->busy, free) + time->store);
 }
 
 void npu_time_copy(struct npu *npu)
 {
     struct npu_run *run = &npu->run;
-    struct npu_costs *costs = &run->trace.costs;
+    struct npu_operation *trace = run->trace;
     uint64_t cycles = 0;
     read_commands(npu);
     for (unsigned region = 0; region < NPU_REGION_COUNT; region++) {
+        if ((trace->read[region] | trace->written[region]) == 0) {
+            continue;
+        }
         unsigned index = memory_of_region(npu, region);
         enum npu_port port = npu_region_port(npu, region);
         struct npu_memory memory = through(npu, memory_at(npu, index), port);
         uint64_t rate = port_rate(npu, port);
-        uint64_t read = transfer(&memory, rate, run->trace.read[region]);
-        uint64_t written = transfer(&memory, rate, run->trace.written[region]);
+        uint64_t read = transfer(&memory, rate, trace->read[region]);
+        uint64_t written = transfer(&memory, rate, trace->written[region]);
         read += read != 0 ? memory.read_latency : 0;
         written += written != 0 ? memory.write_latency : 0;
-        costs->memory[index] += npu->memory_count != 0 ? read + written : 0;
+        trace->costs.memory[index] += npu->memory_count != 0 ? read + written : 0;
         cycles = larger(cycles, larger(read, written));
     }
-    costs->copy = cycles;
+    trace->costs.copy = cycles;
     if (cycles == 0) { /* a branch: its condition must be available */
         npu_wait_kernels(npu, 0);
         npu_wait_copies(npu, 0);
-        run->trace.begin = run->trace.end = run->timeline.now;
+        trace->begin = trace->end = run->timeline.now;
         return;
     }
     npu_wait_copies(npu, npu->product->family->copy_queue - 1u);

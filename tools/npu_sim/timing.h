@@ -29,8 +29,18 @@ struct npu_timeline {
     uint64_t settled; /**< time reported by npu_elapsed_cycles() */
 };
 
-/** Add an operation with a kernel or an OFM, and record its costs in the trace. */
-void npu_time_kernel(struct npu *npu, const struct npu_op *op, const struct npu_traffic *traffic);
+/** Cycles of an operation with a kernel or an OFM, whenever it begins. */
+struct npu_kernel_time {
+    uint64_t busy;
+    uint64_t load, store; /**< before its first block, and after its last */
+};
+
+/** Compute them, and the costs that do not depend on when it begins. */
+struct npu_kernel_time npu_cost_kernel(const struct npu *npu, const struct npu_op *op,
+                                       const struct npu_traffic *traffic, struct npu_costs *costs);
+
+/** Add it, and record when it begins and ends in the trace. */
+void npu_time_kernel(struct npu *npu, const struct npu_kernel_time *time);
 
 /** Add a copy; its size is in the trace. */
 void npu_time_copy(struct npu *npu);

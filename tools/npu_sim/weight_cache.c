@@ -51,10 +51,14 @@ static bool same_streams(const struct npu_weights *entry, const struct npu_weigh
 struct npu_weights *npu_cache_find(struct npu_weight_cache *cache, uint64_t key,
                                    const struct npu_weight_bytes *streams)
 {
-    for (int i = 0; i < NPU_CACHE_ENTRIES; i++) {
-        struct npu_weights *entry = cache->entries[i];
+    unsigned first = cache->next % NPU_CACHE_ENTRIES;
+    first = cache->entries[first] == NULL ? 0 : first;
+    for (unsigned i = 0; i < NPU_CACHE_ENTRIES; i++) {
+        unsigned slot = (first + i) % NPU_CACHE_ENTRIES;
+        struct npu_weights *entry = cache->entries[slot];
         if (entry != NULL && entry->key == key && same_streams(entry, streams)) {
             entry->used = ++cache->time;
+            cache->next = slot + 1;
             return entry;
         }
     }
@@ -139,28 +143,28 @@ struct npu_weights *npu_cache_add(struct npu_weight_cache *cache, uint64_t key,
     return entry;
 }
 
-int16_t *npu_cache_pack(struct npu_weight_cache *cache, struct npu_weights *weights, size_t count)
+/** Allocate memory of an entry in place of earlier one. */
+static void *replace(struct npu_weight_cache *cache, struct npu_weights *weights, void **memory,
+                     size_t *size, size_t bytes)
 {
-    size_t bytes = count * sizeof *weights->packed;
-    weights->packed = allocate_aligned(bytes);
-    if (weights->packed != NULL) {
-        memset(weights->packed, 0, bytes);
-        weights->packed_bytes = bytes;
-        cache->bytes += bytes;
-        make_room(cache, weights);
-    }
-    return weights->packed;
+    free(*memory);
+    cache->bytes -= *size;
+    *memory = allocate_aligned(bytes);
+    *size = *memory == NULL ? 0 : bytes;
+    cache->bytes += *size;
+    make_room(cache, weights);
+    return *memory;
+}
+
+void *npu_cache_pack(struct npu_weight_cache *cache, struct npu_weights *weights, size_t bytes)
+{
+    void *packed = replace(cache, weights, &weights->packed, &weights->packed_bytes, bytes);
+    return packed == NULL ? NULL : memset(packed, 0, bytes);
 }
 
 void *npu_cache_requant(struct npu_weight_cache *cache, struct npu_weights *weights, size_t bytes)
 {
-    free(weights->requant);
-    cache->bytes -= weights->requant_bytes;
-    weights->requant = allocate_aligned(bytes);
-    weights->requant_bytes = weights->requant == NULL ? 0 : bytes;
-    cache->bytes += weights->requant_bytes;
-    make_room(cache, weights);
-    return weights->requant;
+    return replace(cache, weights, &weights->requant, &weights->requant_bytes, bytes);
 }
 
 void npu_cache_drop(struct npu_weight_cache *cache, struct npu_weights *weights)

@@ -22,8 +22,9 @@ struct npu_weight_bytes {
 /** Decoded weights of one operation. */
 struct npu_weights {
     int16_t *plain;
-    int16_t *packed; /**< in the operation's own layout; NULL until first used */
-    void *requant;   /**< scales of the output stage, see requant.c; NULL until first used */
+    void *packed;  /**< in the operation's own layout; NULL until first used */
+    bool bytes;    /**< packed as int8_t, else as int16_t */
+    void *requant; /**< scales of the output stage, see requant.c; NULL until first used */
 
     /* Private to the cache. */
     uint64_t key;  /**< order of the weights */
@@ -36,7 +37,8 @@ struct npu_weights {
 struct npu_weight_cache {
     struct npu_weights *entries[NPU_CACHE_ENTRIES];
     uint64_t time;
-    size_t bytes; /**< of all entries */
+    size_t bytes;  /**< of all entries */
+    unsigned next; /**< slot after the last one found: a network uses them in order */
 };
 
 /** The entry of these streams, or NULL. */
@@ -51,8 +53,11 @@ struct npu_weights *npu_cache_find(struct npu_weight_cache *cache, uint64_t key,
 struct npu_weights *npu_cache_add(struct npu_weight_cache *cache, uint64_t key,
                                   const struct npu_weight_bytes *streams, size_t count);
 
-/** Allocate the packed weights of an entry, zeroed and 64-byte aligned; NULL if out of memory. */
-int16_t *npu_cache_pack(struct npu_weight_cache *cache, struct npu_weights *weights, size_t count);
+/**
+ * Allocate the packed weights of an entry in place of earlier ones, zeroed and 64-byte aligned;
+ * NULL if out of memory.
+ */
+void *npu_cache_pack(struct npu_weight_cache *cache, struct npu_weights *weights, size_t bytes);
 
 /** Allocate 64-byte aligned scales of an entry in place of earlier ones; NULL if out of memory. */
 void *npu_cache_requant(struct npu_weight_cache *cache, struct npu_weights *weights, size_t bytes);

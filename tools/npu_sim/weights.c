@@ -96,12 +96,8 @@ static bool load_fast(struct npu *npu, const struct npu_order *order, const uint
     return true;
 }
 
-static void count_events(struct npu *npu, const struct npu_order *order)
+static void count_events(struct npu *npu, uint64_t symbols)
 {
-    uint64_t symbols = 0;
-    for (uint32_t core = 0; core < order->cores; core++) {
-        symbols += npu_order_symbols(order, core);
-    }
     uint64_t cycles = (symbols + SYMBOLS_PER_CYCLE - 1) / SYMBOLS_PER_CYCLE;
     npu_pmu_count(npu, NPU_EVENT_WD_ACTIVE, cycles);
     npu_pmu_count(npu, npu->product->family->parse_event, cycles);
@@ -146,13 +142,12 @@ struct npu_weights *npu_weights_load(struct npu *npu, const struct npu_weight_st
     if (!map_streams(npu, from, &mapped)) {
         return NULL;
     }
-    count_events(npu, &from->order);
-    uint64_t key = npu_order_key(&from->order) ^ from->fast;
-    struct npu_weights *weights = npu_cache_find(&npu->weights, key, &mapped);
+    count_events(npu, from->symbols);
+    struct npu_weights *weights = npu_cache_find(&npu->weights, from->key, &mapped);
     if (weights != NULL) {
         return weights;
     }
-    weights = npu_cache_add(&npu->weights, key, &mapped, from->count);
+    weights = npu_cache_add(&npu->weights, from->key, &mapped, from->count);
     if (weights == NULL) {
         npu_fail(npu, NPU_FAULT_PARSE, "no host memory for %zu weights", from->count);
     } else if (!decode_all(npu, from, &mapped, weights->plain)) {

@@ -23,8 +23,10 @@ struct npu_stream {
 /** Location and order of the weights, from the command registers. */
 struct npu_weight_streams {
     struct npu_order order;
-    bool fast;    /**< one FWD stream for all cores */
-    size_t count; /**< number of weights, without padding */
+    bool fast;        /**< one FWD stream for all cores */
+    size_t count;     /**< number of weights, without padding */
+    uint64_t symbols; /**< with padding, in all streams */
+    uint64_t key;     /**< of the order, for the cache */
     struct npu_stream streams[NPU_WEIGHT_CORES];
 };
 

@@ -105,6 +105,10 @@ static bool count_weights(struct npu *npu, struct npu_weight_streams *weights)
         return npu_fail(npu, NPU_FAULT_PARSE, "has more than %d weights", WEIGHTS_MAX);
     }
     weights->count = (size_t)(taps * order->inputs * order->outputs);
+    weights->key = npu_order_key(order) ^ weights->fast;
+    for (uint32_t core = 0; core < order->cores; core++) {
+        weights->symbols += npu_order_symbols(order, core);
+    }
     return true;
 }
 

@@ -30,8 +30,8 @@ uint32_t npu_kernel_joined_rows(const struct npu *npu, const struct npu_kernel *
                                 const struct npu_feature_map *ofm, uint32_t pixels)
 {
     uint32_t rows = pixels / ofm->width;
-    if (rows < 2 || !npu_kernel_maps_pixels(kernel) || ifm->width != ofm->width ||
-        ifm->height < ofm->height || !npu_maps_apart(npu, ifm, ofm)) {
+    if (rows < 2 || ofm->height < 2 || !npu_kernel_maps_pixels(kernel) ||
+        ifm->width != ofm->width || ifm->height < ofm->height || !npu_maps_apart(npu, ifm, ofm)) {
         return 1;
     }
     return rows < ofm->height ? rows : ofm->height;

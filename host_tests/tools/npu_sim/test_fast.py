@@ -7,16 +7,18 @@
 import ctypes
 import itertools
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from ethosu_tools.trace import Operation
 
 from host_tests.kit import sharing
 from host_tests.tools.npu_sim import random_operations_u85 as u85
-from host_tests.tools.npu_sim.assembler import PAYLOAD, execute
-from host_tests.tools.npu_sim.hardware import Hardware, Outcome, commands
+from host_tests.tools.npu_sim.assembler import PAYLOAD, Stream, execute
+from host_tests.tools.npu_sim.hardware import Hardware, Outcome, Register, commands
 from host_tests.tools.npu_sim.random_operations import CONFIG, KINDS, U85_KINDS, make
 
 # The sanitizers take four times as long.
@@ -191,6 +193,198 @@ def test_memory_that_ends_too_early_is_the_same_fault(run_all, config, kind):
     assert faults > len(SEEDS) // 5
 
 
+@dataclass(frozen=True)
+class Step:
+    """What one run has that others do not."""
+
+    stream: bytes
+    regions: list[bytes] | None = None
+    prepare: Callable[[Hardware], object] = lambda _device: None
+    shift: int = 0  # of the IFM's base
+    ports: int = 0x5555
+
+
+COUNTED = (0x30, 0x40, 0x50, 0x82)  # MAC_ACTIVE, AO_ACTIVE, WD_ACTIVE, beats read at port 0
+
+
+def run_steps(config, regions, steps):
+    """All that can be seen of each step, which is run twice on the same NPU."""
+    seen = []
+    page = 0x1000 * ("u85" in config)
+    with Hardware(config) as device:
+        stream = device.add(max(len(step.stream) for step in steps), writable=False)
+        memories = [device.add(content) for content in regions]
+        operations: list[Operation] = []
+        device.observe(operations.append)
+        for step in (step for step in steps for _ in range(2)):
+            for memory, content in zip(memories, step.regions or regions, strict=True):
+                memory.data[:] = np.frombuffer(content, np.uint8)
+            stream.data[: len(step.stream)] = np.frombuffer(step.stream, np.uint8)
+            step.prepare(device)
+            device.write(page + Register.PMCR, 7)
+            device.write(page + Register.PMCNTENSET, 0xF)
+            for index, event in enumerate(COUNTED):
+                device.write(page + Register.PMEVTYPER + 4 * index, event)
+            used = replace(stream, data=stream.data[: len(step.stream)])
+            bases = [memory.address for memory in memories]
+            device.start(used, [bases[0] + step.shift, *bases[1:]], step.ports)
+            outcome = device.execute()
+            counters = [device.read(page + Register.PMEVCNTR + 4 * i) for i in range(len(COUNTED))]
+            contents = [memory.data.tobytes() for memory in memories]
+            status = device.read(Register.STATUS)
+            seen.append((outcome, status, device.cycles, counters, [*operations], [*device.log]))
+            seen.append(contents)
+            operations.clear()
+            device.log.clear()
+            if outcome is not Outcome.STOPPED:
+                device.reset()
+    return seen
+
+
+@pytest.fixture
+def run_sequence(fast_libraries, plain_library, monkeypatch):
+    """Run steps on each fast model and on the plain one, which are the same; their outcomes."""
+
+    def run(config, regions, *steps):
+        results = []
+        for library in (plain_library, *fast_libraries.values()):
+            monkeypatch.setenv("ETHOSU_NPU_LIBRARY", str(library))
+            results.append(run_steps(config, regions, steps))
+        for found in results[1:]:
+            for number, (one, other) in enumerate(zip(found, results[0], strict=True)):
+                assert one == other, f"run {number // 2}"
+        return [run[0] for run in results[0][::4]]
+
+    return run
+
+
+@pytest.mark.parametrize(("config", "kind"), OPERATIONS)
+def test_an_operation_is_what_its_registers_say_now(run_sequence, config, kind):
+    """Decoded operations are kept: one register changes, then the data, then both back."""
+    for seed in SEEDS[::3]:
+        random = np.random.default_rng(seed)
+        first, other = make(kind, seed, config), make(kind, seed + len(SEEDS), config)
+        data = [random.bytes(len(first.regions[0])), *first.regions[1:]]
+        steps = [Step(first.stream), Step(damage(config, first.stream, random))]
+        steps += [Step(first.stream, data), Step(first.stream)]
+        assert run_sequence(config, first.regions, *steps)[0] is Outcome.STOPPED
+        if len(other.stream) == len(first.stream):
+            run_sequence(config, first.regions, Step(first.stream), Step(other.stream))
+
+
+def test_an_operation_is_as_fast_as_memories_and_ports_are_now(run_sequence):
+    operation = make("CONV", 1)
+    slow = {"millibytes": 100, "burst": 64, "read_latency": 99, "write_latency": 99}
+    fast = {"millibytes": 8000, "burst": 1}
+
+    def remember(*memories):
+        return lambda device: device.set_memories(memories)
+
+    def at_ifm(device):
+        """A slow memory that has only the first byte of the IFM's region."""
+        place = {"start": device.memories[1].address, "size": 1}
+        assert device.set_memories([fast, slow | place])
+
+    outcomes = run_sequence(
+        operation.config,
+        operation.regions,
+        Step(operation.stream),
+        Step(operation.stream, prepare=remember(fast)),
+        Step(operation.stream, prepare=remember(slow)),
+        Step(operation.stream, prepare=at_ifm),
+        Step(operation.stream, prepare=lambda device: device.set_adapter(0, 100, 50, 50)),
+        Step(operation.stream, ports=0x5557),
+        Step(operation.stream, shift=16),
+    )
+    assert set(outcomes) == {Outcome.STOPPED}
+
+
+def test_a_kept_operation_is_that_of_its_command(run_sequence):
+    """Two commands with the same registers and parameter."""
+    steps = [
+        Step(Stream(CONFIG).defaults().op(name, 0).stop())
+        for name in ("POOL", "ELEMENTWISE", "POOL")
+    ]
+    regions = [np.random.default_rng(1).bytes(256) for _ in range(5)]
+    assert set(run_sequence(CONFIG, regions, *steps)) == {Outcome.STOPPED}
+
+
+def test_a_kept_operation_needs_its_registers_after_a_reset(run_sequence):
+    """A register that was never set is not the same as one that was set to 0."""
+    config = u85.CONFIG
+    stream = Stream(config).defaults(OFM_ZERO_POINT=0)
+    unset = replace_setting(config, stream.op("POOL", 0).stop(), "OFM_ZERO_POINT", "IFM_ZERO_POINT")
+    regions = [bytes(256)] * 5
+    steps = Step(stream.bytes()), Step(unset, prepare=Hardware.reset), Step(stream.bytes())
+    outcomes = run_sequence(config, regions, *steps)
+    assert outcomes == [Outcome.STOPPED, Outcome.PARSE_ERROR, Outcome.STOPPED]
+
+
+def replace_setting(config, stream, name, by):
+    """The stream, which sets another register to the same value instead."""
+    codes = {name: code for code, (name, _) in commands(config).items()}
+    words = np.frombuffer(stream, "<u4").copy()
+    (place,) = np.flatnonzero(words & 0xFFFF == codes[f"NPU_SET_{name}"])
+    words[place] = words[place] & 0xFFFF0000 | codes[f"NPU_SET_{by}"]
+    return words.tobytes()
+
+
+def test_a_kept_operation_needs_its_table_after_a_reset(run_sequence):
+    """The registers are the same, but the copy went into another table."""
+
+    def stream(slot):
+        copy = Stream(CONFIG).defaults(ACTIVATION=17, OFM_PRECISION=0x100, IFM_PRECISION=0)
+        copy.set(ACTIVATION_MIN=0, ACTIVATION_MAX=255, DMA0_SRC_REGION=4, DMA0_DST_REGION=0x100)
+        copy.set(DMA0_LEN=256, DMA0_DST=0x5800 + 256 * slot).op("DMA_START")
+        return copy.set(DMA0_DST=0).op("POOL", 0).stop()
+
+    steps = [Step(stream(slot), prepare=Hardware.reset) for slot in (1, 2, 1)]
+    outcomes = run_sequence(CONFIG, [bytes(256)] * 5, *steps)
+    assert outcomes == [Outcome.STOPPED, Outcome.PARSE_ERROR, Outcome.STOPPED]
+
+
+def test_a_kept_operation_needs_its_accumulators(run_sequence):
+    """The registers are the same, but the operation before it left others, or none."""
+    leave, keep = 0x340, 0x310
+
+    def stream(left, width):
+        first = {"OFM_WIDTH_M1": width, "IFM_WIDTH0_M1": width, "ACC_FORMAT": left}
+        both = Stream(u85.CONFIG).defaults(**first).op("POOL", 1)
+        both.set(OFM_WIDTH_M1=15, IFM_WIDTH0_M1=15, ACC_FORMAT=keep)
+        return both.op("POOL", 1).stop()
+
+    steps = Step(stream(leave, 15)), Step(stream(leave, 14)), Step(stream(0x300, 15))
+    outcomes = run_sequence(u85.CONFIG, [bytes(256)] * 5, *steps)
+    assert outcomes == [Outcome.STOPPED, Outcome.PARSE_ERROR, Outcome.PARSE_ERROR]
+
+
+def test_a_kept_branch_is_checked_against_this_stream(run_sequence):
+    def stream(target):
+        return Stream(u85.CONFIG).op("BRANCH", 0, target).stop()
+
+    steps = Step(stream(8)), Step(stream(0x1000)), Step(stream(8)), Step(stream(8)[:8])
+    outcomes = run_sequence(u85.CONFIG, [bytes(16)], *steps)
+    fault = Outcome.BRANCH_FAULT
+    assert outcomes == [Outcome.STOPPED, fault, Outcome.STOPPED, fault]
+
+
+def of_one_pixel(operation):
+    """The operation with an OFM of one pixel, and the same weights."""
+    settings = Stream(operation.config).set(OFM_WIDTH_M1=0, OFM_HEIGHT_M1=0).bytes()
+    return operation.stream[:-8] + settings + operation.stream[-8:]
+
+
+@pytest.mark.parametrize("config", [CONFIG, u85.CONFIG])
+def test_one_pixel_and_many_share_weights(run_sequence, config):
+    """Weights for one pixel are packed as bytes if all fit; both are found by the same streams."""
+    outcomes = []
+    for seed in SEEDS:
+        operation = make("CONV", seed, config)
+        one, many = Step(of_one_pixel(operation)), Step(operation.stream)
+        outcomes += run_sequence(config, operation.regions, one, many, one)
+    assert outcomes.count(Outcome.STOPPED) > len(outcomes) // 2
+
+
 class Run(ctypes.Structure):
     """struct npu_dot_run."""
 
@@ -216,6 +410,18 @@ class Kernel(ctypes.Structure):
         ("supported", ctypes.CFUNCTYPE(ctypes.c_bool)),
         ("run", _DOT),
     )
+
+
+_DOT_BYTES = ctypes.CFUNCTYPE(
+    None, ctypes.POINTER(Run), ctypes.c_uint32, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p
+)
+
+
+def bytes_kernel(library):
+    """What npu_dot_bytes() returns; false without a kernel."""
+    choose = ctypes.CDLL(str(library)).npu_dot_bytes
+    choose.restype = _DOT_BYTES
+    return choose()
 
 
 def kernels(library):
@@ -264,6 +470,23 @@ def test_every_kernel_of_this_machine_sums_exactly(fast_libraries, pixels):
         assert table[-1].name == b"portable", "always there"
         for kernel in table:
             assert np.array_equal(sums.computed(kernel, pixels), sums.expected()), kernel.name
+
+
+@pytest.mark.parametrize("bricks", range(1, 6))
+def test_bricks_of_one_pixel_are_summed_exactly(fast_libraries, bricks):
+    random = np.random.default_rng(bricks)
+    pairs = random.integers(1, 40, random.integers(1, 5))
+    inputs = [random.integers(-510, 511, 2 * n, np.int16) for n in pairs]
+    weights = random.integers(-128, 128, (bricks, sum(pairs), LANES, 2), np.int8)
+    runs = (Run * len(pairs))(*(Run(i.ctypes.data, len(i) // 2) for i in inputs))
+    flat = weights.astype(np.int64).transpose(0, 2, 1, 3).reshape(bricks, LANES, -1)
+    for name, library in fast_libraries.items():
+        kernel = bytes_kernel(library)
+        assert bool(kernel) == any(each.name == b"avx2" for each in kernels(library)), name
+        if kernel:
+            sums = np.full((bricks, LANES), 0x55555555, np.int32)
+            kernel(runs, len(runs), weights.ctypes.data, bricks, sums.ctypes.data)
+            assert np.array_equal(sums, flat @ np.concatenate(inputs).astype(np.int64)), name
 
 
 def test_the_plain_model_has_no_other_kernel(plain_library):

@@ -25,6 +25,7 @@ class Cache(c.Structure):
         ("entries", c.c_void_p * ENTRIES),
         ("time", c.c_uint64),
         ("bytes", c.c_size_t),
+        ("next", c.c_uint),
     )
 
 
