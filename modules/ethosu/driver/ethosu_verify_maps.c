@@ -86,15 +86,16 @@ int ethosu_ext_walk_map(struct walk *walk, const struct map *map, const int32_t 
     uint32_t depth_m1 = (uint32_t)shape[DEPTH_M1];
     uint32_t run = (depth_m1 + 1) << size_log2;
     int32_t brick = 0;
-    if (size_log2 > walk->commands->size_log2_max || format > 1) {
+    if (size_log2 > walk->commands->size_log2_max || (format & 2)) {
         return ethosu_ext_walk_refuse_value(walk, precision, map->first + PRECISION);
     }
-    if (format == 1) {
-        if (values[STRIDE_X] != 16 << size_log2 || values[STRIDE_C] == UNSET) {
-            RETURN_IF_ERROR(check_bricks(walk, map, shape, 16 << size_log2));
+    if (format != 0) {
+        const int32_t pixel = 16 << size_log2;
+        if (values[STRIDE_X] != pixel || values[STRIDE_C] == UNSET) {
+            RETURN_IF_ERROR(check_bricks(walk, map, shape, pixel));
         }
         if (depth_m1 >= 16) {
-            run = 16u << size_log2;
+            run = (uint32_t)pixel;
             brick = values[STRIDE_C];
         }
     }
