@@ -25,7 +25,7 @@ AIMS = {
     "instructions_per_run_into": 800,
     "instructions_per_run_into_reserved": 670,
     "instructions_per_invoke_in_c": 410,
-    "instructions_to_load_in_c_unverified": 7200,
+    "instructions_to_load_in_c_unverified": 6950,
     "verifier_instructions_per_word": 30,
     "heap_bytes_of_100_run_into": 0,
     "bytes_copied_at_load": 0,

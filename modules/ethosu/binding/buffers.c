@@ -284,23 +284,25 @@ static inline uint32_t word_of_marks(const uint8_t *at)
     return word;
 }
 
-/** The first word from `at` on that begins this many free units; NULL: none before `end`. */
+/**
+ * The first word from `at` on that begins this many free units; NULL: none before `end`. Looks at
+ * the last word of a place first, since nothing that contains a word in use can begin before it.
+ */
 static uint8_t *find_units(uint8_t *at, const uint8_t *end, size_t count)
 {
     const ptrdiff_t whole = (ptrdiff_t)(count / MARKS_PER_WORD * sizeof(uint32_t));
     const uint32_t rest = first_marks(count % MARKS_PER_WORD);
     while (end - at > whole) {
-        if (word_of_marks(at) != 0) {
-            at += sizeof(uint32_t);
-            continue;
+        uint8_t *last = at + whole;
+        uint32_t marks = word_of_marks(last) & rest;
+        while (marks == 0) {
+            if (last == at) {
+                return at;
+            }
+            last -= sizeof(uint32_t);
+            marks = word_of_marks(last);
         }
-        uint8_t *start = at;
-        do {
-            at += sizeof(uint32_t);
-        } while (at - start < whole && word_of_marks(at) == 0);
-        if (at - start == whole && (word_of_marks(at) & rest) == 0) {
-            return start;
-        }
+        at = last + sizeof(uint32_t);
     }
     return NULL;
 }

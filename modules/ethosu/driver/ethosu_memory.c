@@ -45,12 +45,13 @@ const struct ethosu_memory *ethosu_ext_memory_find(uint64_t address, size_t size
     if (board->memory_count == 0) {
         return &default_memory;
     }
-    for (size_t i = 0; i < board->memory_count; i++) {
-        const struct ethosu_memory *memory = &board->memories[i];
-        uintptr_t start = (uintptr_t)memory->start;
-        uintptr_t end = (uintptr_t)memory->end;
-        if (address >= start && address <= end && size <= end - address) {
-            return memory;
+    const uintptr_t start = (uintptr_t)address;
+    const struct ethosu_memory *memory = board->memories;
+    for (size_t left = board->memory_count; left != 0; left--, memory++) {
+        const uintptr_t bytes = (uintptr_t)memory->end - (uintptr_t)memory->start;
+        // A start before the memory's wraps around, beyond its end.
+        if (size <= bytes && start - (uintptr_t)memory->start <= bytes - size) {
+            return start == address ? memory : NULL;
         }
     }
     return NULL;

@@ -29,8 +29,6 @@ struct buffer {
     uint64_t address; /**< CPU address */
     size_t size;
     int index;               /**< STREAM or base pointer number */
-    bool own;                /**< the driver's fast memory: the CPU never writes it */
-    bool written;            /**< by the command stream */
     bool writable;           /**< must be writable, because it is written or is scratch */
     uint32_t default_config; /**< if the board selects no port */
 
@@ -41,60 +39,31 @@ struct buffer {
 
 /* ---- where a buffer is ---- */
 
-static int find_memory(struct buffer *buffer, struct ethosu_ext_fault *fault)
+static int refuse_buffer(const struct buffer *buffer, struct ethosu_ext_fault *fault, int code)
 {
-    buffer->memory = NULL;
-    if ((buffer->address & (NPU_ALIGNMENT - 1)) != 0) {
-        int code =
-            buffer->index == STREAM ? ETHOSU_EXT_E_STREAM_ALIGNMENT : ETHOSU_EXT_E_BASE_ALIGNMENT;
-        return ethosu_ext_refuse_wide(fault, code, buffer->index, buffer->address, NPU_ALIGNMENT);
-    }
-    if (buffer->size == 0) {
-        return 0;
-    }
+    return ethosu_ext_refuse_wide(fault, code, buffer->index, buffer->address, buffer->size);
+}
+
+/** Determine memory and NPU address of a buffer that is not empty. */
+static inline int find_memory(const struct ethosu_device *dev, struct buffer *buffer,
+                              struct ethosu_ext_fault *fault)
+{
     const struct ethosu_memory *memory = ethosu_ext_memory_find(buffer->address, buffer->size);
     if (memory == NULL || !(memory->masters & ETHOSU_NPU_READS)) {
-        return ethosu_ext_refuse_wide(fault, ETHOSU_EXT_E_NOT_REACHABLE, buffer->index,
-                                      buffer->address, buffer->size);
+        return refuse_buffer(buffer, fault, ETHOSU_EXT_E_NOT_REACHABLE);
     }
     if (buffer->writable && !(memory->masters & ETHOSU_NPU_WRITES)) {
-        return ethosu_ext_refuse_wide(fault, ETHOSU_EXT_E_NOT_WRITABLE, buffer->index,
-                                      buffer->address, buffer->size);
+        return refuse_buffer(buffer, fault, ETHOSU_EXT_E_NOT_WRITABLE);
     }
     buffer->memory = memory;
-    return 0;
-}
-
-static int find_npu_address(const struct ethosu_device *dev, struct buffer *buffer,
-                            struct ethosu_ext_fault *fault)
-{
-    buffer->npu_address = 0;
-    if (buffer->memory == NULL) {
-        return 0;
-    }
-    uint64_t address = ethosu_ext_memory_npu_address(buffer->memory, buffer->address);
-    buffer->npu_address = dev->remap(address, buffer->index);
-    uint64_t last = (UINT64_C(1) << dev->part->address_bits) - 1;
-    if (buffer->npu_address > last || buffer->size > last - buffer->npu_address) {
-        return ethosu_ext_refuse_wide(fault, ETHOSU_EXT_E_ADDRESS_WIDTH, buffer->index,
-                                      buffer->npu_address, last);
-    }
-    return 0;
-}
-
-static int find_port(const struct ethosu_device *dev, struct buffer *buffer,
-                     struct ethosu_ext_fault *fault)
-{
-    uint32_t port = buffer->memory == NULL ? ETHOSU_PORT_DEFAULT : buffer->memory->port;
-    buffer->config = dev->select(buffer->npu_address, buffer->index);
-    if (buffer->config == ETHOSU_EXT_CONFIG_DEFAULT) {
-        buffer->config =
-            port == ETHOSU_PORT_DEFAULT ? buffer->default_config : port - ETHOSU_PORT_0;
-    }
-    buffer->config &= 3;
-    if (buffer->size != 0 && buffer->writable && (dev->part->reads_only >> buffer->config & 1)) {
-        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_PORT_READS_ONLY, buffer->index,
-                                 (size_t)buffer->address, buffer->config);
+    const uint64_t start =
+        dev->remap(ethosu_ext_memory_npu_address(memory, buffer->address), buffer->index);
+    buffer->npu_address = start;
+    const uint32_t more_bits = dev->part->address_bits - 32u;
+    if ((uint32_t)((start | (start + buffer->size)) >> 32) >> more_bits != 0) {
+        uint64_t last = (UINT64_C(1) << dev->part->address_bits) - 1;
+        return ethosu_ext_refuse_wide(fault, ETHOSU_EXT_E_ADDRESS_WIDTH, buffer->index, start,
+                                      last);
     }
     return 0;
 }
@@ -103,9 +72,29 @@ static int find_port(const struct ethosu_device *dev, struct buffer *buffer,
 static int place(const struct ethosu_device *dev, struct buffer *buffer,
                  struct ethosu_ext_fault *fault)
 {
-    RETURN_IF_ERROR(find_memory(buffer, fault));
-    RETURN_IF_ERROR(find_npu_address(dev, buffer, fault));
-    return find_port(dev, buffer, fault);
+    uint32_t port = ETHOSU_PORT_DEFAULT;
+    buffer->memory = NULL;
+    buffer->npu_address = 0;
+    if ((buffer->address & (NPU_ALIGNMENT - 1)) != 0) {
+        int code =
+            buffer->index == STREAM ? ETHOSU_EXT_E_STREAM_ALIGNMENT : ETHOSU_EXT_E_BASE_ALIGNMENT;
+        return ethosu_ext_refuse_wide(fault, code, buffer->index, buffer->address, NPU_ALIGNMENT);
+    }
+    if (buffer->size != 0) {
+        RETURN_IF_ERROR(find_memory(dev, buffer, fault));
+        port = buffer->memory->port;
+    }
+    uint32_t config = dev->select(buffer->npu_address, buffer->index);
+    if (config == ETHOSU_EXT_CONFIG_DEFAULT) {
+        config = port == ETHOSU_PORT_DEFAULT ? buffer->default_config : port - ETHOSU_PORT_0;
+    }
+    config &= 3;
+    buffer->config = config;
+    if (buffer->size != 0 && buffer->writable && (dev->part->reads_only >> config & 1)) {
+        return ethosu_ext_refuse(fault, ETHOSU_EXT_E_PORT_READS_ONLY, buffer->index,
+                                 (size_t)buffer->address, config);
+    }
+    return 0;
 }
 
 static int place_stream(const struct ethosu_device *dev, const struct ethosu_ext_payload *payload,
@@ -123,31 +112,6 @@ static int place_stream(const struct ethosu_device *dev, const struct ethosu_ext
     program->stream_bytes = payload->stream_bytes;
     program->qconfig = (uint8_t)buffer.config;
     return error;
-}
-
-/** The buffer of a base pointer, possibly replaced by the fast memory given at init. */
-static int base_buffer(const struct ethosu_driver *drv, const struct ethosu_ext_program *program,
-                       int index, uint64_t address, struct buffer *buffer,
-                       struct ethosu_ext_fault *fault)
-{
-    size_t size = program->base[index].size;
-    // Set each field; clearing the whole struct first would call memset().
-    buffer->address = address;
-    buffer->size = size;
-    buffer->index = index;
-    buffer->own = false;
-    buffer->written = program->written >> index & 1;
-    buffer->writable = (program->written | 1u << SCRATCH | 1u << FAST_SCRATCH) >> index & 1;
-    buffer->default_config = drv->dev.regioncfg >> (2 * index) & 3;
-    if (index == FAST_SCRATCH && drv->fast_memory != 0) {
-        if (size > drv->fast_memory_size) {
-            return ethosu_ext_refuse(fault, ETHOSU_EXT_E_FAST_MEMORY, index, size,
-                                     drv->fast_memory_size);
-        }
-        buffer->address = drv->fast_memory;
-        buffer->own = true;
-    }
-    return 0;
 }
 
 /* ---- the data cache ---- */
@@ -174,37 +138,60 @@ static int check_lines(const struct buffer *buffer, const struct span *written,
                                   start_shared ? written->start : written->end, mask + 1);
 }
 
-/** Determine the cache maintenance before and after each run. */
-static int plan_cache(const struct ethosu_driver *drv, const struct buffer *buffer,
-                      const struct span *written, unsigned flags,
+/**
+ * Place a base pointer, possibly replaced by the fast memory given at init, and determine the cache
+ * maintenance before and after each run.
+ */
+static int place_base(const struct ethosu_driver *drv, int index, uint64_t address,
+                      const struct ethosu_ext_writes *writes, unsigned flags,
                       struct ethosu_ext_program *program, struct ethosu_ext_fault *fault)
 {
-    int index = buffer->index;
     struct ethosu_ext_base *base = &program->base[index];
-    const uint8_t bit = (uint8_t)(1u << index);
-    base->cpu = buffer->address;
-    base->invalidate = base->cpu;
-    base->invalidate_size = base->size;
-    bool seen_by_cpu = base->cpu == (uintptr_t)base->cpu;
-    if (buffer->memory == NULL || !seen_by_cpu) {
+    const size_t size = base->size;
+    const uint32_t bit = 1u << index;
+    const uint32_t written = program->written & bit;
+    const bool own = index == FAST_SCRATCH && drv->fast_memory != 0; // the CPU never writes it
+    if (own) {
+        if (size > drv->fast_memory_size) {
+            return ethosu_ext_refuse(fault, ETHOSU_EXT_E_FAST_MEMORY, index, size,
+                                     drv->fast_memory_size);
+        }
+        address = drv->fast_memory;
+    }
+    // Set each field; clearing the whole struct first would call memset().
+    struct buffer buffer;
+    buffer.address = address;
+    buffer.size = size;
+    buffer.index = index;
+    buffer.writable = written != 0 || (bit & (1u << SCRATCH | 1u << FAST_SCRATCH)) != 0;
+    buffer.default_config = drv->dev.regioncfg >> (2 * index) & 3;
+    RETURN_IF_ERROR(place(&drv->dev, &buffer, fault));
+    program->regioncfg |= (uint16_t)(buffer.config << (2 * index));
+    base->npu = buffer.npu_address;
+    base->cpu = address;
+    base->invalidate = address;
+    base->invalidate_size = size;
+    bool seen_by_cpu = address == (uintptr_t)address;
+    if (buffer.memory == NULL || !seen_by_cpu) {
         return 0;
     }
-    program->clean |= drv->flush_mask & bit;
-    program->invalidate |= drv->invalidate_mask & bit;
-    if (ethosu_ext_memory_needs_clean(buffer->memory)) {
-        bool once = buffer->own || (index == CONSTANTS && !buffer->written);
-        *(once ? &program->clean_once : &program->clean) |= bit;
+    program->clean |= (uint8_t)(drv->flush_mask & bit);
+    program->invalidate |= (uint8_t)(drv->invalidate_mask & bit);
+    if (ethosu_ext_memory_needs_clean(buffer.memory)) {
+        bool once = own || (index == CONSTANTS && !written);
+        *(once ? &program->clean_once : &program->clean) |= (uint8_t)bit;
     }
-    if (!buffer->written) {
+    if (!written) {
         return 0;
     }
-    base->invalidate = written->start;
-    base->invalidate_size = (size_t)(written->end - written->start);
-    if (!ethosu_ext_memory_needs_discard(buffer->memory)) {
+    const struct span span = {address + writes->start[index], address + writes->end[index]};
+    base->invalidate = span.start;
+    base->invalidate_size = (size_t)(span.end - span.start);
+    if (!ethosu_ext_memory_needs_discard(buffer.memory)) {
         return 0;
     }
-    program->invalidate |= bit;
-    return flags & ETHOSU_EXT_OWN_LINES ? 0 : check_lines(buffer, written, fault);
+    program->invalidate |= (uint8_t)bit;
+    return flags & ETHOSU_EXT_OWN_LINES ? 0 : check_lines(&buffer, &span, fault);
 }
 
 /**
@@ -256,13 +243,7 @@ static int place_bases(const struct ethosu_driver *drv, const uint64_t *base_add
                        struct ethosu_ext_program *program, struct ethosu_ext_fault *fault)
 {
     for (uint32_t i = 0; i < program->count; i++) {
-        struct buffer buffer;
-        RETURN_IF_ERROR(base_buffer(drv, program, (int)i, base_addr[i], &buffer, fault));
-        RETURN_IF_ERROR(place(&drv->dev, &buffer, fault));
-        struct span written = {buffer.address + writes->start[i], buffer.address + writes->end[i]};
-        RETURN_IF_ERROR(plan_cache(drv, &buffer, &written, flags, program, fault));
-        program->base[i].npu = buffer.npu_address;
-        program->regioncfg |= (uint16_t)(buffer.config << (2 * i));
+        RETURN_IF_ERROR(place_base(drv, (int)i, base_addr[i], writes, flags, program, fault));
     }
     join_scratch(program, flags & ETHOSU_EXT_OWN_LINES ? ethosu_ext_memory_line() - 1 : 0);
     return 0;

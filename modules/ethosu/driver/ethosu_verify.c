@@ -194,33 +194,49 @@ static void forget(struct walk *walk)
     walk->stopped = false;
 }
 
-/** Most commands set registers, so that is handled inline. */
 static __attribute__((noinline)) int run(struct walk *walk, const uint8_t *at, const uint8_t *end)
 {
     const uint8_t *const registers = walk->commands->registers;
     const uint8_t *const payloads = walk->commands->payloads;
     const uint16_t *const zeros = walk->commands->zeros;
-    const uint8_t *last = walk->end - 4;
     const bool narrow = walk->narrow;
+    // The last word is an operation, normally a STOP: nothing uses a register that it sets.
+    const uint8_t *const last = walk->end - 4;
+    end = end < last ? end : last;
 
-    for (; at < end; at += 4) {
-        uint32_t word = word_at(at);
-        uint32_t code = CODE(word) - REGISTER_FIRST;
-        if (code < REGISTER_CODES) {
-            uint32_t slot = registers[code];
-            if (__builtin_expect((PARAM(word) & zeros[slot]) == 0, 1)) {
+    for (;;) {
+        uint32_t word = 0;
+        // Most commands set registers, so that is handled inline.
+        while (at < end) {
+            word = word_at(at);
+            uint32_t code = CODE(word) - REGISTER_FIRST;
+            if (code < REGISTER_CODES) {
+                uint32_t slot = registers[code];
+                if (__builtin_expect((PARAM(word) & zeros[slot]) != 0, 0)) {
+                    break;
+                }
+                at += 4;
                 walk->values[slot] = (int32_t)PARAM(word);
                 continue;
             }
-        }
-        code = CODE(word) - CODE_PAYLOAD;
-        if (code < PAYLOAD_CODES) {
+            code = CODE(word) - CODE_PAYLOAD;
+            if (code >= PAYLOAD_CODES) {
+                break;
+            }
             uint32_t slot = payloads[code];
-            if (__builtin_expect(slot != NO_SLOT && (PARAM(word) & zeros[slot]) == 0, 1) &&
-                at != last && (zeros[slot] != 0 || narrow || fits(word, word_at(at + 4)))) {
-                at += 4; // registers with must-be-zero bits are unsigned
-                walk->values[slot] = (int32_t)word_at(at);
-                continue;
+            uint32_t value = word_at(at + 4);
+            // Registers with must-be-zero bits are unsigned.
+            if (__builtin_expect(slot == NO_SLOT || (PARAM(word) & zeros[slot]) != 0, 0) ||
+                (zeros[slot] == 0 && !narrow && !fits(word, value))) {
+                break;
+            }
+            at += 8;
+            walk->values[slot] = (int32_t)value;
+        }
+        if (at >= end) {
+            word = at == last ? word_at(at) : REGISTER_FIRST;
+            if (CODE(word) - REGISTER_FIRST < REGISTER_CODES) {
+                return 0;
             }
         }
         walk->at = at;
@@ -228,9 +244,8 @@ static __attribute__((noinline)) int run(struct walk *walk, const uint8_t *at, c
         if (error != 0 || walk->stopped) {
             return error;
         }
-        at = walk->at;
+        at = walk->at + 4;
     }
-    return 0;
 }
 
 int ethosu_ext_walk_run(struct walk *walk, const uint8_t *at, const uint8_t *end)

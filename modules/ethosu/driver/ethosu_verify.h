@@ -117,13 +117,7 @@ enum group {
     KERNEL_SIZE
 };
 
-/** Register slots of a feature map. */
-struct map {
-    uint8_t first;      /**< slot */
-    uint8_t size_shift; /**< of the element size in the precision */
-};
-
-/** Slots relative to the first of a map. */
+/** Slots relative to the first of a feature map. */
 enum { PRECISION, WIDTH0, HEIGHT0, HEIGHT1, REGION, STRIDE_X, STRIDE_Y, BASE0, STRIDE_C = 11 };
 
 /** A shape is three sizes minus one, as in the registers. */
@@ -135,10 +129,6 @@ struct extent {
     int64_t low;
     int64_t high;
 };
-
-extern const struct map ethosu_ext_ifm;
-extern const struct map ethosu_ext_ifm2;
-extern const struct map ethosu_ext_ofm;
 
 /* Each returns 0, or an error that the fault explains. */
 
@@ -171,8 +161,15 @@ int ethosu_ext_walk_complete(struct walk *walk, uint32_t needed);
 /** Reject an out-of-bounds access and explain why. */
 int ethosu_ext_walk_refuse_extent(struct walk *walk, struct extent extent);
 
-/** Check the bounds of a feature map of this shape; the range of an OFM counts as written. */
-int ethosu_ext_walk_map(struct walk *walk, const struct map *map, const int32_t *shape);
+/** Kinds of feature maps; the value is the position of the element size in the precision. */
+enum map_kind { MAP_WRITTEN = 1, MAP_READ = 2 };
+
+/**
+ * Check the bounds of a feature map of this shape.
+ *
+ * @param map  its first register in walk->values
+ */
+int ethosu_ext_walk_map(struct walk *walk, int32_t *map, enum map_kind kind, const int32_t *shape);
 
 /** Get the shape of the IFM that a kernel's window moves over. */
 int ethosu_ext_walk_window(struct walk *walk, int32_t ifm[3]);
@@ -243,7 +240,7 @@ ALWAYS_INLINE void note_write(struct walk *walk, uint32_t region, size_t start, 
 
 ALWAYS_INLINE int check_ofm(struct walk *walk, const int32_t *shape)
 {
-    return ethosu_ext_walk_map(walk, &ethosu_ext_ofm, shape);
+    return ethosu_ext_walk_map(walk, walk->values + NPU_SET_OFM_PRECISION, MAP_WRITTEN, shape);
 }
 
 #endif

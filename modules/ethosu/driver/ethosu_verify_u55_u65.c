@@ -27,12 +27,17 @@ static int check_streams(struct walk *walk, uint32_t slot, enum group group1, ui
     return check_stream(walk, region, slot1);
 }
 
+static int check_ifm(struct walk *walk, const int32_t *shape)
+{
+    return ethosu_ext_walk_map(walk, walk->values + NPU_SET_IFM_PRECISION, MAP_READ, shape);
+}
+
 /** The part of the IFM that the window moves over, and the OFM. */
 static int check_maps(struct walk *walk)
 {
     int32_t ifm[3];
     RETURN_IF_ERROR(ethosu_ext_walk_window(walk, ifm));
-    RETURN_IF_ERROR(ethosu_ext_walk_map(walk, &ethosu_ext_ifm, ifm));
+    RETURN_IF_ERROR(check_ifm(walk, ifm));
     return check_ofm(walk, walk->values + NPU_SET_OFM_HEIGHT_M1);
 }
 
@@ -96,7 +101,7 @@ static int check_ifm2(struct walk *walk)
         [WIDTH_M1] = broadcast & BROADCAST_W ? 0 : ofm[WIDTH_M1],
         [DEPTH_M1] = broadcast & BROADCAST_C ? 0 : ofm[DEPTH_M1],
     };
-    return ethosu_ext_walk_map(walk, &ethosu_ext_ifm2, ifm2);
+    return ethosu_ext_walk_map(walk, walk->values + NPU_SET_IFM2_PRECISION, MAP_READ, ifm2);
 }
 
 static int check_elementwise(struct walk *walk, uint32_t word)
@@ -105,7 +110,7 @@ static int check_elementwise(struct walk *walk, uint32_t word)
     const int32_t *ofm = walk->values + NPU_SET_OFM_HEIGHT_M1;
     bool unary = PARAM(word) >= UNARY_FIRST && PARAM(word) <= UNARY_LAST;
     RETURN_IF_ERROR(ethosu_ext_walk_depth(walk));
-    RETURN_IF_ERROR(ethosu_ext_walk_map(walk, &ethosu_ext_ifm, ofm));
+    RETURN_IF_ERROR(check_ifm(walk, ofm));
     if (!unary) {
         RETURN_IF_ERROR(check_ifm2(walk));
     }

@@ -19,36 +19,36 @@ enum { TILE_2X2, TILE_3X1, CHAINED, NONE };
 #define STORAGE(precision) ((precision) >> 14 & 3u)
 #define CHAIN_BUFFERS 6u
 
-static uint32_t storage_of(const struct walk *walk, const struct map *map)
+/** A map is given by its first slot. */
+static uint32_t storage_of(const struct walk *walk, uint32_t map)
 {
-    return STORAGE(get(walk, map->first + PRECISION));
+    return STORAGE(get(walk, map + PRECISION));
 }
 
 /** The chain buffer that replaces a map; `written` is required for inputs. */
-static int check_chained(struct walk *walk, const struct map *map, uint32_t written)
+static int check_chained(struct walk *walk, uint32_t map, uint32_t written)
 {
-    RETURN_IF_ERROR(require_slot(walk, map->first + REGION));
-    uint32_t buffer = get(walk, map->first + REGION);
+    RETURN_IF_ERROR(require_slot(walk, map + REGION));
+    uint32_t buffer = get(walk, map + REGION);
     if (buffer >= CHAIN_BUFFERS || !(written >> buffer & 1)) {
-        return ethosu_ext_walk_refuse_value(walk, buffer, map->first + REGION);
+        return ethosu_ext_walk_refuse_value(walk, buffer, map + REGION);
     }
     return 0;
 }
 
 /** Check an input; `group` is the group of `map`. */
-static int check_input(struct walk *walk, const struct map *map, enum group group,
-                       const int32_t *shape)
+static int check_input(struct walk *walk, uint32_t map, enum group group, const int32_t *shape)
 {
-    RETURN_IF_ERROR(require_slot(walk, map->first + PRECISION));
+    RETURN_IF_ERROR(require_slot(walk, map + PRECISION));
     uint32_t storage = storage_of(walk, map);
     if (storage == CHAINED) {
         return check_chained(walk, map, walk->chained);
     }
     if (storage != TILE_2X2) {
-        return ethosu_ext_walk_refuse_value(walk, get(walk, map->first), map->first);
+        return ethosu_ext_walk_refuse_value(walk, get(walk, map), map);
     }
     RETURN_IF_ERROR(require(walk, 1u << group));
-    return ethosu_ext_walk_map(walk, map, shape);
+    return ethosu_ext_walk_map(walk, walk->values + map, MAP_READ, shape);
 }
 
 /** OFM_PRECISION [13:11]: the operation's dimensions for height, width, depth in memory. */
@@ -85,7 +85,7 @@ static int check_output(struct walk *walk)
     default:
         break;
     }
-    RETURN_IF_ERROR(check_chained(walk, &ethosu_ext_ofm, UINT32_MAX));
+    RETURN_IF_ERROR(check_chained(walk, NPU_SET_OFM_PRECISION, UINT32_MAX));
     walk->chained |= 1u << get(walk, NPU_SET_OFM_REGION);
     return 0;
 }
@@ -162,7 +162,7 @@ static int check_matrix(struct walk *walk)
         [WIDTH_M1] = walk->values[NPU_SET_OFM_DEPTH_M1],
         [DEPTH_M1] = walk->values[NPU_SET_IFM_DEPTH_M1],
     };
-    return check_input(walk, &ethosu_ext_ifm2, IFM2, ifm2);
+    return check_input(walk, NPU_SET_IFM2_PRECISION, IFM2, ifm2);
 }
 
 /** Accumulators may be initialised from IFM2, one value per OFM element. */
@@ -173,14 +173,14 @@ static int check_accumulators(struct walk *walk)
     if (error != 0 || (get(walk, NPU_SET_ACC_FORMAT) >> 4 & 3) != FROM_IFM2) {
         return error;
     }
-    return check_input(walk, &ethosu_ext_ifm2, IFM2, walk->values + NPU_SET_OFM_HEIGHT_M1);
+    return check_input(walk, NPU_SET_IFM2_PRECISION, IFM2, walk->values + NPU_SET_OFM_HEIGHT_M1);
 }
 
 static int check_kernel(struct walk *walk)
 {
     int32_t ifm[3];
     RETURN_IF_ERROR(ethosu_ext_walk_window(walk, ifm));
-    RETURN_IF_ERROR(check_input(walk, &ethosu_ext_ifm, IFM, ifm));
+    RETURN_IF_ERROR(check_input(walk, NPU_SET_IFM_PRECISION, IFM, ifm));
     RETURN_IF_ERROR(check_accumulators(walk));
     return check_result(walk);
 }
@@ -223,8 +223,7 @@ static int check_pool(struct walk *walk, uint32_t word)
 }
 
 /** An input of the OFM's shape, unless broadcast. */
-static int check_operand(struct walk *walk, const struct map *map, enum group group,
-                         uint32_t broadcast_slot)
+static int check_operand(struct walk *walk, uint32_t map, enum group group, uint32_t broadcast_slot)
 {
     enum { BROADCAST_H = 1, BROADCAST_W = 2, BROADCAST_C = 4, SCALAR = 8 };
     const int32_t *ofm = walk->values + NPU_SET_OFM_HEIGHT_M1;
@@ -254,9 +253,9 @@ static int check_elementwise(struct walk *walk, uint32_t word)
     if (!(elementwise_modes >> mode & 1)) {
         return ethosu_ext_walk_refuse(walk, ETHOSU_EXT_E_COMMAND_UNKNOWN, word, 0);
     }
-    RETURN_IF_ERROR(check_operand(walk, &ethosu_ext_ifm, IFM, NPU_SET_IFM_BROADCAST));
+    RETURN_IF_ERROR(check_operand(walk, NPU_SET_IFM_PRECISION, IFM, NPU_SET_IFM_BROADCAST));
     if (!(elementwise_unary >> mode & 1)) {
-        RETURN_IF_ERROR(check_operand(walk, &ethosu_ext_ifm2, IFM2, NPU_SET_IFM2_BROADCAST));
+        RETURN_IF_ERROR(check_operand(walk, NPU_SET_IFM2_PRECISION, IFM2, NPU_SET_IFM2_BROADCAST));
     }
     return check_result(walk);
 }
@@ -272,7 +271,7 @@ static int check_resize(struct walk *walk, uint32_t word)
         [WIDTH_M1] = walk->values[NPU_SET_KERNEL_WIDTH_M1],
         [DEPTH_M1] = walk->values[NPU_SET_IFM_DEPTH_M1],
     };
-    RETURN_IF_ERROR(check_input(walk, &ethosu_ext_ifm, IFM, ifm));
+    RETURN_IF_ERROR(check_input(walk, NPU_SET_IFM_PRECISION, IFM, ifm));
     return check_result(walk);
 }
 

@@ -30,17 +30,14 @@ bool build_get_tensor(struct builder *builder, uint32_t index, struct tflite_ten
         cache->valid = 0;
     }
     bool keep = index < TENSOR_CACHE_SIZE;
-    if (keep && (cache->valid >> index & 1) != 0) {
-        *tensor = cache->list[index];
-        return true;
+    struct tflite_tensor *read = keep ? &cache->list[index] : tensor;
+    if (!keep || (cache->valid >> index & 1) == 0) {
+        if (!tflite_get_tensor(&builder->file, &builder->graph, index, read)) {
+            return false;
+        }
+        cache->valid |= keep ? 1u << index : 0;
     }
-    if (!tflite_get_tensor(&builder->file, &builder->graph, index, tensor)) {
-        return false;
-    }
-    if (keep) {
-        cache->list[index] = *tensor;
-        cache->valid |= 1u << index;
-    }
+    *tensor = *read;
     return true;
 }
 

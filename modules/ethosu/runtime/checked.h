@@ -9,8 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** Store the exact a + b or a * b; false if it does not fit the type of *result. */
+/** Store the exact a + b, a - b or a * b; false if it does not fit the type of *result. */
 #define checked_add(a, b, result) (!__builtin_add_overflow((a), (b), (result)))
+#define checked_sub(a, b, result) (!__builtin_sub_overflow((a), (b), (result)))
 #define checked_mul(a, b, result) (!__builtin_mul_overflow((a), (b), (result)))
 
 /** Round up to a multiple of a power of two; false if it exceeds 32 bits. */

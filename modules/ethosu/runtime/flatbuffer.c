@@ -2,6 +2,8 @@
 /** Bounded reader for FlatBuffers; see flatbuffer.h. */
 #include "flatbuffer.h"
 
+#include "checked.h"
+
 /** Remember the first malformed position. */
 static void mark_bad(struct flatbuffer *fb, uint32_t position)
 {
@@ -147,34 +149,36 @@ void fb_read(struct flatbuffer *fb, uint32_t position, const struct fb_field *fi
         const uint32_t slot = field->slot;
         const uint32_t offset = slot < slots ? fb_half(data + table.vtable + slot) : 0;
         uint32_t at = position + offset;
+        uint32_t left; // bytes after the word there
         if (offset == 0) {
             out = put_none(kind, out);
             continue;
         }
-        if (at <= last) {
+        if (checked_sub(last, at, &left)) {
             const uint32_t value = fb_word(data + at);
-            const uint32_t left = last - at;
-            if (kind == FB_KIND_WORD) {
+            if (kind <= FB_KIND_LONGS) {
+                if (checked_sub(left, value, &left)) { // the distance to the vector
+                    at += value;
+                    const uint32_t count = fb_word(data + at);
+                    if (count <= left >> kind) {
+                        out[0] = at + 4;
+                        out[1] = count;
+                        out += 2;
+                        continue;
+                    }
+                }
+            } else if (kind == FB_KIND_WORD) {
                 *out++ = value;
                 continue;
-            }
-            if (kind == FB_KIND_BYTE) {
+            } else if (kind == FB_KIND_BYTE) {
                 *out++ = (uint8_t)value;
                 continue;
-            }
-            if (kind <= FB_KIND_LONGS && value <= left) { // the distance to the vector
-                const uint32_t count = fb_word(data + at + value);
-                at += value;
-                if (count <= (left - value) >> kind) {
-                    out[0] = at + 4;
-                    out[1] = count;
-                    out += 2;
+            } else if (kind == FB_KIND_TABLE) {
+                if (value <= left) {
+                    *out++ = at + value;
                     continue;
                 }
-            } else if (kind == FB_KIND_TABLE && value <= left) {
-                *out++ = at + value;
-                continue;
-            } else if (kind == FB_KIND_LONG && left >= 4) {
+            } else if (left >= 4) {
                 *out++ = value;
                 *out++ = fb_word(data + at + 4);
                 continue;

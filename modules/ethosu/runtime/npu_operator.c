@@ -76,7 +76,7 @@ static int find_use_of_fast_scratch(struct builder *builder, const struct fb_vec
     struct operand operand;
     struct ethosu_ext_payload payload;
     struct ethosu_ext_fault fault;
-    struct ethosu_ext_writes writes = {.end = {0}};
+    struct ethosu_ext_writes writes;
     size_t sizes[NPU_BASES];
     memset(sizes, 0xFF, sizeof sizes);
     TRY(build_find_operand(builder, inputs, NPU_INPUT_PAYLOAD, &operand));

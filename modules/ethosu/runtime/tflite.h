@@ -139,7 +139,7 @@ struct fb_vector tflite_get_buffer(struct tflite *file, uint32_t index);
 
 static inline bool tflite_text_equal(struct tflite_text a, struct tflite_text b)
 {
-    return a.length == b.length && memcmp(a.bytes, b.bytes, a.length) == 0;
+    return a.length == b.length && fb_same(a.bytes, b.bytes, a.length);
 }
 
 static inline bool tflite_text_is(struct tflite_text text, const char *expected)

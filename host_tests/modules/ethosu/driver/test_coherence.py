@@ -61,16 +61,16 @@ MUTATIONS = {
     ),
     "clean of the constants": (
         "ethosu_prepare.c",
-        "        bool once = buffer->own || (index == CONSTANTS && !buffer->written);\n"
-        "        *(once ? &program->clean_once : &program->clean) |= bit;\n",
-        "        bool once = buffer->own;\n"
+        "        bool once = own || (index == CONSTANTS && !written);\n"
+        "        *(once ? &program->clean_once : &program->clean) |= (uint8_t)bit;\n",
+        "        bool once = own;\n"
         "        *(once ? &program->clean_once : &program->clean) |= "
-        "index == CONSTANTS ? 0 : bit;\n",
+        "(uint8_t)(index == CONSTANTS ? 0 : bit);\n",
         ["strict"],
     ),
     "clean of the fast scratch": (
         "ethosu_prepare.c",
-        "        *(once ? &program->clean_once : &program->clean) |= bit;\n",
+        "        *(once ? &program->clean_once : &program->clean) |= (uint8_t)bit;\n",
         "        *(once ? &program->clean_once : &program->clean) |= "
         "index == FAST_SCRATCH ? 0 : bit;\n",
         EVICTIONS,
@@ -89,7 +89,7 @@ MUTATIONS = {
     ),
     "lines of its own": (
         "ethosu_prepare.c",
-        "    return flags & ETHOSU_EXT_OWN_LINES ? 0 : check_lines(buffer, written, fault);\n",
+        "    return flags & ETHOSU_EXT_OWN_LINES ? 0 : check_lines(&buffer, &span, fault);\n",
         "    (void)flags;\n    (void)check_lines;\n    (void)fault;\n    return 0;\n",
         None,
     ),

@@ -233,8 +233,9 @@ static int build_io(struct program_builder *program)
                          (unsigned)outputs, PROGRAM_MAX_IO);
     }
     for (uint32_t i = 0; i < inputs; i++) {
-        uint32_t at = file->method.inputs.position + 4 * i;
-        tensors += program_get_type(file, fb_known_u32(&file->fb, at)) == PROGRAM_TENSOR;
+        const struct program_tensor *tensor; // is read again below, usually from the cache
+        uint32_t value = fb_known_u32(&file->fb, file->method.inputs.position + 4 * i);
+        tensors += program_get_tensor(file, value, &tensor) == PROGRAM_TENSOR_OK;
     }
     TRY(build_counts(program->builder, tensors, outputs, &next));
     for (uint32_t i = 0; i < inputs + outputs; i++) {

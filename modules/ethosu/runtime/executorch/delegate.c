@@ -174,7 +174,7 @@ static int measure_fast_scratch(struct program_builder *program, const struct ve
 {
     struct ethosu_ext_payload payload;
     struct ethosu_ext_fault fault;
-    struct ethosu_ext_writes writes = {.end = {0}};
+    struct ethosu_ext_writes writes;
     struct program_bytes commands = binary->blocks[VELA_COMMANDS];
     const struct builder *builder = program->builder;
     size_t sizes[REGIONS];

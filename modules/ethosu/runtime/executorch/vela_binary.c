@@ -102,10 +102,11 @@ static bool read_blocks(struct vela_binary *binary, struct program_bytes data,
                               "bytes in the first block, which must be vela_bin_stream", size, 0);
             }
             expected = VELA_COMMANDS;
-        } else if (block < LAST_BLOCK && !(seen >> block & 1)) {
+        } else if (block < LAST_BLOCK && !(seen & 1u << block)) {
+            const uint32_t bit = 1u << block;
             binary->blocks[block] = (struct program_bytes){header + HEADER_BYTES, size};
-            binary->external |= (uint32_t)(header[HEADER_EXTERNAL_AT] != 0) << block;
-            seen |= 1u << block;
+            binary->external |= header[HEADER_EXTERNAL_AT] != 0 ? bit : 0;
+            seen |= bit;
             expected = block + 1;
         } else if (block == LAST_BLOCK) {
             return check_blocks(binary, seen, data.size - at, fault);
