@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Runs ExecuTorch's own Arm tests, unmodified, on our NPU, and compares the verdicts.
 
-    EXECUTORCH_PYTHON=... python -m host_tests.executorch FOLDER [--per-function N] [--untrained] [TEST ...]
+    EXECUTORCH_PYTHON=... python -m host_tests.executorch FOLDER [OPTION ...] [TEST ...]
 
 FOLDER is outside of the tree and keeps the results; started again, it goes on. See README.md.
 """
