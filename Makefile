@@ -18,11 +18,11 @@ AREAS := \
     accel:sim:modules/ethosu/accel \
     binding:firmware+plugin:modules/ethosu/binding \
     boards:board-images+plugin:boards \
-    campaigns:sim-variants+sim-host-variants+fuzzers+firmware+plugin:campaigns \
+    campaigns:sim-variants+sim-host-variants+firmware+plugin:campaigns \
     driver:sim-host-variants:modules/ethosu/driver \
     exactness:sim-host-variants+accel+board-images+plugin:exactness \
     firmware:firmware+plugin:firmware \
-    generator:sim-variants+sim-host+fuzzers:generator \
+    generator:sim-variants+sim-host:generator \
     kernels:sim-host-variants+firmware+plugin:modules/ethosu/runtime/kernels \
     plugin:plugin+firmware+sim-host-variants:tools/qemu_plugin \
     runtime:sim-host-variants+firmware+plugin:modules/ethosu/runtime \

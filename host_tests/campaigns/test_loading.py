@@ -15,8 +15,6 @@ from .loading import Loading
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("builds_for_32_bits")]
 RUNS = {"models": 1_000, "kernels": 1_000, "payloads": 5_000}
 LONGEST = 16_384
-# For 32 bits everything is compiled again. The emulated boards have such pointers too, and
-# executorch/test_refusals.py loads damaged programs with sanitizers for both.
 BITS = (64, 32)
 
 

@@ -97,7 +97,7 @@ def main() -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--per-function", type=int, default=1, metavar="N")
     parser.add_argument(
-        "--untrained", action="store_true", help="torchvision's models with random weights"
+        "--untrained", action="store_true", help="torchvision's and timm's models, random weights"
     )
     parser.add_argument("--only-table", action="store_true", help="of the results so far")
     parser.add_argument("tests", nargs="*", help=f"default: {' '.join(AREAS)}")

@@ -25,6 +25,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from host_tests.mutation import mutants
 from host_tests.mutation.mutants import Mutant
 from host_tests.mutation.rooms import HOSTS, ROOMS, Room, near, tests
@@ -66,7 +68,7 @@ def killer(tree: Path, paths: list[Path]) -> str | None:
     command = [".venv/bin/python", "-m", "pytest", "-x", "-q", "-m", "not slow", "-k", HOSTS]
     command += ["--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist", *map(str, paths)]
     code, printed = run(tree, command)
-    if code == 0:
+    if code in (0, pytest.ExitCode.NO_TESTS_COLLECTED):
         return None
     first = re.search(r"^(?:FAILED|ERROR) (\S+)", printed, re.MULTILINE)
     return first[1] if first else f"exit code {code}" if code is not None else "time-out"

@@ -44,7 +44,8 @@ class HelperProcess:
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,
             )
-        self._finalizer = weakref.finalize(self, _stop, self._process, self._line, self._log)
+        files = self._line, self._log
+        self._finalizer = weakref.finalize(self, _stop, self._process, self._parent, *files)
 
     @classmethod
     def shared(cls) -> Self:
@@ -58,7 +59,7 @@ class HelperProcess:
     def _usable(self) -> bool:
         """Whether it runs, and is this process's own, not that of one which forked this one."""
         mine = self._parent == os.getpid()
-        return mine and self._finalizer.alive and self._process.poll() is None
+        return mine and self._finalizer.alive and not _ended(self._process)
 
     def ask(self, request: object, timeout_s: float | None = None) -> Any:
         """Its answer; ValueError if it ends before, TimeoutError after `timeout_s`."""
@@ -81,28 +82,44 @@ class HelperProcess:
 
     def _end(self) -> str:
         """Clean up after a process that ended by itself, and describe its end."""
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(10)
-        code = self._process.returncode
+        _ended(self._process, wait=True)
         self._log.seek(0)
         lines = self._log.read().decode(errors="replace").strip().splitlines()
         self._finalizer()
+        code = self._process.returncode
         status = signal.Signals(-code).name if code is not None and code < 0 else f"code {code}"
         return f"its process ended with {status}{f': {lines[-1]}' if lines else ''}"
 
 
-def _stop(process: subprocess.Popen[bytes], line: Connection[Any, Any], log: IO[bytes]) -> None:
+def _ended(process: subprocess.Popen[bytes], *, wait: bool = False) -> bool:
+    """Whether it has ended. Its number stays its own, so that `_stop` signals no other group."""
+    how = os.WEXITED | os.WNOWAIT | (0 if wait else os.WNOHANG)
+    try:
+        return os.waitid(os.P_PID, process.pid, how) is not None
+    except ChildProcessError:  # somebody else waited for it
+        return True
+
+
+def _stop(
+    process: subprocess.Popen[bytes], parent: int, line: Connection[Any, Any], log: IO[bytes]
+) -> None:
     line.close()
+    log.close()
+    if parent != os.getpid():
+        return  # in a fork, which has copies of the files only
     # With the processes that it has started.
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    log.close()
 
 
-def serve(respond: Callable[[Any], object]) -> None:
+def requests() -> Connection[Any, Any]:
+    """In the process: the connection to the other one."""
+    return Connection(int(sys.argv[1]))
+
+
+def serve(line: Connection[Any, Any], respond: Callable[[Any], object]) -> None:
     """In the process: answer each request, until the other end is closed."""
-    line: Connection[Any, Any] = Connection(int(sys.argv[1]))
     with contextlib.suppress(EOFError, BrokenPipeError):
         while True:
             line.send(respond(line.recv()))

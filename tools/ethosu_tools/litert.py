@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import itertools
 import weakref
+from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .helper_process import HelperProcess, serve
+from .helper_process import HelperProcess, requests, serve
 
 Array = NDArray[np.generic]
 # An interpreter's tensor details: name, shape, type, scale and zero point.
@@ -91,11 +92,11 @@ class _Child(HelperProcess):
 
     def __init__(self) -> None:
         super().__init__()
-        self.dropped: list[int] = []
+        self.dropped: deque[int] = deque()
 
     def call(self, *request: object) -> Any:
         """Execute a request there; ValueError with its reason if it fails."""
-        dropped, self.dropped[:] = self.dropped[:], []
+        dropped = [self.dropped.popleft() for _ in range(len(self.dropped))]
         done, answer = self.ask((dropped, request))
         if not done:
             raise ValueError(answer)
@@ -127,4 +128,4 @@ class _Models:
 
 
 if __name__ == "__main__":
-    serve(_Models().respond)
+    serve(requests(), _Models().respond)

@@ -5,15 +5,21 @@ Each compilation runs in a fork of the process that has loaded it, because Vela'
 crash on a damaged model.
 """
 
+from __future__ import annotations
+
 import contextlib
 import os
 import runpy
+import select
+import signal
 import sys
 import tempfile
 import traceback
-from typing import NamedTuple, NoReturn
+from functools import partial
+from multiprocessing.connection import Connection
+from typing import Any, NamedTuple, NoReturn
 
-from .helper_process import HelperProcess, serve
+from .helper_process import HelperProcess, requests, serve
 
 
 class Answer(NamedTuple):
@@ -31,14 +37,25 @@ class VelaProcess(HelperProcess):
 
     def run(self, options: list[str], timeout_s: float) -> Answer:
         """Run Vela in the current folder, as the command `vela` would."""
-        return Answer(*self.ask((os.getcwd(), options), timeout_s))  # noqa: PTH109
+        folder = None
+        with contextlib.suppress(FileNotFoundError):  # the folder was deleted
+            folder = os.getcwd()  # noqa: PTH109
+        return Answer(*self.ask((folder, options), timeout_s))
 
 
-def _respond(request: tuple[str, list[str]]) -> tuple[int, str, str]:
+def _respond(
+    line: Connection[Any, Any], request: tuple[str | None, list[str]]
+) -> tuple[int, str, str]:
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         child = os.fork()
         if child == 0:
+            line.close()  # else the other end would not see the end of the parent
             _run(*request, out.fileno(), err.fileno())
+        # The other end is silent until it has the answer, unless it ends.
+        ended = os.pidfd_open(child)
+        if line.fileno() in select.select([ended, line.fileno()], [], [])[0]:
+            os.kill(child, signal.SIGKILL)
+        os.close(ended)
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         out.seek(0)
         err.seek(0)
@@ -46,14 +63,14 @@ def _respond(request: tuple[str, list[str]]) -> tuple[int, str, str]:
         return code, said, complaint
 
 
-def _run(folder: str, options: list[str], out: int, err: int) -> NoReturn:
+def _run(folder: str | None, options: list[str], out: int, err: int) -> NoReturn:
     """In the child: end as the command would."""
     code = 1
     os.dup2(out, 1)
     os.dup2(err, 2)
-    os.close(int(sys.argv[1]))  # else the other end would not see the end of the parent
     try:
-        os.chdir(folder)
+        if folder is not None:
+            os.chdir(folder)
         sys.argv = ["vela", *options]
         runpy.run_module("ethosu.vela", run_name="__main__", alter_sys=True)
         code = 0
@@ -70,6 +87,7 @@ def _run(folder: str, options: list[str], out: int, err: int) -> NoReturn:
 
 
 if __name__ == "__main__":
-    with contextlib.suppress(ImportError):  # the fork fails in the same way, and says so
+    with contextlib.suppress(Exception):  # the fork fails in the same way, and says so
         import ethosu.vela.vela  # noqa: F401
-    serve(_respond)
+    other_end = requests()
+    serve(other_end, partial(_respond, other_end))

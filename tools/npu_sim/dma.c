@@ -35,6 +35,7 @@ struct dma {
     int64_t index_offset, index_skip;
     uint32_t index_max;
 };
+_Static_assert(sizeof(struct dma) <= NPU_DECODED_MAX, "fits into struct npu_op");
 
 /* --- Decode --------------------------------------------------------------- */
 

@@ -20,6 +20,7 @@ struct elementwise_decoded {
     bool swapped; /**< IFM2 is the left operand */
     struct npu_elementwise_terms terms;
 };
+_Static_assert(sizeof(struct elementwise_decoded) <= NPU_DECODED_MAX, "fits into struct npu_op");
 
 /** One side of the operator. */
 struct side {

@@ -12,7 +12,7 @@
 
 void *npu_new_decoded(struct npu_op *op, size_t bytes)
 {
-    assert(bytes <= sizeof op->decoded_space);
+    assert(bytes <= sizeof op->decoded_space); // each caller has a _Static_assert
     op->decoded = op->decoded_space;
     return op->decoded_space;
 }

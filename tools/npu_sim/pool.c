@@ -27,6 +27,7 @@ struct pool_decoded {
     enum pool_mode mode;
     bool divide; /**< divide by the number of elements that are not padding */
 };
+_Static_assert(sizeof(struct pool_decoded) <= NPU_DECODED_MAX, "fits into struct npu_op");
 
 struct pool {
     const struct npu_op *op;

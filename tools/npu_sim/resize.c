@@ -24,6 +24,7 @@ struct resize_decoded {
     enum resize_mode mode;
     struct axis down, across;
 };
+_Static_assert(sizeof(struct resize_decoded) <= NPU_DECODED_MAX, "fits into struct npu_op");
 
 struct resize {
     const struct npu_op *op;

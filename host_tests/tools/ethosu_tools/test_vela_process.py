@@ -4,11 +4,15 @@
 import contextlib
 import os
 import signal
+import subprocess
+import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
 from ethosu_tools import vela
+from ethosu_tools.deadline import Deadline
 from ethosu_tools.errors import InputError
 from ethosu_tools.vela_process import VelaProcess
 
@@ -52,15 +56,21 @@ def killed_while_it_compiles(whom, number):
     helper = VelaProcess.shared()._process.pid
     children = Path(f"/proc/{helper}/task/{helper}/children")
 
+    over = threading.Event()
+
     def kill():
-        while not (child := children.read_text()):
+        while not (child := children.read_text()) and not over.is_set():
             pass
-        os.kill(int(child) if whom == "fork" else helper, number)
+        if child:
+            os.kill(int(child) if whom == "fork" else helper, number)
 
     thread = threading.Thread(target=kill)
     thread.start()
-    yield helper
-    thread.join()
+    try:
+        yield helper
+    finally:
+        over.set()
+        thread.join()
 
 
 def test_a_crash_is_its_signal_and_the_next_model_is_compiled(compile_it):
@@ -91,3 +101,42 @@ def test_a_process_that_ends_is_replaced(compile_it):
     ):
         compile_it()
     assert "MACs/batch" in compile_it()
+
+
+def test_a_fork_has_a_process_of_its_own(compile_it):
+    compile_it()
+    helper = VelaProcess.shared()
+    child = os.fork()
+    if child == 0:
+        other = VelaProcess.shared()
+        os._exit(other is helper)
+    assert os.waitpid(child, 0)[1] == 0
+    assert VelaProcess.shared() is helper
+    assert "MACs/batch" in compile_it()
+
+
+def test_vela_ends_with_the_command(small_models, tmp_path):
+    """Whatever ends the command: Vela is in another session."""
+    code = f"""
+import os, signal, threading
+from pathlib import Path
+from ethosu_tools.vela import run_vela
+from ethosu_tools.vela_process import VelaProcess
+helper = VelaProcess.shared()._process.pid
+def end():
+    children = Path(f"/proc/{{helper}}/task/{{helper}}/children")
+    while not (child := children.read_text()):
+        pass
+    os.kill(int(child), signal.SIGSTOP)  # it hangs
+    print(child, helper, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+threading.Thread(target=end).start()
+run_vela(Path({str(small_models["small_cnn"])!r}), ["--output-dir", {str(tmp_path)!r}])
+"""
+    done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert done.returncode == -signal.SIGKILL
+    for pid in map(int, done.stdout.split()):
+        deadline = Deadline(10)
+        while Path(f"/proc/{pid}").exists():
+            assert not deadline.expired(), f"{pid} runs on"
+            time.sleep(0.01)

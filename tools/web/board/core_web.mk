@@ -23,9 +23,12 @@ WASM_FLAGS = -msimd128 -s SUPPORT_LONGJMP=wasm
 # -fno-inline-functions to -Os, with which the page is larger.
 LLVM := $(shell em-config LLVM_ROOT)
 CC := $(firstword $(wildcard $(LLVM)/clang-$(shell em-config LLVM_ADD_VERSION)) $(LLVM)/clang)
-EMCC_CFLAGS := $(shell emcc --cflags $(WASM_FLAGS))
+WASM_CFLAGS := $(shell emcc --cflags $(WASM_FLAGS))
+ifeq ($(and $(LLVM),$(WASM_CFLAGS)),)
+$(error emcc does not say how it compiles: `em-config LLVM_ROOT` or `emcc --cflags` printed nothing)
+endif
 # Clang warns where GCC does not: a float becomes a double as an argument.
-CORE_CFLAGS = $(EMCC_CFLAGS) '-DCORE_HEADER="core_web.h"' -Wno-double-promotion -I$(ROOT)/tools/npu_sim \
+CORE_CFLAGS = $(WASM_CFLAGS) '-DCORE_HEADER="core_web.h"' -Wno-double-promotion -I$(ROOT)/tools/npu_sim \
 	-I$(ROOT)/tools/sim_host -DETHOSU_IO_HEADER='<sim_host_io.h>'
 
 CORE_LIB_SRC = $(patsubst $(ROOT)/%,%,$(wildcard $(ROOT)/tools/npu_sim/*.c)) tools/sim_host/npu.c
@@ -50,4 +53,4 @@ $(OUT)/ethosu.wasm: $(OUT)/linked.wasm $(WASM_OPT)
 
 $(OUT)/memory.o: $(BOARD_DIR)/memory.S
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(EMCC_CFLAGS) -c -o $@ $<
+	$(Q)$(CC) $(WASM_CFLAGS) -c -o $@ $<

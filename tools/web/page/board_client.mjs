@@ -9,7 +9,7 @@ const encoder = new TextEncoder();
 export class BoardClient {
     /**
      * @param {WebAssembly.Module | Promise<WebAssembly.Module>} module  ethosu.wasm; the worker starts
-     *   while it compiles, and waits for ever if that fails
+     *   while it compiles; if that fails, the caller calls end()
      * @param {{npus: string[], files: Map<string, Uint8Array>, memories: object[], feeds: Feeds}} options
      *   files in /rom; memories for the NPUs' timing; sound and pictures
      * @param {{output(bytes), restarted(), show(value), failed(text)}} listener  output() must call
@@ -40,7 +40,8 @@ export class BoardClient {
         });
         this.worker.addEventListener("error", (event) => listener.failed(event.message));
         const board = { shared: this.ring.shared, feeds: feeds.shared, npus, romfs: build(files), memories };
-        Promise.resolve(module).then((compiled) => this.worker.postMessage({ ...board, module: compiled }), () => {});
+        const begin = (compiled) => this.worker.postMessage({ ...board, module: compiled });
+        Promise.resolve(module).then(begin, () => {}).catch((error) => listener.failed(error.message));
     }
 
     /** Type text; waits while there is no room for it. */

@@ -8,13 +8,17 @@ const STORE = "micropython-ethosu";
 addEventListener("install", () => skipWaiting());
 addEventListener("activate", (event) => event.waitUntil(clients.claim()));
 
-/** Keep a file; the page does not wait for it. */
-async function keep(request, response) {
-    try {
-        await (await caches.open(STORE)).put(request, response);
-    } catch {
-        // Storage may be full or denied.
-    }
+/** Files that are being kept, by address: the page does not wait for it. */
+const kept = new Map();
+
+/** Keep a file after those of the same address that came before. */
+function keep({ url }, response) {
+    const done = (kept.get(url) ?? Promise.resolve())
+        .then(() => caches.open(STORE))
+        .then((store) => store.put(url, response))
+        .catch(() => {}); // storage may be full or denied
+    kept.set(url, done);
+    return done;
 }
 
 async function answer(event) {
@@ -26,6 +30,7 @@ async function answer(event) {
             event.waitUntil(keep(request, response.clone()));
         }
     } catch (error) {
+        await kept.get(request.url);
         response = await caches.match(request, { cacheName: STORE, ignoreSearch: true });
         if (!response) {
             throw error;

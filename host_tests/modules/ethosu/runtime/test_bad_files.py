@@ -25,6 +25,14 @@ def test_sound_file_is_accepted(damage, compiled, small_models):
         assert damage("load", compiled(model)).startswith("0 ")
 
 
+@pytest.mark.parametrize("width", [64, 32])
+def test_what_the_campaigns_found_stays_repaired(repo, damage, width):
+    found = sorted((repo / "host_tests/campaigns/found").iterdir())
+    assert found
+    for path in found:
+        damage("load", path, width)
+
+
 @pytest.mark.parametrize("name", ["small_cnn", "small_streaming"])
 def test_cut_at_every_byte(damage, compiled, small_models, name):
     path = compiled(small_models[name])

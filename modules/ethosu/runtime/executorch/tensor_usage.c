@@ -210,8 +210,9 @@ int tensor_usage_read(struct program_builder *program)
             program->keeps_state = true;
             continue;
         }
-        TRY(build_work(program->builder, kernel_bytes(WORK_OF_OPERATOR + arguments.list.count,
-                                                      1 + program->in_place_count / 4)));
+        TRY(build_work(program->builder, WORK_OF_OPERATOR));
+        TRY(build_work(program->builder,
+                       kernel_bytes(arguments.list.count, 1 + program->in_place_count / 4)));
         for (uint32_t j = 0; j < arguments.list.count; j++) {
             uint32_t value = fb_u32_at(&file->fb, &arguments.list, j);
             if (j < arguments.written) {
