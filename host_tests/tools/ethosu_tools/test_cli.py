@@ -302,7 +302,7 @@ def test_a_reference_that_ended_is_reported(small_models, aborting):
     before = Oracle(small_models["small_cnn"])
     with pytest.raises(InputError, match="SIGABRT"):
         Oracle(aborting)
-    with pytest.raises(InputError, match="ended while it ran another model"):
+    with pytest.raises(InputError, match="ended while it served another request"):
         before.step([np.zeros(before.inputs[0].shape, np.int8)])
 
 
