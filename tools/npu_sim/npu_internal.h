@@ -3,8 +3,8 @@
  * The simulator's state, shared by its files.
  *
  * Two owners: the register thread owns struct npu except for `run`; the thread inside npu_execute()
- * owns `memos` and `run`, which npu_write() fills before and npu_finish() reads after. Only the atomics are
- * accessed by both.
+ * owns `memos` and `run`, which npu_write() fills before and npu_finish() reads after. Only the
+ * atomics are accessed by both.
  */
 #ifndef NPU_INTERNAL_H
 #define NPU_INTERNAL_H

@@ -119,8 +119,8 @@ void sim_host_interrupt(unsigned index);
 uint64_t sim_host_cycles(unsigned index);
 
 /**
- * The memories that the estimate assumes, until sim_host_close(); see npu_set_memories(). Not during
- * a run.
+ * The memories that the estimate assumes, until sim_host_close(); see npu_set_memories(). Not
+ * during a run.
  *
  * @return  false if the NPU or a value is invalid
  */

@@ -50,7 +50,8 @@ const struct ethosu_memory *ethosu_ext_memory_find(uint64_t address, size_t size
     for (size_t left = board->memory_count; left != 0; left--, memory++) {
         const uintptr_t bytes = (uintptr_t)memory->end - (uintptr_t)memory->start;
         // A start before the memory's wraps around, beyond its end.
-        if (memory->end >= memory->start && size <= bytes && start - (uintptr_t)memory->start <= bytes - size) {
+        if (memory->end >= memory->start && size <= bytes &&
+            start - (uintptr_t)memory->start <= bytes - size) {
             return start == address ? memory : NULL;
         }
     }
