@@ -59,10 +59,11 @@ def killed_while_it_compiles(whom, number):
     over = threading.Event()
 
     def kill():
-        while not (child := children.read_text()) and not over.is_set():
-            pass
-        if child:
-            os.kill(int(child) if whom == "fork" else helper, number)
+        while not over.is_set():
+            with contextlib.suppress(ProcessLookupError):  # the fork has just ended
+                if child := children.read_text():
+                    os.kill(int(child) if whom == "fork" else helper, number)
+                    return
 
     thread = threading.Thread(target=kill)
     thread.start()
@@ -79,7 +80,8 @@ def test_a_crash_is_its_signal_and_the_next_model_is_compiled(compile_it):
         killed_while_it_compiles("fork", signal.SIGSEGV) as helper,
         pytest.raises(InputError, match=r"Vela crashed on .*small_cnn.* \(signal 11\)"),
     ):
-        compile_it()
+        while True:
+            compile_it()
     assert "MACs/batch" in compile_it()
     assert VelaProcess.shared()._process.pid == helper
 
@@ -99,7 +101,8 @@ def test_a_process_that_ends_is_replaced(compile_it):
         killed_while_it_compiles("helper", signal.SIGKILL),
         pytest.raises(InputError, match=r"small_cnn.*: its process ended with SIGKILL"),
     ):
-        compile_it()
+        while True:
+            compile_it()
     assert "MACs/batch" in compile_it()
 
 
@@ -125,13 +128,17 @@ from ethosu_tools.vela_process import VelaProcess
 helper = VelaProcess.shared()._process.pid
 def end():
     children = Path(f"/proc/{{helper}}/task/{{helper}}/children")
-    while not (child := children.read_text()):
-        pass
-    os.kill(int(child), signal.SIGSTOP)  # it hangs
+    while True:
+        try:
+            os.kill(int(child := children.read_text()), signal.SIGSTOP)  # it hangs
+            break
+        except (ValueError, ProcessLookupError):  # none, or it has just ended
+            pass
     print(child, helper, flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
 threading.Thread(target=end).start()
-run_vela(Path({str(small_models["small_cnn"])!r}), ["--output-dir", {str(tmp_path)!r}])
+while True:
+    run_vela(Path({str(small_models["small_cnn"])!r}), ["--output-dir", {str(tmp_path)!r}])
 """
     done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert done.returncode == -signal.SIGKILL
