@@ -79,37 +79,25 @@ class Result:
 
 
 def check(case: Case) -> Result:
-    """Run a case in a child process, so that a crash of Vela or our model is contained.
-
-    LiteRT has its own process, which serves all cases only if it is not the child that asks it.
-    """
+    """Run a case: LiteRT and Vela have their own processes, our model a child of this one."""
     try:
         expected = reference(case)
     except ToolError as error:
         return Result(Verdict.NO_REFERENCE, _general(str(error)))
     try:
-        result: Result = isolated.call(_check, case, expected)
+        compiled = vela.compile_case(case)
     except isolated.DiedError as error:
-        return _blame(case, str(error))
+        return Result(Verdict.NO_STREAM, f"Vela dies of {error} on {'+'.join(case.operators)}")
+    except vela.RefusedError as error:
+        return Result(Verdict.NO_STREAM, _general(str(error)))
+    try:
+        result: Result = isolated.call(_check, case, compiled, expected)
+    except isolated.DiedError as error:
+        return Result(Verdict.DIED, str(error))
     return result
 
 
-def _blame(case: Case, how: str) -> Result:
-    """Attribute a crash: to Vela, or to ours."""
-    try:
-        isolated.call(vela.compile_case, case)
-    except isolated.DiedError:
-        return Result(Verdict.NO_STREAM, f"Vela dies of {how} on {'+'.join(case.operators)}")
-    except vela.RefusedError:
-        pass
-    return Result(Verdict.DIED, how)
-
-
-def _check(case: Case, expected: list[list[np.ndarray]]) -> Result:
-    try:
-        compiled = vela.compile_case(case)
-    except vela.RefusedError as error:
-        return Result(Verdict.NO_STREAM, _general(str(error)))
+def _check(case: Case, compiled: vela.Compiled, expected: list[list[np.ndarray]]) -> Result:
     operators = coverage.operators(compiled.model)
     if operators.keys() - _FREE != {"ethos-u"}:
         left = ", ".join(sorted(operators.keys() - _FREE - {"ethos-u"}))

@@ -7,8 +7,6 @@ from ethosu_tools.oracle import REFERENCE, Oracle
 from ethosu_tools.sim import Simulation
 from ethosu_tools.tflite.writer import Graph, write
 
-from host_tests.kit import isolated
-
 from . import vela
 from .case import Case
 from .families import U85
@@ -29,6 +27,6 @@ def test_every_int16_number_is_exact(kind, scale):
     model = write([graph], kind)
     case = Case(U85, None, (), model, "ethos-u85-256", options, (kind,), ((numbers,),))
     (wanted,) = Oracle(model, kernels=REFERENCE).step((numbers,))
-    with Simulation(isolated.call(vela.compile_case, case).model) as simulation:
+    with Simulation(vela.compile_case(case).model) as simulation:
         (found,) = simulation.step((numbers,))
     np.testing.assert_array_equal(found.reshape(wanted.shape), wanted)

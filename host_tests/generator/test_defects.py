@@ -13,7 +13,6 @@ from ai_edge_litert import schema_py_generated as schema
 from ethosu_tools.cli import main
 from ethosu_tools.tflite import parse
 
-from host_tests.kit import isolated
 from host_tests.modules.ethosu.driver import streams
 
 from . import coverage, vela
@@ -127,7 +126,7 @@ def is_right(model, case):
 def compiled(request):
     """A defect, its case and the compiled result."""
     case = request.param.case
-    return request.param, case, isolated.call(vela.compile_case, case).model
+    return request.param, case, vela.compile_case(case).model
 
 
 def test_vela_still_compiles_it_wrongly(compiled):
@@ -159,7 +158,7 @@ def test_required_registers_give_the_right_result(compiled):
 
 def test_repair_without_rows_changes_nothing():
     case = DEFECTS[0].case
-    model = isolated.call(vela.compile_case, case).model
+    model = vela.compile_case(case).model
     (call,) = streams.npu_calls(model)
     assert repaired(call.stream, {}) == call.stream
 

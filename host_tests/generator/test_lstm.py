@@ -38,7 +38,7 @@ def layers():
         if case.operators != (LSTM,):
             continue
         with suppress(isolated.DiedError, vela.RefusedError):
-            found.append((case, isolated.call(vela.compile_case, case).model))
+            found.append((case, vela.compile_case(case).model))
         if len(found) == LAYERS:
             break
     return found

@@ -10,8 +10,6 @@ import pytest
 from ethosu_tools.vela import TARGETS
 from ethosu_tools.vela_versions import TESTED
 
-from host_tests.kit import isolated
-
 from . import coverage, vela
 from .builder import Builder
 from .case import Case, feeds
@@ -69,14 +67,14 @@ EACH = list(itertools.product(KINDS, (SAME, VALID), NPUS))
 @pytest.mark.parametrize(("kind", "padding", "npu"), [row for row in EACH if row not in OBEYED])
 def test_a_scale_that_the_npu_ignores_changes_nothing(kind, padding, npu):
     case = make(kind, padding, npu)
-    model = isolated.call(vela.compile_case, case).model
+    model = vela.compile_case(case).model
     assert verdict(case, scaled(model)).verdict is Verdict.EXACT
 
 
 @pytest.mark.parametrize(("kind", "padding", "npu"), sorted(OBEYED))
 def test_a_scale_that_the_npu_uses_changes_the_result(kind, padding, npu):
     case = make(kind, padding, npu)
-    model = isolated.call(vela.compile_case, case).model
+    model = vela.compile_case(case).model
     assert verdict(case, scaled(model)).verdict is Verdict.DIFFERS
 
 

@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: MIT
-"""Compiles the models of cases. Vela can crash: call it by kit/isolated.py."""
+"""Compiles the models of cases."""
 
 from __future__ import annotations
 
 import re
+import signal
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from host_tests.kit import loaded_vela
+from ethosu_tools.vela_process import VelaProcess
+
+from host_tests.kit.isolated import DiedError
 
 from .case import Case
 
 CONFIG_FILE = "Arm/vela.ini"
+TIMEOUT_S = 120
 
 
 class RefusedError(Exception):
@@ -28,7 +32,7 @@ class Compiled:
 
 
 def compile_case(case: Case) -> Compiled:
-    """Compile the model of a case with the case's options."""
+    """Compile the model of a case with the case's options; DiedError if Vela crashes or hangs."""
     with tempfile.TemporaryDirectory(prefix="generator-") as folder:
         work = Path(folder)
         source = work / "case.tflite"
@@ -39,18 +43,17 @@ def compile_case(case: Case) -> Compiled:
             *case.options,
             str(source),
         ]
-        log = work / "log.txt"
         product = work / "case_vela.tflite"
         try:
-            loaded_vela.run(arguments, log)
-        except (Exception, SystemExit) as error:
-            # Vela 5.2 fails on some operators in its report, after the model has been written.
-            if not product.is_file():
-                raise RefusedError(f"{type(error).__name__}: {_first_line(str(error))}") from error
-        text = log.read_text(errors="replace")
+            code, said, complaint = VelaProcess.shared().run(arguments, TIMEOUT_S)
+        except (TimeoutError, ValueError) as error:
+            raise DiedError(str(error)) from error
+        if code < 0:
+            raise DiedError(signal.Signals(-code).name)
+        # Vela 5.2 fails on some operators in its report, after the model has been written.
         if not product.is_file():
-            raise RefusedError(_first_line(text))
-        return Compiled(product.read_bytes(), text)
+            raise RefusedError(_reason(complaint) if code else _first_line(said + complaint))
+        return Compiled(product.read_bytes(), said + complaint)
 
 
 def cpu_reason(log: str) -> str:
@@ -59,6 +62,12 @@ def cpu_reason(log: str) -> str:
         if re.search(r"CPU|not supported|unsupported", line) and "CPU operators" not in line:
             return re.sub(r"\s+", " ", re.sub(r"'[^']*'|\d+", "#", line)).strip()[:160]
     return "Vela gives no reason"
+
+
+def _reason(complaint: str) -> str:
+    """The first line of the exception at the end of a traceback."""
+    found = re.findall(r"^\w[\w.]*(?:Error|Exception|Exit)\b.*", complaint, re.MULTILINE)
+    return _first_line(found[-1] if found else complaint)
 
 
 def _first_line(text: str) -> str:

@@ -16,7 +16,7 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Callable
-from multiprocessing.connection import Connection, Pipe
+from multiprocessing.connection import Connection, Pipe, wait
 from typing import IO, Any, ClassVar, Self
 
 _shared: dict[type, HelperProcess] = {}
@@ -82,7 +82,7 @@ class HelperProcess:
 
     def _end(self) -> str:
         """Clean up after a process that ended by itself, and describe its end."""
-        _ended(self._process, wait=True)
+        _ended(self._process, 10)
         self._log.seek(0)
         lines = self._log.read().decode(errors="replace").strip().splitlines()
         self._finalizer()
@@ -91,13 +91,16 @@ class HelperProcess:
         return f"its process ended with {status}{f': {lines[-1]}' if lines else ''}"
 
 
-def _ended(process: subprocess.Popen[bytes], *, wait: bool = False) -> bool:
-    """Whether it has ended. Its number stays its own, so that `_stop` signals no other group."""
-    how = os.WEXITED | os.WNOWAIT | (0 if wait else os.WNOHANG)
+def _ended(process: subprocess.Popen[bytes], within_s: float = 0) -> bool:
+    """Whether it ends in time. Its number stays its own, so that `_stop` signals no other group."""
     try:
-        return os.waitid(os.P_PID, process.pid, how) is not None
-    except ChildProcessError:  # somebody else waited for it
+        end = os.pidfd_open(process.pid)
+    except ProcessLookupError:  # somebody else has waited for it
         return True
+    try:
+        return bool(wait([end], within_s))
+    finally:
+        os.close(end)
 
 
 def _stop(

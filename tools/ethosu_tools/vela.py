@@ -24,7 +24,6 @@ from .errors import InputError, SetupError, UsageError, named_as
 from .files import write_whole
 from .model import Model, ModelFile
 from .tflite.metadata import put
-from .vela_process import VelaProcess
 
 TIMEOUT_S = 1800
 _RELEASE = re.compile(r"\d+\.\d")
@@ -241,6 +240,9 @@ def release(python: str | None = None) -> str:
 
 def run_vela(source: Path, options: Sequence[str], python: str | None = None) -> str:
     """Run Vela and return its output; InputError if it rejects the model or crashes."""
+    # Imported here so that commands that compile nothing start without it.
+    from .vela_process import VelaProcess
+
     words = [*map(str, options), str(source)]
     try:
         if python:

@@ -10,13 +10,12 @@ from __future__ import annotations
 import contextlib
 import os
 import runpy
-import select
 import signal
 import sys
 import tempfile
 import traceback
 from functools import partial
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple, NoReturn
 
 from .helper_process import HelperProcess, requests, serve
@@ -53,7 +52,7 @@ def _respond(
             _run(*request, out.fileno(), err.fileno())
         # The other end is silent until it has the answer, unless it ends.
         ended = os.pidfd_open(child)
-        if line.fileno() in select.select([ended, line.fileno()], [], [])[0]:
+        if line in wait([ended, line]):
             os.kill(child, signal.SIGKILL)
         os.close(ended)
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])

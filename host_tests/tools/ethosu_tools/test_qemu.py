@@ -10,7 +10,6 @@ import struct
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
 
 import pytest
@@ -19,20 +18,12 @@ from ethosu_tools import board as board_module
 from ethosu_tools import boards, paths, qemu, qemu_links, romfs
 from ethosu_tools.board import QemuBoard, open_board
 from ethosu_tools.boards import Span
-from ethosu_tools.deadline import Deadline
 from ethosu_tools.errors import BoardError, BoardTimeoutError, InputError
 
+from host_tests.kit.processes import alive, wait_for_end
+
 CONSOLES = pytest.mark.parametrize("console", qemu.CONSOLES)
-WAIT_S = 20
 pytestmark = pytest.mark.on_board
-
-
-def alive(pid):
-    """Whether the process exists and is not a zombie."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 def with_words(board, changed):
@@ -40,13 +31,6 @@ def with_words(board, changed):
     image = paths.firmware(board).read_bytes()
     words = array.array("I", image[: len(image) & ~3])
     return array.array("I", (changed.get(word, word) for word in words)).tobytes()
-
-
-def wait_for(condition):
-    deadline = Deadline(WAIT_S)
-    while not condition():
-        assert not deadline.expired(), "waited too long"
-        time.sleep(0.02)
 
 
 @CONSOLES
@@ -329,7 +313,7 @@ def test_no_qemu_survives_its_tool(ending):
     program = textwrap.dedent(FORGETFUL).format(ending=ending)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     pid = int(done.stdout)
-    wait_for(lambda: not alive(pid))
+    wait_for_end(pid)
 
 
 def ignore_interrupts():

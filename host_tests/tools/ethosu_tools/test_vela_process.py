@@ -7,16 +7,15 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
 from ethosu_tools import vela
-from ethosu_tools.deadline import Deadline
 from ethosu_tools.errors import InputError
 from ethosu_tools.vela_process import VelaProcess
 
 from host_tests.kit import vela_once
+from host_tests.kit.processes import wait_for_end
 
 
 @pytest.fixture
@@ -143,7 +142,4 @@ while True:
     done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert done.returncode == -signal.SIGKILL
     for pid in map(int, done.stdout.split()):
-        deadline = Deadline(10)
-        while Path(f"/proc/{pid}").exists():
-            assert not deadline.expired(), f"{pid} runs on"
-            time.sleep(0.01)
+        wait_for_end(pid)

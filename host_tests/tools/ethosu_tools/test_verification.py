@@ -16,7 +16,6 @@ from host_tests.generator import test_velas, vela
 from host_tests.generator.defects import Register
 from host_tests.generator.operators.convolution import VALID
 from host_tests.generator.test_defects import with_registers
-from host_tests.kit import isolated
 
 REFUSAL = "command at word "
 WAY_OUT = "if you trust the file, use --no-verify (in Python verify=False)"
@@ -26,7 +25,7 @@ WAY_OUT = "if you trust the file, use --no-verify (in Python verify=False)"
 def refused(tmp_path_factory):
     """A pool that uses channel scales that are never set: it computes the average."""
     case = test_velas.make("AVERAGE_POOL_2D", VALID, "ethos-u55-128")
-    model = isolated.call(vela.compile_case, case).model
+    model = vela.compile_case(case).model
     folder = tmp_path_factory.mktemp("refused")
     path = folder / "pool_vela.tflite"
     path.write_bytes(with_registers(model, [Register(0, "OFM_PRECISION", 0x101, 1)]))

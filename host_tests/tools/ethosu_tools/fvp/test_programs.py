@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 from ethosu_tools import paths
 from ethosu_tools.board import Board
-from ethosu_tools.deadline import Deadline
 from ethosu_tools.fvp import MODELS
 
 from host_tests.kit import newlib_program
+from host_tests.kit.processes import wait_for_end
 
 U55, U65 = "FVP_Corstone_SSE-300_Ethos-U55", "FVP_Corstone_SSE-300_Ethos-U65"
 LINE = "cpu0.semihosting-cmd_line"
@@ -433,10 +433,7 @@ def test_a_stopped_program_leaves_no_emulator(programs, image):
         emulator = Emulator(process)
         process.send_signal(signal.SIGTERM)
         assert process.wait() == 130
-        deadline = Deadline(10)  # whoever inherits it has to notice its end
-        while Path(f"/proc/{emulator.pid}").exists():
-            assert not deadline.expired()
-            time.sleep(0.01)
+        wait_for_end(emulator.pid)
 
 
 def test_installing_overwrites_only_our_own_programs(ethosu, tmp_path):
