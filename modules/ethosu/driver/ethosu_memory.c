@@ -45,14 +45,12 @@ const struct ethosu_memory *ethosu_ext_memory_find(uint64_t address, size_t size
     if (board->memory_count == 0) {
         return &default_memory;
     }
-    const uintptr_t start = (uintptr_t)address;
+    const uintptr_t at = (uintptr_t)address;
     const struct ethosu_memory *memory = board->memories;
     for (size_t left = board->memory_count; left != 0; left--, memory++) {
-        const uintptr_t bytes = (uintptr_t)memory->end - (uintptr_t)memory->start;
-        // A start before the memory's wraps around, beyond its end.
-        if (memory->end >= memory->start && size <= bytes &&
-            start - (uintptr_t)memory->start <= bytes - size) {
-            return start == address ? memory : NULL;
+        const uintptr_t end = (uintptr_t)memory->end;
+        if (at >= (uintptr_t)memory->start && at <= end && size <= end - at) {
+            return at == address ? memory : NULL;
         }
     }
     return NULL;
