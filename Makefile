@@ -77,7 +77,7 @@ DEBIAN_PACKAGES := \
     $(if $(filter x86_64,$(shell uname -m)),g++-multilib)
 
 # command:package, for the page; a node that is not from Debian includes npm.
-WEB_PACKAGES := emcc:emscripten node:nodejs npm:npm chromium:chromium
+WEB_PACKAGES := emcc:emscripten node:nodejs npm:npm esbuild:esbuild chromium:chromium
 
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c

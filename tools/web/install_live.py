@@ -8,9 +8,9 @@ from pathlib import Path
 
 import doc_rom
 from ethosu_tools import paths, romfs
+from install_page import bundle
 
 HERE = Path(__file__).parent
-BOARD_JS = paths.web_runner().with_name("board.mjs")
 
 
 def main() -> None:
@@ -18,10 +18,8 @@ def main() -> None:
     board, folder = map(Path, sys.argv[1:3])
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    # As .js: not every server knows the type of .mjs.
-    for file in (HERE / "live/live.mjs", HERE / "live/live_worker.mjs", BOARD_JS):
-        text = file.read_text().replace('.mjs"', '.js"')
-        (folder / file.name).with_suffix(".js").write_text(text)
+    scripts = [HERE / "live/live.mjs", HERE / "live/live_worker.mjs"]
+    bundle(scripts, folder, parts=paths.work("web_parts"))
     shutil.copy(board, folder)
     files = doc_rom.files()
     (folder / "rom.img").write_bytes(romfs.build(files))

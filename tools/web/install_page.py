@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Installs the page as static files: `install_page.py PARTS ETHOSU_WASM OUTPUT`.
 
-PARTS has node_modules, and optionally vela/vela.wasm. Beside each file is its compressed form, for
-servers that send those. Prints file sizes, plain and compressed.
+PARTS has node_modules, and optionally vela/vela.wasm. All files except the page and its service
+worker are in a folder named after their content, so a browser may keep them forever. Beside each
+file is its compressed form, for servers that send those. Prints file sizes, plain and compressed.
 """
 
+import hashlib
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -19,13 +22,10 @@ import discs
 from ethosu_tools.wakeword import keywords, speech
 
 HERE = Path(__file__).parent
-BOARD_JS = HERE / "board/js/board.mjs"
 RULES = HERE.parent / "ethosu_tools/check/rules.py"
-NPM_FILES = (
-    "@xterm/xterm/lib/xterm.mjs",
-    "@xterm/xterm/css/xterm.css",
-    "@xterm/addon-fit/lib/addon-fit.mjs",
-)
+PROGRAMS = [HERE / "page" / f"{name}.py" for name in ("check", "runtimes", "timing")]
+LISTS = ("settings.json", "examples.json")
+OTHERS = ("board_worker.mjs", "vela_worker.mjs", "sound_worklet.mjs", "file_notice.js", "style.css")
 # Python's library has no Brotli, but node's has.
 COMPRESS = """
 import fs from "node:fs";
@@ -39,9 +39,7 @@ for (const name of process.argv.slice(1)) {
 }
 """
 # Text, WebAssembly and models; recordings and pictures are small.
-COMPRESSED = (".css", ".html", ".js", ".json", ".mjs", ".py", ".tflite", ".txt", ".wasm")
-# Files only used in node.
-NOT_IN_PAGE = ("vela_node.mjs",)
+COMPRESSED = (".css", ".html", ".js", ".py", ".tflite", ".txt", ".wasm")
 
 
 class Example(NamedTuple):
@@ -99,8 +97,9 @@ def write_wav(text: str, voice: str, file: Path) -> None:
         sound.writeframes(speech.say(text, voice).astype("<i2").tobytes())
 
 
-def install_examples(models: Path, page: Path) -> None:
-    """Install models, programs, recordings and pictures, and their list."""
+def install_examples(parts: Path, page: Path) -> None:
+    """Install models, recordings and pictures, and list them, with their programs, in the parts."""
+    models = parts / "models"
     make_examples(models)
     folder = page / "examples"
     folder.mkdir()
@@ -115,7 +114,7 @@ def install_examples(models: Path, page: Path) -> None:
             row["picture"] = f"{example.name}.png"
             (folder / row["picture"]).write_bytes(discs.png(discs.make_picture()))
         rows.append(row)
-    (page / "examples.json").write_text(json.dumps(rows))
+    (parts / "examples.json").write_text(json.dumps(rows))
 
 
 def install_licences(parts: Path, folder: Path) -> None:
@@ -136,13 +135,32 @@ def install_licences(parts: Path, folder: Path) -> None:
         shutil.copy(file, folder / f"{name}.txt")
 
 
-def rename_modules(folder: Path) -> None:
-    """Rename x.mjs to x.js: not every server sends the type that browsers require for .mjs."""
-    for file in [*folder.glob("*.mjs"), *folder.glob("*.html")]:
-        text = file.read_text().replace('.mjs"', '.js"')
-        file.write_text(text)
-        if file.suffix == ".mjs":
-            file.rename(file.with_suffix(".js"))
+def bundle(entries: list[Path], output: Path, *options: str, parts: Path) -> None:
+    """Make one minified script or style sheet of each file and all that it imports.
+
+    As .js, because not every server sends the type that browsers require for .mjs.
+    """
+    command = ["esbuild", *map(str, entries), f"--outdir={output}", *options]
+    command += ["--bundle", "--minify", "--format=esm", "--target=es2022", "--log-level=warning"]
+    modules = {**os.environ, "NODE_PATH": str(parts / "node_modules")}
+    subprocess.run(command, check=True, env=modules)
+
+
+def digest(folder: Path) -> str:
+    """Name a folder by its content."""
+    files = sorted(file for file in folder.rglob("*") if file.is_file())
+    content = hashlib.sha256()
+    for file in files:
+        content.update(f"{file.relative_to(folder)}\0{file.stat().st_size}\0".encode())
+        content.update(file.read_bytes())
+    return content.hexdigest()[:12]
+
+
+def install_index(page: Path, build: str) -> None:
+    """Install the page itself, with all that it names in the folder of the build."""
+    text = (HERE / "page/index.html").read_text().replace('.mjs"', '.js"')
+    text = re.sub(r' (href|src)="(?=[a-z])(?!data:)', rf' \1="{build}/', text)
+    (page / "index.html").write_text(text)
 
 
 def compress(folder: Path) -> None:
@@ -157,22 +175,29 @@ def main() -> None:
     parts, board, output = map(Path, sys.argv[1:4])
     new = output.with_name(output.name + ".new")
     shutil.rmtree(new, ignore_errors=True)
-    shutil.copytree(HERE / "page", new, ignore=shutil.ignore_patterns(*NOT_IN_PAGE))
-    install_examples(parts / "models", new)
+    files = new / "files"
+    files.mkdir(parents=True)
+    install_examples(parts, files)
     settings = parts / "settings.json"
     small = parts / "models" / "small_cnn.tflite"
     subprocess.run([sys.executable, str(HERE / "settings.py"), small, settings], check=True)
     vela = parts / "vela/vela.wasm"
-    for file in (board, BOARD_JS, RULES, settings, *([vela] if vela.exists() else [])):
-        shutil.copy(file, new)
-    for name in NPM_FILES:
-        shutil.copy(parts / "node_modules" / name, new)
-    rename_modules(new)
-    install_licences(parts, new / "licences")
+    for file in (board, RULES, *PROGRAMS, *([vela] if vela.exists() else [])):
+        shutil.copy(file, files)
+    lists = [f"--alias:{name}={parts.absolute() / name}" for name in LISTS]
+    # The terminal is a script of its own: it loads while the board starts.
+    split = ("--splitting", "--chunk-names=[name]")
+    bundle([HERE / "page/main.mjs"], files, *split, *lists, parts=parts)
+    bundle([HERE / "page" / name for name in OTHERS], files, parts=parts)
+    install_licences(parts, files / "licences")
+    build = digest(files)
+    files.rename(new / build)
+    install_index(new, build)
+    bundle([HERE / "page/sw.js"], new, f'--define:BUILD="{build}"', parts=parts)
     compress(new)
     shutil.rmtree(output, ignore_errors=True)
     new.rename(output)
-    for file in sorted(output.iterdir()):
+    for file in sorted([*output.iterdir(), *(output / build).iterdir()]):
         if file.suffix in COMPRESSED:
             sizes = [file.with_name(file.name + end).stat().st_size for end in ("", ".gz", ".br")]
             print("{:20} {:9,} {:9,} gzip {:9,} Brotli".format(file.name, *sizes))

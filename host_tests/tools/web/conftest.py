@@ -10,7 +10,7 @@ from host_tests.kit import needs
 
 from .chromium import find
 from .serve import serve
-from .steps import FOLDER, loaded, opened
+from .steps import FOLDER, files, loaded, opened
 
 
 @pytest.fixture(
@@ -60,7 +60,7 @@ def server():
 
 @pytest.fixture
 def vela(address):
-    if not (FOLDER / "vela.wasm").is_file():
+    if not (files() / "vela.wasm").is_file():
         needs.missing("the page has no Vela; build it with: make web")
 
 
@@ -77,7 +77,7 @@ def browser_with_devices(address):
     options = (
         "--use-fake-device-for-media-stream",
         "--use-fake-ui-for-media-stream",
-        f"--use-file-for-fake-audio-capture={FOLDER / 'examples/okay_nabu.wav'}",
+        f"--use-file-for-fake-audio-capture={files() / 'examples/okay_nabu.wav'}",
     )
     with opened(address, *options) as made:
         yield made

@@ -21,6 +21,12 @@ ALERT = "(document.getElementById('alert')?.textContent ?? '')"
 EQUAL = "It runs, and every bit equals the CPU kernels."
 RUNS = "It runs."
 FOLDER = paths.root() / "build/web"
+PARTS = paths.root() / "build/web_parts"
+
+
+def files():
+    """The folder of the page's files, which is named by their content."""
+    return next(FOLDER.glob("*/main.js")).parent
 
 
 def with_vela(test):
@@ -80,7 +86,7 @@ def click(page, name):
 
 def run_program(page, example):
     """Run the program of an example."""
-    rows = json.loads((FOLDER / "examples.json").read_text())
+    rows = json.loads((PARTS / "examples.json").read_text())
     (program,) = (row["script"] for row in rows if row["name"] == example)
     page.evaluate(f"document.getElementById('script').value = {json.dumps(program)}")
     click(page, "run")

@@ -9,10 +9,10 @@ from tools.web import discs
 
 from .steps import (
     ALERT,
-    FOLDER,
     RUNS,
     choose,
     click,
+    files,
     run_program,
     type_line,
 )
@@ -21,7 +21,7 @@ from .steps import (
 def test_the_wake_word_is_detected_in_a_recording(page, ready):
     assert choose(page, ready(keywords.load("okay_nabu").model)) == RUNS
     run_program(page, "okay_nabu")
-    page.choose_file("#sound-file", FOLDER / "examples/okay_nabu.wav")
+    page.choose_file("#sound-file", files() / "examples/okay_nabu.wav")
     page.wait_for(
         "document.getElementById('message').textContent.startsWith('Heard okay_nabu at ')"
     )
@@ -74,7 +74,7 @@ def test_objects_of_a_picture_and_of_the_camera(page_with_devices, tmp_path, rea
     )
     assert choose(page, ready(source)) == RUNS
     run_program(page, "discs")
-    page.choose_file("#picture-file", FOLDER / "examples/discs.png")
+    page.choose_file("#picture-file", files() / "examples/discs.png")
     page.wait_for("document.querySelectorAll('#scores li').length")
     assert page.evaluate(labels) == sorted(label for label, *_ in discs.DISCS)
     page.screenshot(paths.work("web_parts") / "page-discs.png")
@@ -87,7 +87,7 @@ def test_a_missing_input_is_reported(page):
     click(page, "microphone")
     page.wait_for(f"{ALERT}.includes('microphone')")
     for kind, what in (("sound", "sound file"), ("picture", "picture")):
-        page.choose_file(f"#{kind}-file", FOLDER / "style.css")
+        page.choose_file(f"#{kind}-file", files() / "style.css")
         page.wait_for(f"{ALERT} === 'The browser cannot read this {what}.'")
     type_line(page, "import browser; browser.show('not JSON')")
     page.wait_for(f"{ALERT} === 'browser.show() expects JSON, found not JSON'")

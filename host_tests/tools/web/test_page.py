@@ -71,7 +71,7 @@ def test_model_is_run_and_scripted(page, small_models, ready):
 
 def test_a_latency_that_fails_leaves_the_verdict(page, small_models, ready):
     page.evaluate(
-        "(() => { const asked = fetch; globalThis.fetch = (name) => name === 'timing.py'"
+        "(() => { const asked = fetch; globalThis.fetch = (name) => `${name}`.endsWith('timing.py')"
         " ? Promise.resolve(new Response('raise ValueError(7)')) : asked(name); })()"
     )
     page.evaluate("document.getElementById('recording').hidden = false")
@@ -434,10 +434,10 @@ def test_a_new_board_has_the_files(page, small_models, ready):
 def test_a_difference_is_detected(page):
     """The comparison detects one changed weight."""
     code = """(async () => {
-        const { runProgram } = await import("./board_client.js");
-        const { planned } = await import("./plan.js");
-        const { Model } = await import("./model.js");
-        const read = async (url) => (await fetch(url)).arrayBuffer();
+        const files = document.querySelector("script[type=module]").src;
+        const { Model, planned, runProgram } = await import(files);
+        const load = (name) => fetch(new URL(name, files));
+        const read = async (name) => (await load(name)).arrayBuffer();
         const module = await WebAssembly.compile(await read("ethosu.wasm"));
         const bytes = new Uint8Array(await read("examples/small_cnn.tflite"));
         const model = planned(module, bytes);
@@ -446,11 +446,11 @@ def test_a_difference_is_detected(page):
         const largest = tensors.map(({ constant }) => constant)
             .reduce((a, b) => (b.length > a.length ? b : a));
         largest[0] ^= 0x55;
-        const files = new Map([["model", model], ["original", other]]);
+        const rom = new Map([["model", model], ["original", other]]);
         const paths = 'COMPILED = "/rom/model"\\nORIGINAL = "/rom/original"\\n';
-        const program = paths + await (await fetch("check.py")).text();
+        const program = paths + await (await load("check.py")).text();
         const seen = [];
-        const board = { npus: ["ethos-u55-128"], files, program };
+        const board = { npus: ["ethos-u55-128"], files: rom, program };
         await runProgram(module, board, (row) => seen.push(row));
         return JSON.stringify(seen);
     })()"""

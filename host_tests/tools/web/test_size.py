@@ -2,13 +2,15 @@
 """What a visitor downloads: each part when it is needed, in bytes of the compressed files."""
 
 import gzip
+import shutil
 import subprocess
 from urllib.parse import urlparse
 
-from .steps import FOLDER, choose, opened, with_vela
+from .serve import serve
+from .steps import FOLDER, choose, files, loaded, opened, with_vela
 
 # With Brotli: up to the first prompt, and with all that compiles a model.
-PROMPT_BYTES = 460_000
+PROMPT_BYTES = 440_000
 VELA_BYTES = 400_000
 UNPACK = """
 import fs from "node:fs";
@@ -19,23 +21,56 @@ fs.writeSync(1, zlib.brotliDecompressSync(fs.readFileSync(process.argv[1])));
 
 def names(page):
     """Files of the page that were requested, in order."""
-    return [urlparse(each).path.strip("/") or "index.html" for each in page.requests
-            if each.startswith("http")]  # fmt: skip
+    paths = [urlparse(each).path for each in page.requests if each.startswith("http")]
+    return [path.strip("/").removeprefix(f"{files().name}/") or "index.html" for path in paths]
 
 
 def sizes(found):
     """Bytes of the compressed files."""
-    return {name: (FOLDER / f"{name}.br").stat().st_size for name in found}
+    return {
+        name: (FOLDER if name == "index.html" else files()).joinpath(f"{name}.br").stat().st_size
+        for name in found
+    }
 
 
 def test_a_first_visit_loads_the_board_and_the_terminal_once(address):
     with opened(address) as page:
         found = names(page)
-    assert found.count("xterm.js") == found.count("ethosu.wasm") == 1
+    assert found.count("terminal.js") == found.count("ethosu.wasm") == 1
     assert not {"vela.wasm", "vela_worker.js", "check.py", "sound_worklet.js"} & set(found)
     assert not any(name.startswith("examples/") for name in found)
     loaded = sizes(found)
     assert sum(loaded.values()) <= PROMPT_BYTES, loaded
+
+
+def test_a_later_visit_loads_the_page_only(server):
+    address = f"http://localhost:{server.server_port}/"
+    with opened(address) as page:
+        with loaded(page, address):  # the first one with the service worker
+            pass
+        server.requested.clear()
+        with loaded(page, address):
+            assert set(server.requested) <= {"/", "/sw.js"}
+
+
+def test_a_new_build_is_shown_at_once(address, tmp_path):
+    """And files of the old one are forgotten."""
+    folder = tmp_path / "site"
+    shutil.copytree(FOLDER, folder)
+    with serve(folder) as server:
+        address = f"http://localhost:{server.server_port}/"
+        with opened(address) as page, loaded(page, address):
+            old, new = files().name, "0123456789ab"
+            (folder / old).rename(folder / new)
+            for name in ("index.html", "sw.js"):
+                text = (folder / name).read_text()
+                assert old in text
+                (folder / name).write_text(text.replace(old, new).replace("<h1>", "<h1>New: "))
+            with loaded(page, address):
+                title = page.evaluate("document.querySelector('h1').textContent")
+                assert title.startswith("New: ")
+                kept = f"caches.keys().then(all => all.every(each => each.endsWith('{new}')))"
+                page.wait_for(kept)
 
 
 @with_vela
@@ -52,11 +87,12 @@ def test_the_first_model_loads_vela_once(address, small_models):
 
 def test_compressed_files_hold_the_same(address):
     """`address`: the page is built."""
-    checked = ["index.html", "main.js", "ethosu.wasm", "examples/small_cnn.tflite"]
-    for name in checked:
-        content = (FOLDER / name).read_bytes()
-        assert gzip.decompress((FOLDER / f"{name}.gz").read_bytes()) == content
-        command = ["node", "--input-type=module", "--eval", UNPACK, str(FOLDER / f"{name}.br")]
+    checked = ("main.js", "ethosu.wasm", "examples/small_cnn.tflite")
+    for file in (FOLDER / "index.html", *(files() / name for name in checked)):
+        content = file.read_bytes()
+        assert gzip.decompress(file.with_name(f"{file.name}.gz").read_bytes()) == content
+        packed = file.with_name(f"{file.name}.br")
+        command = ["node", "--input-type=module", "--eval", UNPACK, str(packed)]
         assert subprocess.run(command, check=True, capture_output=True).stdout == content
     small = {file for file in FOLDER.rglob("*") if file.suffix in (".wav", ".png", ".br", ".gz")}
     others = {file for file in FOLDER.rglob("*") if file.is_file()} - small

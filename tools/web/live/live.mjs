@@ -47,7 +47,7 @@ function run(blocks, show) {
         if (ended) {
             return;
         }
-        worker = new Worker(new URL("live_worker.mjs", import.meta.url), { type: "module" });
+        worker = new Worker(new URL("live_worker.js", import.meta.url), { type: "module" });
         await new Promise((finished, failed) => {
             let text = "";
             worker.addEventListener("error", (event) => failed(new Error(event.message)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** Runs programs at the raw REPL of a board; the page that started the worker ends it. */
-import { Board } from "./board.mjs";
+import { Board } from "../board/js/board.mjs";
 
 const NPU = "ethos-u55-128";
 

@@ -17,7 +17,7 @@ export class BoardClient {
      */
     constructor(module, { npus, files, memories, feeds = new Feeds() }, listener) {
         this.ring = new Ring();
-        this.worker = new Worker("board_worker.mjs", { type: "module" });
+        this.worker = new Worker(new URL("board_worker.js", import.meta.url), { type: "module" });
         this.requested = this.restarted = 0; // numbers of restarts
         this.worker.addEventListener("message", ({ data }) => {
             if (data.output) {

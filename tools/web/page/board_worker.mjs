@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /** The worker in which a board runs; the board blocks it. */
-import { Board } from "./board.mjs";
+import { Board } from "../board/js/board.mjs";
 import { Feeds } from "./feeds.mjs";
 import { Ring } from "./ring.mjs";
 

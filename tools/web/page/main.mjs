@@ -17,6 +17,8 @@ import { clear, show } from "./shown.mjs";
 import { configuration } from "./vela.mjs";
 import { Targets } from "./targets.mjs";
 import { copyMetadata, put } from "./tflite.mjs";
+import examples from "examples.json"; // both by install_page.py
+import settings from "settings.json";
 
 /** Full reset of the terminal (RIS). It queues behind earlier output; Terminal.reset() would overtake it. */
 const RESET = "\x1bc";
@@ -33,7 +35,7 @@ const ROM_ROOM = ROM_BYTES - (1 << 16);
 const element = (id) => document.getElementById(id);
 const count = (number) => Math.round(number).toLocaleString("en");
 const parameters = () => new URLSearchParams(location.hash.slice(1));
-const state = { files: new Map(), job: null, last: null, example: null, need: null };
+const state = { settings, examples, files: new Map(), job: null, last: null, example: null, need: null };
 
 function fail(message) {
     element("alert").textContent = message;
@@ -67,7 +69,7 @@ async function isolate() {
 }
 
 async function fetched(name) {
-    const response = await fetch(name);
+    const response = await fetch(new URL(name, import.meta.url));
     if (response.status === 404 && name === "vela.wasm") {
         throw new Error("This page was built without Vela: it accepts models compiled by `ethosu compile`.");
     }
@@ -96,13 +98,14 @@ function wasm(name) {
 
 // ---- the prompt ----
 
+/** @param {Promise<Terminal>} terminal  the board starts while it loads */
 function start(module, terminal) {
     const board = new BoardClient(module, { npus: [state.targets.chosen.npu], files: state.files, feeds: state.feeds }, {
         output(bytes) {
-            terminal.write(bytes, () => board.shown(bytes.length));
+            terminal.then((ready) => ready.write(bytes, () => board.shown(bytes.length)));
         },
         restarted() {
-            terminal.write(RESET);
+            terminal.then((ready) => ready.write(RESET));
         },
         show(text) {
             try {
@@ -165,7 +168,7 @@ function follow() {
 
 function compile(module, model, signal) {
     return new Promise((done, failed) => {
-        const worker = new Worker("vela_worker.mjs", { type: "module" });
+        const worker = new Worker(new URL("vela_worker.js", import.meta.url), { type: "module" });
         const end = (settle, value) => {
             worker.terminate();
             settle(value);
@@ -461,7 +464,7 @@ function listen(module, terminal) {
         state.board.end();
         terminal.write(RESET);
         element("alert").textContent = "";
-        state.board = start(module, terminal);
+        state.board = start(module, Promise.resolve(terminal));
     });
     element("file").addEventListener("change", (event) => takeFiles([...event.target.files]));
     element("target").addEventListener("change", () => {
@@ -486,20 +489,15 @@ async function main() {
         return;
     }
     // All at once, but not before: a first visit loads the page again.
-    const terminalLoads = import("./terminal.mjs");
     const compiling = wasm("ethosu.wasm");
-    const [settings, examples] = await Promise.all(
-        ["settings.json", "examples.json"].map(async (name) => (await fetched(name)).json()),
-    );
-    state.settings = settings;
-    state.examples = examples;
+    const terminalLoads = import("./terminal.mjs").then(({ makeTerminal }) => makeTerminal(element("terminal")));
     element("examples").append(...examples.map(exampleCard));
     state.targets = new Targets(settings.targets, FIRST_NPU);
-    const terminal = (await terminalLoads).makeTerminal(element("terminal"));
     state.feeds = new Feeds();
     element("script").value = FIRST_SCRIPT;
     const first = follow(); // before the board starts, because the address may select its NPU
-    state.board = start(compiling, terminal);
+    state.board = start(compiling, terminalLoads);
+    const terminal = await terminalLoads;
     let module;
     try {
         module = await compiling;
@@ -519,5 +517,7 @@ async function main() {
         takeExample(first.example, first.script);
     }
 }
+
+export { Model, planned, runProgram }; // for scripts that control the page, as is ethosuTerminal
 
 main().catch((error) => fail(`The page did not start: ${error.message}`));

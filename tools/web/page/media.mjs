@@ -50,7 +50,7 @@ export async function listen(feeds) {
     return use(sound, "microphone", async (atEnd) => {
         const context = new AudioContext();
         atEnd(() => context.close());
-        await context.audioWorklet.addModule("sound_worklet.mjs");
+        await context.audioWorklet.addModule(new URL("sound_worklet.js", import.meta.url));
         const listener = new AudioWorkletNode(context, "listener", { numberOfOutputs: 0 });
         listener.port.addEventListener("message", ({ data }) => feeds.giveSound(data));
         listener.port.start();

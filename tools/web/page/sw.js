@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: MIT
 /**
  * The service worker: adds the headers that SharedArrayBuffer requires, since not every server of
- * static files can; and caches each file for use without a network.
+ * static files can; and keeps each file. Those of a build, in a folder of their own, never change, so
+ * they come from there; the page itself only without a network.
  */
-const STORE = "micropython-ethosu";
+const NAME = `micropython-ethosu ${registration.scope} `;
+const STORE = NAME + BUILD; // of install_page.py
+const FILES = new URL(`${BUILD}/`, registration.scope).href;
+
+async function forgetOthers() {
+    const names = await caches.keys();
+    await Promise.all(names.filter((name) => name.startsWith(NAME) && name !== STORE).map((name) => caches.delete(name)));
+}
 
 addEventListener("install", () => skipWaiting());
-addEventListener("activate", (event) => event.waitUntil(clients.claim()));
+addEventListener("activate", (event) => event.waitUntil(Promise.all([clients.claim(), forgetOthers().catch(() => {})])));
 
 /** Files that are being kept, by address: the page does not wait for it. */
 const kept = new Map();
@@ -21,26 +29,40 @@ function keep({ url }, response) {
     return done;
 }
 
-async function answer(event) {
+const ofBuild = ({ url }) => url.startsWith(FILES);
+const find = (request) => caches.match(request, { cacheName: STORE, ignoreSearch: true }).catch(() => {});
+
+async function load(event) {
     const { request } = event;
-    let response;
-    try {
-        response = await fetch(request);
-        if (response.ok) {
-            event.waitUntil(keep(request, response.clone()));
-        }
-    } catch (error) {
-        await kept.get(request.url);
-        response = await caches.match(request, { cacheName: STORE, ignoreSearch: true });
-        if (!response) {
-            throw error;
-        }
-    }
+    // Without a server's word on how long it lasts, a browser would take an old page for new.
+    const response = await (ofBuild(request) ? fetch(request) : fetch(request.url, { cache: "no-cache" }));
     const headers = new Headers(response.headers);
     headers.set("Cross-Origin-Opener-Policy", "same-origin");
     headers.set("Cross-Origin-Embedder-Policy", "require-corp");
     headers.set("Cross-Origin-Resource-Policy", "same-origin");
-    return new Response(response.body, { status: response.status, statusText: response.statusText, headers });
+    const made = new Response(response.body, { status: response.status, statusText: response.statusText, headers });
+    if (response.ok) {
+        event.waitUntil(keep(request, made.clone()));
+    }
+    return made;
+}
+
+async function answer(event) {
+    const { request } = event;
+    const found = ofBuild(request) && (await find(request));
+    if (found) {
+        return found;
+    }
+    try {
+        return await load(event);
+    } catch (error) {
+        await kept.get(request.url);
+        const before = await find(request);
+        if (!before) {
+            throw error;
+        }
+        return before;
+    }
 }
 
 addEventListener("fetch", (event) => {

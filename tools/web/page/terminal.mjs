@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** The terminal for the board's prompt. */
-import { FitAddon } from "./addon-fit.mjs";
-import { Terminal } from "./xterm.mjs";
+import { FitAddon } from "@xterm/addon-fit";
+import { Terminal } from "@xterm/xterm";
 
 const THEMES = {
     light: { background: "#ffffff", foreground: "#1b1f24", cursor: "#0a58ca", selectionBackground: "#b6d4fe" },
