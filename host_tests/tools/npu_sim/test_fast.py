@@ -358,6 +358,34 @@ def test_a_kept_operation_needs_its_accumulators(run_sequence):
     assert outcomes == [Outcome.STOPPED, Outcome.PARSE_ERROR, Outcome.PARSE_ERROR]
 
 
+def test_a_kept_operation_needs_its_chaining_buffer(run_sequence):
+    """The registers are the same, but the operation before it did not write the buffer."""
+    chained, stored = 0x8101, 0x101
+
+    def stream(first):
+        made = Stream(u85.CONFIG).defaults(OFM_PRECISION=first, OFM_REGION=0).op("POOL", 1)
+        made.set(OFM_PRECISION=stored, OFM_REGION=1, IFM_PRECISION=0x8001, IFM_REGION=0)
+        return made.op("POOL", 1).stop()
+
+    steps = Step(stream(chained)), Step(stream(stored)), Step(stream(chained))
+    outcomes = run_sequence(u85.CONFIG, [bytes(256)] * 5, *steps)
+    assert outcomes == [Outcome.STOPPED, Outcome.PARSE_ERROR, Outcome.STOPPED]
+
+
+def test_more_operations_than_are_kept(run_sequence):
+    """Each place is taken by two operations of a stream, and by those of another."""
+
+    def stream(first):
+        made = Stream(CONFIG).defaults()
+        for i in range(1100):
+            made.set(OFM_BASE0=16 * i, OFM_ZERO_POINT=(first + i) % 200).op("POOL", 0)
+        return made.stop()
+
+    regions = [np.random.default_rng(1).bytes(1100 * 16 + 256) for _ in range(5)]
+    outcomes = run_sequence(CONFIG, regions, *(Step(stream(first)) for first in (0, 7, 0)))
+    assert set(outcomes) == {Outcome.STOPPED}
+
+
 def test_a_kept_branch_is_checked_against_this_stream(run_sequence):
     def stream(target):
         return Stream(u85.CONFIG).op("BRANCH", 0, target).stop()
