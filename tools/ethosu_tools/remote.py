@@ -4,8 +4,10 @@
 import contextlib
 import hashlib
 import itertools
+import statistics
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from textwrap import indent
 
 import numpy as np
 
@@ -60,6 +62,22 @@ _answer = ethosu.npus()[_model{id}.npu]
 """
 # Addresses of the loaded model's tensors.
 _ADDRESSES = "[uctypes.addressof(tensor.data) for tensor in {model}.{tensors}]"
+
+# Instructions before counting, before an inference and after it.
+_COUNT = """\
+def _count(model):
+    from emulator import instructions
+    first = instructions()
+    begin = instructions()
+    model.run_into()
+    end = instructions()
+    return first, begin, end
+_answer = []
+for _ in range({count}):
+{refill}
+    _answer.append(_count({model}))
+"""
+_COUNT_TIMEOUT_S = 300
 
 # Add a model to the list of used ones, and remove the least recently used ones.
 _KEEP = """\
@@ -225,6 +243,20 @@ class EmulatedRunner(_BoardRunner):
             lines.append(f"_copy({address}, {at}, {len(data)})")
             at += len(data)
         return "\n".join(lines)
+
+    def count_instructions(self, refill: str, count: int) -> tuple[int, int]:
+        """Run `count` inferences; returns when the shortest one began and ended.
+
+        Both are numbers of instructions since the board started, without those of counting. The
+        first one, which initialises variables, does not count; an interrupt of the console may come
+        in some of the others.
+        """
+        code = _COUNT.format(model=self.name, refill=indent(refill, "    "), count=count)
+        rows = self.board.ask(code, timeout=_COUNT_TIMEOUT_S, kind=list)
+        counting = statistics.median_low(begin - first for first, begin, _ in rows)
+        _, begin, end = min(rows[1:], key=lambda row: row[2] - row[1])
+        # Half of the counting comes before the call, half after it.
+        return begin + counting // 2, end - (counting - counting // 2)
 
     def log(self) -> str:
         """What emulator and plugin have printed."""

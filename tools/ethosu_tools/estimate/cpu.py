@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Instructions of the CPU in an inference, counted on an emulated board."""
 
-from textwrap import indent
-
 from .. import arrays, boards
 from ..model import ModelFile
 from ..remote import EmulatedRunner
@@ -10,19 +8,6 @@ from .systems import System
 
 INFERENCES = 10
 MAX_PER_CYCLE = 2
-_COUNT = f"""\
-import emulator
-{{refill}}
-{{model}}.run_into()
-_begin = emulator.instructions()
-for _ in range({INFERENCES}):
-{{refill_again}}
-_middle = emulator.instructions()
-for _ in range({INFERENCES}):
-{{refill_again}}
-    {{model}}.run_into()
-_answer = emulator.instructions() - _middle - (_middle - _begin)
-"""
 
 
 def instructions(compiled: ModelFile) -> int:
@@ -32,11 +17,9 @@ def instructions(compiled: ModelFile) -> int:
     """
     with EmulatedRunner(compiled, board=boards.DEFAULT, repeatable=True) as runner:
         # Inputs may share memory with other tensors, and indices must be valid.
-        given = arrays.random_inputs(runner.inputs)
-        refill = runner.refill(given)
-        code = _COUNT.format(model=runner.name, refill=refill, refill_again=indent(refill, "    "))
-        count: int = runner.board.ask(code, timeout=300, kind=int)
-    return count // INFERENCES
+        refill = runner.refill(arrays.random_inputs(runner.inputs))
+        begin, end = runner.count_instructions(refill, INFERENCES)
+    return end - begin
 
 
 def milliseconds(count: int, system: System) -> tuple[float, float]:

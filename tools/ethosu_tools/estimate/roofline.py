@@ -11,6 +11,7 @@ from ..files import write_whole
 from ..layers import views
 from ..svg import STYLE
 from .latency import Estimate
+from .text import figure
 
 WIDTH, HEIGHT, MARGIN = 640, 400, 56
 OCTAVES = 12  # of each axis
@@ -79,7 +80,8 @@ def draw(estimate: Estimate, points: Sequence[Point]) -> str:
     across = [(at(2.0**step, 1)[0], 2.0**step) for step in steps]
     up = [(at(1, peak / 4.0**step)[1], peak / 4.0**step) for step in range(OCTAVES // 2)]
     roof = [at(2.0**step, min(peak, rate * 2.0**step)) for step in range(-2, OCTAVES - 1)]
-    title = f"{estimate.system.name}: {estimate.system.npu}, {estimate.milliseconds:.3g} ms"
+    latency = figure(estimate.as_dict())
+    title = f"{estimate.system.name}: {estimate.system.npu}, {latency}"
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}">',

@@ -46,7 +46,7 @@ def summary(data: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _cpu_time(row: dict[str, Any], npu_ms: float) -> tuple[str, ...]:
     """Bounds of the CPU time, and of the sum if the NPU has to wait for the CPU."""
-    text = f"{row['instructions']:,} instructions of driver, runtime and CPU operators"
+    text = f"{row['instructions']:,} instructions: driver, runtime, CPU operators, Python's call"
     if row["ms"] is None:
         return (f"{text}; the CPU clock is unknown",)
     return (

@@ -199,7 +199,8 @@ def _traffic(layer: Layer) -> dict[str, float]:
 
 def _copies(subject: Subject) -> str:
     operations = subject.estimate.operations if subject.estimate else []
-    copied = sum(sum(each.written) for each in operations if each.ofm is None)
+    # What fills a table inside the NPU is written to no memory.
+    copied = sum(sum(each.read) for each in operations if each.ofm is None)
     if not copied:
         return "The NPU copies nothing by DMA."
-    return f"Not drawn: {copied:,} bytes that the NPU copies by DMA, such as weights."
+    return f"Not drawn: {copied:,} bytes that the NPU copies by DMA, such as weights and tables."

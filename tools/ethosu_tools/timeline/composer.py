@@ -88,6 +88,8 @@ class Composer:
     def _npu_starts(self) -> None:
         self._npu_end = self.now + self.durations[len(self.starts)]
         self.starts.append(self.now)
+        # The only call of a model is started and waited for without a step.
+        self._waits = self._waits or self._step == _CALL
         if self._waits:
             self._leave()
 

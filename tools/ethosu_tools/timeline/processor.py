@@ -18,18 +18,7 @@ HANDLER = "ethosu_irq_handler"
 STEP = "step_"
 KERNEL, START, START_ONLY, WAIT = "step_kernel", "step_npu", "step_npu_start", "step_npu_end"
 NPU_STARTS, NPU_ENDS = "starts", "ends"
-# The first inference initialises variables; the second is the one that is watched. Inputs may
-# share memory with other tensors.
-_RUN = """\
-import emulator
-{refill}
-{model}.run_into()
-{refill}
-_begin = emulator.instructions()
-{model}.run_into()
-_answer = [_begin, emulator.instructions()]
-"""
-_TIMEOUT_S = 300
+_INFERENCES = 4
 _LINE = re.compile(r"^ethosu: watch: (\d+) (?:0x([0-9a-f]+)|\S+ (starts|ends))$", re.MULTILINE)
 
 
@@ -59,9 +48,9 @@ def watch(compiled: ModelFile) -> Watched:
     with EmulatedRunner(
         compiled, board=boards.DEFAULT, repeatable=True, watch=tuple(functions)
     ) as runner:
-        given = arrays.random_inputs(runner.inputs)
-        code = _RUN.format(model=runner.name, refill=runner.refill(given))
-        begin, end = runner.board.ask(code, timeout=_TIMEOUT_S, kind=list)
+        # Inputs may share memory with other tensors.
+        refill = runner.refill(arrays.random_inputs(runner.inputs))
+        begin, end = runner.count_instructions(refill, _INFERENCES)
         events = list(_parse(runner.log(), functions, begin, end))
     return Watched(events, end - begin)
 

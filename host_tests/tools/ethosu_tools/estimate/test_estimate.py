@@ -173,8 +173,9 @@ def test_the_command_prints_and_draws_the_figure(ethosu, small_models, tmp_path)
     assert code == 0
     assert "ms (" in out and "frames/s" in out and latency.CHECKED in out
     assert ET.parse(picture).getroot().tag.endswith("svg")
-    code, out, _ = ethosu("estimate", *arguments, "--weights", "OSPI")
+    code, out, _ = ethosu("estimate", *arguments, "--weights", "OSPI", "--picture", picture)
     assert code == 0 and "latency    at least " in out and "a lower bound" in out
+    assert ", at least " in picture.read_text()
     code, out, _ = ethosu("estimate", *arguments, "--json")
     data = json.loads(out)
     assert code == 0 and data["low_ms"] < data["ms"] < data["high_ms"]

@@ -95,6 +95,7 @@ def test_the_page_is_complete_and_self_contained(ethosu, small_models, tmp_path)
     assert f"{data['cycles']:,}" in text
     slowest = max(data["layers"], key=lambda layer: layer["cycles"])
     assert f"The slowest layers: {slowest['name']} (" in text
+    assert "bytes that the NPU copies by DMA" in text, "the table of SOFTMAX"
     for layer in data["layers"]:
         assert layer["name"] in text and f"{layer['cycles']:,}" in text
     page = Page(text)

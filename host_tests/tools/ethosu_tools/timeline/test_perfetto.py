@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from ethosu_tools import elf, mixed_models, paths
 from ethosu_tools.errors import InputError, NoEmulatorError
-from ethosu_tools.estimate import latency, systems
+from ethosu_tools.estimate import cpu, latency, systems
 from ethosu_tools.model import ModelFile
 from ethosu_tools.timeline import composer, perfetto, processor
 from ethosu_tools.timeline.processor import Event, Watched
@@ -111,6 +111,19 @@ def test_the_time_is_that_of_the_estimate_and_of_the_counted_instructions(timeli
     # Only the instructions between the NPU's start and the CPU's sleep are in no span.
     assert timeline.milliseconds == pytest.approx(estimate.milliseconds + cpu_ms, rel=2e-3)
     assert cpu_ms > estimate.milliseconds
+
+
+def test_the_cpu_waits_for_the_only_call_of_a_model(small_models, compiled):
+    """Such a model is run without steps."""
+    model = ModelFile(compiled(small_models["small_cnn"]))
+    found = perfetto.make(model, systems.find(BOARD))
+    tracks = check_format(found.events)
+    (call,), (interrupt,) = tracks[perfetto.OPERATORS], tracks[perfetto.INTERRUPTS]
+    last = max(event["ts"] + event["dur"] for event in tracks[perfetto.KERNELS])
+    assert call["ts"] + call["dur"] < last == pytest.approx(interrupt["ts"], abs=1)
+    assert found.milliseconds > latency.estimate(model, systems.find(BOARD)).milliseconds
+    counted = call["args"]["instructions"] + interrupt["args"]["instructions"]
+    assert counted == pytest.approx(cpu.instructions(model), abs=120), "starting the NPU is in none"
 
 
 def test_layers_contain_their_operations(timeline):
