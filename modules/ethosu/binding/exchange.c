@@ -174,10 +174,14 @@ mp_obj_t values_new_outputs(const struct ethosu_model *model, bool real)
 {
     size_t count = ethosu_model_output_count(model);
     const struct ethosu_model_buffer *outputs = ethosu_model_outputs(model);
-    mp_obj_list_t *list = MP_OBJ_TO_PTR(mp_obj_new_list(count, NULL));
-    for (size_t i = 0; i < count; i++) {
-        list->items[i] = real ? values_new_floats(model, outputs[i].tensor, outputs[i].data)
-                              : new_array(&outputs[i]);
+    mp_obj_list_t *list = m_new_obj(mp_obj_list_t);
+    list->base.type = &mp_type_list;
+    list->alloc = MAX(count, 1);
+    list->items = m_new(mp_obj_t, list->alloc);
+    for (list->len = 0; list->len < count; list->len++) {
+        const struct ethosu_model_buffer *output = &outputs[list->len];
+        list->items[list->len] = real ? values_new_floats(model, output->tensor, output->data)
+                                      : new_array(output);
     }
     return MP_OBJ_FROM_PTR(list);
 }
