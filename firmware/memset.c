@@ -18,7 +18,7 @@ __attribute__((naked)) void *memset(void *to, int value, size_t size)
                    "    vdup.8   q0, r1           \n"
                    "    cmp      r2, #64          \n"
                    "    blo      2f               \n"
-                   "    lsr      r1, r2, #6       \n"
+                   "    lsrs     r1, r2, #6       \n"
                    "    and      r2, r2, #63      \n"
                    "    dls      lr, r1           \n"
                    "1:  vstrb.8  q0, [ip], #16    \n"

@@ -164,7 +164,13 @@ static bool transfer(uint8_t *to, const uint8_t *from, size_t size)
     return !current.failed;
 }
 
-/** false: the controller can't copy this, or is slower. */
+/** Copy what is around a transfer. */
+static __attribute__((noinline)) void copy_around(uint8_t *to, const uint8_t *from, size_t size)
+{
+    ethosu_ext_copy(to, from, size);
+}
+
+/** @return  false: the controller can't copy this, or is slower */
 static __attribute__((noinline)) bool copy_by_dma(uint8_t *to, const uint8_t *from, size_t size)
 {
     if (!can_use_dma(to, from, size)) {
@@ -172,14 +178,14 @@ static __attribute__((noinline)) bool copy_by_dma(uint8_t *to, const uint8_t *fr
     }
     size_t head = -(uintptr_t)to % DMA_LINE;
     size_t middle = (size - head) / DMA_LINE * DMA_LINE;
-    ethosu_ext_copy(to, from, head);
+    copy_around(to, from, head);
     if (transfer(to + head, from + head, middle)) {
         consecutive_timeouts = 0;
         counters.transfers++;
         counters.transfer_bytes += size;
         head += middle;
     }
-    ethosu_ext_copy(to + head, from + head, size - head);
+    copy_around(to + head, from + head, size - head);
     return true;
 }
 

@@ -160,28 +160,30 @@ void values_visit_outputs(const struct ethosu_model *model, mp_obj_t given, bool
 static mp_obj_t new_array(const struct ethosu_model_buffer *buffer)
 {
     mp_obj_array_t *array = m_new_obj(mp_obj_array_t);
-    size_t width = MAX(ethosu_model_type_size(buffer->type), 1);
-    array->base.type = &mp_type_array;
-    array->typecode = (size_t)values_typecode(buffer->type);
-    array->free = 0;
-    array->len = buffer->size / width;
-    array->items = m_new(uint8_t, buffer->size);
+    const size_t width = ethosu_model_type_size(buffer->type);
+    *array = (mp_obj_array_t){
+        .base = {&mp_type_array},
+        .typecode = (size_t)values_typecode(buffer->type),
+        .len = width == 0 ? buffer->size : buffer->size / width,
+        .items = m_new(uint8_t, buffer->size),
+    };
     arm_ethos_io_memcpy(array->items, buffer->data, buffer->size);
     return MP_OBJ_FROM_PTR(array);
 }
 
 mp_obj_t values_new_outputs(const struct ethosu_model *model, bool real)
 {
-    size_t count = ethosu_model_output_count(model);
+    const size_t count = ethosu_model_output_count(model);
     const struct ethosu_model_buffer *outputs = ethosu_model_outputs(model);
+    // Not by mp_obj_new_list(), which makes room for four outputs and clears it.
     mp_obj_list_t *list = m_new_obj(mp_obj_list_t);
     list->base.type = &mp_type_list;
     list->alloc = MAX(count, 1);
+    list->len = count;
     list->items = m_new(mp_obj_t, list->alloc);
-    for (list->len = 0; list->len < count; list->len++) {
-        const struct ethosu_model_buffer *output = &outputs[list->len];
-        list->items[list->len] = real ? values_new_floats(model, output->tensor, output->data)
-                                      : new_array(output);
+    for (size_t i = 0; i < count; i++) {
+        list->items[i] = real ? values_new_floats(model, outputs[i].tensor, outputs[i].data)
+                              : new_array(&outputs[i]);
     }
     return MP_OBJ_FROM_PTR(list);
 }

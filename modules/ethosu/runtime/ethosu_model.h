@@ -234,6 +234,19 @@ int ethosu_model_load(const struct ethosu_model_source *source,
                       const struct ethosu_model_memory *memory, struct ethosu_model **model,
                       struct ethosu_model_error *error);
 
+/**
+ * Measure and load a model. This reads the tables of a .tflite file once, the two calls read them
+ * twice.
+ *
+ * @param place  gives memory of the measured sizes: sets both pointers, and may enlarge the sizes.
+ *               It need not return; the file must stay as it is
+ * @return       as ethosu_model_load()
+ */
+int ethosu_model_create(const struct ethosu_model_source *source,
+                        void (*place)(struct ethosu_model_memory *memory, void *argument),
+                        void *argument, struct ethosu_model **model,
+                        struct ethosu_model_error *error);
+
 /** Is an inference a single NPU call, so that the driver's time-out covers all of it? */
 bool ethosu_model_is_one_call(const struct ethosu_model *model);
 
