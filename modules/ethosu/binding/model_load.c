@@ -13,7 +13,7 @@
 #include "raise.h"
 
 /** Bytes of C stack for loading a model, and for an interrupt meanwhile; a test measures it. */
-#define LOADER_STACK 7168
+#define LOADER_STACK 7424
 
 static model_obj_t *model_of(struct pins *pins)
 {

@@ -17,7 +17,7 @@
  *     status = ethosu_model_invoke(model, driver);    // 0, or ethosu_model_explain()
  *
  * ../examples/c/main.c is a complete program. ethosu_model_measure() returns how much memory a
- * model needs.
+ * model needs; ethosu_model_create() measures and loads in one call.
  *
  * The file must not move while the model is used. If it changes, results are wrong. Even then, with
  * source.file_may_change, nothing outside the model's memory is accessed, because sizes and

@@ -80,11 +80,11 @@ struct ethosu_model {
     uint16_t outputs;
     struct step *steps; /**< of an inference */
     uint32_t step_count;
-    uint32_t npu_calls;       /**< of an inference */
     uint32_t prologue;        /**< number of first steps, in which the NPU initialises variables */
     const struct step *first; /**< of the next inference: at or after the prologue */
     struct init_step *init;   /**< of ethosu_model_reset() */
     const struct npu_call *first_call; /**< NULL without NPU calls */
+    uint32_t npu_calls;                /**< of an inference */
     bool skip_verify;
     bool npu_reads_object;
     bool file_may_change;
