@@ -75,8 +75,8 @@ static bool find_memories(const void *to, const void *from, size_t size)
 static bool can_use_dma(const void *to, const void *from, size_t size)
 {
     bool cached = (SCB->CCR & SCB_CCR_DC_Msk) != 0;
-    return size >= (cached ? dma_board.least_cached : dma_board.least) && !disabled && can_wait() && current.done && has_controller() &&
-           find_memories(to, from, size);
+    return size >= (cached ? dma_board.least_cached : dma_board.least) && !disabled && can_wait() &&
+           current.done && has_controller() && find_memories(to, from, size);
 }
 
 /* --- Caches --------------------------------------------------------------- */

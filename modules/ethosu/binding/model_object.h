@@ -43,7 +43,6 @@ typedef struct model_obj {
 /** The model; raises ValueError after deinit(). */
 model_obj_t *model_open(mp_obj_t self_in);
 
-
 /**
  * Raise OSError(EBUSY) if memory for this model's arena is in use by the inference or loading of
  * another model, or by a job of a handle.
