@@ -224,11 +224,9 @@ static void load(model_obj_t *self, struct ethosu_model_source *source, bool any
     } while (npu != NULL);
     if (status != ETHOSU_MODEL_OK) {
         pin_remove(&self->pins);
-    }
-    if (status == ETHOSU_MODEL_WRONG_NPU) {
-        npus_raise_wrong(error.text);
-    }
-    if (status != ETHOSU_MODEL_OK) {
+        if (status == ETHOSU_MODEL_WRONG_NPU) {
+            npus_raise_wrong(error.text);
+        }
         binding_raise_model(status, &error);
     }
     if (self->lost) {

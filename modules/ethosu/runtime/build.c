@@ -171,6 +171,7 @@ static int measure(const struct ethosu_model_source *source, struct ethosu_model
 {
     struct ethosu_model counts = {0};
     begin(builder, &counts, error);
+    builder->cache.open = false;
     *memory = (struct ethosu_model_memory){0};
     TRY(build_model(builder, source));
     builder->file.offset_first = 0; // the main graph's again
@@ -189,7 +190,6 @@ int ethosu_model_measure(const struct ethosu_model_source *source,
                          struct ethosu_model_memory *memory, struct ethosu_model_error *error)
 {
     struct builder builder;
-    builder.cache.open = false;
     return measure(source, memory, error, &builder);
 }
 
@@ -255,7 +255,6 @@ int ethosu_model_create(const struct ethosu_model_source *source,
 {
     struct ethosu_model_memory memory;
     struct builder builder;
-    builder.cache.open = false;
     TRY(measure(source, &memory, error, &builder));
     place(&memory, argument);
     return load(source, &memory, model, error, &builder);
