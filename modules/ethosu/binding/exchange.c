@@ -118,6 +118,7 @@ void values_write_inputs(const struct ethosu_model *model, void *owner, mp_obj_t
             check_input(&input, i);
             if (pass == 1) {
                 write_input(model, owner, &input);
+                // A callable may have changed the list.
                 items = i + 1 < count ? get_sequence(given, count, "input") : NULL;
             }
         }
