@@ -72,16 +72,11 @@ static bool find_memories(const void *to, const void *from, size_t size)
     return memories.source != NULL && memories.destination != NULL;
 }
 
-static bool large_enough(size_t size)
-{
-    return size >= dma_board.least_cached ||
-           (size >= dma_board.least && (SCB->CCR & SCB_CCR_DC_Msk) == 0);
-}
-
 static bool can_use_dma(const void *to, const void *from, size_t size)
 {
-    return large_enough(size) && !disabled && can_wait() && current.done && has_controller() &&
-           find_memories(to, from, size);
+    bool cached = (SCB->CCR & SCB_CCR_DC_Msk) != 0;
+    return size >= (cached ? dma_board.least_cached : dma_board.least) && !disabled && can_wait() &&
+           current.done && has_controller() && find_memories(to, from, size);
 }
 
 /* --- Caches --------------------------------------------------------------- */
@@ -169,24 +164,34 @@ static bool transfer(uint8_t *to, const uint8_t *from, size_t size)
     return !current.failed;
 }
 
-static void copy_by_dma(uint8_t *to, const uint8_t *from, size_t size)
+/** Copy what is around a transfer. */
+static __attribute__((noinline)) void copy_around(uint8_t *to, const uint8_t *from, size_t size)
 {
+    ethosu_ext_copy(to, from, size);
+}
+
+/** @return  false: the controller can't copy this, or is slower */
+static __attribute__((noinline)) bool copy_by_dma(uint8_t *to, const uint8_t *from, size_t size)
+{
+    if (!can_use_dma(to, from, size)) {
+        return false;
+    }
     size_t head = -(uintptr_t)to % DMA_LINE;
     size_t middle = (size - head) / DMA_LINE * DMA_LINE;
-    ethosu_ext_copy(to, from, head);
+    copy_around(to, from, head);
     if (transfer(to + head, from + head, middle)) {
         consecutive_timeouts = 0;
         counters.transfers++;
         counters.transfer_bytes += size;
         head += middle;
     }
-    ethosu_ext_copy(to + head, from + head, size - head);
+    copy_around(to + head, from + head, size - head);
+    return true;
 }
 
 void arm_ethos_io_memcpy(void *to, const void *from, size_t size)
 {
-    if (can_use_dma(to, from, size)) {
-        copy_by_dma(to, from, size);
+    if (size >= dma_board.least && copy_by_dma(to, from, size)) {
         return;
     }
     ethosu_ext_copy(to, from, size);

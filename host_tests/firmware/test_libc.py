@@ -18,7 +18,7 @@ def copy_and_clear():
                 assert view[to + size + 5:] == b"\\x5a" * (355 - to - size), ("after", size, to)
 
 def fill():
-    for width in list(range(1, 70)) + [255]:
+    for width in list(range(1, 70)) + [127, 128, 129, 255]:
         for to in range(17):
             found = bytearray(300)
             frame = framebuf.FrameBuffer(memoryview(found)[to:to + width], width, 1, framebuf.GS8)

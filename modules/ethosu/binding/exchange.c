@@ -108,23 +108,18 @@ static void write_input(const struct ethosu_model *model, void *owner, const str
 
 void values_write_inputs(const struct ethosu_model *model, void *owner, mp_obj_t given)
 {
-    size_t count = ethosu_model_input_count(model);
+    const size_t count = ethosu_model_input_count(model);
+    const struct ethosu_model_buffer *tensors = ethosu_model_inputs(model);
     mp_obj_t *items = get_sequence(given, count, "input");
-    struct exchange input = {.tensor = ethosu_model_inputs(model)};
-    if (count == 1) {
-        input.given = items[0];
-        check_input(&input, 0);
-        write_input(model, owner, &input);
-        return;
-    }
-    const struct ethosu_model_buffer *tensors = input.tensor;
-    for (size_t pass = 0; pass < 2; pass++) {
+    // Several are all checked before any is written.
+    for (size_t pass = count == 1; pass < 2; pass++) {
         for (size_t i = 0; i < count; i++) {
-            input.tensor = &tensors[i];
-            input.given = get_sequence(given, count, "input")[i]; // a callable may change the list
+            struct exchange input = {.tensor = &tensors[i], .given = items[i]};
             check_input(&input, i);
             if (pass == 1) {
                 write_input(model, owner, &input);
+                // A callable may have changed the list.
+                items = i + 1 < count ? get_sequence(given, count, "input") : NULL;
             }
         }
     }
@@ -157,27 +152,26 @@ void values_visit_outputs(const struct ethosu_model *model, mp_obj_t given, bool
 }
 
 /** A new array with a copy of an output, which the next inference overwrites. */
-static mp_obj_t new_array(const struct ethosu_model_buffer *buffer)
+static mp_obj_t new_copy(const struct ethosu_model_buffer *output)
 {
-    mp_obj_array_t *array = m_new_obj(mp_obj_array_t);
-    size_t width = MAX(ethosu_model_type_size(buffer->type), 1);
-    array->base.type = &mp_type_array;
-    array->typecode = (size_t)values_typecode(buffer->type);
-    array->free = 0;
-    array->len = buffer->size / width;
-    array->items = m_new(uint8_t, buffer->size);
-    arm_ethos_io_memcpy(array->items, buffer->data, buffer->size);
+    mp_obj_array_t *array = values_new_array(output->type, output->size);
+    arm_ethos_io_memcpy(array->items, output->data, output->size);
     return MP_OBJ_FROM_PTR(array);
 }
 
 mp_obj_t values_new_outputs(const struct ethosu_model *model, bool real)
 {
-    size_t count = ethosu_model_output_count(model);
+    const size_t count = ethosu_model_output_count(model);
     const struct ethosu_model_buffer *outputs = ethosu_model_outputs(model);
-    mp_obj_list_t *list = MP_OBJ_TO_PTR(mp_obj_new_list(count, NULL));
+    // Not by mp_obj_new_list(), which makes room for four outputs and clears it.
+    mp_obj_list_t *list = m_new_obj(mp_obj_list_t);
+    list->base.type = &mp_type_list;
+    list->alloc = count + 1; // append() needs one
+    list->len = count;
+    list->items = m_new(mp_obj_t, list->alloc);
     for (size_t i = 0; i < count; i++) {
         list->items[i] = real ? values_new_floats(model, outputs[i].tensor, outputs[i].data)
-                              : new_array(&outputs[i]);
+                              : new_copy(&outputs[i]);
     }
     return MP_OBJ_FROM_PTR(list);
 }

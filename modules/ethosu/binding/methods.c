@@ -42,8 +42,12 @@ static mp_obj_t method_call(mp_obj_t self_in, size_t n_args, size_t n_kw, const 
     if (n_args == 0) { // the class's, called without an object
         mp_arg_check_num(n_args, n_kw, 1, MP_OBJ_FUN_ARGS_MAX, true);
     }
-    mp_map_t keywords;
-    mp_map_init_fixed_table(&keywords, n_kw, args + n_args);
+    mp_map_t keywords = {.all_keys_are_qstrs = 1,
+                         .is_fixed = 1,
+                         .is_ordered = 1,
+                         .used = n_kw,
+                         .alloc = n_kw,
+                         .table = (mp_map_elem_t *)(uintptr_t)(args + n_args)};
     return self->function(n_args, args, &keywords);
 }
 

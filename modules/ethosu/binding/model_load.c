@@ -13,7 +13,7 @@
 #include "raise.h"
 
 /** Bytes of C stack for loading a model, and for an interrupt meanwhile; a test measures it. */
-#define LOADER_STACK 7168
+#define LOADER_STACK 7424
 
 static model_obj_t *model_of(struct pins *pins)
 {
@@ -161,22 +161,20 @@ static void set_arena(model_obj_t *self, mp_obj_t arena, struct ethosu_model_mem
         const model_obj_t *other = MP_OBJ_TO_PTR(arena);
         block = (struct block){other->block[MODEL_ARENA], (void *)(uintptr_t)other->arena, 0};
         given = may_share(self, other, memory);
-        if (!given) {
-            block = binding_allocate(memory->arena_size, "the arena");
-        }
-    } else if (!given) {
-        block = binding_allocate(memory->arena_size, "the arena");
-    } else {
-        mp_buffer_info_t given;
-        binding_get_buffer(arena, &given, MP_BUFFER_WRITE, "arena");
-        block = (struct block){pin_block_of(given.buf, given.len, "arena", NULL),
-                               (void *)binding_align((uintptr_t)given.buf), given.len};
-        size_t skipped = (size_t)((uint8_t *)block.data - (uint8_t *)given.buf);
-        if (given.len < memory->arena_size + skipped) {
+    } else if (given) {
+        mp_buffer_info_t buffer;
+        binding_get_buffer(arena, &buffer, MP_BUFFER_WRITE, "arena");
+        block = (struct block){pin_block_of(buffer.buf, buffer.len, "arena", NULL),
+                               (void *)binding_align((uintptr_t)buffer.buf), buffer.len};
+        size_t skipped = (size_t)((uint8_t *)block.data - (uint8_t *)buffer.buf);
+        if (buffer.len < memory->arena_size + skipped) {
             mp_raise_msg_varg(&mp_type_ValueError,
                               MP_ERROR_TEXT("arena has %d bytes, the model needs %d there"),
-                              (int)given.len, (int)(memory->arena_size + skipped));
+                              (int)buffer.len, (int)(memory->arena_size + skipped));
         }
+    }
+    if (!given) {
+        block = binding_allocate(memory->arena_size, "the arena");
     }
     memory->arena = block.data;
     if (given) {
@@ -192,6 +190,20 @@ static void set_arena(model_obj_t *self, mp_obj_t arena, struct ethosu_model_mem
     }
 }
 
+/** Arguments of place(). */
+struct placing {
+    model_obj_t *self;
+    mp_obj_t arena;
+};
+
+/** Allocate the memory of a measured model. Raises. */
+static void place(struct ethosu_model_memory *memory, void *argument)
+{
+    const struct placing *placing = argument;
+    memory->object = m_new(uint8_t, memory->object_size);
+    set_arena(placing->self, placing->arena, memory);
+}
+
 /**
  * Check the model, and load it.
  *
@@ -199,25 +211,22 @@ static void set_arena(model_obj_t *self, mp_obj_t arena, struct ethosu_model_mem
  */
 static void load(model_obj_t *self, struct ethosu_model_source *source, bool any, mp_obj_t arena)
 {
-    struct ethosu_model_memory memory;
+    struct placing placing = {self, arena};
     struct ethosu_model_error error;
-    int status = ethosu_model_measure(source, &memory, &error);
-    for (struct ethosu_driver *npu = ethosu_ext_next(NULL);
-         any && status == ETHOSU_MODEL_WRONG_NPU && npu != NULL; npu = ethosu_ext_next(npu)) {
-        source->driver = self->npu = npu;
-        status = ethosu_model_measure(source, &memory, &error);
-    }
-    if (status == ETHOSU_MODEL_WRONG_NPU) {
-        npus_raise_wrong(error.text);
-    }
-    if (status != ETHOSU_MODEL_OK) {
-        binding_raise_model(status, &error);
-    }
-    memory.object = m_new(uint8_t, memory.object_size);
-    set_arena(self, arena, &memory);
-    status = ethosu_model_load(source, &memory, &self->model, &error);
+    struct ethosu_driver *npu = NULL;
+    int status;
+    do {
+        status = ethosu_model_create(source, place, &placing, &self->model, &error);
+        npu = any && status == ETHOSU_MODEL_WRONG_NPU ? ethosu_ext_next(npu) : NULL;
+        if (npu != NULL) {
+            source->driver = self->npu = npu;
+        }
+    } while (npu != NULL);
     if (status != ETHOSU_MODEL_OK) {
         pin_remove(&self->pins);
+        if (status == ETHOSU_MODEL_WRONG_NPU) {
+            npus_raise_wrong(error.text);
+        }
         binding_raise_model(status, &error);
     }
     if (self->lost) {

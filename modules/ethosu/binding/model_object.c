@@ -26,32 +26,30 @@ model_obj_t *model_open(mp_obj_t self_in)
     return self;
 }
 
-/** A running model; it is idle if its job was abandoned. Raises. */
-static MP_NOINLINE model_obj_t *finish_abandoned(model_obj_t *self)
+/** A model that runs is idle if its job was abandoned. Raises. */
+static MP_NOINLINE void finish_abandoned(const model_obj_t *self)
 {
-    if (!job_reap_abandoned(self->npu)) {
+    if (model_is_busy(self) && !job_reap_abandoned(self->npu)) {
         binding_raise_os_error(MP_EBUSY, "this model is running: wait for it, or cancel() it");
     }
-    return self;
 }
 
-/** A model that shares its arena, which it is about to write. Raises. */
-static MP_NOINLINE model_obj_t *check_shared(model_obj_t *self)
+/** A model that is closed or running, or that shares its arena. Raises. */
+static MP_NOINLINE model_obj_t *make_idle(model_obj_t *self)
 {
-    if (model_is_busy(self)) {
-        finish_abandoned(self);
+    (void)model_open(MP_OBJ_FROM_PTR(self));
+    finish_abandoned(self);
+    if (self->shares) {
+        model_check_arena(self, self->arena, model_arena_size(self));
     }
-    model_check_arena(self, self->arena, model_arena_size(self));
     return self;
 }
 
 model_obj_t *model_idle(mp_obj_t self_in)
 {
-    model_obj_t *self = model_open(self_in);
-    if (self->shares) {
-        return check_shared(self);
-    }
-    return model_is_busy(self) ? finish_abandoned(self) : self;
+    model_obj_t *self = MP_OBJ_TO_PTR(self_in);
+    bool idle = self->model != NULL && !self->shares && !model_is_busy(self);
+    return idle ? self : make_idle(self);
 }
 
 /* ---- methods ---- */
@@ -68,7 +66,7 @@ static MP_DEFINE_CONST_FUN_OBJ_1(model_reset_obj, model_reset);
 static mp_obj_t model_deinit(mp_obj_t self_in)
 {
     model_obj_t *self = MP_OBJ_TO_PTR(self_in);
-    if (self->model != NULL && model_is_busy(self)) {
+    if (self->model != NULL) {
         finish_abandoned(self);
     }
     pin_remove(&self->pins);
@@ -222,8 +220,9 @@ static void model_attribute(mp_obj_t self_in, qstr name, mp_obj_t *destination)
     }
     const mp_map_elem_t *method =
         mp_map_lookup((mp_map_t *)&model_locals.map, MP_OBJ_NEW_QSTR(name), MP_MAP_LOOKUP);
-    if (method != NULL) {
-        mp_convert_member_lookup(self_in, self->base.type, method->value, destination);
+    if (method != NULL) { // all entries but the text for help() are methods
+        destination[0] = method->value;
+        destination[1] = name == MP_QSTR___doc__ ? MP_OBJ_NULL : self_in;
     } else if (name == MP_QSTR_len) {
         destination[0] = mp_obj_new_int_from_uint(self->file_size);
     } else if (name == MP_QSTR_postprocess) {

@@ -44,12 +44,6 @@ typedef struct model_obj {
 model_obj_t *model_open(mp_obj_t self_in);
 
 /**
- * The model, if its arena may be written. Raises after deinit(), while the model is running, or
- * while another model is using the same arena.
- */
-model_obj_t *model_idle(mp_obj_t self_in);
-
-/**
  * Raise OSError(EBUSY) if memory for this model's arena is in use by the inference or loading of
  * another model, or by a job of a handle.
  */
@@ -73,6 +67,12 @@ static inline bool model_is_busy(const model_obj_t *self)
 {
     return job_of(self->npu)->owner == self;
 }
+
+/**
+ * The model, if its arena may be written. Raises after deinit(), while the model is running, or
+ * while another model is using the same arena.
+ */
+model_obj_t *model_idle(mp_obj_t self_in);
 
 /* ---- describing ---- */
 

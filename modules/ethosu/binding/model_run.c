@@ -30,12 +30,12 @@ RARE void values_call(void *owner, mp_obj_t callable, const struct ethosu_model_
 /* ---- running ---- */
 
 /** The inference has ended, or was stopped: the NPU is free for others. */
-static void release_npu(void *model)
+static inline void release_npu(const model_obj_t *self)
 {
-    model_obj_t *self = model;
-    job_end(self->npu);
+    struct ethosu_driver *npu = self->npu;
+    job_end(npu);
     if (self->handle == NULL) {
-        ethosu_release_driver(self->npu);
+        ethosu_release_driver(npu);
     }
 }
 
@@ -46,16 +46,18 @@ static void on_stop(void *model)
     release_npu(model);
 }
 
-/** Reserve the NPU, if it is not, and begin a job on it. Raises. */
-static inline void acquire_npu(model_obj_t *self)
+/** Reserve the model's NPU, if it is not, and begin a job on it. Raises. */
+static inline struct ethosu_driver *acquire_npu(model_obj_t *self)
 {
-    job_check_idle(self->npu);
+    struct ethosu_driver *npu = self->npu;
+    job_check_idle(npu);
     if (self->handle != NULL) {
         job_reap_late(npu_reserved(MP_OBJ_FROM_PTR(self->handle))->npu);
-    } else if (ethosu_ext_reserve_this(self->npu, 0) != 0) {
-        npus_reserve(self->npu, 0);
+    } else if (ethosu_ext_reserve_this(npu, 0) != 0) {
+        npus_reserve(npu, 0);
     }
-    job_begin(self->npu, self, on_stop);
+    job_begin(npu, self, on_stop);
+    return npu;
 }
 
 bool model_must_stop(void *model)
@@ -101,14 +103,14 @@ static RARE _Noreturn void end_failed(model_obj_t *self, int status)
 /** Run and wait; raises when the inference failed. */
 static void run(model_obj_t *self)
 {
-    acquire_npu(self);
-    ethosu_ext_set_timeout(self->npu, self->deadline.timeout);
+    struct ethosu_driver *npu = acquire_npu(self);
+    ethosu_ext_set_timeout(npu, self->deadline.timeout);
     if (!self->one_call) {
         self->deadline.start_ms = ethosu_ext_board_ticks_ms();
     }
-    job_wait(self->npu);
-    int status = ethosu_model_invoke(self->model, self->npu);
-    job_end_wait(self->npu);
+    job_wait(npu);
+    int status = ethosu_model_invoke(self->model, npu);
+    job_end_wait(npu);
     if (status != ETHOSU_MODEL_OK) {
         end_failed(self, status);
     }
@@ -184,11 +186,12 @@ static void get_buffers(size_t n_args, const mp_obj_t *pos_args, mp_map_t *kw_ar
  */
 static mp_obj_t model_run_into(size_t n_args, const mp_obj_t *args, mp_map_t *kw_args)
 {
-    mp_obj_t inputs = mp_const_none;
-    mp_obj_t outputs = mp_const_none;
-    if (n_args + kw_args->used > 1) {
-        get_buffers(n_args, args, kw_args, &inputs, &outputs);
+    if (n_args + kw_args->used == 1) {
+        run(model_idle(args[0]));
+        return mp_const_none;
     }
+    mp_obj_t inputs, outputs;
+    get_buffers(n_args, args, kw_args, &inputs, &outputs);
     model_obj_t *self = model_idle(args[0]);
     if (outputs != mp_const_none) {
         values_visit_outputs(self->model, outputs, false);

@@ -55,15 +55,22 @@ void values_quantize_object(const struct ethosu_model *model, uint32_t index, mp
     values_quantize(model, index, &tensor, &numbers, bytes);
 }
 
-static mp_obj_t new_floats(size_t count)
+mp_obj_array_t *values_new_array(uint32_t type, size_t size)
 {
     mp_obj_array_t *array = m_new_obj(mp_obj_array_t);
-    array->base.type = &mp_type_array;
-    array->typecode = 'f';
-    array->free = 0;
-    array->len = count;
-    array->items = m_new(float, count);
-    return MP_OBJ_FROM_PTR(array);
+    const size_t width = ethosu_model_type_size(type);
+    *array = (mp_obj_array_t){
+        .base = {&mp_type_array},
+        .typecode = (size_t)values_typecode(type),
+        .len = width == 0 ? size : size / width,
+        .items = m_new(uint8_t, size),
+    };
+    return array;
+}
+
+static mp_obj_array_t *new_floats(size_t count)
+{
+    return values_new_array(ETHOSU_TYPE_FLOAT32, count * sizeof(float));
 }
 
 mp_obj_t values_new_floats(const struct ethosu_model *model, uint32_t index, const void *bytes)
@@ -71,10 +78,9 @@ mp_obj_t values_new_floats(const struct ethosu_model *model, uint32_t index, con
     struct ethosu_model_tensor tensor;
     values_get_tensor(model, index, &tensor);
     struct numbers raw = {NULL, bytes, values_count(&tensor), values_typecode(tensor.type)};
-    mp_obj_t floats = new_floats(raw.count);
-    values_dequantize(model, index, &tensor, &raw, ((mp_obj_array_t *)MP_OBJ_TO_PTR(floats))->items,
-                      'f');
-    return floats;
+    mp_obj_array_t *floats = new_floats(raw.count);
+    values_dequantize(model, index, &tensor, &raw, floats->items, 'f');
+    return MP_OBJ_FROM_PTR(floats);
 }
 
 void values_check_raw(uint32_t type, size_t size, const mp_buffer_info_t *given, const char *what,
@@ -134,7 +140,7 @@ mp_obj_t values_dequantize_into(const struct ethosu_model *model, uint32_t index
     mp_buffer_info_t memory;
     values_get_tensor(model, index, &tensor);
     get_raw(given, &tensor, &raw);
-    into = into == mp_const_none ? new_floats(raw.count) : into;
+    into = into == mp_const_none ? MP_OBJ_FROM_PTR(new_floats(raw.count)) : into;
     binding_get_buffer(into, &memory, MP_BUFFER_WRITE, "into");
     char typecode = (char)memory.typecode;
     if (typecode != 'f' && typecode != 'd') {

@@ -7,6 +7,7 @@
 #include "ethosu_model.h"
 #include "py/binary.h"
 #include "py/obj.h"
+#include "py/objarray.h"
 
 /* ---- numbers ---- */
 
@@ -123,6 +124,9 @@ void values_quantize_into(const struct ethosu_model *model, uint32_t index, mp_o
 /** Dequantise raw values to a float buffer, or to a new array('f') for None. Returns it. */
 mp_obj_t values_dequantize_into(const struct ethosu_model *model, uint32_t index, mp_obj_t raw,
                                 mp_obj_t into);
+
+/** A new array for `size` bytes of numbers of this enum ethosu_model_type. */
+mp_obj_array_t *values_new_array(uint32_t type, size_t size);
 
 /** A new array('f') of the real values of a tensor's bytes. */
 mp_obj_t values_new_floats(const struct ethosu_model *model, uint32_t index, const void *bytes);

@@ -71,7 +71,7 @@ static RARE void leave(struct ethosu_driver *drv, uint32_t counted)
     uint32_t left;
     // Each leaving call wakes the others, as it may have taken their wake-up. With none left, a
     // deinit may clear it.
-    wake(__atomic_load_n(&drv->semaphore, __ATOMIC_RELAXED), word - counted);
+    wake(ETHOSU_EXT_GET(drv->semaphore), word - counted);
     do {
         left = ethosu_ext_job_in_state(word & ~JOB_CANCEL, ETHOSU_JOB_IDLE) - counted;
     } while (!ethosu_ext_job_step(drv, &word, left));
@@ -144,7 +144,7 @@ static RARE int abort_job(struct ethosu_driver *drv, int code, uint64_t timeout)
     struct ethosu_ext_fault why = {.code = code,
                                    .index = (int)qread,
                                    .found = ethosu_ext_milliseconds(timeout),
-                                   .status = __atomic_load_n(&drv->job.status, __ATOMIC_RELAXED),
+                                   .status = ETHOSU_EXT_GET(drv->job.status),
                                    .qread = qread};
     (void)ethosu_ext_report(&drv->fault, &why);
     bool late = code == ETHOSU_EXT_E_TIMEOUT || code == ETHOSU_EXT_E_IRQ_LOST;
@@ -300,7 +300,7 @@ static int wait_for(struct ethosu_driver *drv, const struct ethosu_ext_program *
         // The program is set from RUNNING on; the transition below fails if the word has changed
         // since.
         if (state == ETHOSU_JOB_IDLE || state == ETHOSU_JOB_STARTING ||
-            (program != NULL && __atomic_load_n(&drv->job.run, __ATOMIC_RELAXED) != program)) {
+            (program != NULL && ETHOSU_EXT_GET(drv->job.run) != program)) {
             fail(drv, ETHOSU_EXT_E_NOT_STARTED, -1);
             return -2;
         }
@@ -496,7 +496,7 @@ static inline bool step_done(struct ethosu_driver *drv, uint32_t word)
     const uint32_t number = word / JOB_NUMBER;
     // If the inference ends before the give, another call may own the semaphore; it wakes
     // spuriously.
-    void *semaphore = __atomic_load_n(&drv->semaphore, __ATOMIC_RELAXED);
+    void *semaphore = ETHOSU_EXT_GET(drv->semaphore);
     do {
         if (ethosu_ext_job_step(drv, &word, ethosu_ext_job_in_state(word, ETHOSU_JOB_DONE))) {
             wake(semaphore, word);

@@ -5,6 +5,7 @@
 #include "ethosu_job.h"
 #include "ethosu_pool.h"
 #include "ethosu_registers.h"
+#include "ethosu_sync.h"
 
 void ethosu_get_driver_version(struct ethosu_driver_version *ver)
 {
@@ -63,7 +64,7 @@ void ethosu_ext_set_constant_payloads(struct ethosu_driver *drv, bool constant)
 
 void ethosu_ext_forget(struct ethosu_driver *drv)
 {
-    __atomic_store_n(&drv->settings, ethosu_ext_new_settings(), __ATOMIC_RELAXED);
+    ETHOSU_EXT_SET(drv->settings, ethosu_ext_new_settings());
 }
 
 void ethosu_ext_on_done(struct ethosu_driver *drv,
@@ -93,7 +94,7 @@ uint32_t ethosu_ext_config(const struct ethosu_driver *drv)
 
 const struct ethosu_ext_program *ethosu_ext_last_program(const struct ethosu_driver *drv)
 {
-    return __atomic_load_n(&drv->job.run, __ATOMIC_RELAXED);
+    return ETHOSU_EXT_GET(drv->job.run);
 }
 
 void ethosu_ext_get_counts(const struct ethosu_driver *drv, struct ethosu_ext_counts *counts)

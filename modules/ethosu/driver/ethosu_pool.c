@@ -13,6 +13,7 @@
 #include "ethosu_fault.h"
 #include "ethosu_job.h"
 #include "ethosu_registers.h"
+#include "ethosu_sync.h"
 
 #define ANY_CONFIG UINT32_MAX
 
@@ -153,7 +154,7 @@ static inline void assign(struct ethosu_driver *drv)
 /** This reservation has ended: `reserved` is cleared. The lock is held. */
 static inline void offer(struct ethosu_driver *drv, uint32_t reservation)
 {
-    __atomic_store_n(&drv->reservation, reservation + 1, __ATOMIC_RELAXED);
+    ETHOSU_EXT_SET(drv->reservation, reservation + 1);
     assign(drv);
 }
 

@@ -4,6 +4,7 @@
 #define ETHOSU_POOL_H
 
 #include "ethosu_driver.h"
+#include "ethosu_sync.h"
 
 /** A semaphore with count 0; NULL if none can be created. */
 void *ethosu_ext_semaphore_get(void);
@@ -32,7 +33,7 @@ bool ethosu_ext_pool_offer(struct ethosu_driver *drv, uint32_t *word);
 /** Number of this NPU's reservation; another thread may end it with ethosu_release_driver(). */
 static inline uint32_t ethosu_ext_reservation(const struct ethosu_driver *drv)
 {
-    return __atomic_load_n(&drv->reservation, __ATOMIC_RELAXED);
+    return ETHOSU_EXT_GET(drv->reservation);
 }
 
 /** Fail all requests for NPUs that are no longer in the list. */

@@ -6,6 +6,7 @@
 #include "ethosu_job.h"
 #include "ethosu_log.h"
 #include "ethosu_pool.h"
+#include "ethosu_sync.h"
 
 int ethosu_ext_switch_power(struct ethosu_driver *drv, bool on)
 {
@@ -74,5 +75,5 @@ void ethosu_ext_switch_off(struct ethosu_driver *drv)
         ethosu_ext_power_down(drv);
     }
     ethosu_ext_semaphore_recycle(drv->semaphore);
-    __atomic_store_n(&drv->semaphore, NULL, __ATOMIC_RELAXED);
+    ETHOSU_EXT_SET(drv->semaphore, NULL);
 }

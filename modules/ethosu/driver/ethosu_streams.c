@@ -14,6 +14,7 @@
 #include "ethosu_memory.h"
 #include "ethosu_pool.h"
 #include "ethosu_prepare.h"
+#include "ethosu_sync.h"
 
 #if ETHOSU_EXT_STREAMS
 
@@ -127,7 +128,7 @@ static bool same_sizes(const struct ethosu_ext_stream *stream, const struct etho
 /** May be changed by another thread in ethosu_ext_forget(). */
 static inline uint32_t settings_of(const struct ethosu_driver *drv)
 {
-    return __atomic_load_n(&drv->settings, __ATOMIC_RELAXED);
+    return ETHOSU_EXT_GET(drv->settings);
 }
 
 static inline bool same_content(const struct ethosu_ext_stream *stream)

@@ -25,13 +25,15 @@ static inline bool ethosu_ext_change(volatile uint32_t *word, uint32_t from, uin
 }
 
 /**
- * Store a word, or a pointer, without ordering it. On Cortex-M a volatile store is one instruction;
- * the compiler's relaxed one first computes the address.
+ * Store or load a word, or a pointer, without ordering it. On Cortex-M a volatile access is one
+ * instruction; the compiler's relaxed one first computes the address.
  */
 #ifdef __arm__
 #define ETHOSU_EXT_SET(object, value) (*(volatile __typeof__(object) *)&(object) = (value))
+#define ETHOSU_EXT_GET(object) (*(volatile __typeof__(object) *)&(object))
 #else
 #define ETHOSU_EXT_SET(object, value) __atomic_store_n(&(object), (value), __ATOMIC_RELAXED)
+#define ETHOSU_EXT_GET(object) __atomic_load_n(&(object), __ATOMIC_RELAXED)
 #endif
 
 static inline void ethosu_ext_add(volatile uint32_t *word, uint32_t value)

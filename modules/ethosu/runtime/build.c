@@ -166,23 +166,31 @@ static int build_model(struct builder *builder, const struct ethosu_model_source
     return check_filled(builder);
 }
 
+static int measure(const struct ethosu_model_source *source, struct ethosu_model_memory *memory,
+                   struct ethosu_model_error *error, struct builder *builder)
+{
+    struct ethosu_model counts = {0};
+    begin(builder, &counts, error);
+    builder->cache.open = false;
+    *memory = (struct ethosu_model_memory){0};
+    TRY(build_model(builder, source));
+    builder->file.offset_first = 0; // the main graph's again
+    size_t mask = (source->npu_reads_object ? ETHOSU_MODEL_ALIGNMENT : 8) - 1;
+    size_t front = sizeof counts + builder->object.low;
+    size_t kept = ((front + mask) & ~mask) + ((builder->object.high + mask) & ~mask);
+    size_t borrowed = (sizeof counts + builder->object.unused + mask) & ~mask;
+    memory->object_size = kept > borrowed ? kept : borrowed;
+    memory->arena_size = ethosu_ext_memory_align(counts.arena_size);
+    memory->keeps_data = builder->filled != 0 || counts.init != NULL || counts.prologue != 0 ||
+                         counts.copied_bytes != 0;
+    return ETHOSU_MODEL_OK;
+}
+
 int ethosu_model_measure(const struct ethosu_model_source *source,
                          struct ethosu_model_memory *memory, struct ethosu_model_error *error)
 {
-    struct ethosu_model counts = {0};
     struct builder builder;
-    begin(&builder, &counts, error);
-    *memory = (struct ethosu_model_memory){0};
-    TRY(build_model(&builder, source));
-    size_t mask = (source->npu_reads_object ? ETHOSU_MODEL_ALIGNMENT : 8) - 1;
-    size_t front = sizeof counts + builder.object.low;
-    size_t kept = ((front + mask) & ~mask) + ((builder.object.high + mask) & ~mask);
-    size_t borrowed = (sizeof counts + builder.object.unused + mask) & ~mask;
-    memory->object_size = kept > borrowed ? kept : borrowed;
-    memory->arena_size = ethosu_ext_memory_align(counts.arena_size);
-    memory->keeps_data = builder.filled != 0 || counts.init != NULL || counts.prologue != 0 ||
-                         counts.copied_bytes != 0;
-    return ETHOSU_MODEL_OK;
+    return measure(source, memory, error, &builder);
 }
 
 int ethosu_model_kernels(const struct ethosu_model_source *source,
@@ -191,6 +199,7 @@ int ethosu_model_kernels(const struct ethosu_model_source *source,
 {
     struct ethosu_model counts = {0};
     struct builder builder;
+    builder.cache.open = false;
     begin(&builder, &counts, error);
     builder.kernels = kernels;
     builder.kernel_room = *count;
@@ -199,34 +208,54 @@ int ethosu_model_kernels(const struct ethosu_model_source *source,
     return status;
 }
 
-int ethosu_model_load(const struct ethosu_model_source *source,
-                      const struct ethosu_model_memory *memory, struct ethosu_model **model,
-                      struct ethosu_model_error *error)
+static int load(const struct ethosu_model_source *source, const struct ethosu_model_memory *memory,
+                struct ethosu_model **model, struct ethosu_model_error *error,
+                struct builder *builder)
 {
     size_t alignment = source->npu_reads_object ? ETHOSU_MODEL_ALIGNMENT : 8;
-    struct builder builder;
-    begin(&builder, memory->object, error);
-    builder.loading = true;
-    builder.object.start = memory->object;
-    builder.object.low = sizeof **model;
-    builder.object.size = memory->object_size & ~(alignment - 1);
-    builder.arena = memory->arena;
-    builder.arena_limit = memory->arena_size;
+    begin(builder, memory->object, error);
+    builder->loading = true;
+    builder->object.start = memory->object;
+    builder->object.low = sizeof **model;
+    builder->object.size = memory->object_size & ~(alignment - 1);
+    builder->arena = memory->arena;
+    builder->arena_limit = memory->arena_size;
     if (memory->object_size < sizeof **model || (uintptr_t)memory->object % alignment != 0) {
         return error_set(error, ETHOSU_MODEL_NO_MEMORY,
                          "model object: %u bytes at 0x%x, expected more than %u, aligned to %u",
                          (unsigned)memory->object_size, (unsigned)(uintptr_t)memory->object,
                          (unsigned)sizeof **model, (unsigned)alignment);
     }
-    TRY(build_check_arena(&builder, memory, source));
+    TRY(build_check_arena(builder, memory, source));
     memset(memory->object, 0, sizeof **model);
-    builder.model->arena = memory->arena;
-    builder.init_end = &builder.model->init;
-    TRY(build_model(&builder, source));
-    builder.model->object_size = (uint32_t)(builder.object.low + builder.object.high);
-    if (run_initialisation(builder.model) == ETHOSU_MODEL_STOPPED) {
-        return refuse_stopped(&builder);
+    builder->model->arena = memory->arena;
+    builder->init_end = &builder->model->init;
+    TRY(build_model(builder, source));
+    builder->model->object_size = (uint32_t)(builder->object.low + builder->object.high);
+    if (run_initialisation(builder->model) == ETHOSU_MODEL_STOPPED) {
+        return refuse_stopped(builder);
     }
-    *model = builder.model;
+    *model = builder->model;
     return ETHOSU_MODEL_OK;
+}
+
+int ethosu_model_load(const struct ethosu_model_source *source,
+                      const struct ethosu_model_memory *memory, struct ethosu_model **model,
+                      struct ethosu_model_error *error)
+{
+    struct builder builder;
+    builder.cache.open = false;
+    return load(source, memory, model, error, &builder);
+}
+
+int ethosu_model_create(const struct ethosu_model_source *source,
+                        void (*place)(struct ethosu_model_memory *memory, void *argument),
+                        void *argument, struct ethosu_model **model,
+                        struct ethosu_model_error *error)
+{
+    struct ethosu_model_memory memory;
+    struct builder builder;
+    TRY(measure(source, &memory, error, &builder));
+    place(&memory, argument);
+    return load(source, &memory, model, error, &builder);
 }

@@ -181,9 +181,12 @@ static bool is_visible(const void *data, uint32_t size)
 int build_payload(struct builder *builder, const void *data, uint32_t size, const void **visible)
 {
     const struct ethosu_model *model = builder->model;
-    struct shared_block none = {0};
-    if (!model->npu_reads_object || (is_visible(data, size) && !model->file_may_change)) {
-        return build_visible(builder, &none, data, size, visible);
+    if (!model->npu_reads_object) {
+        return build_visible(builder, &(struct shared_block){0}, data, size, visible);
+    }
+    if (is_visible(data, size) && !model->file_may_change) {
+        *visible = data;
+        return ETHOSU_MODEL_OK;
     }
     // The end of the object is aligned for the NPU, so a copy at a multiple before it is, too.
     size_t used = builder->object.high + size, padding = -used % ETHOSU_MODEL_ALIGNMENT;

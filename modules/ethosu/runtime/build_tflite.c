@@ -24,7 +24,7 @@ static int bad_tensor(struct builder *builder, uint32_t tensor)
 
 bool build_get_tensor(struct builder *builder, uint32_t index, struct tflite_tensor *tensor)
 {
-    struct file_cache *cache = builder->cache;
+    struct file_cache *cache = &builder->cache;
     if (cache->graph != builder->graph_index) {
         cache->graph = builder->graph_index;
         cache->valid = 0;
@@ -189,12 +189,25 @@ static int refuse_uncompiled(struct builder *builder)
                      config);
 }
 
+/** Open the file, unless measuring has. */
+static bool open_tables(struct builder *builder, const struct ethosu_model_source *source)
+{
+    struct tflite *file = &builder->file;
+    struct file_cache *cache = &builder->cache;
+    if (!cache->open) {
+        cache->graph = TFLITE_NO_GRAPH;
+        cache->call_index = TFLITE_NO_OPERATOR;
+        cache->open = tflite_open(file, source->file, (uint32_t)source->file_size) &&
+                      tflite_find_offsets(file);
+    }
+    return cache->open && tflite_get_subgraph(file, 0, &builder->graph);
+}
+
 static int open_file(struct builder *builder, const struct ethosu_model_source *source)
 {
     struct ethosu_model_error *error = builder->error;
     struct tflite *file = &builder->file;
-    if (!tflite_open(file, source->file, (uint32_t)source->file_size) ||
-        !tflite_find_offsets(file) || !tflite_get_subgraph(file, 0, &builder->graph)) {
+    if (!open_tables(builder, source)) {
         return error_set(error, ETHOSU_MODEL_BAD_FILE,
                          "file is malformed or truncated at byte %u of %u",
                          (unsigned)file->fb.bad_at, (unsigned)file->fb.size);
@@ -226,13 +239,8 @@ static int build(struct builder *builder, const struct ethosu_model_source *sour
 {
     const struct ethosu_model *model = builder->model;
     struct variable_table variables;
-    struct file_cache cache;
     builder->variables = &variables;
-    builder->cache = &cache;
     variables.count = 0;
-    cache.valid = 0;
-    cache.graph = 0;
-    cache.call_index = TFLITE_NO_OPERATOR;
     int status = build_stages(builder, source);
     bool check_compiled = status == ETHOSU_MODEL_OK || status == ETHOSU_MODEL_UNSUPPORTED ||
                           status == ETHOSU_MODEL_BAD_PLAN;

@@ -82,9 +82,10 @@ struct npu_overlap {
 /** Number of tensors, from index 0, that are cached because several stages need them. */
 #define TENSOR_CACHE_SIZE 12u
 
-/** Recently read parts of the file. */
+/** Recently read parts of the file. They stay valid from measuring to loading. */
 struct file_cache {
-    uint32_t graph; /**< index of the tensors' subgraph */
+    bool open;      /**< the file was opened, and its offsets found */
+    uint32_t graph; /**< index of the tensors' subgraph; TFLITE_NO_GRAPH if none was read */
     uint32_t valid; /**< bit n: list[n] is tensor n */
     struct tflite_tensor list[TENSOR_CACHE_SIZE];
     uint32_t call_graph; /**< index of the operator's subgraph */
@@ -113,7 +114,6 @@ struct builder {
     struct tflite_text custom_name;       /**< its name if it is a custom operator */
     const struct operator_kernel *kernel; /**< its row in operators.c */
 
-    struct file_cache *cache;
     struct shared_block read_only;    /**< the last copy of a constant */
     struct shared_block fast_scratch; /**< the last fast scratch that is not scratch itself */
     struct variable_table *variables;
@@ -131,6 +131,7 @@ struct builder {
     // All members before this one are initially 0.
     struct tflite file;
     struct tflite_subgraph graph; /**< the current one */
+    struct file_cache cache;
 };
 
 /** One operator that has no kernel in kernels/. */

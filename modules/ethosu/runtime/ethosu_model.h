@@ -17,7 +17,7 @@
  *     status = ethosu_model_invoke(model, driver);    // 0, or ethosu_model_explain()
  *
  * ../examples/c/main.c is a complete program. ethosu_model_measure() returns how much memory a
- * model needs.
+ * model needs; ethosu_model_create() measures and loads in one call.
  *
  * The file must not move while the model is used. If it changes, results are wrong. Even then, with
  * source.file_may_change, nothing outside the model's memory is accessed, because sizes and
@@ -233,6 +233,19 @@ int ethosu_model_kernels(const struct ethosu_model_source *source,
 int ethosu_model_load(const struct ethosu_model_source *source,
                       const struct ethosu_model_memory *memory, struct ethosu_model **model,
                       struct ethosu_model_error *error);
+
+/**
+ * Measure and load a model. This reads the tables of a .tflite file once, the two calls read them
+ * twice.
+ *
+ * @param place  gives memory of the measured sizes: sets both pointers, and may enlarge the sizes.
+ *               It need not return; the file must stay as it is
+ * @return       as ethosu_model_load()
+ */
+int ethosu_model_create(const struct ethosu_model_source *source,
+                        void (*place)(struct ethosu_model_memory *memory, void *argument),
+                        void *argument, struct ethosu_model **model,
+                        struct ethosu_model_error *error);
 
 /** Is an inference a single NPU call, so that the driver's time-out covers all of it? */
 bool ethosu_model_is_one_call(const struct ethosu_model *model);

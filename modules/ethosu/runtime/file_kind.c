@@ -14,8 +14,8 @@ const struct ethosu_file_kind *ethosu_file_kind_of(const void *file, size_t size
         {ETHOSU_FILE_OTHER, "", "", ""},
     };
     const struct ethosu_file_kind *kind = kinds;
-    while (kind->number != ETHOSU_FILE_OTHER &&
-           (size < 8 || !fb_is_mark((const uint8_t *)file + 4, kind->mark))) {
+    const uint32_t mark = size < 8 ? 0 : fb_word((const uint8_t *)file + 4);
+    while (kind->number != ETHOSU_FILE_OTHER && mark != fb_word(kind->mark)) {
         kind++;
     }
     return kind;

@@ -77,7 +77,7 @@ int build_enter_graph(struct builder *builder, uint32_t index)
 int build_get_operator(struct builder *builder, uint32_t index,
                        const struct tflite_operator_call **call)
 {
-    struct file_cache *cache = builder->cache;
+    struct file_cache *cache = &builder->cache;
     *call = &cache->call;
     if (cache->call_index == index && cache->call_graph == builder->graph_index) {
         return ETHOSU_MODEL_OK;

@@ -230,11 +230,11 @@ bool tflite_get_operator(struct tflite *file, const struct tflite_subgraph *subg
 
 int32_t tflite_get_offset(struct tflite *file, uint32_t tensor)
 {
-    uint64_t index = (uint64_t)file->offset_first + tensor;
-    if (index >= file->offset_count) {
-        return -1;
-    }
-    return (int32_t)fb_u32(&file->fb, file->offsets + 4 * (uint32_t)index);
+    // The offsets are a checked vector.
+    const uint32_t first = file->offset_first;
+    return first < file->offset_count && tensor < file->offset_count - first
+               ? (int32_t)fb_known_u32(&file->fb, file->offsets + 4 * (first + tensor))
+               : -1;
 }
 
 struct tflite_text tflite_get_name(struct tflite *file, const struct tflite_tensor *tensor)

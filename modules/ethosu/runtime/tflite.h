@@ -87,8 +87,9 @@ struct tflite_channels {
 /** Maximum number of metadata entries, which are searched by name. */
 #define TFLITE_MAX_METADATA 256u
 
-/** Not a valid operator index, as the file would exceed 2 GB. */
+/** Not a valid index of an operator or a subgraph, as the file would exceed 2 GB. */
 #define TFLITE_NO_OPERATOR UINT32_MAX
+#define TFLITE_NO_GRAPH UINT32_MAX
 
 /** Find the outermost tables; false if this is not a valid .tflite (then see fb.bad). */
 bool tflite_open(struct tflite *file, const void *data, uint32_t size);

@@ -95,6 +95,19 @@ def test_a_model_of_300_kb_is_loaded_as_fast_as_a_small_one(figures):
     assert large[key] <= small[key] + 100
 
 
+def test_a_file_is_read_once_to_measure_and_load(figures):
+    """Reading its tables again would take 2,400 more; clearing the arena is 280 of these."""
+    row = figures["models"]["small_cnn"]
+    in_c = row["instructions_to_load_in_c_unverified"]
+    assert row["instructions_to_load_unverified"] - in_c <= 5_600
+
+
+def test_a_result_costs_little_more_than_its_copies(figures):
+    """768 bytes are copied to the arena, 10 from there to an array, which is new, in a list."""
+    row = figures["models"]["small_cnn"]
+    assert row["instructions_per_predict"] - row["instructions_per_run_into"] <= 800
+
+
 def test_text_by_folder(figures):
     assert {"driver", "runtime", "binding"} <= set(figures["text_bytes"])
     assert all(size > 1000 for size in figures["text_bytes"].values())

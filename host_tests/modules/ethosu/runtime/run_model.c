@@ -167,6 +167,15 @@ static void run(struct ethosu_model *model, struct ethosu_driver *driver, FILE *
     }
 }
 
+/** The memory that was measured and allocated before. */
+static void use_memory(struct ethosu_model_memory *memory, void *argument)
+{
+    const struct ethosu_model_memory *given = argument;
+    CHECK(memory->object_size == given->object_size && memory->arena_size == given->arena_size);
+    CHECK(memory->keeps_data == given->keeps_data);
+    *memory = *given;
+}
+
 int main(int argc, char **argv)
 {
     CHECK(argc == 6 || argc == 7);
@@ -188,7 +197,7 @@ int main(int argc, char **argv)
     memory.arena = sim_host_alloc(memory.arena_size);
     check_refusals(&source, &memory);
     check_unmeasured(&source, &memory);
-    CHECK(ethosu_model_load(&source, &memory, &model, &error) == ETHOSU_MODEL_OK);
+    CHECK(ethosu_model_create(&source, use_memory, &memory, &model, &error) == ETHOSU_MODEL_OK);
     if (argc == 7) {
         check_other_npu(model, driver, argv[1]);
     }

@@ -8,36 +8,31 @@
 #include <string.h>
 
 #if defined(__ARM_FEATURE_MVE)
-#include <arm_mve.h>
-
 /**
- * Copy `size` bytes between non-overlapping ranges of any alignment in normal memory. It takes 10
+ * Copy `size` bytes between non-overlapping ranges of any alignment in normal memory. It takes 9
  * instructions for 64 bytes; newlib's memcpy(), which has no vectors, takes 36.
  */
 static inline void ethosu_ext_copy(void *dst, const void *src, size_t size)
 {
-    enum { VECTOR = 16, BLOCK = 4 * VECTOR };
-    uint8_t *to = (uint8_t *)dst;
-    const uint8_t *from = (const uint8_t *)src;
-    for (; size >= BLOCK; size -= BLOCK) {
-        uint8x16_t a = vldrbq_u8(from), b = vldrbq_u8(from + VECTOR);
-        uint8x16_t c = vldrbq_u8(from + 2 * VECTOR), d = vldrbq_u8(from + 3 * VECTOR);
-        vstrbq_u8(to, a);
-        vstrbq_u8(to + VECTOR, b);
-        vstrbq_u8(to + 2 * VECTOR, c);
-        vstrbq_u8(to + 3 * VECTOR, d);
-        from += BLOCK;
-        to += BLOCK;
-    }
-    // The compiler has no loop of this kind, which masks the last vector by itself.
-    __asm volatile("    wlstp.8  lr, %2, 2f       \n"
+    // The compiler's loop of 64 bytes takes 12, and it has none that masks the last vector.
+    __asm volatile("    wls      lr, %2, 2f       \n"
                    "1:  vldrb.8  q0, [%1], #16    \n"
+                   "    vldrb.8  q1, [%1], #16    \n"
+                   "    vldrb.8  q2, [%1], #16    \n"
+                   "    vldrb.8  q3, [%1], #16    \n"
                    "    vstrb.8  q0, [%0], #16    \n"
-                   "    letp     lr, 1b           \n"
-                   "2:                            \n"
-                   : "+r"(to), "+r"(from)
-                   : "r"(size)
-                   : "lr", "q0", "memory");
+                   "    vstrb.8  q1, [%0], #16    \n"
+                   "    vstrb.8  q2, [%0], #16    \n"
+                   "    vstrb.8  q3, [%0], #16    \n"
+                   "    le       lr, 1b           \n"
+                   "2:  wlstp.8  lr, %3, 4f       \n"
+                   "3:  vldrb.8  q0, [%1], #16    \n"
+                   "    vstrb.8  q0, [%0], #16    \n"
+                   "    letp     lr, 3b           \n"
+                   "4:                            \n"
+                   : "+r"(dst), "+r"(src)
+                   : "r"(size / 64), "r"(size % 64)
+                   : "lr", "q0", "q1", "q2", "q3", "memory");
 }
 #else
 /** Copy `size` bytes between non-overlapping ranges. */
