@@ -71,7 +71,7 @@ async function isolate() {
 async function fetched(name) {
     const response = await fetch(new URL(name, import.meta.url));
     if (response.status === 404 && name === "vela.wasm") {
-        throw new Error("This page was built without Vela: it accepts models compiled by `ethosu compile`.");
+        throw new Error("compile it first with `ethosu compile`, because this page was built without Vela");
     }
     if (!response.ok) {
         throw new Error(`${name} could not be loaded (${response.status})`);
