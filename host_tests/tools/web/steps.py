@@ -21,6 +21,7 @@ ALERT = "(document.getElementById('alert')?.textContent ?? '')"
 EQUAL = "It runs, and every bit equals the CPU kernels."
 RUNS = "It runs."
 FOLDER = paths.root() / "build/web"
+BROWSERS: set[Page] = set()
 
 
 def with_vela(test):
@@ -32,7 +33,9 @@ def with_vela(test):
 def opened(address, *options):
     """The page in a browser of its own, with its prompt."""
     with contextlib.closing(Page(*options)) as made, loaded(made, address):
+        BROWSERS.add(made)
         yield made
+        BROWSERS.remove(made)
 
 
 @contextlib.contextmanager
