@@ -23,7 +23,7 @@ from host_tests.tools.npu_sim.random_operations import CONFIG, KINDS, U85_KINDS,
 
 # The sanitizers take four times as long.
 SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")
-SEEDS = range(5 if SANITIZED else 15)
+SEEDS = range(3 if SANITIZED else 15)
 each_seeds = pytest.mark.parametrize(
     "seeds", [SEEDS, pytest.param(range(15, 60), marks=pytest.mark.slow)], ids=["some", "more"]
 )
