@@ -313,8 +313,14 @@ demo: build ## Speak a wake word to an emulated board
 	$(call say,demo)
 	@$(BIN)/ethosu demo wakeword
 
-TESTED := parts sim-variants sim-host-variants firmware-variants board-images accel examples
+TESTED := parts sim-variants sim-host-variants firmware-variants board-images accel examples \
+    $(STAMPS)/collected
 SWEPT := $(TESTED) fuzzers web
+
+# Python compiles the tests for pytest: once, while a processor is idle, and not in each process of a run.
+$(STAMPS)/collected: | sim-host
+	@$(BIN)/pytest --collect-only -qq >$@.log || { cat $@.log; exit 1; }
+	@mv $@.log $@
 
 test: $(STAMPS)/debian ## Run all tests except the larger sweeps and those of the web page
 	@$(SUBMAKE) $(TESTED)

@@ -28,6 +28,9 @@ NOT_EMULATED = "emulator: not running on QEMU with the ethosu plugin"
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
+# Each Python that imports NumPy would start threads of OpenBLAS, which no test uses.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 # A shell that starts pytest with `&` makes it and its children ignore Ctrl-C, which tests send.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

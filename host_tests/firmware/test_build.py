@@ -6,6 +6,8 @@ import subprocess
 
 import pytest
 
+from host_tests.kit import sharing
+
 from .conftest import build, make, start
 
 NEWEST = "1.26.1"
@@ -23,7 +25,7 @@ def test_newest_micropython_builds_and_works():
 
 
 def test_nothing_is_built_twice():
-    make()
+    sharing.make("firmware")
     again = make()
     assert again.returncode == 0
     assert not re.search(r"^(CC|LINK) ", again.stdout, re.M), again.stdout

@@ -42,6 +42,15 @@ def on_each_qemu(
     ]
 
 
+# For tests of the plugin's own code, which takes nothing of QEMU's that differs by release.
+newer_is_slow = pytest.mark.parametrize(
+    "qemu",
+    ["installed", pytest.param("backports", marks=pytest.mark.slow)],
+    indirect=True,
+    scope="session",
+)
+
+
 def use_qemu(
     request: pytest.FixtureRequest, record: Callable[[str, object], None]
 ) -> Iterator[None]:

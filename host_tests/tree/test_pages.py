@@ -6,7 +6,9 @@ import functools
 import re
 import shlex
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from ethosu_tools import cli
@@ -14,6 +16,7 @@ from ethosu_tools.commands import bench
 
 from .test_places import tracked
 
+T = TypeVar("T")
 REPO = Path(__file__).resolve().parents[2]
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -48,6 +51,11 @@ def text(page: str) -> str:
     return (REPO / page).read_text()
 
 
+def found_on(pages: list[str], search: Callable[[str], T]) -> dict[str, T]:
+    """What a search finds on each page, of those where it finds anything."""
+    return {page: found for page in pages if (found := search(page))}
+
+
 def prose(page: str) -> str:
     """The page without its code blocks."""
     return FENCE.sub("", text(page))
@@ -66,8 +74,7 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", title).strip().lower().replace(" ", "-") for title in plain}
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_links_lead_somewhere(page):
+def broken_links(page: str) -> list[str]:
     broken = []
     for link in LINK.findall(prose(page)):
         if re.match(r"[a-z]+:", link):
@@ -76,7 +83,11 @@ def test_links_lead_somewhere(page):
         target = (REPO / page).parent / name if name else REPO / page
         if not target.exists() or (anchor and anchor not in anchors(target)):
             broken.append(link)
-    assert broken == []
+    return broken
+
+
+def test_links_lead_somewhere():
+    assert found_on(PAGES, broken_links) == {}
 
 
 def is_there(name: str, page: str) -> bool:
@@ -94,8 +105,7 @@ def is_placeholder(name: str) -> bool:
     return any(part.isupper() for part in re.split(r"[/._-]", name) if len(part) > 2)
 
 
-@pytest.mark.parametrize("page", PRESENT)
-def test_named_files_exist(page):
+def missing_files(page: str) -> set[str]:
     named = {
         name
         for code in CODE.findall(prose(page))
@@ -107,7 +117,11 @@ def test_named_files_exist(page):
         if re.fullmatch(r"(?:boards|firmware|host_tests|modules|tools)/[\w/.-]*", code)
     }
     missing = {name for name in named | folders if not is_there(name.rstrip("/"), page)}
-    assert {name for name in missing if not is_placeholder(name)} == set()
+    return {name for name in missing if not is_placeholder(name)}
+
+
+def test_named_files_exist():
+    assert found_on(PRESENT, missing_files) == {}
 
 
 def test_git_ignores_the_python_environments_of_the_pages():
@@ -155,13 +169,13 @@ def unknown_targets(command: str, page: str) -> set[str]:
     return named - known
 
 
-@pytest.mark.parametrize("page", PRESENT)
-def test_make_targets_exist(page):
-    unknown = set()
-    for command in commands(page):
-        for call in MAKE.findall(command):
-            unknown |= unknown_targets(call, page)
-    assert unknown == set()
+def unknown_on(page: str) -> set[str]:
+    calls = (call for command in commands(page) for call in MAKE.findall(command))
+    return set().union(*(unknown_targets(call, page) for call in calls))
+
+
+def test_make_targets_exist():
+    assert found_on(PRESENT, unknown_on) == {}
 
 
 parser_of = functools.cache(cli.make_parser)
@@ -182,7 +196,10 @@ def unknown_options(call: str) -> set[str]:
     return named - set(parser._option_string_actions)
 
 
-@pytest.mark.parametrize("page", PRESENT)
-def test_options_of_the_tools_exist(page):
-    calls = [call for command in commands(page) for call in ETHOSU.findall(command)]
-    assert {call: unknown_options(call) for call in calls if unknown_options(call)} == {}
+def wrong_calls(page: str) -> dict[str, set[str]]:
+    calls = {call for command in commands(page) for call in ETHOSU.findall(command)}
+    return {call: unknown for call in calls if (unknown := unknown_options(call))}
+
+
+def test_options_of_the_tools_exist():
+    assert found_on(PRESENT, wrong_calls) == {}

@@ -6,6 +6,8 @@ axis: the model is then invoked once per index and keeps its state. An `.npy` fi
 the first input.
 """
 
+from __future__ import annotations
+
 import contextlib
 import io
 import itertools

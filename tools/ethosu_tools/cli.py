@@ -38,18 +38,22 @@ class _Parser(argparse.ArgumentParser):
         raise errors.UsageError(f"{message}; `{self.prog} --help` lists the options")
 
 
+class _Version(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        from importlib.metadata import version  # slow to load
+
+        print(parser.prog, version("ethosu-tools"))
+        parser.exit()
+
+
 def make_parser(chosen: str | None) -> argparse.ArgumentParser:
     """Build the parser; only the chosen command's module is imported."""
-    from importlib.metadata import version  # slow to load; here Ctrl-C is handled
-
     parser = _Parser(
         prog="ethosu",
         description="Compile, run and test models for Arm Ethos-U NPUs under MicroPython.",
         epilog="`ethosu COMMAND --help` explains a command. " + exit_codes(),
     )
-    parser.add_argument(
-        "--version", action="version", version=f"%(prog)s {version('ethosu-tools')}"
-    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and end")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, summary in discover("commands").items():
         command = commands.add_parser(name, help=summary, description=sentence(summary))

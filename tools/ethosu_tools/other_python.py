@@ -13,7 +13,6 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +40,8 @@ KITS = {
 
 def pins(extra: str) -> list[str]:
     """The packages of an extra, with their releases."""
+    from importlib import metadata  # slow to load
+
     lines = (line.partition(";") for line in metadata.requires("ethosu-tools") or ())
     pattern = re.compile(rf"extra == ['\"]{extra}['\"]")
     return [name.strip() for name, _, marker in lines if pattern.search(marker)]

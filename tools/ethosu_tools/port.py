@@ -187,7 +187,8 @@ class Port:
                 self._check_step(f"accepted only {at} of {len(data)} bytes")
                 self._port.write(data[at : at + _PIECE_BYTES])
             return len(data)
-        self._port.write_timeout = 0  # non-blocking
+        if self._port.write_timeout != 0:  # pyserial sets all of the device's attributes
+            self._port.write_timeout = 0  # non-blocking
         silence, written = self._deadlines(ANSWER_TIMEOUT_S), 0
         while written < len(data):
             self._check_step(f"accepted only {written} of {len(data)} bytes")

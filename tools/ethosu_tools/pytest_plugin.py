@@ -172,8 +172,10 @@ def _places(config: pytest.Config) -> "list[Place]":
 @pytest.hookimpl(wrapper=True)
 def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object]:
     """Limit the workers of pytest-xdist to the number of boards that only one can use at a time."""
-    places = _places(config)
-    if config.pluginmanager.has_plugin("xdist") and all(place.locked for place in places):
+    given = config.getoption("--ethosu-pool") or config.getoption("--ethosu-port")
+    places = _places(config) if given else []  # slow to load; each worker has its own
+    has_xdist = config.pluginmanager.has_plugin("xdist")
+    if has_xdist and places and all(place.locked for place in places):
         workers = max(1, len(places) // max(1, config.getoption("--ethosu-count")))
         requested = config.option.numprocesses
         if isinstance(requested, int) and requested <= workers:

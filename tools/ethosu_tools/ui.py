@@ -2,16 +2,23 @@
 """Output for users: results on stdout, and progress on stderr if that is a terminal."""
 
 import argparse
+import functools
 import json
 import math
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 # Called with the amount done and the total.
 Update = Callable[[int, int], None]
+# Variables of the environment with which Rich takes another file for a terminal.
+_TERMINALS = ("FORCE_COLOR", "TTY_COMPATIBLE")
 
 
 def markdown(head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
@@ -83,11 +90,21 @@ class Ui:
 
     def __init__(self, *, as_json: bool = False, quiet: bool = False) -> None:
         """Print results as JSON or as text; show no progress if `quiet`."""
-        from rich.console import Console  # slow to load; here Ctrl-C is handled
-
         self.as_json = as_json
+        self.quiet = quiet
         self._printed = False
-        self.console = Console(stderr=True, quiet=quiet)
+
+    @functools.cached_property
+    def console(self) -> "Console":
+        """Rich's console on stderr."""
+        from rich.console import Console  # slow to load
+
+        return Console(stderr=True, quiet=self.quiet)
+
+    def _is_terminal(self) -> bool:
+        """Whether stderr is a terminal, or is to be taken for one; loads Rich only then."""
+        known = "console" in vars(self) or any(name in os.environ for name in _TERMINALS)
+        return (known or bool(sys.stderr and sys.stderr.isatty())) and self.console.is_terminal
 
     def result(self, data: dict[str, Any], text: str) -> None:
         """Print a result in the requested form; in JSON mode, only the first one."""
@@ -107,7 +124,7 @@ class Ui:
 
     def note(self, text: str) -> None:
         """Print one line about the current step (terminals only)."""
-        if self.console.is_terminal:
+        if self._is_terminal():
             self.console.print(
                 visible(text), style="dim", highlight=False, markup=False, emoji=False
             )
@@ -118,7 +135,7 @@ class Ui:
 
     def remark(self, text: str) -> None:
         """Print how the command line was understood in one line, unless `quiet`."""
-        if not self.console.quiet:
+        if not self.quiet:
             self._line(text)
 
     @staticmethod
@@ -128,7 +145,10 @@ class Ui:
 
     @contextmanager
     def progress(self, title: str) -> Iterator[Update]:
-        """Show a progress bar, which the yielded function updates."""
+        """Show a progress bar, which the yielded function updates (terminals only)."""
+        if not self._is_terminal():
+            yield lambda done, total: None
+            return
         from rich.progress import (
             BarColumn,
             Progress,
@@ -143,7 +163,6 @@ class Ui:
             TaskProgressColumn(),
             TimeRemainingColumn(),
         )
-        hidden = not self.console.is_terminal
-        with Progress(*columns, console=self.console, transient=True, disable=hidden) as bars:
+        with Progress(*columns, console=self.console, transient=True) as bars:
             task = bars.add_task(visible(title), total=None)
             yield lambda done, total: bars.update(task, completed=done, total=total)

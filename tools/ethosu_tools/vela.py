@@ -13,7 +13,6 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -227,6 +226,8 @@ def _check_mode(mode: str | None, config: str, board: VelaFacts | None) -> None:
 def release(python: str | None = None) -> str:
     """The release of Vela in this Python or another one."""
     if python is None:
+        from importlib.metadata import version  # slow to load
+
         return version("ethos-u-vela")
     script = "from importlib.metadata import version; print(version('ethos-u-vela'))"
     try:

@@ -252,6 +252,7 @@ def test_firmware_that_faults_before_its_prompt_shows_its_report(faulty):
         QemuBoard(machine, boot_timeout=20)
 
 
+@pytest.mark.parametrize("faulty", [undefined_instruction], indirect=True)
 def test_ethosu_qemu_keeps_a_board_without_a_prompt_for_bringup(faulty, ethosu):
     path, report = faulty
     command = [sys.executable, "-m", "ethosu_tools.cli", "qemu", "--board", boards.DEFAULT]

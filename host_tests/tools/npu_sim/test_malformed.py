@@ -134,14 +134,15 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize(("config", "stream", "words", "operation"), ROWS)
-def test_a_malformed_stream_is_refused(config, stream, words, operation):
-    outcome, device = execute(config, stream, [bytes(4096) for _ in range(4)])
-    with device:
-        assert outcome is Outcome.PARSE_ERROR, device.log
-        assert words in "".join(device.log)
-        assert not operation or f"NPU_OP_{operation}" in device.log[-1]
-        assert device.read(Register.STATUS) & npu.STATUS_PARSE_ERROR
-        assert device.read(Register.STATUS) & npu.STATUS_IRQ
-        # A DMA to the tables reads its source first; otherwise only the stream was read.
-        assert device.accesses <= (2 if words == "outside the tables" else 1)
+@pytest.mark.parametrize("config", [U55, U65, U85])
+def test_a_malformed_stream_is_refused(config):
+    for _, stream, words, operation in (row for row in ROWS if row[0] == config):
+        outcome, device = execute(config, stream, [bytes(4096) for _ in range(4)])
+        with device:
+            assert outcome is Outcome.PARSE_ERROR, (words, device.log)
+            assert words in "".join(device.log)
+            assert not operation or f"NPU_OP_{operation}" in device.log[-1]
+            assert device.read(Register.STATUS) & npu.STATUS_PARSE_ERROR
+            assert device.read(Register.STATUS) & npu.STATUS_IRQ
+            # A DMA to the tables reads its source first; otherwise only the stream was read.
+            assert device.accesses <= (2 if words == "outside the tables" else 1)

@@ -20,9 +20,9 @@ from host_tests.kit import sharing
 
 HERE = Path(__file__).parent
 SUITES = (
-    "streams malformed registers weights rounding",
+    "streams malformed registers weights rounding u85_streams u85_operators u85_weights "
+    "u85_accumulators",
     "fast",
-    "u85_streams u85_operators u85_weights u85_accumulators",
 )
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from ethosu_tools import deadline
 
+from host_tests.kit.matrix import newer_is_slow
 from host_tests.tools.qemu_plugin.guest import TIMEOUT_S, Guest, outcome
 from host_tests.tools.qemu_plugin.releases import version
 
@@ -66,6 +67,7 @@ WRONG = {
 }
 
 
+@newer_is_slow
 @pytest.mark.parametrize("arguments", WRONG)
 def test_wrong_argument(guest: Guest, arguments: str) -> None:
     refused = guest.run("identify", arguments)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from host_tests.kit.matrix import newer_is_slow
 from host_tests.tools.npu_sim.assembler import CONFIGS
 from host_tests.tools.qemu_plugin.guest import TOOLS, Guest
 
@@ -40,6 +41,7 @@ def fault_channel(status: int) -> int:
     return status >> 12 & 0xF
 
 
+@newer_is_slow
 @pytest.mark.parametrize("config", CONFIG_WORDS)
 def test_registers_answer_at_both_addresses(guest: Guest, config: str) -> None:
     values = guest.run("identify", f"npu={config}").values
@@ -216,6 +218,7 @@ INJECTED = {
 BY_BOARD = {"nvm": {"cut", "cut-again", "fail"}, "flash": {"dead", "no-quad"}}
 
 
+@newer_is_slow
 @pytest.mark.parametrize(
     ("device", "name"), [(device, name) for device in INJECTED for name in INJECTED[device]]
 )

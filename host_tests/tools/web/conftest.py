@@ -10,7 +10,7 @@ from host_tests.kit import needs
 
 from .chromium import find
 from .serve import serve
-from .steps import FOLDER, files, loaded, opened
+from .steps import BROWSERS, FOLDER, files, loaded, opened
 
 
 @pytest.fixture(
@@ -62,6 +62,14 @@ def server():
 def vela(address):
     if not (files() / "vela.wasm").is_file():
         needs.missing("the page has no Vela; build it with: make web")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _leave_the_page():
+    """The browsers remain for other modules; a page that is open takes a tenth of a processor."""
+    yield
+    for browser in BROWSERS:
+        browser.open("about:blank")
 
 
 @pytest.fixture(scope="session")

@@ -22,6 +22,7 @@ EQUAL = "It runs, and every bit equals the CPU kernels."
 RUNS = "It runs."
 FOLDER = paths.root() / "build/web"
 PARTS = paths.root() / "build/web_parts"
+BROWSERS: set[Page] = set()
 
 
 def files():
@@ -38,7 +39,9 @@ def with_vela(test):
 def opened(address, *options):
     """The page in a browser of its own, with its prompt."""
     with contextlib.closing(Page(*options)) as made, loaded(made, address):
+        BROWSERS.add(made)
         yield made
+        BROWSERS.remove(made)
 
 
 @contextlib.contextmanager
@@ -76,8 +79,9 @@ def choose_npu(page, npu):
 
 
 def type_line(page, text):
-    page.evaluate("ethosuTerminal.focus()")
-    page.press(f"{text}\r")
+    """Paste it: the two events of each key take 30 ms. The tests of the keyboard press keys."""
+    page.evaluate(f"ethosuTerminal.focus(), ethosuTerminal.paste({json.dumps(text)})")
+    page.press("\r")
 
 
 def click(page, name):

@@ -66,10 +66,10 @@ def test_a_broken_link_is_one_error(page, address):
     ):
         page.evaluate(f"location.hash = '{words}'")
         page.wait_for(f"{ALERT}.startsWith('The link asks for {message}')")
-        page.open("about:blank")
-        page.open(f"{address}#{words}")
-        page.wait_for(PROMPT)
-        assert page.evaluate(ALERT).startswith(f"The link asks for {message}")
+    page.open("about:blank")
+    page.open(f"{address}#{words}")
+    page.wait_for(PROMPT)
+    assert page.evaluate(ALERT).startswith(f"The link asks for {message}")
 
 
 def test_a_link_to_a_board_needs_no_npu(page):

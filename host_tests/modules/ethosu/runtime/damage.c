@@ -2,11 +2,11 @@
 /**
  * Damage a model file in all ways of one kind, and exercise each result.
  *
- *     damage load FILE               as it is: print what came out
- *     damage cut FILE                every prefix of it
- *     damage set FILE                every byte of it set to each of a few values
- *     damage later FILE              the same after loading: check the description of inputs and
- * outputs damage data FILE               with a data file whose last byte is the arena's first
+ *     damage load FILE...  as they are: print what came out, a line for each
+ *     damage cut FILE      every prefix of it
+ *     damage set FILE      every byte of it set to each of a few values
+ *     damage later FILE    the same after loading: check the description of inputs and outputs
+ *     damage data FILE     with a data file whose last byte is the arena's first
  */
 #include "describe_all.h"
 #include "exercise.h"
@@ -35,17 +35,38 @@ static int check(const uint8_t *data, size_t size, size_t place)
     return status;
 }
 
-static int load(const uint8_t *data, size_t size)
+/** The file in memory that ends with it; the caller frees it. */
+static uint8_t *read_file(const char *path, size_t *size)
 {
-    struct ethosu_model_error error = {""};
-    (void)describe_all(data, size, &error);
-    error.text[0] = '\0';
-    int status = exercise(data, size, &error);
-    printf("%d %s\n", status, error.text);
+    static uint8_t read[1 << 20];
+    FILE *file = fopen(path, "rb");
+    void *data = NULL;
+    *size = file != NULL ? fread(read, 1, sizeof read, file) : 0;
+    if (file == NULL || posix_memalign(&data, 64, *size + (*size == 0)) != 0) {
+        fprintf(stderr, "%s cannot be read\n", path);
+        exit(2);
+    }
+    fclose(file);
+    return memcpy(data, read, *size);
+}
+
+static int load(char **paths)
+{
+    for (; *paths != NULL; ++paths) {
+        size_t size;
+        uint8_t *data = read_file(*paths, &size);
+        struct ethosu_model_error error = {""};
+        (void)describe_all(data, size, &error);
+        error.text[0] = '\0';
+        int status = exercise(data, size, &error);
+        printf("%d %s\n", status, error.text);
+        fflush(stdout); /* the lines before an error tell which file it is about */
+        free(data);
+    }
     return 0;
 }
 
-static int cut(const uint8_t *data, size_t size)
+static int cut(uint8_t *data, size_t size)
 {
     size_t accepted = 0;
     for (size_t length = 0; length < size; ++length) {
@@ -83,7 +104,7 @@ static size_t count_wrong(const struct ethosu_model *model, uint32_t ends)
     return wrong;
 }
 
-static int share_data(const uint8_t *data, size_t size)
+static int share_data(uint8_t *data, size_t size)
 {
     struct ethosu_model_error error = {""};
     struct ethosu_model_source source = {.file = data, .file_size = size};
@@ -137,22 +158,22 @@ static int later(uint8_t *data, size_t size)
 
 int main(int argc, char **argv)
 {
-    FILE *file = argc == 3 ? fopen(argv[2], "rb") : NULL;
-    if (file == NULL) {
-        fprintf(stderr, "usage: damage load|cut|set|later|data FILE\n");
-        return 2;
+    static const struct {
+        const char *name;
+        int (*run)(uint8_t *data, size_t size);
+    } ways[] = {{"cut", cut}, {"set", set}, {"later", later}, {"data", share_data}};
+    if (argc >= 3 && strcmp(argv[1], "load") == 0) {
+        return load(argv + 2);
     }
-    static uint8_t data[1 << 20];
-    size_t size = fread(data, 1, sizeof data, file);
-    fclose(file);
-    if (strcmp(argv[1], "load") == 0) {
-        return load(data, size);
+    for (size_t i = 0; argc == 3 && i < sizeof ways / sizeof ways[0]; ++i) {
+        if (strcmp(argv[1], ways[i].name) == 0) {
+            size_t size;
+            uint8_t *data = read_file(argv[2], &size);
+            int status = ways[i].run(data, size);
+            free(data);
+            return status;
+        }
     }
-    if (strcmp(argv[1], "data") == 0) {
-        return share_data(data, size);
-    }
-    if (strcmp(argv[1], "later") == 0) {
-        return later(data, size);
-    }
-    return strcmp(argv[1], "cut") == 0 ? cut(data, size) : set(data, size);
+    fprintf(stderr, "usage: damage load FILE..., or damage cut|set|later|data FILE\n");
+    return 2;
 }

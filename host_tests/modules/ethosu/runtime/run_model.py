@@ -24,7 +24,7 @@ def build(sanitizer: str) -> Path:
     module, host = REPO / "modules/ethosu", REPO / "tools/sim_host"
     library = REPO / "build/sim_host" / sanitizer
     command = [
-        *("gcc", "-std=gnu11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread"),
+        *("gcc", "-std=gnu11", "-g1", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread"),
         *(f"-fsanitize={SANITIZERS[sanitizer]}", "-fno-sanitize-recover=all"),
         *(
             f"-I{path}"

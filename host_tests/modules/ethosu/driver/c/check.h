@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /**
- * A minimal test framework: TEST(name) { CHECK(...); }. The program runs the test named on its
+ * A minimal test framework: TEST(name) { CHECK(...); }. The program runs the tests named on its
  * command line; pytest finds the names in the source.
  */
 #ifndef CHECK_H

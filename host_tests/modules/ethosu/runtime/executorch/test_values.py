@@ -109,12 +109,12 @@ def converted(x, to):
         return (x.astype(np.float32) if to == "float16" else x).astype(to)
 
 
-@pytest.mark.parametrize("name", CONVERTERS)
 @pytest.mark.parametrize("to", TYPES)
 @pytest.mark.parametrize("dtype", TYPES)
-def test_each_type_becomes_each_other(dtype, to, name):
+def test_each_type_becomes_each_other(dtype, to):
     x = convertible(dtype, to)
-    assert_same_bits(ours(conversion(name, x, to), [x])[0], converted(x, to))
+    for name in CONVERTERS:
+        assert_same_bits(ours(conversion(name, x, to), [x])[0], converted(x, to))
 
 
 @pytest.mark.parametrize("dtype", ["int64", "float32"])
