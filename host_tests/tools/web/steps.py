@@ -40,8 +40,10 @@ def opened(address, *options):
     """The page in a browser of its own, with its prompt."""
     with contextlib.closing(Page(*options)) as made, loaded(made, address):
         BROWSERS.add(made)
-        yield made
-        BROWSERS.remove(made)
+        try:
+            yield made
+        finally:
+            BROWSERS.remove(made)
 
 
 @contextlib.contextmanager
