@@ -10,6 +10,7 @@ prints the reason and tries the next one. It only needs Python.
 from __future__ import annotations
 
 import argparse
+import fcntl
 import os
 import platform
 import shutil
@@ -18,7 +19,8 @@ import sys
 import tarfile
 import tempfile
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -110,9 +112,20 @@ SOURCES: tuple[tuple[str, Callable[[dict[str, str], Path], None]], ...] = (
 )
 
 
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Let one process at a time fetch into a folder: two boards may be built at once."""
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def lay_out(pin: dict[str, str], version: str, tree: Path) -> Path:
     """Fill `tree`, whole or not at all, from the first source that works."""
-    tree.parent.mkdir(parents=True, exist_ok=True)
     for name, source in SOURCES:
         say(f"fetching {version} from {name} …")
         with tempfile.TemporaryDirectory(dir=tree.parent) as folder:
@@ -147,12 +160,13 @@ def find(version: str | None) -> Path:
         except SourceError as error:
             say(f"MICROPYTHON_DIR is not used: {error}")
     tree = BUILD / version
-    if tree.exists():
-        try:
-            return check_tree(tree, version)
-        except SourceError as error:
-            say(f"the cached tree is fetched again: {error}")
-    return lay_out(pins["release"][version], version, tree)
+    with locked(tree.parent):
+        if tree.exists():
+            try:
+                return check_tree(tree, version)
+            except SourceError as error:
+                say(f"the cached tree is fetched again: {error}")
+        return lay_out(pins["release"][version], version, tree)
 
 
 def main() -> int:

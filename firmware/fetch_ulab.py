@@ -12,28 +12,28 @@ import tempfile
 import tomllib
 from pathlib import Path
 
-from fetch_micropython import PINS, ROOT, SourceError, run, say
+from fetch_micropython import PINS, ROOT, SourceError, locked, run, say
 
 
 def find() -> Path:
     """Path of the source of the pinned commit, which is fetched if necessary."""
     pin = tomllib.loads(PINS.read_text())["ulab"]
     tree = ROOT / "build" / "ulab" / pin["commit"]
-    if (tree / "code" / "micropython.mk").is_file():
-        return tree
-    say(f"fetching {pin['commit'][:10]} from {pin['address']} …", "ulab")
-    tree.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=tree.parent) as folder:
-        fresh = Path(folder) / "tree"
-        git = ["git", "-C", str(fresh)]
-        run(["git", "init", "-q", str(fresh)], "git init")
-        run([*git, "fetch", "-q", "--depth=1", pin["address"], pin["commit"]], "git fetch")
-        run([*git, "checkout", "-q", "FETCH_HEAD"], "git checkout")
-        commit = run([*git, "rev-parse", "HEAD"], "git rev-parse").strip()
-        if commit != pin["commit"]:
-            raise SourceError(f"the commit is {commit}, expected {pin['commit']}")
-        shutil.rmtree(tree, ignore_errors=True)
-        fresh.rename(tree)
+    with locked(tree.parent):
+        if (tree / "code" / "micropython.mk").is_file():
+            return tree
+        say(f"fetching {pin['commit'][:10]} from {pin['address']} …", "ulab")
+        with tempfile.TemporaryDirectory(dir=tree.parent) as folder:
+            fresh = Path(folder) / "tree"
+            git = ["git", "-C", str(fresh)]
+            run(["git", "init", "-q", str(fresh)], "git init")
+            run([*git, "fetch", "-q", "--depth=1", pin["address"], pin["commit"]], "git fetch")
+            run([*git, "checkout", "-q", "FETCH_HEAD"], "git checkout")
+            commit = run([*git, "rev-parse", "HEAD"], "git rev-parse").strip()
+            if commit != pin["commit"]:
+                raise SourceError(f"the commit is {commit}, expected {pin['commit']}")
+            shutil.rmtree(tree, ignore_errors=True)
+            fresh.rename(tree)
     return tree
 
 

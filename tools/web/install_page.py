@@ -187,7 +187,8 @@ def main() -> None:
     lists = [f"--alias:{name}={parts.absolute() / name}" for name in LISTS]
     # The terminal is a script of its own: it loads while the board starts.
     split = ("--splitting", "--chunk-names=[name]")
-    bundle([HERE / "page/main.mjs"], files, *split, *lists, parts=parts)
+    known = f"--define:HAS_VELA={json.dumps(vela.exists())}"
+    bundle([HERE / "page/main.mjs"], files, *split, *lists, known, parts=parts)
     bundle([HERE / "page" / name for name in OTHERS], files, parts=parts)
     install_licences(parts, files / "licences")
     build = digest(files)

@@ -6,8 +6,10 @@ import shutil
 import subprocess
 from urllib.parse import urlparse
 
+import pytest
+
 from .serve import serve
-from .steps import FOLDER, choose, files, loaded, opened, with_vela
+from .steps import FOLDER, PROMPT, choose, files, loaded, opened, with_vela
 
 # With Brotli: up to the first prompt, and with all that compiles a model.
 PROMPT_BYTES = 440_000
@@ -43,7 +45,16 @@ def test_a_first_visit_loads_the_board_and_the_terminal_once(address):
     assert sum(loaded.values()) <= PROMPT_BYTES, loaded
 
 
-def test_a_later_visit_loads_the_page_only(server):
+@pytest.fixture
+def site(address, tmp_path):
+    """A server of a page that has just been deployed, so that no cache takes it for settled."""
+    shutil.copytree(FOLDER, tmp_path / "site", copy_function=shutil.copy)
+    with serve(tmp_path / "site") as server:
+        yield server, tmp_path / "site"
+
+
+def test_a_later_visit_loads_the_page_only(site):
+    server, _ = site
     address = f"http://localhost:{server.server_port}/"
     with opened(address) as page:
         with loaded(page, address):  # the first one with the service worker
@@ -53,24 +64,32 @@ def test_a_later_visit_loads_the_page_only(server):
             assert set(server.requested) <= {"/", "/sw.js"}
 
 
-def test_a_new_build_is_shown_at_once(address, tmp_path):
-    """And files of the old one are forgotten."""
-    folder = tmp_path / "site"
-    shutil.copytree(FOLDER, folder)
-    with serve(folder) as server:
-        address = f"http://localhost:{server.server_port}/"
-        with opened(address) as page, loaded(page, address):
-            old, new = files().name, "0123456789ab"
-            (folder / old).rename(folder / new)
-            for name in ("index.html", "sw.js"):
-                text = (folder / name).read_text()
-                assert old in text
-                (folder / name).write_text(text.replace(old, new).replace("<h1>", "<h1>New: "))
-            with loaded(page, address):
-                title = page.evaluate("document.querySelector('h1').textContent")
-                assert title.startswith("New: ")
-                kept = f"caches.keys().then(all => all.every(each => each.endsWith('{new}')))"
-                page.wait_for(kept)
+def test_a_new_build_is_shown_at_once_and_kept(site):
+    """Files of the old one are forgotten; a page of it that is still open says what to do."""
+    server, folder = site
+    address = f"http://localhost:{server.server_port}/"
+    with opened(address) as page, loaded(page, address):
+        old, new = files().name, "0123456789ab"
+        (folder / old).rename(folder / new)
+        for name in ("index.html", "sw.js"):
+            text = (folder / name).read_text()
+            assert old in text
+            (folder / name).write_text(text.replace(old, new).replace("<h1>", "<h1>New: "))
+        page.evaluate("document.querySelector('[data-example=small_cnn]').click()")
+        page.wait_for("document.getElementById('status').textContent.includes('reload it')")
+        page.messages.clear()  # of the browser, about this file
+        with loaded(page, address):
+            title = page.evaluate("document.querySelector('h1').textContent")
+            assert title.startswith("New: ")
+            kept = "caches.open('micropython-ethosu').then(each => each.keys())"
+            urls = f"{kept}.then(keys => keys.map(key => key.url))"
+            page.wait_for(f"{urls}.then(all => !all.some(url => url.includes('{old}')))")
+            page.wait_for(f"{urls}.then(all => all.some(url => url.includes('{new}/main.js')))")
+        server.shutdown()
+        server.server_close()
+        page.open(address)
+        page.wait_for(f"document.body && {PROMPT}")
+        page.messages[:] = [each for each in page.messages if "net::ERR_" not in each]
 
 
 @with_vela

@@ -26,8 +26,8 @@ mp_obj_t tensor_dtype(uint32_t type)
 
 mp_obj_t tensor_view(const model_obj_t *self, const void *data, uint32_t size, uint32_t type)
 {
-    size_t width = MAX(ethosu_model_type_size(type), 1);
     size_t typecode = (size_t)values_typecode(type);
+    size_t width = typecode == 'B' ? 1 : ethosu_model_type_size(type); // float16: bytes
     uintptr_t block = (uintptr_t)self->block[MODEL_ARENA];
     if ((uintptr_t)data - block < self->arena_span) {
         typecode |= MP_OBJ_ARRAY_TYPECODE_FLAG_RW;

@@ -58,11 +58,11 @@ void values_quantize_object(const struct ethosu_model *model, uint32_t index, mp
 mp_obj_array_t *values_new_array(uint32_t type, size_t size)
 {
     mp_obj_array_t *array = m_new_obj(mp_obj_array_t);
-    const size_t width = ethosu_model_type_size(type);
+    const char typecode = values_typecode(type);
     *array = (mp_obj_array_t){
         .base = {&mp_type_array},
-        .typecode = (size_t)values_typecode(type),
-        .len = width == 0 ? size : size / width,
+        .typecode = (size_t)typecode,
+        .len = typecode == 'B' ? size : size / ethosu_model_type_size(type), // float16: bytes
         .items = m_new(uint8_t, size),
     };
     return array;

@@ -175,6 +175,7 @@ static int measure(const struct ethosu_model_source *source, struct ethosu_model
     *memory = (struct ethosu_model_memory){0};
     TRY(build_model(builder, source));
     builder->file.offset_first = 0; // the main graph's again
+    builder->file.fb.bad = false;
     size_t mask = (source->npu_reads_object ? ETHOSU_MODEL_ALIGNMENT : 8) - 1;
     size_t front = sizeof counts + builder->object.low;
     size_t kept = ((front + mask) & ~mask) + ((builder->object.high + mask) & ~mask);

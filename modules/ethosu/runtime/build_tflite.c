@@ -81,6 +81,8 @@ int build_find_tensor(struct builder *builder, uint32_t tensor, struct operand *
                          (unsigned)builder->graph_index, (unsigned)operand->tensor.size,
                          ethosu_model_type_name(operand->tensor.type));
     }
+    // The file may have changed since all offsets were checked.
+    TRY(build_grow_arena(builder, (uint64_t)operand->offset + operand->tensor.size));
     operand->data = build_address(builder, (uint32_t)operand->offset);
     return ETHOSU_MODEL_OK;
 }

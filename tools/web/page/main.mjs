@@ -69,9 +69,12 @@ async function isolate() {
 }
 
 async function fetched(name) {
-    const response = await fetch(new URL(name, import.meta.url));
-    if (response.status === 404 && name === "vela.wasm") {
+    if (name === "vela.wasm" && !HAS_VELA) { // of install_page.py
         throw new Error("compile it first with `ethosu compile`, because this page was built without Vela");
+    }
+    const response = await fetch(new URL(name, import.meta.url));
+    if (response.status === 404) {
+        throw new Error(`${name} is no longer there: there is a new build of this page; reload it`);
     }
     if (!response.ok) {
         throw new Error(`${name} could not be loaded (${response.status})`);

@@ -4,13 +4,15 @@
  * static files can; and keeps each file. Those of a build, in a folder of their own, never change, so
  * they come from there; the page itself only without a network.
  */
-const NAME = `micropython-ethosu ${registration.scope} `;
-const STORE = NAME + BUILD; // of install_page.py
-const FILES = new URL(`${BUILD}/`, registration.scope).href;
+const STORE = "micropython-ethosu";
+const FILES = new URL(`${BUILD}/`, registration.scope).href; // BUILD: of install_page.py
 
+/** Forget files of other builds, also those that lay beside the page once. */
 async function forgetOthers() {
-    const names = await caches.keys();
-    await Promise.all(names.filter((name) => name.startsWith(NAME) && name !== STORE).map((name) => caches.delete(name)));
+    const store = await caches.open(STORE);
+    const keys = (await store.keys()).filter(({ url }) => url.startsWith(registration.scope));
+    const old = keys.filter((key) => !ofBuild(key) && key.url.slice(registration.scope.length));
+    await Promise.all(old.map((key) => store.delete(key)));
 }
 
 addEventListener("install", () => skipWaiting());

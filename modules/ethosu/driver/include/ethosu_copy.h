@@ -30,7 +30,7 @@ static inline void ethosu_ext_copy(void *dst, const void *src, size_t size)
                    "    vstrb.8  q0, [%0], #16    \n"
                    "    letp     lr, 3b           \n"
                    "4:                            \n"
-                   : "+r"(dst), "+r"(src)
+                   : "+&r"(dst), "+&r"(src)
                    : "r"(size / 64), "r"(size % 64)
                    : "lr", "q0", "q1", "q2", "q3", "memory");
 }

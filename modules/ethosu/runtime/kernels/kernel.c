@@ -36,8 +36,13 @@ static int find_tensor(struct builder *builder, const struct fb_vector *list, ui
     if (tensor->element_size == 0) {
         return kernel_bad_type(builder, tensor);
     }
+    uint64_t size = tensor->element_size;
     for (uint32_t i = 0; i < tensor->rank; i++) {
         tensor->shape[i] = (int32_t)fb_u32_at(&file->fb, &operand.tensor.shape, i);
+        size = size > UINT32_MAX ? size : size * (uint32_t)tensor->shape[i];
+    }
+    if (size != operand.tensor.size && operand.tensor.size != 0) {
+        return kernel_bad(builder, "a tensor's shape changes while the file is loaded");
     }
     tensor->count = (int32_t)(operand.tensor.size / tensor->element_size);
     if (tensor->count == 0) {
