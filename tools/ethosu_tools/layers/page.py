@@ -37,9 +37,10 @@ th, td { padding: 3px 10px 3px 0; text-align: right; border-bottom: 1px solid #d
 th:first-child, td:first-child, th:nth-child(2), td:nth-child(2) { text-align: left }
 td:first-child { white-space: normal; overflow-wrap: anywhere; min-width: 16em; max-width: 32em }
 .boards table { white-space: normal; font-size: 14px }
-.boards th, .boards td { text-align: left; vertical-align: top; overflow-wrap: anywhere }
+.boards th, .boards td { text-align: left; vertical-align: top; overflow-wrap: break-word }
 .boards th:nth-child(-n+2), .boards td:nth-child(-n+2) { min-width: 0; white-space: nowrap }
 @media (max-width: 700px) {
+  .boards table { font-size: 11.5px }
   th:first-child, td:first-child { position: sticky; left: 0; background: #fff;
     min-width: 12em; padding-right: 8px }
 }

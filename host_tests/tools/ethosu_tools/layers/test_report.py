@@ -154,6 +154,12 @@ def test_a_browser_shows_the_page_on_any_screen(ethosu, small_models, tmp_path):
                     "[...document.querySelectorAll('th:nth-child(2)')].at(-1)"
                     ".getBoundingClientRect().right"
                 )
+                lines = page.evaluate(
+                    "Math.max(...[...document.querySelectorAll('.boards td:nth-child(-n+2)')]"
+                    ".map(cell => { const range = document.createRange(); "
+                    "range.selectNodeContents(cell); return range.getClientRects().length }))"
+                )
+                assert lines == 1, "names of boards and NPUs are not broken"
                 assert bound <= width, "what limits a layer is seen without scrolling"
                 assert paper == {"light": "rgb(255, 255, 255)", "dark": "rgb(22, 25, 29)"}[scheme]
         assert page.messages == [] and len(page.requests) == 1
