@@ -422,8 +422,9 @@ def test_other_names_are_guessed(ethosu):
     code, _, err = ethosu("inpect", "m.tflite")
     assert code == 2
     assert "unknown command 'inpect'; did you mean inspect or " in one_sentence(err)
-    code, _, err = ethosu("compare", "m.tflite", "--other-board", "RA8P2")
-    assert code == 2 and "did you mean RA8P1?" in err
+    for command in ("compare", "bisect"):
+        code, _, err = ethosu(command, "m.tflite", "--other-board", "RA8P2")
+        assert code == 2 and "did you mean RA8P1?" in err
     code, _, err = ethosu("setup", "foo")
     assert code == 2 and "argument PURPOSE: invalid choice: 'foo'" in err
     assert "ethosu setup [-h] " in (text := ethosu("setup", "--help")[1]) and " PURPOSE\n" in text
