@@ -128,8 +128,11 @@ or_say = || { echo "error: $(1)" >&2; exit 1; }
 
 help: ## List these targets
 	@echo "MicroPython for Cortex-M boards with an Arm Ethos-U NPU"
+	@awk -F ':.*## ' '/^# --- / { gsub(/^# --- | -+$$/, ""); group = $$0 } \
+	    /^[a-z0-9-]+:.*## / { if (group) { printf "\n%s\n", group; group = "" } \
+	        printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 	@echo
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
+	@echo "Test a part"
 	@echo "  make test-AREA     Test one area: $(AREA_NAMES)"
 	@echo "  make suite-BOARD   Run all tests that need a board on this emulated one: $(EMULATED)"
 	@echo "  make campaign-X    Try RUNS hostile inputs or faults, starting at SEED: $(CAMPAIGN_NAMES)"
@@ -161,7 +164,7 @@ $(BIN)/ethosu: requirements.lock pyproject.toml tools/setup/venv.sh | $(STAMPS)/
 	@tools/setup/venv.sh $(VENV) $(PYTHON)
 	@touch $@
 
-# --- Parts -------------------------------------------------------------------
+# --- Build -------------------------------------------------------------------
 
 # The simulator needs no Python environment, so it is built while that is installed.
 build: $(STAMPS)/debian ## Build simulator, QEMU plugin and firmware
@@ -255,7 +258,7 @@ $(STAMPS)/examples: $(EXAMPLES) tools/ethosu_tools/make_model.py tools/web/discs
 	done && $(abspath $(BIN))/ethosu compile models/small_cnn.tflite -o proven.tflite --selftest --quiet >/dev/null
 	@rm -r $(BUILD)/examples/models && touch $@
 
-web: setup $(STAMPS)/debian-web ## Build the web page with a board and Vela, as static files in build/web
+web: setup $(STAMPS)/debian-web ## Build the web page with a board and Vela in build/web; 8 minutes of CPU time
 	$(call say,page)
 	@$(call counted,page) -C tools/web \
 	    $(call or_say,building the page failed; see the output above.)
@@ -312,6 +315,8 @@ docs: setup ## Build the docs in build/docs; after `make web` the examples can b
 demo: build ## Speak a wake word to an emulated board
 	$(call say,demo)
 	@$(BIN)/ethosu demo wakeword
+
+# --- Test --------------------------------------------------------------------
 
 TESTED := parts sim-variants sim-host-variants firmware-variants board-images accel examples \
     $(STAMPS)/collected
@@ -424,6 +429,8 @@ $(foreach row,$(CAMPAIGNS),$(eval $(call campaign_rule,$(row))))
 coverage: setup ## Print the line coverage of the NPU simulator
 	$(call say,line coverage of the NPU simulator)
 	@+$(MAKE) --no-print-directory -C tools/npu_sim -f coverage.mk
+
+# --- Maintain ----------------------------------------------------------------
 
 lint: setup ## Check the style of Python and C sources
 	$(call say,lint)

@@ -11,7 +11,7 @@ from typing import Any
 # The board that commands emulate by default.
 DEFAULT = "MPS3_AN547"
 FILE = "board.toml"
-# The file of a machine that runs firmware of others only.
+# The file of a machine that runs third-party firmware only.
 MACHINE_FILE = "machine.toml"
 CHIP_FILE = "chip.toml"
 CHIPS = "firmware/chips"

@@ -19,7 +19,7 @@ from typing import Any
 
 from . import board_files, paths
 from .errors import InputError, SetupError
-from .ui import markdown
+from .ui import guess, markdown
 
 FILE = board_files.FILE
 VARIABLE = "ETHOSU_BOARD"
@@ -190,7 +190,7 @@ def chosen(name: str | None = None) -> BoardFacts:
 
 
 def machine(name: str | None = None) -> BoardFacts:
-    """What firmware of others runs on: a board as `chosen`, or one of `machines`."""
+    """What third-party firmware runs on: a board as `chosen`, or one of `machines`."""
     name = name or os.environ.get(VARIABLE) or DEFAULT
     return _machine(name) if name in machines() else load(name)
 
@@ -216,8 +216,15 @@ def table(name: str) -> dict[str, Any]:
     path = _folder() / folder / FILE
     known = _names_in(path) if path in files(FILE) else []
     if name not in known:
-        raise InputError(f"unknown board {name!r}; expected one of {', '.join(known or names())}")
+        raise unknown("board", name, known or names())
     return board_files.choose(_table(path), variant)
+
+
+def unknown(what: str, name: str, known: Sequence[str]) -> InputError:
+    """The error for a name that is not among the known ones, with a guess."""
+    return InputError(
+        f"unknown {what} {name!r}; {guess(name, known)}expected one of {', '.join(known)}"
+    )
 
 
 def forget() -> None:
@@ -249,6 +256,9 @@ def first_failures(folder: str) -> str:
     return "\n".join(markdown(head, rows)) + "\n"
 
 
+_LISTED = "`ethosu boards` lists them; without its core, the usual one"
+
+
 def add_option(
     parser: argparse.ArgumentParser,
     purpose: str,
@@ -261,7 +271,7 @@ def add_option(
     With `foreign`, it may also be one of `machines`.
     """
     end = f" (default: {default})" if default else ""
-    text = f"{purpose}: {', '.join(names())}; without its core, the usual one{end}"
+    text = f"{purpose}; {_LISTED}{end}"
     if foreign:
         text += f"; for third-party firmware also {', '.join(machines())}"
     kind = _foreign_argument if foreign else _argument
@@ -271,9 +281,8 @@ def add_option(
 def add_positional(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
     """Declare a board that the command needs, or may have."""
     count = "?" if optional else None
-    text = f"{', '.join(names())}; without its core, the usual one"
     parser.add_argument(
-        "board", type=_argument, action=Named, metavar="BOARD", nargs=count, help=text
+        "board", type=_argument, action=Named, metavar="BOARD", nargs=count, help=_LISTED
     )
 
 

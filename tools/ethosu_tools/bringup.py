@@ -270,7 +270,9 @@ def _rom(bench: Bench) -> str:
             f"this is the firmware of {bench.machine}: /rom is at {address:#x}, the board.toml of "
             f"{bench.facts.name} expects {expected:#x}",
         )
-    return "empty: deploy files to it" if names is None else f"{len(names)} files in /rom"
+    if names is None:
+        return "empty: deploy files to it"
+    return f"{len(names)} file{'' if len(names) == 1 else 's'} in /rom"
 
 
 def _root(bench: Bench) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from . import errors, files, verification
-from .ui import Ui, sentence, visible
+from .ui import Ui, guess, sentence, visible
 
 _LONGEST_ERROR = 4000
 _TITLE = re.compile(r'^"""`ethosu (?:\w+ )?([\w-]+)`: (.*)\.(?:""")?$', re.MULTILINE)
@@ -94,6 +94,8 @@ def _parse(chosen: str | None, argv: list[str]) -> argparse.Namespace:
         complete = getattr(command_module(chosen), "complete", list)
         at = argv.index(chosen) + 1
         argv = [*argv[:at], *complete(argv[at:])]
+    elif chosen and (meant := guess(chosen, list(discover("commands")))):
+        raise errors.UsageError(f"unknown command {chosen!r}; {meant}`ethosu --help` lists them")
     try:
         args, others = make_parser(chosen).parse_known_args(argv)
     except SystemExit:

@@ -31,6 +31,10 @@ def can_build() -> bool:
 def missing(what: str, target: str, whole: str = "") -> SetupError:
     """Advice for a missing file of the tree that `make target` builds; `whole` builds it too."""
     advice = f"`make {whole}`, or only `make {target}`" if whole else f"`make {target}`"
+    return _unbuilt(what, advice)
+
+
+def _unbuilt(what: str, advice: str) -> SetupError:
     if not can_build():
         return SetupError(
             f"{what} was not found, and this package of ethosu-tools does not include it: build it "
@@ -108,7 +112,10 @@ def firmware_with_ulab(board: str) -> Path | None:
 
 def firmware(board: str) -> Path:
     """Firmware image of a board."""
-    return _built(firmware_file(board), f"firmware BOARD={board}", f"build BOARD={board}")
+    path = firmware_file(board)
+    if not path.is_file():
+        raise _unbuilt(str(path), f"`ethosu build {board}`")
+    return path
 
 
 def examples() -> Path:

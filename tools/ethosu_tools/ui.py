@@ -2,6 +2,7 @@
 """Output for users: results on stdout, and progress on stderr if that is a terminal."""
 
 import argparse
+import difflib
 import functools
 import json
 import math
@@ -35,6 +36,21 @@ def sentence(summary: str) -> str:
 def counted(counts: Mapping[str, int]) -> str:
     """Names with their numbers, such as "RESHAPE x 1, SOFTMAX x 2"."""
     return ", ".join(f"{name} x {count}" for name, count in counts.items())
+
+
+def guess(text: str, known: Sequence[str], few: Sequence[str] = ()) -> str:
+    """Known names that an unknown one may mean, as a question; "" if there is none.
+
+    Names with this part come first, then those that resemble it, of `few` if these are given.
+    """
+    names = {name.lower().replace("_", "-"): name for name in known}
+    folded = text.lower().replace("_", "-")
+    near = difflib.get_close_matches(
+        folded, [name.lower().replace("_", "-") for name in few or known]
+    )
+    similar = [name for name in names if folded and folded in name] or near
+    found = [names[name] for name in similar] or few
+    return f"did you mean {' or '.join(found)}? " if found else ""
 
 
 def positive(text: str) -> int:
@@ -128,6 +144,13 @@ class Ui:
             self.console.print(
                 visible(text), style="dim", highlight=False, markup=False, emoji=False
             )
+
+    def note_long(self, text: str) -> None:
+        """Print the start of a step of minutes; also into a file, unless as JSON or `quiet`."""
+        if self.console.is_terminal:
+            self.note(text)
+        elif not self.as_json:
+            self.remark(text)
 
     def warn(self, text: str) -> None:
         """Print a warning in one line."""

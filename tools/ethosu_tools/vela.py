@@ -6,7 +6,6 @@ Its native core can crash on a damaged model.
 
 import argparse
 import csv
-import difflib
 import re
 import subprocess
 import tempfile
@@ -23,6 +22,7 @@ from .errors import InputError, SetupError, UsageError, named_as
 from .files import write_whole
 from .model import Model, ModelFile
 from .tflite.metadata import put
+from .ui import guess
 
 TIMEOUT_S = 1800
 _RELEASE = re.compile(r"\d+\.\d")
@@ -81,13 +81,10 @@ def add_npu_option(
 def _npu(text: str) -> str:
     if text in NPUS:
         return text
-    similar = [npu for npu in NPUS if text.lower().replace("_", "-") in npu]
     named = re.search(r"u\d\d", text.lower())
     family = [npu for npu in NPUS if named and named[0] in npu]
-    similar = similar or difflib.get_close_matches(text, family or NPUS) or family
-    guess = f"did you mean {' or '.join(similar)}? " if similar else ""
     raise argparse.ArgumentTypeError(
-        f"unknown NPU {text!r}; {guess}expected one of {', '.join(NPUS)}"
+        f"unknown NPU {text!r}; {guess(text, NPUS, family)}expected one of {', '.join(NPUS)}"
     )
 
 

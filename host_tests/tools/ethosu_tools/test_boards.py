@@ -52,7 +52,7 @@ def test_a_variant_overrides_entries_of_its_board(folder):
 
 @pytest.mark.parametrize("name", ["C", "B-", "B-odd", "../B-fast", "../B"])
 def test_an_unknown_board_lists_the_known_ones(folder, name):
-    with pytest.raises(InputError, match=r"unknown board .*; expected one of B-fast, B-slow"):
+    with pytest.raises(InputError, match=r"unknown board .*expected one of B-fast, B-slow"):
         boards.load(name)
 
 

@@ -366,6 +366,16 @@ def test_output_of_a_board_cannot_control_the_terminal(capsys):
     assert "\x1b[2J" not in err and "\x1b]0;" not in err
 
 
+@pytest.mark.parametrize(
+    ("options", "shown"), [({}, 1), ({"quiet": True}, 0), ({"as_json": True}, 0)]
+)
+def test_only_long_steps_are_announced_without_a_terminal(capsys, options, shown):
+    ui = Ui(**options)
+    ui.note("short")
+    ui.note_long("long")
+    assert capsys.readouterr().err == "ethosu: long\n" * shown
+
+
 def test_names_with_brackets_are_no_markup(capsys):
     ui = Ui()
     ui.console = Console(stderr=True, force_terminal=True)
@@ -398,6 +408,28 @@ def test_unknown_npu_is_refused(ethosu, small_models, compiled, inputs):
     assert code == 2 and "expected one of ethos-u55-32, " in err
 
 
+@pytest.mark.parametrize("command", ["estimate", "compile", "check", "report", "compare", "bisect"])
+def test_an_unknown_board_is_a_wrong_command_line_with_a_guess(ethosu, small_models, command):
+    code, _, err = ethosu(command, small_models["small_cnn"], "--board", "GROVE")
+    assert code == 2 and one_sentence(err).endswith(
+        f"; `ethosu {command} --help` lists the options"
+    )
+    assert "'GROVE'; did you mean GROVE_VISION_AI_V2? expected one of" in err
+    assert "did you mean" not in ethosu(command, "m.tflite", "--board", "@")[2]
+
+
+def test_other_names_are_guessed(ethosu):
+    code, _, err = ethosu("inpect", "m.tflite")
+    assert code == 2
+    assert "unknown command 'inpect'; did you mean inspect or " in one_sentence(err)
+    for command in ("compare", "bisect"):
+        code, _, err = ethosu(command, "m.tflite", "--other-board", "RA8P2")
+        assert code == 2 and "did you mean RA8P1?" in err
+    code, _, err = ethosu("setup", "foo")
+    assert code == 2 and "argument PURPOSE: invalid choice: 'foo'" in err
+    assert "ethosu setup [-h] " in (text := ethosu("setup", "--help")[1]) and " PURPOSE\n" in text
+
+
 def test_unknown_memory_mode_is_refused_with_the_list(ethosu, small_models):
     code, _, err = ethosu("compile", small_models["small_cnn"], "--memory-mode", "sram")
     assert (
@@ -415,7 +447,7 @@ def test_missing_build_products_are_code_4_with_the_remedy(
     assert code == 4
     assert "build it with `make build`, or only `make sim-host`" in one_sentence(err)
     code, _, err = ethosu(*words, "--on", "qemu")
-    assert code == 4 and "with `make build BOARD=MPS3_AN547`, or only `make f" in one_sentence(err)
+    assert code == 4 and "with `ethosu build MPS3_AN547`" in one_sentence(err)
 
 
 def test_missing_qemu_is_code_4_with_the_remedy(ethosu, monkeypatch):

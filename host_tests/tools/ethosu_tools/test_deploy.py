@@ -70,6 +70,7 @@ def test_existing_files_stay_unless_replaced(board, ethosu, tmp_path):
     assert data["kept"] == ["lib/deep/n", "lib/m.py"] and data["removed"] == []
     assert found(board.port) == flat(OLD | {"a.txt": b"new a"})
     code, out, _ = ethosu("deploy", path, "--on", board.port, "--replace")
+    assert f" bytes in /rom of the board at {board.port}\n" in out
     assert code == 0 and "removed    lib/deep/n, lib/m.py" in out
     assert found(board.port) == flat({"a.txt": b"new a"})
 

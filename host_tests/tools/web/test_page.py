@@ -40,14 +40,14 @@ from .steps import (
 @with_vela
 def test_model_is_compiled_and_equals_the_cpu_kernels(page, small_models):
     assert choose(page, small_models["small_cnn"]) == EQUAL
-    page.wait_for_screen("<Model ethos-u55-128: 1 inputs, 1 outputs")
+    page.wait_for_screen("<Model ethos-u55-128: inputs 1, outputs 1")
     assert "Vela 5." in page.screen()
 
 
 def test_model_is_run_and_scripted(page, small_models, ready):
     model = ready(small_models["small_cnn"])
     assert choose(page, model) == RUNS
-    page.wait_for_screen("<Model ethos-u55-128: 1 inputs, 1 outputs")
+    page.wait_for_screen("<Model ethos-u55-128: inputs 1, outputs 1")
     type_line(page, "y = m.predict([bytearray(768)])[0]; print('sum', len(y), max(y) >= min(y))")
     page.wait_for_screen("\nsum 10 True\n")
     type_line(page, "while True: m.predict([bytearray(768)])\r")
@@ -244,7 +244,7 @@ def where(board):
 
 def test_a_model_for_another_npu_gets_that_npu(page, small_models, ready):
     assert choose(page, ready(small_models["small_cnn"], "ethos-u65-256")) == RUNS
-    page.wait_for_screen("<Model ethos-u65-256: 1 inputs, 1 outputs")
+    page.wait_for_screen("<Model ethos-u65-256: inputs 1, outputs 1")
     chosen = "document.getElementById('target').selectedOptions[0].textContent"
     assert page.evaluate(chosen) == "ethos-u65-256"
 

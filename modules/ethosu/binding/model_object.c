@@ -161,7 +161,7 @@ static void model_print(const mp_print_t *print, mp_obj_t self_in, mp_print_kind
     struct ethosu_model_info info;
     ethosu_model_get_info(self->model, &info);
     mp_printf(print,
-              "<Model %s: %u inputs, %u outputs, %u steps on the NPU, %u on the CPU, "
+              "<Model %s: inputs %u, outputs %u, steps on the NPU %u, on the CPU %u, "
               "arena %u bytes at 0x%x, weights %s, Vela ",
               info.npu, (unsigned)info.inputs, (unsigned)info.outputs, (unsigned)info.npu_calls,
               (unsigned)info.cpu_steps, (unsigned)info.arena_size, (unsigned)(uintptr_t)self->arena,

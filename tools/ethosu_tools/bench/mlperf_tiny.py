@@ -203,7 +203,9 @@ def page(data: dict[str, Any]) -> str:
     for task in TASKS:
         rows = [row for row in data["rows"] if row["model"] == task.file]
         title = task.title[:1].upper() + task.title[1:]
-        lines += [f"## {title}\n", f"`{task.file}`; {_accuracy_text(data, task)}"]
+        why = data["accuracy"].get(task.file, {}).get("why")
+        said = "its accuracy was not measured." if why else _accuracy_text(data, task)
+        lines += [f"## {title}\n", f"`{task.file}`; {said}"]
         if rows:
             lines += ["", *markdown(HEAD, map(_cells, rows))]
         lines.append("")

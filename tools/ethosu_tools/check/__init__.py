@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Verdicts on anyone's model file: which boards run it, how exactly, and why others refuse it.
+"""Verdicts on any model file: which boards run it, how exactly, and why others refuse it.
 
 messages.py  what other runtimes print, with cause and remedy; `ethosu decode` uses it, too
 subject.py   facts of the file that decide

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 from collections.abc import Sequence
 from typing import Any
@@ -34,7 +35,9 @@ def verdict(data: dict[str, Any]) -> str:
     # First what is wrong where the NPU is right.
     rows = sorted(data["boards"], key=lambda row: row["run"] is None)
     reasons = list(dict.fromkeys(reason for row in rows for reason in row["short"]))
-    remedy = "" if rows[0]["run"] is not None else "; compile the original with `ethosu compile`"
+    options = "" if names[1:] else f" --board {names[0]}"
+    compiling = f"; compile the original with `ethosu compile{options}`"
+    remedy = "" if rows[0]["run"] is not None else compiling
     more = f" (and {len(reasons) - 1} more, below)" if reasons[1:] else ""
     return f"No: {where}: {reasons[0]}{remedy}{more}"
 
@@ -109,6 +112,7 @@ def lines(data: dict[str, Any]) -> list[str]:
     running = [(row["board"], row["npu"], _time(row)) for row in data["boards"] if row["runs"]]
     head = ("runs on", "NPU", _what(data))
     shown = views.text(head, running).splitlines() if running else []
+    shown += wrapped(text.BRACKETS) if text.BRACKET in "".join(row[2] for row in running) else []
     if left := data["cpu_operators"]:
         more = "; `ethosu estimate FILE --board BOARD --cpu` counts their time" if running else ""
         shown += wrapped(f"left to the CPU: {counted(left)}{more}")
@@ -127,5 +131,7 @@ def lines(data: dict[str, Any]) -> list[str]:
 
 
 def wrapped(line: str) -> list[str]:
-    """A line for a terminal, in several."""
+    """A line for a terminal, in several; as it is for a file or another program."""
+    if not (sys.stdout and sys.stdout.isatty()):
+        return [line]
     return textwrap.wrap(line, WIDTH, subsequent_indent="  ", break_long_words=False)

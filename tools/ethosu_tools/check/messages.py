@@ -30,8 +30,13 @@ class Message:
 
     def found(self, match: re.Match[str]) -> tuple[str, str]:
         """Cause and advice for a message."""
-        groups = {name: value or "?" for name, value in match.groupdict().items()}
+        groups = {name: _readable(value or "?") for name, value in match.groupdict().items()}
         return self.cause.format(**groups), self.advice.format(**groups)
+
+
+def _readable(value: str) -> str:
+    """Numbers of bytes with separators; other words as they are."""
+    return f"{int(value):,}" if value.isdecimal() else value
 
 
 UNRESOLVED = "Encountered unresolved custom op: ethos-u"
@@ -79,7 +84,7 @@ MESSAGES = (
     Message(
         NO_BUILTIN,
         "Didn't find op for builtin opcode 'CONV_2D'",
-        r"Didn't find op for builtin opcode '?(?P<name>\w+)?",
+        r"Didn't find op for builtin opcode '?(?P<name>\w+)?'?",
         "the resolver of the firmware lacks the operator {name}. Either the file was never "
         "compiled by Vela, or Vela left this operator to the CPU",
         f"{_CHECK} tells which; compile it with `ethosu compile`, or add {{name}} to the resolver",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Shapes = Sequence[tuple[int, ...]]
 
-ACCEPTS, REFUSES, NEEDS = "takes it", "refuses it", "needs"
+ACCEPTS, REFUSES, NEEDS = "accepts it", "refuses it", "needs"
 _LISTED = 3  # NPUs in a sentence
 _STRIDES = (8, 16, 32)
 
@@ -142,15 +142,14 @@ def verdict(subject: "Subject", runtime: "dict[str, Any]") -> "dict[str, Any]":
 
 
 def sentence(found: "dict[str, Any]") -> str:
-    """A verdict in words."""
+    """A verdict in words, with its first reason."""
     if not found["reasons"]:
-        return f"{found['runtime']} {found['verdict']}, by all limits that are known"
-    reasons = []
-    for reason in found["reasons"]:
-        said = reason["rule"] != "build" and reason["message"]
-        reasons.append(reason["text"] + (f' ("{said}")' if said else ""))
+        return f"{found['runtime']} {found['verdict']}, as far as its known limits show"
+    reason = found["reasons"][0]
+    said = reason["rule"] != "build" and reason["message"]
+    text = reason["text"] + (f' ("{said}")' if said else "")
     colon = "" if found["verdict"] == NEEDS else ":"
-    return f"{found['runtime']} {found['verdict']}{colon} {'; '.join(reasons)}"
+    return f"{found['runtime']} {found['verdict']}{colon} {text}"
 
 
 def _image(shape: "tuple[int, ...]") -> "tuple[int, ...]":

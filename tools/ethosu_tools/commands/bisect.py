@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     systems.add_options(parser)
     _add_ways(parser, "", "")
-    parser.add_argument("--other-board", metavar="BOARD", help="board of B")
+    systems.add_board(parser, "--other-board", "that of A")
     vela.add_npu_option(parser, "NPU of B", default=None, option="--other-npu")
     _add_ways(parser, "other-", " for B")
     parser.add_argument(

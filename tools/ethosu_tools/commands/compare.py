@@ -5,7 +5,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from .. import arrays, boards, sim, vela
+from .. import arrays, sim, vela
 from ..errors import InputError, UsageError
 from ..estimate import systems
 from ..layers import subject, views
@@ -31,12 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", type=Path, metavar="A", help="a .tflite file, compiled or not")
     parser.add_argument("other", type=Path, metavar="B", nargs="?", help="another one (default: A)")
     systems.add_options(parser)
-    parser.add_argument(
-        "--other-board",
-        action=boards.Named,
-        metavar="BOARD",
-        help="board of B (default: that of A)",
-    )
+    systems.add_board(parser, "--other-board", "that of A")
     vela.add_npu_option(parser, "NPU of B (default: that of A)", default=None, option="--other-npu")
     parser.add_argument(
         "--steps", type=positive, default=3, help="number of random inputs to compare (default: 3)"

@@ -177,7 +177,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
     if kind is None:
         return _compile(args, ui, _tflite(args, data))
     if args.calibrate:
-        ui.note(f"converting {args.model} with {kind.by}; this takes about ten seconds")
+        ui.note_long(f"converting {args.model} with {kind.by}; this can take minutes")
     output = _output(args)
     kept = output.with_name(f"{output.stem.removesuffix('_vela')}_int8.tflite")
     _check_options(args, kept)
@@ -385,7 +385,7 @@ def _export(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         vela=(*args.vela, *own, *((f"--config={facts.config}",) if facts else ())),
     )
     read_whole(args.model)  # fail early if it does not exist
-    ui.note(f"exporting {args.model} for {npu}; this takes about ten seconds")
+    ui.note_long(f"exporting {args.model} for {npu}; this can take minutes")
     with tempfile.TemporaryDirectory(prefix="ethosu-") as work:
         made = Path(work) / f"model{PROGRAM.suffix}"
         report = export.export(args.model, made, options, args.python)

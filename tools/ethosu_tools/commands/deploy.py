@@ -110,7 +110,8 @@ def _check_board(board: Board, needs: dict[str, Need], *, force: bool) -> Iterat
 
 def render(data: dict[str, Any]) -> str:
     """Report what was sent where, and which earlier files were kept or removed."""
-    where = " and ".join(filter(None, (data["image"], data["port"])))
+    board = data["port"] and f"/rom of the board at {data['port']}"
+    where = " and in ".join(filter(None, (data["image"], board)))
     lines = [
         f"{', '.join(data['files']) or 'no files'}: {data['file_bytes']:,} bytes",
         f"image      {data['bytes']:,} bytes in {where}",

@@ -108,7 +108,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         clock = system.cpu_mhz
         data["cpu"] = {"instructions": count, "clock_mhz": clock, "ms": time, "low_ms": least}
     if args.picture:
-        roofline.save(estimate, args.picture)
+        roofline.save(estimate, rows, args.picture)
         data["picture"] = str(args.picture)
     return data
 

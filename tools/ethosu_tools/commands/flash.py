@@ -79,7 +79,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
         "steps": [step.text for step in steps],
     }
     if not firmware.is_file():
-        problem = f"{firmware} does not exist; build it with: ethosu build {board.name}"
+        problem = f"{firmware} does not exist; build it with `ethosu build {board.name}`"
         if not args.dry_run:
             raise (InputError if args.firmware else SetupError)(problem)
         ui.warn(problem)

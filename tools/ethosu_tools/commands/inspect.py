@@ -76,7 +76,7 @@ def render(data: dict[str, Any]) -> str:
             + (f", {fast:,} of fast scratch" if fast else "")
         )
     for entry in data.get("debug_table", ()):
-        commands = f"ethos-u {entry['npu_operator']}, to byte {entry['end']:,}"
+        commands = f"up to byte {entry['end']:,} of ethos-u {entry['npu_operator']}'s commands"
         lines.append(f"operator   {entry['name']}  ({commands})")
     if data["cpu_operators"] and "cpu" not in data:
         lines.append(f"cpu        {counted(data['cpu_operators'])}")

@@ -186,12 +186,14 @@ def render(data: dict[str, Any]) -> str:
 
 def render_sizes(row: dict[str, Any]) -> str:
     """One line with sizes and gain."""
-    text = f"{row['arena']:,} bytes, up to {row['largest_scratch']:,} for a CPU operator's scratch"
+    text = f"{row['arena']:,} bytes"
+    if row["largest_scratch"]:
+        text += f", up to {row['largest_scratch']:,} for a CPU operator's scratch"
     if row["fast_scratch"]:
         text += f", and {row['fast_scratch']:,} of fast scratch, after the arena or elsewhere"
-    if row["arena_before"] is None:
+    if row["arena_before"] is None or not row["gain"]:
         return text
-    change = "saved" if row["gain"] >= 0 else "more, so that the CPU can work while the NPU runs"
+    change = "saved" if row["gain"] > 0 else "more, so that the CPU can work while the NPU runs"
     return f"{text}; {row['arena_before']:,} without a plan: {abs(row['gain']):,} bytes {change}"
 
 

@@ -32,7 +32,8 @@ yourself, for --python, install the packages that --requirements prints.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("extra", choices=sorted(other_python.KITS), help="purpose, see below")
+    purposes = sorted(other_python.KITS)
+    parser.add_argument("extra", metavar="PURPOSE", choices=purposes, help="see below")
     parser.add_argument("--requirements", action="store_true", help="only print the packages")
     parser.add_argument(
         "--pip", type=shlex.split, default=[], metavar="OPTIONS", help="more options for pip"
@@ -54,7 +55,7 @@ def execute(args: argparse.Namespace, ui: Ui) -> dict[str, Any]:
 def _make(extra: str, pins: Sequence[str], options: Sequence[str], ui: Ui) -> None:
     kit, folder = other_python.KITS[extra], paths.environment(extra)
     python = str(folder / "bin/python")
-    ui.note(f"installing {kit.title} in {folder}; this takes a few minutes")
+    ui.note_long(f"installing {kit.title} in {folder}; this takes 5 to 20 minutes")
     shutil.rmtree(folder, ignore_errors=True)  # it has other releases, or is incomplete
     _run([sys.executable, "-m", "venv", str(folder)], ui)
     pip = [python, "-m", "pip", "--disable-pip-version-check", "install", *options]

@@ -22,9 +22,9 @@ from .systems import System
 # for its run time, and the fixed cost per operation is the least certain part.
 SHORT_MS, SHORT_ERROR, ERROR = 0.2, 0.30, 0.20
 _TIMES = "<3I"  # of the metadata
-CHECKED = "checked with measured points"
-UNCHECKED = "not checked with any measured point: at least the time of the NPU itself"
-EXTERNAL = "a lower bound: no measured point checks weights or tensors in {memory}"
+CHECKED = "checked against measurements"
+UNCHECKED = "not checked against any measurement: at least the time of the NPU itself"
+EXTERNAL = "a lower bound: this project has no measurement with weights or tensors in {memory}"
 
 
 @dataclass(frozen=True)

@@ -2,23 +2,25 @@
 """Draws a roofline: x is work per byte, y work per cycle, both on a log2 scale."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
 from ..files import write_whole
 from ..layers import views
+from ..layers.table import Layer
 from ..svg import STYLE
 from .latency import Estimate
 from .text import figure
 
 WIDTH, HEIGHT, MARGIN = 640, 400, 56
 OCTAVES = 12  # of each axis
+LETTER_WIDTH, LINE_HEIGHT = 7, 12
 
 
 class Point(NamedTuple):
-    """A point of the roofline: an operation or a layer with MACs; `label` is printed next to it."""
+    """A point of the roofline: a layer with MACs; `label` is printed next to it."""
 
     label: str
     text: str
@@ -28,28 +30,23 @@ class Point(NamedTuple):
     bound: str
 
 
-def operations(estimate: Estimate) -> list[Point]:
-    """The NPU's operations with MACs."""
+def points(rows: Sequence[Layer]) -> list[Point]:
+    """Each layer with MACs, labelled with the number at the start of its name."""
     return [
         Point(
-            "",
-            f"{row.name} {row.ofm}: ",
-            row.macs,
-            row.bytes - row.commands,
-            row.busy[row.bound],
-            row.bound,
+            row.name.partition(" ")[0], f"{row.name}: ", row.macs, row.bytes, row.cycles, row.bound
         )
-        for row in estimate.layers
-        if row.macs
+        for row in rows
+        if row.macs and row.cycles
     ]
 
 
-def save(estimate: Estimate, path: Path) -> None:
+def save(estimate: Estimate, rows: Sequence[Layer], path: Path) -> None:
     """Write the roofline of an estimate as SVG."""
-    write_whole(path, draw(estimate, operations(estimate)).encode())
+    write_whole(path, draw(estimate, points(rows)).encode())
 
 
-def draw(estimate: Estimate, points: Sequence[Point]) -> str:
+def draw(estimate: Estimate, shown: Sequence[Point]) -> str:
     """Draw the points; a point's size is its share of the time."""
     peak = views.peak(estimate.system.npu)
     lowest = math.log2(peak) - OCTAVES + 1
@@ -62,15 +59,28 @@ def draw(estimate: Estimate, points: Sequence[Point]) -> str:
         y = min(max(math.log2(speed) - lowest, 0), OCTAVES) / OCTAVES
         return MARGIN + x * (WIDTH - 2 * MARGIN), HEIGHT - MARGIN - y * (HEIGHT - 2 * MARGIN)
 
-    def draw_point(point: Point) -> str:
+    def place(point: Point) -> tuple[float, float, float]:
         x, y = at(point.macs / max(1, point.bytes), point.macs / max(1, point.cycles))
-        radius = 3 + 12 * math.sqrt(point.cycles / max(1, estimate.cycles))
+        return x, y, 3 + 12 * math.sqrt(point.cycles / max(1, estimate.cycles))
+
+    def draw_point(point: Point) -> str:
+        x, y, radius = place(point)
         text = f"{point.text}{point.cycles:,} cycles, bound by {point.bound}"
         return (
             f'<circle class="layer" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}">'
             f"<title>{escape(text)}</title></circle>"
-            f'<text x="{x + radius + 2:.1f}" y="{y + 4:.1f}">{escape(point.label)}</text>'
         )
+
+    def labels() -> Iterator[str]:
+        """A label beside each point, the slowest first, unless it would overlap another one."""
+        taken: list[tuple[float, float, float]] = []
+        for point in sorted(shown, key=lambda point: -point.cycles):
+            x, y, radius = place(point)
+            left, right = x + radius + 2, x + radius + 4 + LETTER_WIDTH * len(point.label)
+            if any(left < b and a < right and abs(y - at) < LINE_HEIGHT for a, b, at in taken):
+                continue
+            taken.append((left, right, y))
+            yield f'<text x="{left:.1f}" y="{y + 4:.1f}">{escape(point.label)}</text>'
 
     def tick(x: float, y: float, anchor: str, value: float) -> str:
         text = f"{value:g}" if value >= 1 else f"1/{1 / value:g}"
@@ -95,7 +105,8 @@ def draw(estimate: Estimate, points: Sequence[Point]) -> str:
             *(tick(x, HEIGHT - MARGIN + 16, "middle", value) for x, value in across),
             *(tick(MARGIN - 6, y + 4, "end", value) for y, value in up),
             f'<polyline class="roof" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in roof)}"/>',
-            *map(draw_point, points),
+            *map(draw_point, shown),
+            *labels(),
             "</svg>\n",
         ]
     )

@@ -118,7 +118,7 @@ def _known(name: str, npu: str | None = None) -> tuple[dict[str, Any], list[str]
         own = chips[name]["npu"]
         return {**chips[name], "family": own.rpartition("-")[0]}, [own]
     if name not in boards.names():
-        raise InputError(f"unknown board or chip {name!r}; expected one of {', '.join(names())}")
+        raise boards.unknown("board or chip", name, names())
     board = boards.load(name, npu)
     if not board.estimate or not board.vela:
         raise InputError(f"{name}: its {boards.FILE} has no [estimate]")
@@ -135,13 +135,25 @@ def _known(name: str, npu: str | None = None) -> tuple[dict[str, Any], list[str]
 
 def add_options(parser: argparse.ArgumentParser, *, npu: bool = True) -> None:
     """Declare --board and --npu, for `chosen`."""
-    known = f"{', '.join(names())}; without its core, the usual one"
-    text = f"board or chip: {known} (default: {boards.DEFAULT_HELP})"
-    parser.add_argument("--board", action=boards.Named, metavar="BOARD", help=text)
+    add_board(parser, "--board", boards.DEFAULT_HELP)
     if npu:
         vela.add_npu_option(
             parser, "the NPU (default: the model's, else the board's)", default=None
         )
+
+
+def add_board(parser: argparse.ArgumentParser, option: str, default: str) -> None:
+    """Declare an option that takes a board or chip; unknown names are a command line error."""
+    text = f"board (`ethosu boards` lists them) or chip: {', '.join(_chips())} (default: {default})"
+    parser.add_argument(option, type=_argument, action=boards.Named, metavar="BOARD", help=text)
+
+
+def _argument(text: str) -> str:
+    try:
+        _known(text)
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
 
 
 def chosen(

@@ -17,6 +17,10 @@ LEGEND = (
 )
 
 
+BRACKET = " ms ("
+BRACKETS = "In brackets: the range that measurements of chips suggest, or the minimum (>=)."
+
+
 def summary(data: dict[str, Any]) -> list[tuple[str, str]]:
     """The estimate in a few lines, with its uncertainty."""
     operators = counted(data["cpu_operators"])

@@ -37,10 +37,10 @@ th, td { padding: 3px 10px 3px 0; text-align: right; border-bottom: 1px solid #d
 th:first-child, td:first-child, th:nth-child(2), td:nth-child(2) { text-align: left }
 td:first-child { white-space: normal; overflow-wrap: anywhere; min-width: 16em; max-width: 32em }
 .boards table { white-space: normal; font-size: 14px }
-.boards th, .boards td { text-align: left; vertical-align: top; overflow-wrap: anywhere }
-.boards th:first-child, .boards td:first-child { min-width: 8em }
-.boards td:nth-child(2) { min-width: 7em }
+.boards th, .boards td { text-align: left; vertical-align: top; overflow-wrap: break-word }
+.boards th:nth-child(-n+2), .boards td:nth-child(-n+2) { min-width: 0; white-space: nowrap }
 @media (max-width: 700px) {
+  .boards table { font-size: 11.5px }
   th:first-child, td:first-child { position: sticky; left: 0; background: #fff;
     min-width: 12em; padding-right: 8px }
 }
@@ -73,6 +73,7 @@ def build(subject: Subject, data: dict[str, Any]) -> str:
         "<h2>Layers</h2>",
         f"<p>{escape(_summary(subject))}</p>",
         _wide(_table(subject)),
+        *(f"<p>{escape(line)}</p>" for line in _without_layer(subject)),
     ]
     if subject.estimate:
         parts += [
@@ -83,7 +84,7 @@ def build(subject: Subject, data: dict[str, Any]) -> str:
                 svg.bars([(e.name, _traffic(e)) for e in npu], "bytes", svg.MEMORIES),
             ),
             "<h2>Roofline</h2>",
-            _wide(roofline.draw(subject.estimate, _points(npu)), "plot"),
+            _wide(roofline.draw(subject.estimate, roofline.points(npu)), "plot"),
             f"<p>{escape(_not_in_roofline(npu))}</p>",
         ]
     parts.append("<h2>Memory over time</h2>")
@@ -107,6 +108,8 @@ def _answer(data: dict[str, Any]) -> Iterator[str]:
     yield from (f"<p>{escape(remark)}</p>" for remark in answer.remarks(data))
     head, *rows = answer.cells(data)
     yield _wide(views.html(head, rows), "boards")
+    if any(text.BRACKET in cell for row in rows for cell in row):
+        yield f"<p>{escape(text.BRACKETS)}</p>"
     if data["fit"]:
         yield f"<p>Fit: {escape(fit.describe(data['fit']))}</p>"
     if data["note"]:
@@ -175,21 +178,22 @@ def _summary(subject: Subject) -> str:
     return f"The slowest layers: {'; '.join(named)}."
 
 
-def _points(rows: Sequence[Layer]) -> list[roofline.Point]:
-    """Each layer with MACs, labelled with the number at the start of its name."""
-    return [
-        roofline.Point(
-            row.name.partition(" ")[0], f"{row.name}: ", row.macs, row.bytes, row.cycles, row.bound
-        )
-        for row in rows
-        if row.macs and row.cycles
-    ]
+def _without_layer(subject: Subject) -> Iterator[str]:
+    """Operators of the source whose numbers no layer has."""
+    named = {layer.name.split(" ")[0] for layer in subject.layers}
+    operators = subject.source.graph.operators if subject.source else []
+    gone = [f"{n} {each.name}" for n, each in enumerate(operators) if str(n) not in named]
+    if gone and len(gone) < len(operators):
+        yield f"Without a row, because Vela merged or removed them: {', '.join(gone)}."
 
 
 def _not_in_roofline(rows: Sequence[Layer]) -> str:
     without = sum(1 for row in rows if not row.macs)
     left_out = f"; {without} layers without MACs are not shown" if without else ""
-    return f"Numbers identify layers; areas are proportional to their shares of the time{left_out}."
+    return (
+        "Numbers identify layers, where there is room; areas are proportional to their shares of "
+        f"the time{left_out}."
+    )
 
 
 def _traffic(layer: Layer) -> dict[str, float]:

@@ -34,7 +34,8 @@ KINDS = {
 LEFT, RIGHT, TOP, BOTTOM = 76, 84, 44, 150  # around the chart, pixels
 CHART_HEIGHT = 360
 LINE_HEIGHT, LETTER_WIDTH, FEWEST_LETTERS = 18, 8, 5
-NARROWEST, LABEL_WIDTH = 4, 14
+THIN = 3
+NARROWEST, LABEL_WIDTH, LABEL_LETTERS = 4, 24, 16
 
 
 def draw_text(plan: Row) -> str:
@@ -177,9 +178,11 @@ def _rectangle(block: Row, column: int, y: Any) -> str:
     top, bottom = y(block["offset"] + block["size"]), y(block["offset"])
     left, width = LEFT + column * block["first"], column * (block["last"] - block["first"] + 1)
     name = escape(block["name"])
+    # The line around a block would hide a thin one.
+    line, height = ("block ", bottom - top) if bottom - top >= THIN else ("", max(bottom - top, 1))
     shape = (
-        f'<rect class="block {block["kind"]}" x="{left}" y="{top:.1f}" width="{width}" '
-        f'height="{max(bottom - top, 1):.1f}">'
+        f'<rect class="{line}{block["kind"]}" x="{left}" y="{bottom - height:.1f}" '
+        f'width="{width}" height="{height:.1f}">'
         f"<title>{name}: {block['size']:,} bytes at {block['offset']:,}</title></rect>"
     )
     letters = width // LETTER_WIDTH
@@ -208,14 +211,16 @@ def _axes(plan: Row, operators: Sequence[str], column: int, y: Any) -> list[str]
         parts.append(
             f'<text x="{right}" y="{before - 5}" text-anchor="end">{plan["arena_before"]:,}</text>'
         )
+    parts.append(f'<text x="{LEFT - 6}" y="{TOP - 12}" text-anchor="end">bytes</text>')
     for level in (0, plan["arena"]):
         parts.append(
             f'<text x="{LEFT - 6}" y="{y(level) + 4:.1f}" text-anchor="end">{level:,}</text>'
         )
     for index, name in list(enumerate(operators))[:: -(-LABEL_WIDTH // column)]:
-        x, base = LEFT + column * (index + 0.5), TOP + CHART_HEIGHT + 10
+        x, base = LEFT + column * (index + 0.5), TOP + CHART_HEIGHT + 12
         parts.append(
-            f'<text transform="translate({x:.1f} {base}) rotate(35)">{escape(name[:16])}</text>'
+            f'<text transform="translate({x + 4:.1f} {base}) rotate(-35)" text-anchor="end">'
+            f"{escape(shorten(name, LABEL_LETTERS))}</text>"
         )
     return parts
 

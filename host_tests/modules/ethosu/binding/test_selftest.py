@@ -52,7 +52,7 @@ def test_repr_names_the_npu_and_the_compiler(api, board_npu):
     info = api.eval("m.info()")
     for part in (
         f"<Model {board_npu}: ",
-        "1 steps on the NPU, 0 on the CPU",
+        "steps on the NPU 1, on the CPU 0",
         f"arena {info['arena_size']} bytes at 0x{info['arena_address']:x}",
         f"weights {info['weights']}",
         f"Vela {info['vela']}>",

@@ -40,7 +40,9 @@ def test_a_row_for_each_system_and_what_is_missing(ethosu, folder, small_models,
     text = page.read_text()
     assert "top-1 accuracy 0.8750 of 8 samples" in text and "the model was not given" in text
     assert text.count("| yes |") == len(data["rows"])
-    assert "accuracy not measured: no data set was given" in ethosu(*words)[1]
+    _, out, _ = ethosu(*words, "--page", page)
+    assert "accuracy not measured: no data set was given; use --data" in out
+    assert "its accuracy was not measured.\n" in page.read_text()
 
 
 def test_a_model_of_the_same_name_is_not_taken_for_the_benchmark_s(ethosu, folder):

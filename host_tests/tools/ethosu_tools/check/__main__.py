@@ -12,7 +12,7 @@ from . import foreign
 PAGE = Path(__file__).parents[4] / "docs/checked_models.md"
 TEXT = """\
 <!-- SPDX-License-Identifier: MIT -->
-# Models of others, checked
+# Third-party models, checked
 
 `python -m host_tests.tools.ethosu_tools.check FOLDER` generated this page with
 [`ethosu check`](errors.md), of files that this project did not make and does not contain: FOLDER

@@ -26,6 +26,11 @@ def ramp(shape):
     return np.linspace(0, 1, math.prod(shape), dtype="f4").reshape(shape)
 
 
+def announced(err):
+    """Nothing is printed but the start of the conversion, which can take minutes."""
+    return err.startswith("ethosu: converting ") and err.count("\n") == 1
+
+
 def archive(*names):
     def make(path):
         with zipfile.ZipFile(path, "w") as file:
@@ -148,7 +153,7 @@ def stand_in(tmp_path, small_models, monkeypatch):
 def test_the_quantised_model_is_kept_and_is_a_reference(ethosu, stand_in, small_models, inputs):
     words = ["compile", "m.keras", "--calibrate", "samples.npz", "--python", "./python"]
     code, out, err = ethosu(*words, "-o", "made/out.tflite")
-    assert (code, err) == (0, "") and "quantised  made/out_int8.tflite" in out
+    assert code == 0 and announced(err) and "quantised  made/out_int8.tflite" in out
     kept = Path("made/out_int8.tflite")
     assert describe(kept).inputs == describe(small_models["small_cnn"]).inputs
     code, out, _ = ethosu("run", "made/out.tflite", "--input", inputs(kept), "--reference", kept)
@@ -239,7 +244,7 @@ def test_samples_reach_the_converter_and_its_model_the_compiler(ethosu, tmp_path
     log, path, samples = tmp_path / "log", tmp_path / "m.keras", tmp_path / "samples.npz"
     words = ["compile", path, "--calibrate", samples, "--python", stand_in]
     code, out, err = ethosu(*words, "-o", tmp_path / "out.tflite")
-    assert (code, err) == (0, "") and "npu        ethos-u55-128" in out
+    assert code == 0 and announced(err) and "npu        ethos-u55-128" in out
     assert json.loads(log.read_text()) == [[[1, 16, 16, 3], [1, 2]]] * 3
     np.savez(samples, added=ramp((3, 2)), zoom=ramp((3, 16, 16, 3)))
     assert ethosu(*words, "-o", tmp_path / "out.tflite")[0] == 0
@@ -314,7 +319,7 @@ def test_with_tensorflow(ethosu, tmp_path, tensorflow):
         output = tmp_path / f"{Path(name).name}.tflite"
         words = ["--calibrate", tmp_path / samples, "--python", python, "-o", output]
         code, _, err = ethosu("compile", tmp_path / name, *words)
-        assert (code, err) == (0, ""), name
+        assert code == 0 and announced(err), name
         names = {each.name for each in describe(output).inputs}
         assert not any(":" in each or "serving" in each for each in names), names
         if samples == "named.npz":
@@ -368,7 +373,7 @@ def test_with_onnx2tf(ethosu, tmp_path, tensorflow):
     output, named = tmp_path / "out.tflite", tmp_path / "named.tflite"
     for name, path in (("samples.npz", output), ("named.npz", named)):
         code, _, err = ethosu(*words, tmp_path / name, "-o", path)
-        assert (code, err) == (0, "")
+        assert code == 0 and announced(err)
     assert named.read_bytes() == output.read_bytes()
     found = describe(output)
     assert {each.name for each in found.inputs} == {"image/b:0", "a"}

@@ -173,6 +173,8 @@ def test_the_command_prints_and_draws_the_figure(ethosu, small_models, tmp_path)
     assert code == 0
     assert "ms (" in out and "frames/s" in out and latency.CHECKED in out
     assert ET.parse(picture).getroot().tag.endswith("svg")
+    assert out.startswith("layer ") and "\n0 CONV_2D" in out
+    assert ">0</text>\n" in picture.read_text(), "points have the numbers of layers"
     code, out, _ = ethosu("estimate", *arguments, "--weights", "OSPI", "--picture", picture)
     assert code == 0 and "latency    at least " in out and "a lower bound" in out
     assert ", at least " in picture.read_text()

@@ -44,7 +44,7 @@ def test_boards_that_cannot_be_flashed_are_reported(ethosu, tree):
     assert code == 3 and "ethosu qemu --board NONE" in err
     (tree / "build/firmware/B/firmware.elf").unlink()
     code, _, err = ethosu("flash", "B")
-    assert code == 4 and "ethosu build B" in err
+    assert code == 4 and "build it with `ethosu build B`" in err
     code, out, err = ethosu("flash", "B", "--dry-run")
     assert code == 0 and "warning" in err and "ethosu build B" in err and "  1. " in out
 

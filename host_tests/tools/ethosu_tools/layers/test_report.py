@@ -11,7 +11,7 @@ import pytest
 from ethosu_tools import make_model, mixed_models, svg, tflite
 from ethosu_tools.check import answer
 from ethosu_tools.commands import report
-from ethosu_tools.estimate import systems
+from ethosu_tools.estimate import roofline, systems
 from ethosu_tools.estimate.text import figure
 from ethosu_tools.layers import memory, subject, views
 from ethosu_tools.model import ModelFile
@@ -72,6 +72,29 @@ def test_shortened_names_keep_both_ends():
     assert len(short) == 20 and short.startswith("0 CONV_2D ") and short.endswith("/stem")
 
 
+def test_labels_of_a_picture_are_legible():
+    """A long name is shortened visibly, and a block of one pixel is not hidden by its outline."""
+    names = ["CONV_2D", "RESIZE_NEAREST_NEIGHBOR", "SOFTMAX"] * 20
+    tiny = {"name": "t", "kind": "tensor", "offset": 0, "size": 10, "first": 0, "last": 1}
+    blocks = [tiny, tiny | {"offset": 16, "size": 90_000}]
+    plan = {"operators": names, "arena": 100_000, "arena_before": None, "blocks": blocks}
+    drawn = picture.draw_svg(plan)
+    assert ">RESIZE_N\N{HORIZONTAL ELLIPSIS}EIGHBOR<" in drawn and ">bytes<" in drawn
+    at = [float(x) for x in re.findall(r"translate\(([\d.]+) \d+\) rotate\(-35\)", drawn)]
+    assert len(at) > 5 and min(np.diff(at)) * np.sin(np.radians(35)) > 12, "a line of text is 12 px"
+    thin, thick = re.findall(
+        r'<rect class="((?:block )?tensor)" x="\d+" .*height="(\d+\.\d)"', drawn
+    )
+    assert thin == ("tensor", "1.0") and thick[0] == "block tensor"
+
+
+def test_labels_of_a_roofline_do_not_overlap(looked_at):
+    found = looked_at()
+    point = roofline.Point("12", "", 1000, 10, 1000, "MAC")
+    for points, count in (([point] * 9, 1), ([point, point._replace(macs=64_000)], 2)):
+        assert roofline.draw(found.estimate, points).count(">12</text>") == count
+
+
 class Page(HTMLParser):
     """Collects tags, and attributes that refer to other files."""
 
@@ -98,6 +121,10 @@ def test_the_page_is_complete_and_self_contained(ethosu, small_models, tmp_path)
     assert "bytes that the NPU copies by DMA" in text, "the table of SOFTMAX"
     for layer in data["layers"]:
         assert layer["name"] in text and f"{layer['cycles']:,}" in text
+    shown = {layer["name"].split()[0] for layer in data["layers"]}
+    operators = tflite.parse(small_models["small_cnn"].read_bytes())[0].operators
+    gone = [f"{at} {op.name}" for at, op in enumerate(operators) if str(at) not in shown]
+    assert gone and f"because Vela merged or removed them: {', '.join(gone)}." in text
     page = Page(text)
     assert page.tags.count("svg") == 4 and page.tags.count("table") == 2
     assert "script" not in page.tags and page.names == [] and "://" not in text
@@ -128,6 +155,12 @@ def test_a_browser_shows_the_page_on_any_screen(ethosu, small_models, tmp_path):
                     "[...document.querySelectorAll('th:nth-child(2)')].at(-1)"
                     ".getBoundingClientRect().right"
                 )
+                lines = page.evaluate(
+                    "Math.max(...[...document.querySelectorAll('.boards td:nth-child(-n+2)')]"
+                    ".map(cell => { const range = document.createRange(); "
+                    "range.selectNodeContents(cell); return range.getClientRects().length }))"
+                )
+                assert lines == 1, "names of boards and NPUs are not broken"
                 assert bound <= width, "what limits a layer is seen without scrolling"
                 assert paper == {"light": "rgb(255, 255, 255)", "dark": "rgb(22, 25, 29)"}[scheme]
         assert page.messages == [] and len(page.requests) == 1

@@ -23,6 +23,11 @@ int describe_take(struct ethosu_description *description, uint64_t reads,
 
 int describe_damage(const struct flatbuffer *fb, struct ethosu_model_error *error)
 {
+    if (fb->bad_at < fb->size) {
+        return error_set(error, ETHOSU_MODEL_BAD_FILE,
+                         "damaged or truncated: the data at byte %u leads beyond its %u bytes",
+                         (unsigned)fb->bad_at, (unsigned)fb->size);
+    }
     return error_set(error, ETHOSU_MODEL_BAD_FILE,
                      "damaged or truncated: it has %u bytes, a table extends to byte %u or beyond",
                      (unsigned)fb->size, (unsigned)fb->bad_at);
