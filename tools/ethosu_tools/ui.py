@@ -147,7 +147,7 @@ class Ui:
 
     def note_long(self, text: str) -> None:
         """Print the start of a step of minutes; also into a file, unless as JSON or `quiet`."""
-        if self.console.is_terminal:
+        if self._is_terminal():
             self.note(text)
         elif not self.as_json:
             self.remark(text)
