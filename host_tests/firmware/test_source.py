@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Where MicroPython's source comes from, and the error if it is not available."""
 
+import contextlib
 import hashlib
 import tarfile
+import threading
 import tomllib
 from pathlib import Path
 from types import ModuleType
@@ -123,3 +125,22 @@ def test_the_archive_of_this_machine_has_the_pinned_tarball(source, tmp_path):
     pins = tomllib.loads(source.PINS.read_text())
     source.from_debian(pins["release"][pins["default"]], tmp_path / "tree")
     assert source.check_tree(tmp_path / "tree", pins["default"])
+
+
+def test_two_builds_at_a_time_fetch_once(source):
+    both = threading.Barrier(2)
+    fetched = []
+
+    def works(pin: dict, tree: Path) -> None:
+        fetched.append(tree)
+        with contextlib.suppress(threading.BrokenBarrierError):
+            both.wait(0.5)  # the other one comes here, too, if nothing stops it
+        make_tree(tree)
+
+    source.SOURCES = (("the only", works),)
+    builds = [threading.Thread(target=source.find, args=[VERSION]) for _ in range(2)]
+    for build in builds:
+        build.start()
+    for build in builds:
+        build.join()
+    assert len(fetched) == 1 and (source.BUILD / VERSION / "py").is_dir()

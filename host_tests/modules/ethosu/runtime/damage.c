@@ -6,6 +6,7 @@
  *     damage cut FILE      every prefix of it
  *     damage set FILE      every byte of it set to each of a few values
  *     damage later FILE    the same after loading: check the description of inputs and outputs
+ *     damage change FILE   dimensions and offsets, whenever a callback of the program may run
  *     damage data FILE     with a data file whose last byte is the arena's first
  */
 #include "describe_all.h"
@@ -156,12 +157,82 @@ static int later(uint8_t *data, size_t size)
     return 0;
 }
 
+/** A number of the file that changes while it is loaded. */
+struct change {
+    uint8_t *place;
+    int32_t value;
+    unsigned polls; /**< until it changes; after the load: that were left */
+};
+
+static bool poll_change(void *argument)
+{
+    struct change *change = argument;
+    if (change->polls > 0 && --change->polls == 0) {
+        memcpy(change->place, &change->value, sizeof change->value);
+    }
+    return false;
+}
+
+static void give_memory(struct ethosu_model_memory *memory, void *given)
+{
+    struct ethosu_model_memory *kept = given;
+    memory->object = malloc(memory->object_size);
+    memory->arena = aligned_alloc(32, (memory->arena_size + 32) & ~(size_t)31);
+    *kept = *memory;
+}
+
+/** Load and run a file that changes; @return whether the load was over before. */
+static bool load_changing(uint8_t *data, size_t size, struct change *change)
+{
+    struct ethosu_model_error error = {""};
+    struct ethosu_model_source source = {.file = data,
+                                         .file_size = size,
+                                         .file_may_change = true,
+                                         .stop = poll_change,
+                                         .argument = change};
+    struct ethosu_model_memory memory = {0};
+    struct ethosu_model *model;
+    if (ethosu_model_create(&source, give_memory, &memory, &model, &error) == ETHOSU_MODEL_OK) {
+        (void)ethosu_model_invoke(model, NULL);
+    }
+    free(memory.object);
+    free(memory.arena);
+    return change->polls > 0;
+}
+
+static int change(uint8_t *data, size_t size)
+{
+    /* A dimension of the test's model, and the offset of its output in the arena. */
+    static const int32_t numbers[] = {37, 1376};
+    static const int32_t values[] = {400, 1 << 26};
+    size_t changes = 0;
+    for (size_t i = 0; i + 4 <= size; i += 4) {
+        int32_t good;
+        memcpy(&good, data + i, 4);
+        if (good != numbers[0] && good != numbers[1]) {
+            continue;
+        }
+        for (size_t k = 0; k < sizeof values / sizeof *values; ++k) {
+            bool over = false;
+            for (unsigned when = 1; !over; ++when) {
+                struct change each = {.place = data + i, .value = values[k], .polls = when};
+                over = load_changing(data, size, &each);
+                memcpy(data + i, &good, 4);
+                changes += !over;
+            }
+        }
+    }
+    printf("%zu changes\n", changes);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         int (*run)(uint8_t *data, size_t size);
-    } ways[] = {{"cut", cut}, {"set", set}, {"later", later}, {"data", share_data}};
+    } ways[] = {
+        {"cut", cut}, {"set", set}, {"later", later}, {"change", change}, {"data", share_data}};
     if (argc >= 3 && strcmp(argv[1], "load") == 0) {
         return load(argv + 2);
     }
@@ -174,6 +245,6 @@ int main(int argc, char **argv)
             return status;
         }
     }
-    fprintf(stderr, "usage: damage load FILE..., or damage cut|set|later|data FILE\n");
+    fprintf(stderr, "usage: damage load FILE..., or damage cut|set|later|change|data FILE\n");
     return 2;
 }

@@ -50,6 +50,26 @@ def test_every_byte_corrupted(damage, compiled, small_models, name):
     assert int(words[2]) < int(words[0])
 
 
+def test_a_file_that_changes_while_it_is_loaded_stays_in_its_memory(damage, tmp_path):
+    """A callback of the program may write to it. It is called often if there are many tensors."""
+    path = tmp_path / "model.tflite"
+    model = maker.make("RESIZE_NEAREST_NEIGHBOR", 0).model
+    tree = schema.ModelT.InitFromObj(schema.Model.GetRootAs(model, 0))
+    graph = tree.subgraphs[0]
+    for index in (graph.inputs[0], graph.outputs[0]):
+        graph.tensors[index].shape = [1, 37, 37, 1]
+    size = graph.tensors[graph.operators[0].inputs[1]]
+    tree.buffers[size.buffer].data = np.array([37, 37], "<i4").view(np.uint8)
+    for index in range(2000):
+        unused = schema.TensorT()
+        unused.shape, unused.type, unused.name = [1], schema.TensorType.INT8, str(index)
+        graph.tensors.append(unused)
+    builder = flatbuffers.Builder(1 << 18)
+    builder.Finish(tree.Pack(builder), b"TFL3")
+    path.write_bytes(plan_writer.add_plan(bytes(builder.Output())))
+    assert int(damage("change", path).split()[0]) > 100
+
+
 @pytest.mark.parametrize("zero_point", [-(2**31), 2**31 - 1, 2**40])
 def test_zero_points_outside_of_their_type_reach_no_kernel(damage, zero_point):
     files = {}
