@@ -3,9 +3,12 @@
 
 import numpy as np
 import pytest
-from ethosu_tools.tflite.writer import write
+from ai_edge_litert import schema_py_generated as schema
+from ethosu_tools.plan import record
+from ethosu_tools.tflite import OFFSETS_NAME, metadata
+from ethosu_tools.tflite.writer import Graph, write
 
-from host_tests.kit.board_models import raised
+from host_tests.kit.board_models import MODEL, raised
 from host_tests.modules.ethosu.runtime.kernels import maker, plan_writer
 
 from . import values_table
@@ -256,3 +259,21 @@ def test_camera_bytes_are_not_raw_int8_values(api):
             "TypeError input 0 has typecode 'B', expected 'b' (int8), or a bytearray of raw bytes"
         )
     assert raised(api, "m.predict([bytearray(768)])") == "nothing"
+
+
+def test_float16_is_shown_as_bytes(board):
+    """MicroPython has no array of it."""
+    graph = Graph("main")
+    x, y = graph.tensor("x", (1, 4), "int16", 0.5), graph.tensor("y", (4,), "int16", 0.5)
+    graph.operator("RESHAPE", [x], [y], "ReshapeOptions", newShape=[4])
+    graph.inputs, graph.outputs = [x], [y]
+    for tensor, _ in graph.tensors:
+        tensor.type, tensor.quantization = schema.TensorType.FLOAT16, None
+    places = {
+        OFFSETS_NAME: record.encode_offsets([0, 16]),
+        record.RECORD_NAME: record.encode(32, []),
+    }
+    board.write_file(MODEL, metadata.put(write([graph], "float16"), places))
+    board.exec(f"import ethosu\nm = ethosu.Model({MODEL!r})\n(y,) = m.predict([bytes(range(8))])")
+    assert board.eval("bytes(y)") == bytes(range(8)) == board.eval("bytes(m.outputs[0].data)")
+    board.exec("m.run_into([y], [y])")
