@@ -38,7 +38,9 @@ class Series:
         if self.counts[-1] - self.counts[0] <= CONSTANT * self.counts[0]:
             return 0.0
         (n0, n1, n2), (c0, c1, c2) = self.sizes[-3:], self.counts[-3:]
-        before, after = max(c1 - c0, 1) / (n1 - n0), max(c2 - c1, 1) / (n2 - n1)
+        # A cost that falls depends on something else, such as how blocks lie in a heap, by so much.
+        noise = max(c0 - c1, c1 - c2, 1)
+        before, after = max(c1 - c0, noise) / (n1 - n0), max(c2 - c1, noise) / (n2 - n1)
         return max(0.0, 1 + math.log(after / before) / math.log((n1 + n2) / (n0 + n1)))
 
     @property

@@ -31,6 +31,7 @@ def test_every_cost_is_linear_or_better(emulator_only, axis):
         ((1100, 1400, 2600), 2),
         ((9000, 16000, 30000), 1),  # a large fixed cost
         ((1000, 1007, 1100), None),  # flat at first
+        ((1000, 800, 1200), 1),  # falling by 200 means as much noise
     ],
 )
 def test_the_exponent_is_that_of_the_increments(counts, exponent):
