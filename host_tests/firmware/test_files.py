@@ -43,6 +43,7 @@ def test_tests_write_to_ram_on_a_board_with_another_root(board):
 
 
 def test_a_corrupt_disk_is_reformatted(board):
+    board.write_file("lost", b"soon")
     board.exec(
         DISK
         + """
@@ -51,7 +52,7 @@ disk.writeblocks(1, b"\\x5a" * 4096)
 """
     )
     board.soft_reset()
-    assert "rom" not in board.eval("__import__('os').listdir('/')")
+    assert "lost" not in board.eval("__import__('os').listdir('/')")
     board.exec("open('works', 'w').write('yes')")
 
 
