@@ -64,19 +64,24 @@ _answer = ethosu.npus()[_model{id}.npu]
 _ADDRESSES = "[uctypes.addressof(tensor.data) for tensor in {model}.{tensors}]"
 
 # Instructions before counting, before an inference and after it.
-_COUNT = """\
-def _count(model):
+COUNTED = """\
+def _counted(model):
     from emulator import instructions
     first = instructions()
     begin = instructions()
     model.run_into()
     end = instructions()
     return first, begin, end
+"""
+_COUNT = (
+    COUNTED
+    + """\
 _answer = []
 for _ in range({count}):
 {refill}
-    _answer.append(_count({model}))
+    _answer.append(_counted({model}))
 """
+)
 _COUNT_TIMEOUT_S = 300
 
 # Add a model to the list of used ones, and remove the least recently used ones.
@@ -244,14 +249,16 @@ class EmulatedRunner(_BoardRunner):
             at += len(data)
         return "\n".join(lines)
 
-    def count_instructions(self, refill: str, count: int) -> tuple[int, int]:
-        """Run `count` inferences; returns when the shortest one began and ended.
+    def count_instructions(self, count: int) -> tuple[int, int]:
+        """Run `count` inferences on random inputs; returns when the shortest one began and ended.
 
         Both are numbers of instructions since the board started, without those of counting. The
         first one, which initialises variables, does not count; an interrupt of the console may come
         in some of the others.
         """
-        code = _COUNT.format(model=self.name, refill=indent(refill, "    "), count=count)
+        # Inputs may share memory with other tensors, and indices must be valid.
+        refill = indent(self.refill(arrays.random_inputs(self.inputs)), "    ")
+        code = _COUNT.format(model=self.name, refill=refill, count=count)
         rows = self.board.ask(code, timeout=_COUNT_TIMEOUT_S, kind=list)
         counting = statistics.median_low(begin - first for first, begin, _ in rows)
         _, begin, end = min(rows[1:], key=lambda row: row[2] - row[1])

@@ -22,7 +22,7 @@ from ..estimate.points import Point
 from ..estimate.systems import System
 from ..layers import subject, table
 from ..layers.subject import Subject
-from ..remote import EmulatedRunner, SerialRunner
+from ..remote import COUNTED, EmulatedRunner, SerialRunner
 from ..ui import Ui, positive
 from ..vela_versions import open_model
 
@@ -49,7 +49,8 @@ EVENTS = (
 _TIMEOUT_S = 300
 # The runner's model, {name}, is replaced by this one, which keeps the NPU powered so that the
 # counters cover the whole inference; the first inference warms up caches.
-_PREPARE = """\
+_PREPARE = (
+    """\
 import ethosu, gc, time
 {name} = _npu = None
 gc.collect()
@@ -61,19 +62,16 @@ def _time():
     _bench.run_into()
     return time.ticks_diff(time.ticks_us(), begin)
 def _emulated():
-    from emulator import instructions
-    model = _bench  # a local is found faster
     with _npu.pmu() as counters:
-        first = instructions()
-        begin = instructions()
-        model.run_into()
-        end = instructions()
+        first, begin, end = _counted(_bench)
     return end - begin - (begin - first), counters.cycles
 def _count(*events):
     with _npu.pmu(*events) as counters:
         _bench.run_into()
     return (counters.cycles,) + tuple(counters[i] for i in range(len(events)))
 """
+    + COUNTED
+)
 _END = "_bench = None\n_npu.release()"
 
 
